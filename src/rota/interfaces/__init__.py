@@ -1,0 +1,60 @@
+"""What a plugin author reads, and all that a plugin imports."""
+
+from rota.interfaces.controller import Controller
+from rota.interfaces.plugin import OPTIONAL_IDENTITY, REQUIRED_IDENTITY, PluginApi, Symbol
+from rota.interfaces.priority import PRIORITY_API, PriorityPlugin
+from rota.interfaces.profile import Profile
+from rota.interfaces.sched import SCHED_API, SchedPlugin
+from rota.model import (
+    MAX_PRIORITY,
+    SLURM_ERROR,
+    SLURM_SUCCESS,
+    Association,
+    Errno,
+    InputError,
+    Job,
+    JobState,
+    Node,
+    NodeState,
+    Partition,
+    PartitionState,
+    PriorityFactors,
+    PriorityFactorsRequest,
+    Reason,
+    RequestError,
+    RotaError,
+)
+
+#: Every API that this rota hosts, by major type.
+APIS: dict[str, PluginApi] = {api.major: api for api in (PRIORITY_API, SCHED_API)}
+
+__all__ = [
+    "APIS",
+    "MAX_PRIORITY",
+    "OPTIONAL_IDENTITY",
+    "PRIORITY_API",
+    "REQUIRED_IDENTITY",
+    "SCHED_API",
+    "SLURM_ERROR",
+    "SLURM_SUCCESS",
+    "Association",
+    "Controller",
+    "Errno",
+    "InputError",
+    "Job",
+    "JobState",
+    "Node",
+    "NodeState",
+    "Partition",
+    "PartitionState",
+    "PluginApi",
+    "PriorityFactors",
+    "PriorityFactorsRequest",
+    "PriorityPlugin",
+    "Profile",
+    "Reason",
+    "RequestError",
+    "RotaError",
+    "SchedPlugin",
+    "Symbol",
+]

@@ -1,0 +1,172 @@
+"""The `Controller`: all that a plugin can see and do.
+
+It reads (now, configuration, jobs, queue, nodes, partitions), asks (what would this job get now, when could it
+start) and proposes (start, plan, hold, requeue …). The engine may refuse a proposal with a typed `Reason`, and stays
+consistent whatever is proposed.
+
+A **resource set** is an ``int``. On a machine of interchangeable processors it is their number, on a machine of
+nodes a bitmap of whole nodes. One notation serves both: disjoint sets are joined with ``+``, a subset is taken away
+with ``-``, 0 is the empty set; `Controller.common` is the intersection and `Controller.size` the number of units.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from rota.interfaces.profile import Profile
+    from rota.model import ClusterConfig, Job, Node, Partition, Reason
+
+
+class PriorityCalls(Protocol):
+    """The priority plugin as the scheduler plugin sees it."""
+
+    def set(self, last_prio: int, job_ptr: Job) -> int:
+        """Call ``priority_p_set``."""
+
+
+class Controller(Protocol):
+    """What ``init(ctld)`` is handed."""
+
+    # ---- read -------------------------------------------------------------------------------------------------
+
+    @property
+    def now(self) -> int:
+        """Unix seconds."""
+
+    @property
+    def boot_time(self) -> int:
+        """When this engine's clock began, Unix seconds: in a replay the start of the log."""
+
+    @property
+    def config(self) -> ClusterConfig:
+        """slurm.conf, as it is in force."""
+
+    @property
+    def nodes(self) -> Sequence[Node]:
+        """All nodes, in the order of their bits."""
+
+    @property
+    def partitions(self) -> Mapping[str, Partition]:
+        """All partitions by name."""
+
+    @property
+    def jobs(self) -> Mapping[int, Job]:
+        """Every job that has not ended, by job id."""
+
+    @property
+    def queue(self) -> Sequence[Job]:
+        """Pending jobs that may start now if they fit, first in line first.
+
+        The order is partition tier, priority, submit time, job id. During one call into a plugin the sequence does not
+        change: a job that was started stays in it, with ``job.state`` RUNNING, until the call returns.
+        """
+
+    @property
+    def arrivals(self) -> Sequence[Job] | None:
+        """What joined the queue since the last pass, if nothing else happened since that could let a job start.
+
+        ``None``: look at the whole queue. A scheduler may ignore this; one that keeps what it knew at the end of the
+        last pass can limit itself to these jobs.
+        """
+
+    @property
+    def running(self) -> Sequence[Job]:
+        """Running jobs by ``end_time``, the expected one, soonest first."""
+
+    @property
+    def free(self) -> int:
+        """Resource set that is up and not allocated."""
+
+    @property
+    def priority(self) -> PriorityCalls:
+        """The priority plugin."""
+
+    # ---- ask --------------------------------------------------------------------------------------------------
+
+    def select(self, job: Job, avail: int) -> int:
+        """Give the part of resource set ``avail`` that the job would be given, 0 when it does not fit."""
+
+    def common(self, a: int, b: int) -> int:
+        """Intersect two resource sets (interchangeable processors: the smaller)."""
+
+    def size(self, resources: int) -> int:
+        """Count the units in a resource set: processors, or nodes."""
+
+    def profile(self) -> Profile:
+        """Make a profile of what will be free from now on, as running jobs reach their expected ends."""
+
+    def estimate_start(self, job: Job) -> int | None:
+        """When the job could start if nothing else in the queue did, Unix seconds; ``None``: not foreseeable."""
+
+    def reason(self, job: Job) -> Reason:
+        """Why the job is where it is."""
+
+    # ---- propose ----------------------------------------------------------------------------------------------
+
+    def start(self, job: Job, resources: int = 0) -> Reason | None:
+        """Start a pending job now, on ``resources`` or, when that is 0, on what `select` gives it.
+
+        Returns:
+            ``None`` when it was started, else why not: nothing has changed then.
+        """
+
+    def plan(self, job: Job, start_time: int | None, resources: int = 0) -> None:
+        """Record when and where the scheduler means to start the job; people see it, nothing enforces it."""
+
+    def set_priority(self, job: Job, priority: int) -> None:
+        """Give a pending job another priority. 0 holds it.
+
+        Raises:
+            RequestError: the job is not pending.
+            ValueError: not an unsigned 32-bit number.
+        """
+
+    def rank_queue(self, key: Callable[[Job], float]) -> None:
+        """Order the queue by ascending ``key``: priorities become ranks, equal keys stay in order of submission.
+
+        For orders that an unsigned 32-bit number cannot express. Partition tiers still come first, and jobs whose
+        priority an administrator has set are left alone.
+        """
+
+    def hold(self, job: Job) -> Reason | None:
+        """Hold a pending job, as an administrator would. ``None``, or why not."""
+
+    def release(self, job: Job) -> Reason | None:
+        """Release a held job. ``None``, or why not."""
+
+    def requeue(self, job: Job) -> Reason | None:
+        """Stop a running job and put it back in the queue. ``None``, or why not."""
+
+    # ---- time and life ----------------------------------------------------------------------------------------
+
+    def at(self, time: int, fn: Callable[[], object]) -> None:
+        """Call ``fn`` once, at ``time`` (Unix seconds, not before now); a scheduling pass follows."""
+
+    def every(self, seconds: int, fn: Callable[[], object], *, only_after_change: bool = False) -> None:
+        """Call ``fn`` every so many seconds from now on, virtual ones in a replay; a scheduling pass follows.
+
+        With ``only_after_change`` the calls at which nothing could be different are left out: no job, node or
+        partition has changed since the last.
+        """
+
+    def in_background(self, fn: Callable[[], object], done: Callable[[object], object]) -> None:
+        """Run ``fn`` outside the engine, then call ``done`` with its result; a replay runs it on the spot."""
+
+    def before_pass(self, fn: Callable[[], object]) -> None:
+        """Call ``fn`` before every scheduling pass, for priorities that change with time."""
+
+    def main_pass(self) -> None:
+        """Make Slurm's main pass now: start jobs in queue order, with its blocking rule."""
+
+    def disable_main_pass(self) -> None:
+        """Take over: from now on only this plugin starts jobs.
+
+        Otherwise the engine makes its main pass after every successful ``slurm_sched_p_schedule``. It still makes one
+        when that call fails.
+        """
+
+    def log(self, message: str) -> None:
+        """Write to rota's log."""

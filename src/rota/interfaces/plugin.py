@@ -1,0 +1,49 @@
+"""What every plugin has in common: the identity symbols, the life cycle, the symbol table.
+
+Source: the Slurm Plugin API (July 2004). A plugin is a *symbol container*, a module or any object, with the
+documented names as attributes.
+
+=================== ===========================================================================================
+``plugin_type``     ``"major/minor"``; the minor type ``none`` is the null plugin, every function a stub
+``plugin_name``     free text for people
+``plugin_version``  unsigned 32-bit, API major × 1000 + minor revision
+``plugin_legacy``   optional: lowest API version still spoken; only its major counts; default ``plugin_version``
+                    rounded down to a thousand
+``plugin_release``  optional: the one rota release that it was built for, such as ``"0.1.0"``
+``errno``           optional: why the last call failed, one of `Errno`; `SLURM_SUCCESS` at first
+``init(ctld)``      optional: called once, right after loading; `SLURM_SUCCESS`, or it is unloaded without ``fini``
+``fini()``          optional: called exactly once, before unloading
+=================== ===========================================================================================
+
+The identity symbols must be literals at the top level of the file: rota reads them without running it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+#: Identity symbols that a plugin must have, with their types.
+REQUIRED_IDENTITY: dict[str, type] = {"plugin_type": str, "plugin_name": str, "plugin_version": int}
+#: Identity symbols that it may have.
+OPTIONAL_IDENTITY: dict[str, type] = {"plugin_legacy": int, "plugin_release": str}
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """One documented function of an API."""
+
+    name: str
+    #: How many positional arguments it is called with.
+    arity: int
+
+
+@dataclass(frozen=True, slots=True)
+class PluginApi:
+    """One major type: what its plugins must provide, and which API majors this rota speaks."""
+
+    major: str
+    symbols: tuple[Symbol, ...]
+    #: API majors that the host speaks; ``plugin_version`` 100 is API major 0.
+    api_majors: frozenset[int] = frozenset({0})
+    #: The 2019 scheduler document lets ``plugin_version`` be left out: such a plugin loads with a warning.
+    version_optional: bool = False

@@ -1,0 +1,54 @@
+"""The priority plugin API: what order jobs have.
+
+Source: the Slurm Priority Plugin API, version 100 (February 2009). All five functions must be there; those without
+a use are stubs, which ``from rota.interfaces.stubs.priority import *`` provides.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from rota.interfaces.plugin import PluginApi, Symbol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rota.model import Association, Job, PriorityFactors, PriorityFactorsRequest
+
+PRIORITY_API = PluginApi(
+    major="priority",
+    symbols=(
+        Symbol("priority_p_set", 2),
+        Symbol("priority_p_reconfig", 0),
+        Symbol("priority_p_set_max_cluster_usage", 2),
+        Symbol("priority_p_set_assoc_usage", 1),
+        Symbol("priority_p_get_priority_factors_list", 1),
+    ),
+)
+
+
+class PriorityPlugin(Protocol):
+    """A plugin of type ``priority/*``."""
+
+    def priority_p_set(self, last_prio: int, job_ptr: Job) -> int:
+        """Give the job its priority, an unsigned 32-bit number: higher first, 0 is held.
+
+        Called when a job is submitted (through the scheduler plugin's ``slurm_sched_p_initial_priority``) and when it
+        is released. ``last_prio`` is the lowest priority given so far, 4294901760 at first.
+        """
+
+    def priority_p_reconfig(self) -> None:
+        """Read the configuration again. Called on every reconfiguration, before the scheduler plugin's."""
+
+    def priority_p_set_max_cluster_usage(self, procs: int, half_life: int) -> int:
+        """Take the reference that usage is normalised by.
+
+        Called after ``init`` and whenever the processor count changes. ``procs`` is the machine's processor count,
+        ``half_life`` is ``PriorityDecayHalfLife`` in seconds. Returns `SLURM_SUCCESS` or `SLURM_ERROR`.
+        """
+
+    def priority_p_set_assoc_usage(self, assoc: Association) -> None:
+        """Fill ``assoc.usage_norm`` and ``assoc.usage_efctv``. Called when somebody asks for an association's usage."""
+
+    def priority_p_get_priority_factors_list(self, req_msg: PriorityFactorsRequest) -> Sequence[PriorityFactors] | None:
+        """Give the factors of the jobs asked for; ``None`` or empty when there are none. Called for ``sprio``."""

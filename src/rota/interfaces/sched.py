@@ -1,0 +1,72 @@
+"""The scheduler plugin API: which jobs start when.
+
+Source: the Slurm Scheduler Plugin API (March 2019). All functions must be there; those without a use are stubs,
+which ``from rota.interfaces.stubs.sched import *`` provides. A scheduler of stubs is a FIFO: after
+``slurm_sched_p_schedule`` the engine makes its own main pass, unless the plugin has called
+`Controller.disable_main_pass`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from rota.interfaces.plugin import PluginApi, Symbol
+
+if TYPE_CHECKING:
+    from rota.interfaces.controller import Controller
+    from rota.model import Job
+
+SCHED_API = PluginApi(
+    major="sched",
+    symbols=(
+        Symbol("init", 1),
+        Symbol("fini", 0),
+        Symbol("slurm_sched_p_reconfig", 0),
+        Symbol("slurm_sched_p_schedule", 0),
+        Symbol("slurm_sched_p_newalloc", 1),
+        Symbol("slurm_sched_p_freealloc", 1),
+        Symbol("slurm_sched_p_initial_priority", 2),
+        Symbol("slurm_sched_p_job_is_pending", 0),
+        Symbol("slurm_sched_p_partition_change", 0),
+        Symbol("slurm_sched_p_get_conf", 0),
+    ),
+    version_optional=True,
+)
+
+
+class SchedPlugin(Protocol):
+    """A plugin of type ``sched/*``. Integer functions return `SLURM_SUCCESS` or `SLURM_ERROR`, or raise."""
+
+    def init(self, ctld: Controller) -> int:
+        """Start. ``ctld`` is the plugin's way to read, ask and propose; keep it."""
+
+    def fini(self) -> None:
+        """Stop."""
+
+    def slurm_sched_p_reconfig(self) -> int:
+        """Read the configuration again. Called on every reconfiguration, after the priority plugin's."""
+
+    def slurm_sched_p_schedule(self) -> int:
+        """Make a scheduling pass. Called once for every pass; on failure the engine makes a FIFO pass instead."""
+
+    def slurm_sched_p_newalloc(self, job_ptr: Job) -> int:
+        """Note that the job has just been given resources. The last step of an allocation."""
+
+    def slurm_sched_p_freealloc(self, job_ptr: Job) -> int:
+        """Note that the job's resources are about to be freed; ``job_ptr.alloc`` still names them."""
+
+    def slurm_sched_p_initial_priority(self, last_prio: int, job_ptr: Job) -> int:
+        """Give a new job its priority, unsigned 32-bit; 0 holds it.
+
+        The historical default forwards to ``ctld.priority.set(last_prio, job_ptr)``. ``last_prio`` is the lowest
+        priority given so far.
+        """
+
+    def slurm_sched_p_job_is_pending(self) -> None:
+        """Note that a job could not start because its nodes are busy."""
+
+    def slurm_sched_p_partition_change(self) -> None:
+        """Note that a partition was created, changed or deleted, or the configuration was read again."""
+
+    def slurm_sched_p_get_conf(self) -> str | None:
+        """Give what ``scontrol show config`` prints as SchedulerParameters when slurm.conf sets none."""

@@ -1,0 +1,1 @@
+"""Stubs of every API function, for plugins that need only some of them."""

@@ -1,0 +1,91 @@
+"""Errors: one root, each saying whose fault it is and what the caller can do.
+
+The numbers are Slurm's (``slurm_errno.h``), so that a client which knows Slurm's codes knows these.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SLURM_SUCCESS = 0
+SLURM_ERROR = -1
+
+
+class Errno(IntEnum):
+    """The Slurm error numbers that rota uses."""
+
+    SUCCESS = 0
+    PLUGIN_NAME_INVALID = 1011
+    INVALID_PARTITION_NAME = 2000
+    DEFAULT_PARTITION_NOT_SET = 2001
+    ACCESS_DENIED = 2002
+    REQUESTED_NODES_NOT_IN_PARTITION = 2004
+    TOO_MANY_REQUESTED_CPUS = 2005
+    INVALID_NODE_COUNT = 2006
+    DUPLICATE_JOB_ID = 2011
+    REQUESTED_NODE_CONFIG_UNAVAILABLE = 2014
+    REQUESTED_PART_CONFIG_UNAVAILABLE = 2015
+    NODES_BUSY = 2016
+    INVALID_JOB_ID = 2017
+    INVALID_NODE_NAME = 2018
+    TRANSITION_STATE_NO_UPDATE = 2020
+    ALREADY_DONE = 2021
+    INVALID_NODE_STATE = 2028
+    JOB_HELD = 2042
+    INVALID_TIME_LIMIT = 2051
+    INVALID_TIME_VALUE = 2054
+    PARTITION_NOT_AVAIL = 2070
+    JOB_NOT_PENDING = 2073
+    JOB_NOT_RUNNING = 2085
+    INTERNAL = 2090
+    INVALID_NICE = 2123
+
+
+class RotaError(Exception):
+    """Root of every error that rota raises on purpose.
+
+    ``errno`` is Slurm's number, where Slurm has one.
+    """
+
+    errno: Errno = Errno.INTERNAL
+
+    def __init__(self, message: str, errno: Errno | None = None) -> None:
+        super().__init__(message)
+        if errno is not None:
+            self.errno = errno
+
+
+class InputError(RotaError):
+    """A file or an option that the user gave is wrong; correcting it is the way on.
+
+    The text is one line: ``path:line: field: problem``, with the parts that are known.
+    """
+
+    def __init__(
+        self, problem: str, *, path: Path | str | None = None, line: int | None = None, field: str | None = None
+    ) -> None:
+        place = "" if path is None else f"{path}:" if line is None else f"{path}:{line}:"
+        parts = [part for part in (place, f"{field}:" if field else "", problem) if part]
+        super().__init__(" ".join(parts))
+        self.problem = problem
+        self.path = path
+        self.line = line
+        self.field = field
+
+
+class PluginError(RotaError):
+    """A plugin cannot be used: not found, not understood, refused, or its ``init`` failed."""
+
+    errno = Errno.PLUGIN_NAME_INVALID
+
+
+class RequestError(RotaError):
+    """A request about a job, node or partition that cannot be met; ``errno`` says why."""
+
+
+class InvariantError(RotaError):
+    """The engine contradicts itself. Always a defect of rota: please report it with the workload."""

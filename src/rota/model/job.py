@@ -1,0 +1,161 @@
+"""Jobs: what is asked for (``JobSpec``) and what became of it (``Job``)."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, NamedTuple
+
+from rota.model.reason import Reason
+
+if TYPE_CHECKING:
+    from rota.model.partition import Partition
+
+#: Seconds that a job without any time limit is expected to run, as Slurm's backfill takes it.
+YEAR = 365 * 24 * 3600
+#: The largest priority.
+MAX_PRIORITY = 2**32 - 1
+
+
+class JobState(Enum):
+    """Slurm's base states. The value is the long form, ``compact`` the one of ``squeue``."""
+
+    PENDING = "PENDING"
+    RUNNING = "RUNNING"
+    COMPLETED = "COMPLETED"
+    CANCELLED = "CANCELLED"
+    FAILED = "FAILED"
+    TIMEOUT = "TIMEOUT"
+    NODE_FAIL = "NODE_FAIL"
+
+    @property
+    def compact(self) -> str:
+        """The two letters of ``squeue -o %t``."""
+        return _COMPACT[self]
+
+    @property
+    def finished(self) -> bool:
+        """Whether the job has ended for good."""
+        return self not in _LIVE
+
+    def __str__(self) -> str:
+        """Give Slurm's long form."""
+        return self.value
+
+
+_LIVE = frozenset({JobState.PENDING, JobState.RUNNING})
+_COMPACT = {
+    JobState.PENDING: "PD",
+    JobState.RUNNING: "R",
+    JobState.COMPLETED: "CD",
+    JobState.CANCELLED: "CA",
+    JobState.FAILED: "F",
+    JobState.TIMEOUT: "TO",
+    JobState.NODE_FAIL: "NF",
+}
+
+
+class JobSpec(NamedTuple):
+    """A request. A named tuple, since a replay makes hundreds of thousands of them: it is immutable and made in C."""
+
+    num_cpus: int = 1
+    #: Seconds; ``None``: the partition's default.
+    time_limit: int | None = None
+    #: Least number of nodes; 0: as many as the processors need.
+    min_nodes: int = 0
+    user_id: int = 0
+    group_id: int = 0
+    #: Empty: the default partition.
+    partition: str = ""
+    account: str = ""
+    qos: str = ""
+    name: str = ""
+    #: Earliest start, Unix seconds; 0: at once.
+    begin_time: int = 0
+    hold: bool = False
+    #: Subtracted from the priority.
+    nice: int = 0
+    #: Set by an administrator, and then not computed.
+    priority: int | None = None
+    #: Put back in the queue when its launch fails or its node is lost.
+    requeue: bool = False
+
+
+class Job:
+    """A job record. Everybody reads it; only the engine writes it.
+
+    ``units`` is what it takes of the machine in the machine's own unit: processors where processors are
+    interchangeable, whole nodes otherwise (then the least number of nodes it can do with).
+    """
+
+    __slots__ = (
+        "admin_priority",
+        "alloc",
+        "eligible_time",
+        "end_time",
+        "exit_code",
+        "job_id",
+        "nice",
+        "partition",
+        "planned_nodes",
+        "planned_start",
+        "priority",
+        "reason",
+        "restart_count",
+        "sort_key",
+        "spec",
+        "start_time",
+        "state",
+        "submit_time",
+        "time_limit",
+        "units",
+    )
+
+    def __init__(self, job_id: int, spec: JobSpec, submit_time: int, partition: Partition, units: int) -> None:
+        self.job_id = job_id
+        self.spec = spec
+        #: Unix seconds.
+        self.submit_time = submit_time
+        self.partition = partition
+        #: At least 1.
+        self.units = units
+        #: Seconds, always known: without any limit it is a year.
+        self.time_limit: int = spec.time_limit or partition.default_time or partition.max_time or YEAR
+        #: 0 (held) to 2**32 - 1.
+        self.priority = 0
+        self.nice = spec.nice
+        #: The priority was set by an administrator and is not computed.
+        self.admin_priority = False
+        self.state = JobState.PENDING
+        #: For a pending job that no pass may consider, why; for an ended one, why it ended so. See ``Controller.reason``.
+        self.reason = Reason.NONE
+        #: When it could first have been considered; ``None`` until then.
+        self.eligible_time: int | None = None
+        #: ``None`` unless RUNNING or ended after having run.
+        self.start_time: int | None = None
+        #: While RUNNING the expected end, ``start_time + time_limit``; afterwards the actual one.
+        self.end_time: int | None = None
+        #: Resource set held: non-zero exactly while RUNNING.
+        self.alloc = 0
+        #: How often it was put back in the queue.
+        self.restart_count = 0
+        self.exit_code = 0
+        #: Start that the scheduler plans, ``None``: nothing planned.
+        self.planned_start: int | None = None
+        #: Resource set that goes with it, 0 when left open.
+        self.planned_nodes = 0
+        #: Place in the queue, compared as a tuple; ``()`` when it is not in the queue.
+        self.sort_key: tuple[int, ...] = ()
+
+    @property
+    def user_id(self) -> int:
+        """Who submitted it."""
+        return self.spec.user_id
+
+    @property
+    def num_cpus(self) -> int:
+        """Processors asked for."""
+        return self.spec.num_cpus
+
+    def __repr__(self) -> str:
+        """Name the job with its state."""
+        return f"<Job {self.job_id} {self.state.value} units={self.units} priority={self.priority}>"

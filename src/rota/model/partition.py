@@ -1,0 +1,42 @@
+"""Partitions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+
+class PartitionState(Enum):
+    """Slurm's partition states."""
+
+    #: Accepts and starts jobs.
+    UP = "UP"
+    #: Accepts jobs and does not start them.
+    DOWN = "DOWN"
+    #: Accepts no jobs and starts those that it has.
+    DRAIN = "DRAIN"
+    #: Neither.
+    INACTIVE = "INACTIVE"
+
+
+@dataclass(slots=True, kw_only=True)
+class Partition:
+    """A queue with its nodes and limits. Partitions may share nodes."""
+
+    name: str
+    #: Bitmap over the configuration's nodes.
+    nodes: int
+    state: PartitionState = PartitionState.UP
+    default: bool = False
+    #: Seconds; ``None`` is UNLIMITED.
+    max_time: int | None = None
+    #: Seconds, for jobs that ask for no time; ``None``: ``max_time``.
+    default_time: int | None = None
+    min_nodes: int = 0
+    #: ``None`` is UNLIMITED.
+    max_nodes: int | None = None
+    #: All jobs of a higher tier come before those of a lower.
+    priority_tier: int = 1
+    priority_job_factor: int = 1
+    #: Options of slurm.conf that nothing reads yet, by lower-case key.
+    options: dict[str, str] = field(default_factory=dict)
