@@ -1,1 +1,1 @@
-"""TODO."""
+"""The command line: one module per command, imported when that command is given."""

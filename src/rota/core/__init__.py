@@ -1,1 +1,8 @@
-"""TODO."""
+"""The controller as a pure state machine: ``engine.handle(event, now)`` gives effects.
+
+No I/O, no clock, no randomness, no threads: drivers have those.
+"""
+
+from rota.core.engine import Engine
+
+__all__ = ["Engine"]

@@ -81,6 +81,10 @@ class Controller(Protocol):
         """Resource set that is up and not allocated."""
 
     @property
+    def up(self) -> int:
+        """Resource set that is up, free or not: it changes when nodes go down, are drained, or come back."""
+
+    @property
     def priority(self) -> PriorityCalls:
         """The priority plugin."""
 
@@ -98,8 +102,13 @@ class Controller(Protocol):
     def profile(self) -> Profile:
         """Make a profile of what will be free from now on, as running jobs reach their expected ends."""
 
-    def estimate_start(self, job: Job) -> int | None:
-        """When the job could start if nothing else in the queue did, Unix seconds; ``None``: not foreseeable."""
+    def earliest_start(self, job: Job) -> tuple[int, int] | None:
+        """When the job could start if no other job in the queue did, as running jobs reach their expected ends.
+
+        Returns:
+            That time (Unix seconds; EASY's *shadow time*) and all that will be free then, of which the job needs a
+            part; ``None`` when it is not foreseeable, because nodes that it needs are down.
+        """
 
     def reason(self, job: Job) -> Reason:
         """Why the job is where it is."""

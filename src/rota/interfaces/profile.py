@@ -11,7 +11,9 @@ if TYPE_CHECKING:
 class Profile(Protocol):
     """What is free when: a step function of time whose values are resource sets."""
 
-    def earliest(self, job: Job, duration: int, after: int, before: int | None = None) -> tuple[int, int] | None:
+    def earliest(
+        self, job: Job, duration: int, after: int, before: int | None = None, held: int = 0
+    ) -> tuple[int, int] | None:
         """Find the first time when the job fits for ``duration`` seconds.
 
         Args:
@@ -19,6 +21,8 @@ class Profile(Protocol):
             duration: Seconds, at least 1.
             after: Not before this time, Unix seconds.
             before: Only starts strictly before this time; ``None``: whenever.
+            held: Resource set that the job has already reserved for ``duration`` from ``before`` on, and which
+                therefore counts as free to it: "could it start sooner than planned?".
 
         Returns:
             Start (Unix seconds) and resource set, or ``None`` when there is none.

@@ -25,7 +25,7 @@ class ClusterConfig:
     nodes: tuple[Node, ...]
     partitions: tuple[Partition, ...]
     #: Every ``Key=Value`` that is not a node or partition line, by lower-case key, unknown keys included.
-    parameters: Mapping[str, str] = field(default=_EMPTY)
+    parameters: Mapping[str, str] = field(default_factory=lambda: _EMPTY)
 
     def get(self, key: str, default: str = "") -> str:
         """Give the value of ``key`` (any case) as it was written, or ``default``."""

@@ -134,7 +134,7 @@ class Job:
         self.start_time: int | None = None
         #: While RUNNING the expected end, ``start_time + time_limit``; afterwards the actual one.
         self.end_time: int | None = None
-        #: Resource set held: non-zero exactly while RUNNING.
+        #: Resource set held: non-zero while RUNNING or completing.
         self.alloc = 0
         #: How often it was put back in the queue.
         self.restart_count = 0
@@ -143,7 +143,7 @@ class Job:
         self.planned_start: int | None = None
         #: Resource set that goes with it, 0 when left open.
         self.planned_nodes = 0
-        #: Place in the queue, compared as a tuple; ``()`` when it is not in the queue.
+        #: Its place in the queue or among the running jobs; ``()`` when it is in neither.
         self.sort_key: tuple[int, ...] = ()
 
     @property
@@ -155,6 +155,11 @@ class Job:
     def num_cpus(self) -> int:
         """Processors asked for."""
         return self.spec.num_cpus
+
+    @property
+    def completing(self) -> bool:
+        """Whether it has been stopped but its resources are not free yet (Slurm's COMPLETING)."""
+        return self.alloc != 0 and self.state is not JobState.RUNNING
 
     def __repr__(self) -> str:
         """Name the job with its state."""

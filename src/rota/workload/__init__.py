@@ -1,1 +1,25 @@
-"""TODO."""
+"""Recorded workloads: reading and writing SWF, filters, and the log that comes with rota.
+
+Importing this costs no more than NumPy does.
+"""
+
+from rota.workload.bundled import bundled, bundled_names
+from rota.workload.fields import FIELDS, Column, Field, IntColumn
+from rota.workload.filters import FILTERS, Filter, sc15
+from rota.workload.swf import read_swf, write_swf
+from rota.workload.workload import Workload
+
+__all__ = [
+    "FIELDS",
+    "FILTERS",
+    "Column",
+    "Field",
+    "Filter",
+    "IntColumn",
+    "Workload",
+    "bundled",
+    "bundled_names",
+    "read_swf",
+    "sc15",
+    "write_swf",
+]

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Priority plugins."""

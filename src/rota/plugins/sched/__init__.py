@@ -1,1 +1,1 @@
-"""TODO."""
+"""Scheduler plugins."""

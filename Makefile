@@ -1,0 +1,89 @@
+# A fresh machine needs Python 3.11 or later, git and make; everything else is put into .venv.
+# Each target can be the first one: it installs what it needs, once.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+BIN := .venv/bin
+# Two suffice for the tests and leave a small machine usable; `make test JOBS=8` on a larger one.
+JOBS ?= 2
+# Only what the requirement files name, in the versions and with the hashes they name, and nothing built on the spot.
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PINNED := --require-hashes --only-binary :all: -r
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+.PHONY: help
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: .venv/run.stamp ## replay a real machine's log under three schedulers, and compare them
+	$(BIN)/rota replay KTH-SP2 --filter sc15 --scheduler sched/builtin --out rota-run/builtin
+	$(BIN)/rota replay KTH-SP2 --filter sc15 --scheduler sched/easy --out rota-run/easy
+	$(BIN)/rota replay KTH-SP2 --filter sc15 --scheduler sched/backfill --out rota-run/backfill
+	$(BIN)/rota compare rota-run/builtin rota-run/easy rota-run/backfill --out rota-run/compare.html
+	@echo "The comparison: $(CURDIR)/rota-run/compare.html"
+	@if [ -t 1 ] && [ -n "$${DISPLAY:-}$${WAYLAND_DISPLAY:-}" -o "$$(uname)" = Darwin ]; then \
+	  $(BIN)/python -m webbrowser "file://$(CURDIR)/rota-run/compare.html"; \
+	fi
+
+.PHONY: test
+test: .venv/dev.stamp ## the tests, without the slow ones
+	$(BIN)/python -m pytest -n $(JOBS) -m "not slow"
+
+.PHONY: test-slow
+test-slow: .venv/dev.stamp ## the slow tests
+	$(BIN)/python -m pytest -n $(JOBS) -m slow
+
+.PHONY: check
+check: lint types docs ## the gate: style, types, layers, documentation
+
+.PHONY: lint
+lint: .venv/dev.stamp ## style, layers, changelog fragments
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/towncrier build --draft --version next >/dev/null
+
+.PHONY: types
+types: .venv/dev.stamp ## mypy
+# Plugins replace stubs that they import with *; pyproject.toml says the same for those in src.
+	$(BIN)/mypy
+	$(BIN)/mypy --disable-error-code no-redef examples
+
+.PHONY: docs
+docs: .venv/dev.stamp ## the documentation, into docs/_build/html
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going -b html docs docs/_build/html
+
+.PHONY: bench
+bench: .venv/run.stamp ## time and memory per job
+	$(BIN)/python benchmarks/bench.py
+
+.PHONY: format
+format: .venv/dev.stamp ## write the code in the one format
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+# Needs uv on the path; add UPGRADE=--upgrade to take newer versions.
+COMPILE := uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest --generate-hashes \
+  --no-emit-index-url --no-emit-find-links --custom-compile-command "make requirements" $(UPGRADE)
+.PHONY: requirements
+requirements: ## pin the requirement files anew
+	$(COMPILE) pyproject.toml requirements/run.in -o requirements/run.txt
+	$(COMPILE) -c requirements/run.txt pyproject.toml requirements/run.in requirements/dev.in -o requirements/dev.txt
+
+.PHONY: clean
+clean: ## remove what make made, .venv included
+	rm -rf .venv docs/_build dist rota-run .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+
+# hatchling comes from the requirement file, so that building the editable package fetches nothing unpinned.
+.venv/run.stamp: requirements/run.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "rota needs Python 3.11 or later: make PYTHON=…")'
+	$(PYTHON) -m venv .venv
+	$(PIP_INSTALL) $(PINNED) requirements/run.txt
+	$(PIP_INSTALL) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.venv/dev.stamp: requirements/dev.txt .venv/run.stamp
+	$(PIP_INSTALL) $(PINNED) requirements/dev.txt
+	@touch $@

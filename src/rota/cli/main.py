@@ -1,0 +1,117 @@
+"""The frame of the command line: finding the command, and what happens when one fails.
+
+Exit status, for every command:
+
+=== =============================================================================================================
+0   done
+1   a defect of rota, with a traceback, or whoever read the output has gone away
+2   what the user gave cannot be used: one line says what, where and why
+130 interrupted (Ctrl-C)
+=== =============================================================================================================
+
+Start-up matters, since commands are used in shell loops and completions: nothing here imports more than click.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import traceback
+from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from rota import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class Command(NamedTuple):
+    """Where a command is, and the line that `rota --help` shows without importing it."""
+
+    module: str
+    attribute: str
+    help: str
+
+
+#: Every command, in the order of the help text.
+COMMANDS: dict[str, Command] = {
+    "replay": Command("rota.cli.replay", "replay", "Schedule a recorded workload in virtual time."),
+    "compare": Command("rota.cli.compare", "compare", "Put the results of several replays side by side."),
+    "plugin": Command("rota.cli.plugin", "plugin", "List, show and check plugins."),
+}
+
+
+class LazyGroup(click.Group):
+    """A group that imports a command's module when the command is used, not before."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """Name the commands."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Import one command."""
+        command = COMMANDS.get(cmd_name)
+        if command is None:
+            return None
+        found = getattr(import_module(command.module), command.attribute)
+        if not isinstance(found, click.Command):
+            raise TypeError(f"{command.module}:{command.attribute} is not a click command")
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Write the list of commands from the table."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, command.help) for name, command in COMMANDS.items()])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, "-V", "--version", message="rota %(version)s")
+def cli() -> None:
+    """Run a workload manager whose every policy is a Python plugin."""
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Args:
+        args: The arguments after the program's name; ``None``: those of this process.
+
+    Returns:
+        The exit status: see the top of this module.
+    """
+    try:
+        status = cli.main(args, prog_name="rota", standalone_mode=False)
+        sys.stdout.flush()  # While a reader that has gone away can still be noticed.
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        print("rota: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # As the Python documentation has it: the interpreter flushes once more at its exit, and must not fail then.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except Exception as error:  # noqa: BLE001 - the one place where everything ends up
+        return _report(error)
+    return status if isinstance(status, int) else 0
+
+
+def _report(error: Exception) -> int:
+    """Tell the user about an error: in one line when it is theirs to mend, with the traceback when it is ours."""
+    from rota.model import InvariantError, RotaError  # noqa: PLC0415 - most runs do without
+
+    if isinstance(error, RotaError) and not isinstance(error, InvariantError):
+        print(f"rota: error: {' '.join(str(error).splitlines())}", file=sys.stderr)
+        return 2
+    traceback.print_exception(error)
+    print(
+        "rota: this is a defect of rota, not of your input. Please report it with the text above and the command.\n"
+        f"rota: version {__version__}, Python {platform.python_version()}, {platform.platform()}",
+        file=sys.stderr,
+    )
+    return 1

@@ -1,0 +1,124 @@
+"""Where live jobs are kept: the queue and the running jobs, each sorted.
+
+Both hand out *snapshots*: a sequence that a plugin is walking through never changes under it. The list is copied on
+the first change after one was handed out, at most once for each hand-out.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, overload
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from rota.model import Job
+
+
+class JobView(Sequence["Job"]):
+    """A read-only sequence of jobs."""
+
+    __slots__ = ("_jobs",)
+
+    def __init__(self, jobs: list[Job]) -> None:
+        self._jobs = jobs
+
+    def __iter__(self) -> Iterator[Job]:
+        """Walk through the jobs, as fast as through a list."""
+        return iter(self._jobs)
+
+    def __len__(self) -> int:
+        """Count the jobs."""
+        return len(self._jobs)
+
+    @overload
+    def __getitem__(self, index: int) -> Job: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Job]: ...
+    def __getitem__(self, index: int | slice) -> Job | list[Job]:
+        """Give one job, or a list of some."""
+        return self._jobs[index]
+
+    def __repr__(self) -> str:
+        """Show the jobs."""
+        return repr(self._jobs)
+
+
+class SortedJobs:
+    """Jobs in ascending order of a key that is unique to each: add and remove cost a binary search."""
+
+    __slots__ = ("_jobs", "_keys", "_view")
+
+    def __init__(self) -> None:
+        #: Strictly ascending; ``_keys[i]`` is the ``sort_key`` of ``_jobs[i]``.
+        self._keys: list[tuple[int, ...]] = []
+        self._jobs: list[Job] = []
+        #: The snapshot that shares ``_jobs``; ``None`` when nobody else has the list.
+        self._view: JobView | None = None
+
+    def __len__(self) -> int:
+        """Count the jobs."""
+        return len(self._jobs)
+
+    def __iter__(self) -> Iterator[Job]:
+        """Walk through the jobs; do not add or remove meanwhile."""
+        return iter(self._jobs)
+
+    def first(self) -> Job | None:
+        """Give the first job, if there is one."""
+        return self._jobs[0] if self._jobs else None
+
+    def snapshot(self) -> JobView:
+        """Give the jobs as they are now, for good."""
+        view = self._view
+        if view is None:
+            view = self._view = JobView(self._jobs)
+        return view
+
+    def add(self, job: Job, key: tuple[int, ...]) -> None:
+        """Put a job in its place."""
+        if self._view is not None:
+            self._unshare()
+        job.sort_key = key
+        keys = self._keys
+        if not keys or key > keys[-1]:
+            keys.append(key)
+            self._jobs.append(job)
+        else:
+            i = bisect_left(keys, key)
+            keys.insert(i, key)
+            self._jobs.insert(i, job)
+
+    def remove(self, job: Job) -> None:
+        """Take a job out."""
+        if self._view is not None:
+            self._unshare()
+        i = bisect_left(self._keys, job.sort_key)
+        del self._keys[i]
+        del self._jobs[i]
+        job.sort_key = ()
+
+    def reorder(self, key: Callable[[Job], tuple[int, ...]]) -> None:
+        """Sort anew by another key."""
+        jobs = sorted(self._jobs, key=key)
+        self._view = None
+        self._jobs = jobs
+        self._keys = []
+        for job in jobs:
+            job.sort_key = key(job)
+            self._keys.append(job.sort_key)
+
+    def _unshare(self) -> None:
+        self._jobs = self._jobs.copy()
+        self._view = None
+
+    def check(self) -> bool:
+        """Whether the order, the keys and the jobs agree."""
+        ascending = all(a < b for a, b in zip(self._keys, self._keys[1:], strict=False))
+        return ascending and self._keys == [job.sort_key for job in self._jobs]
+
+
+def queue_key(job: Job) -> tuple[int, int, int, int]:
+    """Slurm's order of the queue: partition tier, priority, submit time, job id."""
+    return -job.partition.priority_tier, -job.priority, job.submit_time, job.job_id

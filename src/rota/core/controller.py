@@ -1,0 +1,180 @@
+"""The `Controller` that plugins are handed, on top of the engine."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from rota.core.containers import JobView, queue_key
+from rota.core.effects import Background, Log
+from rota.model import MAX_PRIORITY, Errno, JobState, Reason, RequestError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from rota.core.engine import Engine
+    from rota.core.guard import PluginGuard
+    from rota.interfaces.controller import PriorityCalls
+    from rota.interfaces.profile import Profile
+    from rota.model import ClusterConfig, Job, Node, Partition
+
+
+class PluginController:
+    """Reads, asks and proposes; see `rota.interfaces.controller.Controller` for what each does."""
+
+    __slots__ = ("_engine", "_guard", "_life", "_pool", "_state", "jobs", "partitions", "priority")
+
+    def __init__(self, engine: Engine, guard: PluginGuard) -> None:
+        self._engine = engine
+        #: Of the plugin that this controller is for: its callbacks fail in its name.
+        self._guard = guard
+        self._state = engine.state
+        self._life = engine.lifecycle
+        self._pool = engine.state.pool
+        self.jobs: Mapping[int, Job] = MappingProxyType(engine.state.jobs)
+        self.partitions: Mapping[str, Partition] = MappingProxyType(engine.state.partitions)
+        self.priority: PriorityCalls = engine.priority_plugin
+
+    # ---- read -------------------------------------------------------------------------------------------------
+
+    @property
+    def now(self) -> int:
+        return self._state.now
+
+    @property
+    def boot_time(self) -> int:
+        return self._state.boot_time
+
+    @property
+    def config(self) -> ClusterConfig:
+        return self._state.config
+
+    @property
+    def nodes(self) -> Sequence[Node]:
+        return tuple(self._state.nodes)
+
+    @property
+    def queue(self) -> JobView:
+        return self._state.queue.snapshot()
+
+    @property
+    def arrivals(self) -> Sequence[Job] | None:
+        return self._state.arrivals
+
+    @property
+    def running(self) -> JobView:
+        return self._state.running.snapshot()
+
+    @property
+    def free(self) -> int:
+        return self._pool.free
+
+    @property
+    def up(self) -> int:
+        return self._pool.up
+
+    # ---- ask --------------------------------------------------------------------------------------------------
+
+    def select(self, job: Job, avail: int) -> int:
+        return self._pool.select(job, avail)
+
+    def common(self, a: int, b: int) -> int:
+        return self._pool.common(a, b)
+
+    def size(self, resources: int) -> int:
+        return self._pool.size(resources)
+
+    def profile(self) -> Profile:
+        return self._state.profile()
+
+    def earliest_start(self, job: Job) -> tuple[int, int] | None:
+        return self._state.earliest_start(job)
+
+    def reason(self, job: Job) -> Reason:
+        return self._state.reason(job)
+
+    # ---- propose ----------------------------------------------------------------------------------------------
+
+    def start(self, job: Job, resources: int = 0) -> Reason | None:
+        state = self._state
+        if not job.sort_key or job.alloc or state.jobs.get(job.job_id) is not job:
+            return Reason.BAD_CONSTRAINTS if job.state is not JobState.PENDING else job.reason
+        pool = self._pool
+        if not resources:
+            resources = pool.select(job, pool.free)
+        elif pool.common(resources, pool.free) != resources or pool.select(job, resources) != resources:
+            return Reason.RESOURCES
+        if not resources:
+            return Reason.RESOURCES
+        self._life.start(job, resources)
+        return None
+
+    def plan(self, job: Job, start_time: int | None, resources: int = 0) -> None:
+        if job.state is JobState.PENDING:
+            job.planned_start = start_time
+            job.planned_nodes = resources
+
+    def set_priority(self, job: Job, priority: int) -> None:
+        if type(priority) is not int or not 0 <= priority <= MAX_PRIORITY:
+            raise ValueError(f"priority {priority!r} is not an integer from 0 to 2**32 - 1")
+        self._require_live(job)
+        self._life.set_priority(job, priority)
+
+    def rank_queue(self, key: Callable[[Job], float]) -> None:
+        jobs = [job for job in self._state.queue if not job.admin_priority]
+        jobs.sort(key=lambda job: (job.submit_time, job.job_id))
+        jobs.sort(key=key)
+        for rank, job in enumerate(reversed(jobs), start=1):
+            job.priority = rank
+        self._state.queue.reorder(queue_key)
+        self._state.arrivals = None
+
+    def hold(self, job: Job) -> Reason | None:
+        return self._propose(job, lambda: self._life.hold(job, Reason.JOB_HELD_ADMIN))
+
+    def release(self, job: Job) -> Reason | None:
+        return self._propose(job, lambda: self._life.release(job))
+
+    def requeue(self, job: Job) -> Reason | None:
+        return self._propose(job, lambda: self._life.requeue(job))
+
+    def _propose(self, job: Job, change: Callable[[], None]) -> Reason | None:
+        try:
+            self._require_live(job)
+            change()
+        except RequestError:
+            return Reason.BAD_CONSTRAINTS
+        return None
+
+    def _require_live(self, job: Job) -> None:
+        if self._state.jobs.get(job.job_id) is not job:
+            raise RequestError(f"job {job.job_id} is not a live job of this cluster", Errno.INVALID_JOB_ID)
+
+    # ---- time and life ----------------------------------------------------------------------------------------
+
+    def at(self, time: int, fn: Callable[[], object]) -> None:
+        if time < self._state.now:
+            raise ValueError(f"time {time} is before now, {self._state.now}")
+        self._state.timers.at(time, self._guard.callback(fn))
+
+    def every(self, seconds: int, fn: Callable[[], object], *, only_after_change: bool = False) -> None:
+        if seconds < 1:
+            raise ValueError(f"a period of {seconds} s: at least 1 s is needed")
+        guarded = self._guard.callback(fn)
+        self._state.timers.every(self._state.now, seconds, guarded, only_after_change=only_after_change)
+
+    def in_background(self, fn: Callable[[], object], done: Callable[[object], object]) -> None:
+        token = self._engine.add_background(self._guard.callback(done))
+        self._life.effects.append(Background(token=token, fn=fn))
+
+    def before_pass(self, fn: Callable[[], object]) -> None:
+        self._engine.add_before_pass(self._guard.callback(fn))
+
+    def main_pass(self) -> None:
+        self._engine.make_main_pass()
+
+    def disable_main_pass(self) -> None:
+        self._engine.disable_main_pass()
+
+    def log(self, message: str) -> None:
+        self._life.effects.append(Log(message=str(message)))

@@ -1,0 +1,297 @@
+"""The engine: events in, effects out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from rota.core import events as ev
+from rota.core.controller import PluginController
+from rota.core.effects import PluginFault, Refused
+from rota.core.guard import PluginGuard, PriorityCalls, SchedCalls
+from rota.core.invariants import check_invariants
+from rota.core.lifecycle import Lifecycle
+from rota.core.main_pass import main_pass
+from rota.core.state import ClusterState
+from rota.model import Errno, InputError, PartitionState, Reason, RequestError
+from rota.model.units import parse_time_seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rota.core.effects import Effect
+    from rota.interfaces import Controller, PriorityPlugin, SchedPlugin
+    from rota.model import Association, ClusterConfig, Job, PriorityFactors, PriorityFactorsRequest
+
+_PASS = ev.SchedulePass()
+#: Slurm's PriorityDecayHalfLife where slurm.conf sets none, seconds.
+DEFAULT_HALF_LIFE = 7 * 24 * 3600
+
+
+class Engine:
+    """One cluster's controller.
+
+    A driver feeds it events with the time and performs the effects that come back. It asks `wakeup` when to send the
+    next `Tick` and `pass_due` whether to send a `SchedulePass`.
+
+    Args:
+        config: Nodes, partitions, parameters.
+        priority: Symbol container of the priority plugin.
+        sched: Symbol container of the scheduler plugin.
+        boot_time: When the clock begins, Unix seconds.
+
+    The plugins' ``init`` is the caller's to call, each with its controller; then `begin`.
+    """
+
+    __slots__ = (
+        "_background",
+        "_handlers",
+        "_lifecycle",
+        "_main_pass",
+        "_before_pass",
+        "_token",
+        "events",
+        "faults",
+        "pass_due",
+        "passes",
+        "priority_controller",
+        "priority_guard",
+        "priority_plugin",
+        "sched_controller",
+        "sched_guard",
+        "sched_plugin",
+        "state",
+    )
+
+    def __init__(self, config: ClusterConfig, *, priority: object, sched: object, boot_time: int = 0) -> None:
+        self.state = ClusterState(config, boot_time)
+        #: How often each (plugin, symbol) misbehaved.
+        self.faults: Counter[tuple[str, str]] = Counter()
+        #: Events handled and scheduling passes made.
+        self.events = 0
+        self.passes = 0
+        #: Something has happened since the last pass that calls for one.
+        self.pass_due = False
+        self.priority_guard = PluginGuard(priority, self._fault)
+        self.sched_guard = PluginGuard(sched, self._fault)
+        self.priority_plugin = PriorityCalls(self.priority_guard)
+        self.sched_plugin = SchedCalls(self.sched_guard)
+        self._lifecycle = Lifecycle(self.state, self.sched_plugin)
+        self._main_pass = True
+        self._before_pass: list[Callable[..., object]] = []
+        #: Background work by token.
+        self._background: dict[int, Callable[..., object]] = {}
+        self._token = 0
+        self.priority_controller: Controller = PluginController(self, self.priority_guard)
+        self.sched_controller: Controller = PluginController(self, self.sched_guard)
+        self._handlers: dict[type[Any], Callable[[Any], None]] = {
+            ev.Submit: self._on_submit,
+            ev.JobEnded: self._on_job_ended,
+            ev.SchedulePass: self._on_schedule_pass,
+            ev.Tick: self._on_tick,
+            ev.LaunchFailed: self._on_launch_failed,
+            ev.Cancel: self._on_request,
+            ev.Hold: self._on_request,
+            ev.Release: self._on_request,
+            ev.Requeue: self._on_request,
+            ev.UpdateNode: self._on_update_node,
+            ev.UpdatePartition: self._on_update_partition,
+            ev.Reconfigure: self._on_reconfigure,
+            ev.BackgroundDone: self._on_background_done,
+        }
+
+    # ---- driving ----------------------------------------------------------------------------------------------
+
+    def begin(self) -> list[Effect]:
+        """Tell the plugins the size of the machine, once their ``init`` has been called; give what they wanted done."""
+        self._convey_cluster_usage()
+        effects, self._lifecycle.effects = self._lifecycle.effects, []
+        return effects
+
+    def handle(self, event: ev.Event, now: int) -> list[Effect]:
+        """Take one event at ``now`` (Unix seconds; an earlier time than the last one counts as that)."""
+        state = self.state
+        if now > state.now:
+            state.now = now
+        effects: list[Effect] = []
+        self._lifecycle.effects = effects
+        self.events += 1
+        self._handlers[type(event)](event)
+        if state.changed:
+            state.changed = False
+            state.timers.wake(now)
+        return effects
+
+    @property
+    def wakeup(self) -> int | None:
+        """When the driver must send a `Tick`, Unix seconds: the next timer or time limit. ``None``: no need."""
+        due = self.state.timers.next_due
+        first = self.state.running.first()
+        if first is None:
+            return due
+        end: int = first.end_time  # type: ignore[assignment] # a running job has one
+        return end if due is None or end < due else due
+
+    # ---- asking -----------------------------------------------------------------------------------------------
+
+    def reason(self, job: Job) -> Reason:
+        """Say why a job is where it is."""
+        return self.state.reason(job)
+
+    def priority_factors(self, request: PriorityFactorsRequest) -> Sequence[PriorityFactors]:
+        """Ask the priority plugin for factors, as ``sprio`` does."""
+        return self.priority_plugin.factors(request)
+
+    def association_usage(self, association: Association) -> Association:
+        """Have the priority plugin fill in an association's usage, as ``sshare`` does."""
+        self.priority_plugin.set_assoc_usage(association)
+        return association
+
+    def scheduler_parameters(self) -> str:
+        """Give SchedulerParameters as ``scontrol show config`` prints it: slurm.conf's, else the plugin's own."""
+        return self.state.config.get("SchedulerParameters") or self.sched_plugin.get_conf() or "(null)"
+
+    def check_invariants(self) -> None:
+        """Check that the engine does not contradict itself.
+
+        Raises:
+            InvariantError: it does.
+        """
+        check_invariants(self.state)
+
+    # ---- events -----------------------------------------------------------------------------------------------
+
+    def _on_submit(self, event: ev.Submit) -> None:
+        self._lifecycle.submit(event.job_id, event.spec)
+        self.pass_due = True
+
+    def _on_job_ended(self, event: ev.JobEnded) -> None:
+        if self._lifecycle.ended(event.job_id, event.restart_count, event.exit_code):
+            self.pass_due = True
+
+    def _on_launch_failed(self, event: ev.LaunchFailed) -> None:
+        if self._lifecycle.launch_failed(event.job_id, event.restart_count):
+            self.pass_due = True
+
+    def _on_request(self, event: ev.Cancel | ev.Hold | ev.Release | ev.Requeue) -> None:
+        life = self._lifecycle
+        try:
+            job = life.find(event.job_id)
+            if isinstance(event, ev.Cancel):
+                life.cancel(job)
+            elif isinstance(event, ev.Hold):
+                life.hold(job, Reason.JOB_HELD_USER if event.by_user else Reason.JOB_HELD_ADMIN)
+            elif isinstance(event, ev.Release):
+                life.release(job)
+            else:
+                life.requeue(job)
+        except RequestError as error:
+            life.effects.append(Refused(job_id=event.job_id, errno=error.errno, message=str(error)))
+            return
+        self.pass_due = True
+
+    def _on_update_node(self, event: ev.UpdateNode) -> None:
+        before = self.state.usable_cpus()
+        try:
+            self._lifecycle.update_node(event.name, event.state)
+        except RequestError as error:
+            self._lifecycle.effects.append(Refused(job_id=0, errno=error.errno, message=str(error)))
+            return
+        if self.state.usable_cpus() != before:
+            self._convey_cluster_usage()
+        self.pass_due = True
+
+    def _on_update_partition(self, event: ev.UpdatePartition) -> None:
+        try:
+            self.state.partition_of(event.name).state = event.state
+        except RequestError as error:
+            self._lifecycle.effects.append(Refused(job_id=0, errno=error.errno, message=str(error)))
+            return
+        self._partitions_changed()
+
+    def _on_reconfigure(self, event: ev.Reconfigure) -> None:
+        """Take new limits and parameters; nodes and partitions stay the same ones, as at Slurm's reconfigure."""
+        state = self.state
+        for new in event.config.partitions:
+            part = state.partitions.get(new.name)
+            if part is None or part.nodes != new.nodes or len(event.config.nodes) != len(state.nodes):
+                message = f"partition {new.name} is new or has other nodes: restart to change the machine"
+                self._lifecycle.effects.append(
+                    Refused(job_id=0, errno=Errno.REQUESTED_PART_CONFIG_UNAVAILABLE, message=message)
+                )
+                return
+        for new in event.config.partitions:
+            part = state.partitions[new.name]
+            for attribute in ("state", "max_time", "default_time", "min_nodes", "max_nodes", "default"):
+                setattr(part, attribute, getattr(new, attribute))
+            part.priority_tier, part.priority_job_factor = new.priority_tier, new.priority_job_factor
+        state.config = event.config
+        state.default_partition = next((part for part in state.partitions.values() if part.default), None)
+        self.priority_plugin.reconfig()
+        self.sched_plugin.reconfig()
+        self._partitions_changed()
+
+    def _partitions_changed(self) -> None:
+        self.state.replace_all()
+        self.sched_plugin.partition_change()
+        self.pass_due = True
+
+    def _on_background_done(self, event: ev.BackgroundDone) -> None:
+        done = self._background.pop(event.token, None)
+        if done is not None:
+            done(event.result)
+            self.pass_due = True
+
+    def _on_tick(self, event: ev.Tick) -> None:  # noqa: ARG002 - every handler takes its event
+        state = self.state
+        while (fn := state.timers.pop_due(state.now)) is not None:
+            fn()
+            self.pass_due = True
+        self._lifecycle.enforce_time_limits()
+
+    def _on_schedule_pass(self, event: ev.SchedulePass) -> None:  # noqa: ARG002 - every handler takes its event
+        self.pass_due = False
+        self.passes += 1
+        for fn in self._before_pass:
+            fn()
+        succeeded = self.sched_plugin.schedule()
+        if self._main_pass or not succeeded:
+            self.make_main_pass()
+        self.state.arrivals = [] if succeeded else None
+
+    # ---- for the controller that plugins are handed -----------------------------------------------------------
+
+    def make_main_pass(self) -> None:
+        """Make Slurm's main pass."""
+        main_pass(self.state, self._lifecycle, self.sched_plugin)
+
+    def disable_main_pass(self) -> None:
+        """Leave starting jobs to the scheduler plugin."""
+        self._main_pass = False
+
+    def add_before_pass(self, fn: Callable[..., object]) -> None:
+        """Have ``fn`` called before every pass."""
+        self._before_pass.append(fn)
+
+    def add_background(self, done: Callable[..., object]) -> int:
+        """Note whom the result of a piece of background work is for; give its token."""
+        self._token += 1
+        self._background[self._token] = done
+        return self._token
+
+    @property
+    def lifecycle(self) -> Lifecycle:
+        """Who moves the jobs."""
+        return self._lifecycle
+
+    def _convey_cluster_usage(self) -> None:
+        text = self.state.config.get("PriorityDecayHalfLife")
+        try:
+            half_life = parse_time_seconds(text) if text else DEFAULT_HALF_LIFE
+        except ValueError as error:
+            raise InputError(str(error), field="PriorityDecayHalfLife") from None
+        self.priority_plugin.set_max_cluster_usage(self.state.usable_cpus(), half_life or 0)
+
+    def _fault(self, plugin: str, symbol: str, job_id: int | None, message: str) -> None:
+        self.faults[plugin, symbol] += 1
+        self._lifecycle.effects.append(PluginFault(plugin=plugin, symbol=symbol, job_id=job_id, message=message))

@@ -1,0 +1,220 @@
+"""Calls into plugins: whatever a plugin does, the engine gets a valid answer.
+
+An exception, a wrong type or a value out of range becomes a fault that names plugin, symbol and job, and the engine's
+own default stands in: FIFO.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any
+
+from rota.model import MAX_PRIORITY, SLURM_SUCCESS, Errno, PriorityFactors
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rota.model import Association, Job, PriorityFactorsRequest
+
+
+class PluginGuard:
+    """What the guards of one plugin share: its name, its errno, where faults go."""
+
+    __slots__ = ("_container", "_report", "plugin_type")
+
+    def __init__(self, container: object, report: Callable[[str, str, int | None, str], None]) -> None:
+        self._container = container
+        self._report = report
+        self.plugin_type = str(getattr(container, "plugin_type", "?"))
+
+    def function(self, symbol: str) -> Callable[..., Any]:
+        """Give one of the plugin's functions."""
+        fn: Callable[..., Any] = getattr(self._container, symbol)
+        return fn
+
+    def raised(self, symbol: str, job_id: int | None, error: Exception) -> None:
+        """Report an exception, with the innermost line of the plugin's code."""
+        where = ""
+        traceback = error.__traceback__
+        while traceback is not None:
+            where = f" at {traceback.tb_frame.f_code.co_filename}:{traceback.tb_lineno}"
+            traceback = traceback.tb_next
+        self._report(self.plugin_type, symbol, job_id, f"raised {type(error).__name__}: {error}{where}")
+
+    def returned(self, symbol: str, job_id: int | None, value: object, expected: str) -> None:
+        """Report a wrong answer."""
+        self._report(self.plugin_type, symbol, job_id, f"returned {value!r:.60}; expected {expected}")
+
+    def failed(self, symbol: str, job_id: int | None, value: object) -> None:
+        """Report a return code other than SLURM_SUCCESS, with the plugin's errno where it has one."""
+        errno = getattr(self._container, "errno", SLURM_SUCCESS)
+        if errno in (SLURM_SUCCESS, None):
+            self.returned(symbol, job_id, value, "SLURM_SUCCESS (0)")
+        else:
+            name = Errno(errno).name if errno in Errno.__members__.values() else "unknown"
+            self._report(self.plugin_type, symbol, job_id, f"returned {value!r:.60} with errno {errno} ({name})")
+
+    def status(self, symbol: str) -> Callable[[], bool]:
+        """Guard an ``int f(void)``: true on SLURM_SUCCESS."""
+        fn = self.function(symbol)
+
+        def call() -> bool:
+            try:
+                code = fn()
+            except Exception as error:  # noqa: BLE001 - a plugin may raise anything
+                self.raised(symbol, None, error)
+                return False
+            if code == SLURM_SUCCESS and code is not False:
+                return True
+            self.failed(symbol, None, code)
+            return False
+
+        return call
+
+    def job_status(self, symbol: str) -> Callable[[Job], bool]:
+        """Guard an ``int f(job_ptr)``: true on SLURM_SUCCESS."""
+        fn = self.function(symbol)
+
+        def call(job: Job) -> bool:
+            try:
+                code = fn(job)
+            except Exception as error:  # noqa: BLE001 - a plugin may raise anything
+                self.raised(symbol, job.job_id, error)
+                return False
+            if code == SLURM_SUCCESS and code is not False:
+                return True
+            self.failed(symbol, job.job_id, code)
+            return False
+
+        return call
+
+    def notify(self, symbol: str) -> Callable[..., None]:
+        """Guard a ``void f(...)``."""
+        fn = self.function(symbol)
+
+        def call(*args: object) -> None:
+            try:
+                fn(*args)
+            except Exception as error:  # noqa: BLE001 - a plugin may raise anything
+                self.raised(symbol, None, error)
+
+        return call
+
+    def priority(self, symbol: str) -> Callable[[int, Job], int]:
+        """Guard a ``uint32_t f(last_prio, job_ptr)``; the default is one less than the last, a FIFO."""
+        fn = self.function(symbol)
+
+        def call(last_prio: int, job: Job) -> int:
+            try:
+                value = fn(last_prio, job)
+            except Exception as error:  # noqa: BLE001 - a plugin may raise anything
+                self.raised(symbol, job.job_id, error)
+                return fifo_priority(last_prio)
+            if type(value) is int and 0 <= value <= MAX_PRIORITY:
+                return value
+            try:
+                index = operator.index(value)  # NumPy's integers, say
+            except TypeError:
+                index = -1
+            if 0 <= index <= MAX_PRIORITY and not isinstance(value, bool):
+                return index
+            self.returned(symbol, job.job_id, value, "an integer from 0 to 2**32 - 1")
+            return fifo_priority(last_prio)
+
+        return call
+
+    def callback(self, fn: Callable[..., object]) -> Callable[..., object]:
+        """Guard a function that the plugin handed in; ``None`` when it fails."""
+
+        def call(*args: object) -> object:
+            try:
+                return fn(*args)
+            except Exception as error:  # noqa: BLE001 - a plugin may raise anything
+                self.raised(getattr(fn, "__name__", "callback"), None, error)
+                return None
+
+        return call
+
+
+def fifo_priority(last_prio: int) -> int:
+    """Give the priority that keeps jobs in order of submission: one below the last, at least 1."""
+    return max(last_prio - 1, 1)
+
+
+class PriorityCalls:
+    """The priority plugin, guarded."""
+
+    __slots__ = ("_factors", "_guard", "reconfig", "set", "set_assoc_usage", "set_max_cluster_usage")
+
+    def __init__(self, guard: PluginGuard) -> None:
+        self._guard = guard
+        #: ``priority_p_set(last_prio, job_ptr)``
+        self.set = guard.priority("priority_p_set")
+        self.reconfig = guard.notify("priority_p_reconfig")
+        self._factors = guard.function("priority_p_get_priority_factors_list")
+        self.set_assoc_usage: Callable[[Association], None] = guard.notify("priority_p_set_assoc_usage")
+        self.set_max_cluster_usage = self._max_cluster_usage
+
+    def _max_cluster_usage(self, procs: int, half_life: int) -> bool:
+        symbol = "priority_p_set_max_cluster_usage"
+        try:
+            code = self._guard.function(symbol)(procs, half_life)
+        except Exception as error:  # noqa: BLE001 - a plugin may raise anything
+            self._guard.raised(symbol, None, error)
+            return False
+        if code != SLURM_SUCCESS or code is False:
+            self._guard.failed(symbol, None, code)
+            return False
+        return True
+
+    def factors(self, request: PriorityFactorsRequest) -> Sequence[PriorityFactors]:
+        """``priority_p_get_priority_factors_list(req_msg)``; empty by default."""
+        symbol = "priority_p_get_priority_factors_list"
+        try:
+            answer = self._factors(request)
+            factors = [] if answer is None else list(answer)
+        except Exception as error:  # noqa: BLE001 - a plugin may raise anything
+            self._guard.raised(symbol, None, error)
+            return []
+        if all(isinstance(item, PriorityFactors) for item in factors):
+            return factors
+        self._guard.returned(symbol, None, answer, "PriorityFactors in a list, or None")
+        return []
+
+
+class SchedCalls:
+    """The scheduler plugin, guarded."""
+
+    __slots__ = (
+        "_guard",
+        "freealloc",
+        "initial_priority",
+        "job_is_pending",
+        "newalloc",
+        "partition_change",
+        "reconfig",
+        "schedule",
+    )
+
+    def __init__(self, guard: PluginGuard) -> None:
+        self._guard = guard
+        self.reconfig = guard.status("slurm_sched_p_reconfig")
+        self.schedule = guard.status("slurm_sched_p_schedule")
+        self.newalloc = guard.job_status("slurm_sched_p_newalloc")
+        self.freealloc = guard.job_status("slurm_sched_p_freealloc")
+        self.initial_priority = guard.priority("slurm_sched_p_initial_priority")
+        self.job_is_pending = guard.notify("slurm_sched_p_job_is_pending")
+        self.partition_change = guard.notify("slurm_sched_p_partition_change")
+
+    def get_conf(self) -> str | None:
+        """``slurm_sched_p_get_conf()``; ``None`` by default."""
+        symbol = "slurm_sched_p_get_conf"
+        try:
+            text = self._guard.function(symbol)()
+        except Exception as error:  # noqa: BLE001 - a plugin may raise anything
+            self._guard.raised(symbol, None, error)
+            return None
+        if text is None or isinstance(text, str):
+            return text
+        self._guard.returned(symbol, None, text, "text or None")
+        return None

@@ -1,0 +1,73 @@
+"""What must always be true of the engine's state."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from rota.core.containers import queue_key
+from rota.model import InvariantError, JobState
+
+if TYPE_CHECKING:
+    from rota.core.state import ClusterState
+
+
+def check_invariants(state: ClusterState) -> None:
+    """Check everything. O(live jobs); for tests, and for `rota replay --check`.
+
+    Raises:
+        InvariantError: something does not hold.
+    """
+    _check_places(state)
+    _check_resources(state)
+    _check_order(state)
+
+
+def _require(condition: bool, message: str) -> None:  # noqa: FBT001 - reads as a sentence
+    if not condition:
+        raise InvariantError(message)
+
+
+def _check_places(state: ClusterState) -> None:
+    """Every job in exactly one place, and in the state that belongs there."""
+    places = Counter(
+        job.job_id
+        for place in (state.queue, state.parked.values(), state.running, state.completing.values())
+        for job in place
+    )
+    _require(places == Counter(list(state.jobs)), f"jobs are not in exactly one place: {places - Counter(list(state.jobs))}")
+    for job in state.queue:
+        _require(job.state is JobState.PENDING and not job.alloc, f"{job} is in the queue")
+        _require(state.park_reason(job) is None, f"{job} is in the queue and must not start: {state.park_reason(job)}")
+        _require(job.spec.begin_time <= state.now, f"{job} is in the queue before its begin time")
+    for job in state.parked.values():
+        _require(job.state is JobState.PENDING and not job.alloc and not job.sort_key, f"{job} is parked")
+    for job in state.running:
+        _require(job.state is JobState.RUNNING and job.alloc != 0, f"{job} is among the running jobs")
+        _require(job.start_time is not None and job.start_time >= job.submit_time, f"{job} started before it was submitted")
+        _require((job.start_time or 0) >= job.spec.begin_time, f"{job} started before its begin time")
+    for job in state.completing.values():
+        _require(job.completing and not job.sort_key, f"{job} is among the completing jobs")
+
+
+def _check_resources(state: ClusterState) -> None:
+    """Nothing is given twice, and free + allocated = whole."""
+    pool = state.pool
+    held = [job.alloc for job in (*state.running, *state.completing.values())]
+    allocated = sum(held)
+    if pool.interchangeable:
+        _require(pool.free >= 0, f"{-pool.free} processors oversubscribed")
+        _require(not pool.up or pool.free + allocated == pool.up, "free + allocated processors are not the whole")
+        return
+    union = 0
+    for resources in held:
+        _require(union & resources == 0, "a node is allocated twice")
+        union |= resources
+    _require(pool.free == pool.up & ~union, "free + allocated nodes are not the whole")
+
+
+def _check_order(state: ClusterState) -> None:
+    """The queue and the running jobs are sorted by what they claim to be sorted by."""
+    _require(state.queue.check() and state.running.check(), "a sorted list is out of order")
+    _require(all(job.sort_key == queue_key(job) for job in state.queue), "the queue is in an old order")
+    _require(all(job.sort_key == (job.end_time, job.job_id) for job in state.running), "running jobs are in an old order")

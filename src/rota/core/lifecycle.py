@@ -1,0 +1,268 @@
+"""A job's life: what each event does to it, and whom it concerns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rota.core.effects import JobFinished, Kill, Launch, Refused
+from rota.core.transitions import Trigger, change_state
+from rota.model import Errno, Job, JobState, NodeState, PartitionState, Reason, RequestError
+from rota.resources.nodeset import indices
+
+if TYPE_CHECKING:
+    from rota.core.effects import Effect
+    from rota.core.guard import SchedCalls
+    from rota.core.state import ClusterState
+    from rota.model import JobSpec, Partition
+
+
+class Lifecycle:
+    """Moves jobs from place to place. It is the only one that writes job records."""
+
+    __slots__ = ("effects", "sched", "state")
+
+    def __init__(self, state: ClusterState, sched: SchedCalls) -> None:
+        self.state = state
+        self.sched = sched
+        #: Of the event in hand; the engine sets a new list for each.
+        self.effects: list[Effect] = []
+
+    # ---- submission -------------------------------------------------------------------------------------------
+
+    def submit(self, job_id: int, spec: JobSpec) -> None:
+        """Take a new job."""
+        state = self.state
+        try:
+            if job_id in state.jobs:
+                raise RequestError(f"there is a job {job_id} already", Errno.DUPLICATE_JOB_ID)
+            partition = state.partition_of(spec.partition)
+            units = self._units(spec, partition)
+        except RequestError as error:
+            self.effects.append(Refused(job_id=job_id, errno=error.errno, message=str(error)))
+            return
+        job = Job(job_id, spec, state.now, partition, units)
+        state.jobs[job_id] = job
+        if spec.priority is not None:
+            job.priority = spec.priority
+            job.admin_priority = True
+        if spec.hold:
+            job.priority = 0
+            job.reason = Reason.JOB_HELD_USER
+        else:
+            self.give_priority(job)
+        state.place(job)
+
+    def _units(self, spec: JobSpec, partition: Partition) -> int:
+        """Check a request against the machine; give what it takes of it."""
+        if partition.state in (PartitionState.DRAIN, PartitionState.INACTIVE):
+            raise RequestError(
+                f"partition {partition.name} is {partition.state.value} and accepts no jobs", Errno.PARTITION_NOT_AVAIL
+            )
+        if spec.num_cpus < 1:
+            raise RequestError(f"{spec.num_cpus} processors requested; ask for at least 1", Errno.TOO_MANY_REQUESTED_CPUS)
+        units = self.state.pool.units(spec, partition)
+        if not units:
+            raise RequestError(
+                f"{spec.num_cpus} processors on at least {max(spec.min_nodes, 1)} nodes requested: "
+                f"partition {partition.name} never has so much",
+                Errno.REQUESTED_NODE_CONFIG_UNAVAILABLE,
+            )
+        return units
+
+    def give_priority(self, job: Job) -> None:
+        """Have the plugins compute a job's priority: the scheduler's initial one, which forwards to the priority plugin's."""
+        state = self.state
+        job.priority = priority = self.sched.initial_priority(state.last_priority, job)
+        if priority > 1 and not job.admin_priority:
+            lowest = priority + job.nice
+            if 1 < lowest < state.last_priority:
+                state.last_priority = lowest
+
+    # ---- running ----------------------------------------------------------------------------------------------
+
+    def start(self, job: Job, resources: int) -> None:
+        """Start a queued job on free resources."""
+        state = self.state
+        change_state(job, Trigger.START)
+        state.queue.remove(job)
+        state.pool.free -= resources
+        job.alloc = resources
+        job.start_time = state.now
+        job.end_time = end = state.now + job.time_limit
+        job.planned_start = None
+        job.planned_nodes = 0
+        state.running.add(job, (end, job.job_id))
+        state.changed = True
+        self.effects.append(Launch(job_id=job.job_id, restart_count=job.restart_count, resources=resources))
+        self.sched.newalloc(job)
+
+    def ended(self, job_id: int, restart_count: int, exit_code: int) -> bool:
+        """Take the news that a run is over. False when it is stale and changes nothing."""
+        job = self.state.jobs.get(job_id)
+        if job is None or not job.alloc or job.restart_count != restart_count:
+            return False
+        if job.state is JobState.RUNNING:
+            job.exit_code = exit_code
+            if exit_code:
+                job.reason = Reason.NON_ZERO_EXIT_CODE
+            change_state(job, Trigger.EXIT_ERROR if exit_code else Trigger.EXIT_OK)
+        self._free(job)
+        return True
+
+    def launch_failed(self, job_id: int, restart_count: int) -> bool:
+        """Take the news that a run never began: the job fails, or goes back into the queue, held."""
+        job = self.state.jobs.get(job_id)
+        if job is None or not job.alloc or job.restart_count != restart_count:
+            return False
+        if job.state is JobState.RUNNING:
+            job.reason = Reason.JOB_LAUNCH_FAILURE
+            if job.spec.requeue:
+                job.priority = 0
+            change_state(job, Trigger.REQUEUE if job.spec.requeue else Trigger.LAUNCH_FAIL)
+        self._free(job)
+        return True
+
+    def _free(self, job: Job) -> None:
+        """Free the resources of a job that has been stopped, and let it go on to where it belongs."""
+        state = self.state
+        self.sched.freealloc(job)
+        if job.sort_key:
+            state.running.remove(job)
+        else:
+            del state.completing[job.job_id]
+        state.pool.release(job.alloc)
+        job.alloc = 0
+        state.arrivals = None
+        state.changed = True
+        if job.state is JobState.PENDING:
+            job.restart_count += 1
+            job.start_time = job.end_time = None
+            state.place(job)
+        else:
+            job.end_time = state.now
+            self._forget(job)
+
+    def _forget(self, job: Job) -> None:
+        del self.state.jobs[job.job_id]
+        self.effects.append(JobFinished(job=job))
+
+    def stop(self, job: Job, trigger: Trigger, reason: Reason = Reason.NONE) -> None:
+        """Stop a running job: it completes when the driver says that it has ended."""
+        state = self.state
+        change_state(job, trigger)
+        job.reason = reason
+        state.running.remove(job)
+        job.end_time = state.now
+        state.completing[job.job_id] = job
+        state.arrivals = None
+        self.effects.append(Kill(job_id=job.job_id, restart_count=job.restart_count))
+
+    def enforce_time_limits(self) -> None:
+        """Stop the jobs whose time is up."""
+        now = self.state.now
+        while (job := self.state.running.first()) is not None and (job.end_time or 0) <= now:
+            self.stop(job, Trigger.TIME_LIMIT, Reason.TIME_LIMIT)
+
+    def lose_node(self, index: int) -> None:
+        """Stop the jobs of a node that is down: they are queued again if they may be, else they fail."""
+        interchangeable = self.state.pool.interchangeable
+        for job in self.state.running.snapshot():
+            if interchangeable or index in indices(job.alloc):
+                self.stop(job, Trigger.REQUEUE if job.spec.requeue else Trigger.NODE_LOST, Reason.NODE_DOWN)
+
+    # ---- requests ---------------------------------------------------------------------------------------------
+
+    def find(self, job_id: int) -> Job:
+        """Find a live job.
+
+        Raises:
+            RequestError: there is none.
+        """
+        try:
+            return self.state.jobs[job_id]
+        except KeyError:
+            raise RequestError(f"there is no live job {job_id}", Errno.INVALID_JOB_ID) from None
+
+    def cancel(self, job: Job) -> None:
+        """Cancel a job. One that has ended already but not yet let go is left as it is."""
+        if job.state is JobState.RUNNING:
+            self.stop(job, Trigger.CANCEL)
+        elif job.state is JobState.PENDING:
+            change_state(job, Trigger.CANCEL)
+            if job.alloc == 0:
+                self.state.unplace(job)
+                job.end_time = self.state.now
+                self._forget(job)
+
+    def hold(self, job: Job, reason: Reason) -> None:
+        """Hold a pending job.
+
+        Raises:
+            RequestError: it is not pending.
+        """
+        self._require_pending(job)
+        job.priority = 0
+        self._replace(job, reason)
+
+    def release(self, job: Job) -> None:
+        """Release a held job: its priority is computed anew.
+
+        Raises:
+            RequestError: it is not pending.
+        """
+        self._require_pending(job)
+        if job.priority == 0:
+            job.reason = Reason.NONE
+            if job.spec.priority:
+                job.priority = job.spec.priority
+            self.give_priority(job)
+            self._replace(job, Reason.NONE)
+
+    def set_priority(self, job: Job, priority: int) -> None:
+        """Give a pending job another priority, 0 to hold it.
+
+        Raises:
+            RequestError: it is not pending.
+        """
+        self._require_pending(job)
+        if priority != job.priority:
+            job.priority = priority
+            self._replace(job, Reason.JOB_HELD_ADMIN if priority == 0 else Reason.NONE)
+
+    def requeue(self, job: Job) -> None:
+        """Put a running job back in the queue.
+
+        Raises:
+            RequestError: it is not running.
+        """
+        if job.state is not JobState.RUNNING:
+            raise RequestError(f"job {job.job_id} is {job.state}, not RUNNING", Errno.JOB_NOT_RUNNING)
+        self.stop(job, Trigger.REQUEUE)
+
+    def _require_pending(self, job: Job) -> None:
+        if job.state is not JobState.PENDING:
+            raise RequestError(f"job {job.job_id} is {job.state}, not PENDING", Errno.JOB_NOT_PENDING)
+
+    def _replace(self, job: Job, reason: Reason) -> None:
+        """Put a pending job where it now belongs; one that is still completing goes there when it is free."""
+        if job.alloc:
+            job.reason = reason
+            return
+        self.state.unplace(job)
+        job.reason = reason
+        self.state.place(job)
+
+    def update_node(self, name: str, node_state: NodeState) -> None:
+        """Set a node's state.
+
+        Raises:
+            RequestError: there is no such node.
+        """
+        for index, node in enumerate(self.state.nodes):
+            if node.name == name:
+                node.state = node_state
+                if node_state is NodeState.DOWN:
+                    self.lose_node(index)
+                self.state.refresh_pool()
+                return
+        raise RequestError(f"there is no node {name!r}", Errno.INVALID_NODE_NAME)

@@ -1,0 +1,196 @@
+"""What the engine knows: the machine, the jobs, and where each of them is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from rota.core.containers import SortedJobs, queue_key
+from rota.core.timers import Timers
+from rota.model import NodeState, PartitionState, Reason, RequestError
+from rota.model.errors import Errno
+from rota.resources import FutureProfile, make_pool
+
+if TYPE_CHECKING:
+    from rota.model import ClusterConfig, Job, Node, Partition
+
+#: Where ``priority/basic`` and Slurm begin to count down.
+FIRST_PRIORITY = 0xFFFF0000
+#: Reasons of held jobs; all of them have priority 0.
+HELD = frozenset({Reason.JOB_HELD_USER, Reason.JOB_HELD_ADMIN, Reason.JOB_LAUNCH_FAILURE, Reason.JOB_HOLD_MAX_REQUEUE})
+_PARTITION_CLOSED = {
+    PartitionState.DOWN: Reason.PARTITION_DOWN,
+    PartitionState.INACTIVE: Reason.PARTITION_INACTIVE,
+}
+
+
+class ClusterState:
+    """The machine and the live jobs. Every live job is in exactly one of queue, parked, running, completing."""
+
+    __slots__ = (
+        "arrivals",
+        "boot_time",
+        "changed",
+        "completing",
+        "config",
+        "default_partition",
+        "jobs",
+        "last_priority",
+        "nodes",
+        "now",
+        "parked",
+        "partitions",
+        "pool",
+        "queue",
+        "running",
+        "timers",
+    )
+
+    def __init__(self, config: ClusterConfig, boot_time: int) -> None:
+        self.config = config
+        #: Copies: two engines made from one configuration share nothing.
+        self.nodes: list[Node] = [replace(node) for node in config.nodes]
+        self.partitions: dict[str, Partition] = {part.name: replace(part) for part in config.partitions}
+        self.default_partition = next((part for part in self.partitions.values() if part.default), None)
+        self.pool = make_pool(self.nodes)
+        self.boot_time = boot_time
+        #: Unix seconds; never goes back.
+        self.now = boot_time
+        #: Every live job by id.
+        self.jobs: dict[int, Job] = {}
+        #: PENDING, may start now if it fits; sorted by `queue_key`.
+        self.queue = SortedJobs()
+        #: PENDING, must not be considered; ``job.reason`` says why.
+        self.parked: dict[int, Job] = {}
+        #: RUNNING; sorted by expected end.
+        self.running = SortedJobs()
+        #: Stopped, resources not free yet; PENDING if it is to be queued again, else in its final state.
+        self.completing: dict[int, Job] = {}
+        self.timers = Timers()
+        #: Lowest priority given so far.
+        self.last_priority = FIRST_PRIORITY
+        #: See `Controller.arrivals`.
+        self.arrivals: list[Job] | None = None
+        #: Something has changed that a sleeping timer or a scheduler could care for.
+        self.changed = True
+
+    def partition_of(self, name: str) -> Partition:
+        """Find a partition, the default one for an empty name.
+
+        Raises:
+            RequestError: there is none.
+        """
+        if not name:
+            if self.default_partition is None:
+                raise RequestError(
+                    "no partition is the default one: name a partition, or set Default=YES on one in slurm.conf",
+                    Errno.DEFAULT_PARTITION_NOT_SET,
+                )
+            return self.default_partition
+        try:
+            return self.partitions[name]
+        except KeyError:
+            known = ", ".join(sorted(self.partitions))
+            raise RequestError(
+                f"there is no partition {name!r} (there are: {known})", Errno.INVALID_PARTITION_NAME
+            ) from None
+
+    def park_reason(self, job: Job) -> Reason | None:
+        """Say why a pending job must not be considered now, ``None`` when it may be."""
+        if job.priority == 0:
+            return job.reason if job.reason in HELD else Reason.JOB_HELD_ADMIN
+        part = job.partition
+        if part.state is not PartitionState.UP and part.state in _PARTITION_CLOSED:
+            return _PARTITION_CLOSED[part.state]
+        if part.max_time is not None and job.time_limit > part.max_time:
+            return Reason.PARTITION_TIME_LIMIT
+        if not self.pool.interchangeable and not part.min_nodes <= job.units <= (part.max_nodes or job.units):
+            return Reason.PARTITION_NODE_LIMIT
+        if job.spec.begin_time > self.now:
+            return Reason.BEGIN_TIME
+        return None
+
+    def place(self, job: Job) -> None:
+        """Put a pending job that is nowhere where it belongs: in the queue, or parked."""
+        reason = self.park_reason(job)
+        self.changed = True
+        if reason is not None:
+            job.reason = reason
+            self.parked[job.job_id] = job
+            if reason is Reason.BEGIN_TIME:
+                self.timers.at(job.spec.begin_time, lambda: self.replace_parked(job))
+            return
+        job.reason = Reason.NONE
+        if job.eligible_time is None:
+            job.eligible_time = self.now
+        self.queue.add(job, queue_key(job))
+        if self.arrivals is not None:
+            self.arrivals.append(job)
+
+    def unplace(self, job: Job) -> None:
+        """Take a pending job out of the queue, or from where it is parked."""
+        self.changed = True
+        if self.parked.pop(job.job_id, None) is None:
+            self.queue.remove(job)
+            self.arrivals = None
+
+    def replace_parked(self, job: Job) -> None:
+        """Look anew where a job belongs, if it is parked."""
+        if self.parked.get(job.job_id) is job:
+            del self.parked[job.job_id]
+            self.place(job)
+
+    def replace_all(self) -> None:
+        """Look anew where every pending job belongs, after partitions or their limits have changed."""
+        pending = [*self.parked.values(), *self.queue]
+        for job in pending:
+            self.unplace(job)
+        for job in pending:
+            self.place(job)
+
+    def reason(self, job: Job) -> Reason:
+        """Say why a job is where it is.
+
+        In the queue it follows from the order, so it costs nothing until somebody asks: the first of a partition
+        waits for Resources, the others for Priority.
+        """
+        if not job.sort_key or job.alloc:
+            return job.reason
+        first = next(other for other in self.queue if other.partition is job.partition)
+        return Reason.RESOURCES if first is job else Reason.PRIORITY
+
+    def refresh_pool(self) -> None:
+        """Take node states into account."""
+        held = [job.alloc for job in (*self.running, *self.completing.values())]
+        self.pool.refresh(self.nodes, held)
+        self.arrivals = None
+        self.changed = True
+
+    def profile(self) -> FutureProfile:
+        """Make the profile of what running jobs will free; those that are completing count as free now."""
+        up = self.pool.up
+        common = self.pool.common
+        ending = [(self.now, common(job.alloc, up)) for job in self.completing.values()]
+        return FutureProfile(
+            self.pool, self.now, ending + [(job.end_time or 0, common(job.alloc, up)) for job in self.running]
+        )
+
+    def earliest_start(self, job: Job) -> tuple[int, int] | None:
+        """Give the first time when running jobs leave enough for the job, and all that is free then."""
+        pool = self.pool
+        up, select, size, need = pool.up, pool.select, pool.size, job.units
+        avail = pool.free + sum(pool.common(other.alloc, up) for other in self.completing.values())
+        if select(job, avail):
+            return self.now, avail
+        enough_at = None
+        for other in self.running:
+            if enough_at is not None and other.end_time != enough_at:
+                break
+            avail += other.alloc
+            if enough_at is None and size(avail) >= need and select(job, pool.common(avail, up)):
+                enough_at = other.end_time
+        return None if enough_at is None else (enough_at, pool.common(avail, up))
+
+    def usable_cpus(self) -> int:
+        """Count the processors of nodes that are not down."""
+        return sum(node.cpus for node in self.nodes if node.state is not NodeState.DOWN)

@@ -1,0 +1,50 @@
+"""Every change of a job's state, in one table."""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+from typing import TYPE_CHECKING
+
+from rota.model import InvariantError, JobState
+
+if TYPE_CHECKING:
+    from rota.model import Job
+
+
+class Trigger(Enum):
+    """What makes a job change state."""
+
+    START = auto()
+    EXIT_OK = auto()
+    EXIT_ERROR = auto()
+    TIME_LIMIT = auto()
+    CANCEL = auto()
+    LAUNCH_FAIL = auto()
+    NODE_LOST = auto()
+    REQUEUE = auto()
+
+
+#: (state, trigger) to the next state. What is not here cannot happen.
+TRANSITIONS: dict[tuple[JobState, Trigger], JobState] = {
+    (JobState.PENDING, Trigger.START): JobState.RUNNING,
+    (JobState.PENDING, Trigger.CANCEL): JobState.CANCELLED,
+    (JobState.RUNNING, Trigger.EXIT_OK): JobState.COMPLETED,
+    (JobState.RUNNING, Trigger.EXIT_ERROR): JobState.FAILED,
+    (JobState.RUNNING, Trigger.TIME_LIMIT): JobState.TIMEOUT,
+    (JobState.RUNNING, Trigger.CANCEL): JobState.CANCELLED,
+    (JobState.RUNNING, Trigger.LAUNCH_FAIL): JobState.FAILED,
+    (JobState.RUNNING, Trigger.NODE_LOST): JobState.NODE_FAIL,
+    (JobState.RUNNING, Trigger.REQUEUE): JobState.PENDING,
+}
+
+
+def change_state(job: Job, trigger: Trigger) -> None:
+    """Change the job's state. The only place where that happens.
+
+    Raises:
+        InvariantError: the table has no such transition.
+    """
+    try:
+        job.state = TRANSITIONS[job.state, trigger]
+    except KeyError:
+        raise InvariantError(f"job {job.job_id}: {job.state} has no transition for {trigger.name}") from None

@@ -1,0 +1,74 @@
+"""What the loader knows, as plain data for JSON. The keys are stable: they may be added to, and never change meaning.
+
+A *candidate* has:
+
+================== ============================================================================================
+``type``           ``major/minor``, as the file or entry point is called
+``name``           ``plugin_name``; this and the next three are null where unknown or not given
+``version``        ``plugin_version``
+``legacy``         ``plugin_legacy``
+``release``        ``plugin_release``
+``api_range``      lowest and highest API major that it speaks, null when unknown
+``api_host``       API majors that this rota speaks for the type, sorted
+``spoken``         the API major spoken with it, null when it is rejected
+``state``          ``chosen``, ``lost`` or ``rejected``
+``why``            the reason for that, one sentence
+``problems``       why it is rejected, one sentence each
+``warnings``       what is odd about it
+``source``         ``plugin-dir``, ``entry-point`` or ``built-in``
+``where``          the file, or the entry point as it is declared
+``file``           the source file, null when an entry point leads to none
+``summary``        first line of its docstring
+================== ============================================================================================
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rota.loader.negotiate import version_range
+from rota.loader.symbols import expected
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rota.interfaces import PluginApi
+    from rota.loader.candidate import Candidate
+    from rota.loader.negotiate import Verdict
+
+
+def describe(verdict: Verdict, apis: Mapping[str, PluginApi]) -> dict[str, Any]:
+    """Describe a candidate and what became of it, with the keys above."""
+    candidate, identity = verdict.candidate, verdict.candidate.identity
+    api = apis.get(candidate.plugin_type.partition("/")[0])
+    return {
+        "type": candidate.plugin_type,
+        "name": identity.plugin_name if identity else None,
+        "version": identity.plugin_version if identity else None,
+        "legacy": identity.plugin_legacy if identity else None,
+        "release": identity.plugin_release if identity else None,
+        "api_range": list(version_range(identity)) if identity else None,
+        "api_host": sorted(api.api_majors) if api else [],
+        "spoken": verdict.spoken,
+        "state": verdict.state.value,
+        "why": verdict.why,
+        "problems": list(verdict.problems),
+        "warnings": list(verdict.warnings),
+        "source": candidate.source.value,
+        "where": candidate.where,
+        "file": None if candidate.path is None else str(candidate.path),
+        "summary": candidate.summary,
+    }
+
+
+def describe_functions(candidate: Candidate, api: PluginApi) -> list[dict[str, Any]]:
+    """List the documented functions of a candidate's API.
+
+    Returns:
+        For each its ``name``, its ``signature`` as documented, and ``in_source``: whether the plugin's own file has it.
+        Where it has not, a ``*`` import may still bring it: only loading tells.
+    """
+    return [
+        {"name": one.name, "signature": expected(one, api), "in_source": one.name in candidate.defines}
+        for one in api.symbols
+    ]

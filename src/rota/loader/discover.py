@@ -1,0 +1,193 @@
+"""Where plugins are, and what looking at each of them shows. Nothing is run.
+
+Search order:
+
+1. the directories of ``PluginDir``, left to right: files named ``<major>_<minor>.py``;
+2. entry points in the group ``rota.plugins``, by distribution: ``"sched/sjf" = "my_pkg.sjf"``, or
+   ``"my_pkg.sjf:object"``;
+3. the built-in plugins: files ``<major>/<minor>.py``.
+
+The order decides only between plugins of the same spoken API version and the same minor revision
+(`rota.loader.negotiate`). A request for one type looks at the files and entry points of that name and at nothing else.
+"""
+
+from __future__ import annotations
+
+import stat
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import rota
+from rota.interfaces import APIS
+from rota.loader.candidate import Candidate, Source
+from rota.loader.entry_points import declared, locate
+from rota.loader.identity import Look, look, type_problem
+from rota.loader.trust import file_problems
+from rota.model import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from os import PathLike
+
+    from rota.loader.entry_points import Declared
+
+    PluginDir = str | Iterable[str | PathLike[str]] | None
+
+#: The tree of the built-in plugins, found as files like everybody's.
+BUILT_IN = Path(rota.__file__).parent / "plugins"
+
+
+@dataclass(frozen=True, slots=True)
+class SearchPath:
+    """Where to look."""
+
+    directories: tuple[Path, ...] = ()
+    entry_points: bool = True
+    built_in: Path | None = BUILT_IN
+
+    @classmethod
+    def of(cls, plugin_dir: PluginDir = None, *, entry_points: bool = True) -> SearchPath:
+        """Make one from a ``PluginDir`` as in slurm.conf, colon-separated, or from a list of directories."""
+        parts = plugin_dir.split(":") if isinstance(plugin_dir, str) else plugin_dir or ()
+        return cls(tuple(dict.fromkeys(Path(part) for part in parts if part)), entry_points)
+
+    def __str__(self) -> str:
+        places = [str(directory) for directory in self.directories]
+        places += ["the entry points"] if self.entry_points else []
+        return ", ".join([*places, "the built-in plugins"])
+
+
+def discover(search: SearchPath, wanted: str | None = None) -> list[Candidate]:
+    """Look at plugins.
+
+    Args:
+        search: Where.
+        wanted: Only those of this type; ``None``: all.
+
+    Returns:
+        The candidates in search order; those that cannot be used say why.
+
+    Raises:
+        InputError: a directory of ``PluginDir`` is missing or unreadable.
+    """
+    found: list[Candidate] = []
+    for directory in search.directories:
+        found += _in_directory(directory, wanted)
+    if search.entry_points:
+        found += [_at_entry_point(one) for one in declared() if wanted in {None, one.name}]
+    if search.built_in:
+        found += _built_in(search.built_in, wanted)
+    return [replace(one, order=order) for order, one in enumerate(found)]
+
+
+def candidate_from_file(path: Path) -> Candidate:
+    """Look at one file, named and trusted as if it were in ``PluginDir``.
+
+    Raises:
+        InputError: there is no such file.
+    """
+    if not path.is_file():
+        raise InputError("not a regular file" if path.exists() else "no such file", path=path)
+    return _from_file(path)
+
+
+def _in_directory(directory: Path, wanted: str | None) -> list[Candidate]:
+    try:
+        names = sorted(entry.name for entry in directory.iterdir())
+    except OSError as exc:
+        raise InputError(exc.strerror or str(exc), path=directory, field="PluginDir") from exc
+    if wanted is not None:
+        found = [_from_file(directory / name, wanted) for name in names if name == _stem(wanted) + ".py"]
+        return [one for one in found if one.plugin_type == wanted]
+    found = [_from_file(directory / name) for name in names if _may_be_plugin(name)]
+    return [one for one in found if _is_plugin(one)]
+
+
+def _may_be_plugin(name: str) -> bool:
+    return name.endswith(".py") and "_" in name and not name.startswith(("_", "."))
+
+
+def _is_plugin(candidate: Candidate) -> bool:
+    """Tell plugins from other modules that live beside them: by the API in their name, or by what they say they are."""
+    return candidate.plugin_type.partition("/")[0] in APIS or "plugin_type" in candidate.defines
+
+
+def _stem(plugin_type: str) -> str:
+    return plugin_type.replace("/", "_")
+
+
+def _from_file(path: Path, wanted: str | None = None) -> Candidate:
+    code, problems = _read(path, strict=True)
+    seen = look(code) if code is not None else Look(problems=problems)
+    said = seen.identity.plugin_type if seen.identity else ""
+    if said and _stem(said) == path.stem:
+        plugin_type = said
+    else:
+        plugin_type = wanted or _type_by_name(path.stem)
+        if said:
+            seen = replace(seen, problems=(f"plugin_type is {said!r}: then the file must be called {_stem(said)}.py",))
+    return _candidate(Source.PLUGIN_DIR, plugin_type, (path, code), seen)
+
+
+def _type_by_name(stem: str) -> str:
+    """Tell the type from a file's name; majors that have a ``_`` themselves are known by the hosted APIs."""
+    known = [major for major in APIS if stem.startswith(major + "_")]
+    major = max(known, key=len, default=stem.partition("_")[0])
+    return f"{major}/{stem[len(major) + 1 :]}"
+
+
+def _at_entry_point(entry: Declared) -> Candidate:
+    path, code = None, None
+    try:
+        path, _ = locate(entry.module)
+        code, problems = _read(path, strict=False)
+    except LookupError as exc:
+        problems = (str(exc),)
+    seen = look(code, entry.attr) if code is not None else Look(problems=problems)
+    if problem := type_problem(entry.name):
+        seen = replace(seen, problems=(f"the entry point's name is wrong: {problem}",))
+    elif seen.identity and (said := seen.identity.plugin_type) != entry.name:
+        seen = replace(seen, problems=(f"plugin_type is {said!r}: the entry point must be called so too",))
+    return _candidate(Source.ENTRY_POINT, entry.name, (path, code), seen, entry)
+
+
+def _built_in(root: Path, wanted: str | None) -> Iterator[Candidate]:
+    files = [root / f"{wanted}.py"] if wanted else sorted(root.glob("*/*.py"))
+    for path in files:
+        if path.is_file() and not path.name.startswith("_"):
+            code = path.read_bytes()
+            seen, plugin_type = look(code), f"{path.parent.name}/{path.stem}"
+            if seen.identity and (said := seen.identity.plugin_type) != plugin_type:
+                seen = replace(seen, problems=(f"plugin_type is {said!r}: expected {plugin_type!r} in this place",))
+            yield _candidate(Source.BUILT_IN, plugin_type, (path, code), seen)
+
+
+def _read(path: Path, *, strict: bool) -> tuple[bytes | None, tuple[str, ...]]:
+    """Read a file that can be trusted; ``None`` and the reasons otherwise."""
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):  # reading a pipe would wait for ever
+            return None, ("not a regular file",)
+        problems = file_problems(path, strict=strict)
+        return (None, problems) if problems else (path.read_bytes(), ())
+    except OSError as exc:
+        return None, (f"unreadable: {exc.strerror or exc}",)
+
+
+def _candidate(
+    source: Source, plugin_type: str, file: tuple[Path | None, bytes | None], seen: Look, entry: Declared | None = None
+) -> Candidate:
+    return Candidate(
+        source=source,
+        plugin_type=plugin_type,
+        order=0,  # `discover` numbers them
+        path=file[0],
+        declared=str(entry or ""),
+        module=entry.module if entry else "",
+        attr=entry.attr if entry else "",
+        identity=seen.identity,
+        problems=seen.problems,
+        summary=seen.summary,
+        defines=seen.defines,
+        code=file[1] or b"",
+    )

@@ -1,0 +1,150 @@
+"""The plugin host: what an engine's driver asks for its plugins.
+
+::
+
+    with PluginHost(plugin_dir="/etc/rota/plugins") as host:
+        priority, scheduler = host.load("priority/basic"), host.load("sched/easy")
+        host.start(ctld)
+        ...
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Self
+
+from rota import __version__
+from rota.interfaces import APIS
+from rota.loader.discover import SearchPath, discover
+from rota.loader.identity import type_problem
+from rota.loader.load import load
+from rota.loader.negotiate import Selection, decide
+from rota.model import PluginError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from rota.interfaces import Controller, PluginApi
+    from rota.loader.candidate import Candidate
+    from rota.loader.discover import PluginDir
+    from rota.loader.loaded import LoadedPlugin
+
+
+class PluginHost:
+    """Chooses, loads, starts and unloads plugins. Two hosts in one process share nothing.
+
+    Leaving the ``with`` block unloads them in reverse order of loading: ``fini`` is called exactly once for each one
+    that was started, whatever ended the block and whatever the others' ``fini`` do.
+    """
+
+    def __init__(
+        self,
+        plugin_dir: PluginDir = None,
+        *,
+        entry_points: bool = True,
+        apis: Mapping[str, PluginApi] = APIS,
+        release: str = __version__,
+        report: Callable[[str], object] | None = None,
+    ) -> None:
+        """Set up; nothing is looked at yet.
+
+        Args:
+            plugin_dir: ``PluginDir`` as in slurm.conf, colon-separated, or a list of directories.
+            entry_points: Whether plugins of installed packages are found.
+            apis: What is spoken, by major type.
+            release: What ``plugin_release`` is compared with.
+            report: Is told what an administrator should know and what is no error: see `messages`.
+        """
+        self.search = SearchPath.of(plugin_dir, entry_points=entry_points)
+        self.apis = apis
+        self.release = release
+        #: All that was reported so far: rejected plugins that were passed over, raising ``fini`` …
+        self.messages: list[str] = []
+        #: Plugins in the order in which they were loaded; stays as it is when they are unloaded.
+        self.plugins: list[LoadedPlugin] = []
+        self._tell = report
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Unload every plugin, the last one first. Does nothing the second time."""
+        self._stack.close()
+
+    def select(self, plugin_type: str) -> Selection:
+        """Choose a plugin of a type without running any.
+
+        Returns:
+            Every candidate with what became of it and why; at least one.
+
+        Raises:
+            PluginError: not a type, not an API of this rota, or there is no plugin of that type anywhere.
+            InputError: a directory of ``PluginDir`` is missing or unreadable.
+        """
+        if problem := type_problem(plugin_type):
+            raise PluginError(problem)
+        major = plugin_type.partition("/")[0]
+        if major not in self.apis:
+            raise PluginError(f"{plugin_type}: there is no API {major!r}: this rota has {', '.join(sorted(self.apis))}")
+        found = discover(self.search, plugin_type)
+        if not found:
+            raise PluginError(f"there is no plugin {plugin_type} in {self.search}: {self._others(major)}")
+        return self.judge(plugin_type, found)
+
+    def survey(self) -> list[Selection]:
+        """Look at every plugin there is.
+
+        Returns:
+            One selection for each type, sorted by type.
+
+        Raises:
+            InputError: a directory of ``PluginDir`` is missing or unreadable.
+        """
+        found: dict[str, list[Candidate]] = {}
+        for candidate in discover(self.search):
+            found.setdefault(candidate.plugin_type, []).append(candidate)
+        return [self.judge(plugin_type, found[plugin_type]) for plugin_type in sorted(found)]
+
+    def judge(self, plugin_type: str, found: Sequence[Candidate]) -> Selection:
+        """Choose among candidates of one type that have been found already."""
+        return Selection(plugin_type, decide(found, self.apis, self.release))
+
+    def load(self, plugin_type: str) -> LoadedPlugin:
+        """Choose a plugin of a type, execute it as a module of its own and check its symbols.
+
+        Raises:
+            PluginRefusedError: every candidate is rejected, or the chosen one cannot be used.
+            PluginError, InputError: as for `select`.
+        """
+        selection = self.select(plugin_type)
+        chosen = selection.require()
+        for text in selection.warnings:
+            self.report(text)
+        plugin = load(chosen.candidate, chosen.spoken or 0, self.apis)
+        self._stack.callback(plugin.close, self.report)
+        self.plugins.append(plugin)
+        return plugin
+
+    def start(self, ctld: Controller) -> None:
+        """Call ``init`` of every plugin not yet started, in the order in which they were loaded.
+
+        Raises:
+            PluginRefusedError: an ``init`` failed. That plugin is unloaded and those before it are left running, for
+                `close` to end.
+        """
+        for plugin in self.plugins:
+            plugin.start(ctld)
+
+    def report(self, text: str) -> None:
+        """Keep and pass on a message."""
+        self.messages.append(text)
+        if self._tell is not None:
+            self._tell(text)
+
+    def _others(self, major: str) -> str:
+        types = [one.plugin_type for one in self.survey() if one.plugin_type.startswith(major + "/") and one.chosen]
+        return f"there is {', '.join(types)}" if types else f"there is none for {major} at all"

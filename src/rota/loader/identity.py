@@ -1,0 +1,181 @@
+"""What a plugin says it is, read from its source without running it.
+
+The identity symbols must be assigned literals at the top level of the file, annotated or not; ``2 * 1000 + 35`` counts
+as one, being how the documents put a version together. When an entry point names an object (``my_pkg.sjf:Sjf``), they
+may instead be attributes of its class, which then come first: the class itself, or for ``plugin = Sjf()`` the class
+that is called. Of several assignments the last counts. Anything else, such as a name that is imported or assigned
+under an ``if``, cannot be known without running the file and counts as missing.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rota.interfaces import OPTIONAL_IDENTITY, REQUIRED_IDENTITY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    Value = str | int | None
+
+TYPE_PATTERN = re.compile(r"[a-z][a-z0-9_]*/[a-z0-9_]+")
+MAX_VERSION = 2**32 - 1
+#: Type of every identity symbol.
+IDENTITY = REQUIRED_IDENTITY | OPTIONAL_IDENTITY
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """The identity symbols of one plugin, of the right types and in range; ``None``: not given."""
+
+    plugin_type: str
+    plugin_name: str
+    #: API major × 1000 + minor revision. Whether it may be left out is up to the API.
+    plugin_version: int | None = None
+    plugin_legacy: int | None = None
+    plugin_release: str | None = None
+
+    @property
+    def minor_revision(self) -> int:
+        """The plugin author's own revision number, 0 to 999."""
+        return (self.plugin_version or 0) % 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """What looking at a source shows."""
+
+    identity: Identity | None = None
+    problems: tuple[str, ...] = ()
+    #: First line of the docstring.
+    summary: str = ""
+    #: Names bound at the top level, and in the class of the object looked for.
+    defines: frozenset[str] = frozenset()
+
+
+def look(code: bytes, attr: str = "") -> Look:
+    """Read the identity in Python source.
+
+    Args:
+        code: The source, in whatever encoding it declares.
+        attr: Name of the object that is the plugin; empty: the module.
+
+    Returns:
+        The identity or, when it is incomplete or wrong, every problem.
+    """
+    try:
+        tree = _parse(code)
+        bodies = [tree.body, _class_body(tree.body, attr)]
+        values, problems = _read(bodies)
+    except SyntaxError as exc:
+        return Look(problems=(f"syntax error in line {exc.lineno}: {exc.msg}",))
+    except (ValueError, RecursionError, MemoryError) as exc:
+        return Look(problems=(f"not Python source: {exc}",))
+    return Look(
+        identity=None if problems else Identity(**values),  # type: ignore[arg-type]
+        problems=tuple(problems),
+        summary=(ast.get_docstring(tree) or "").partition("\n")[0],
+        defines=frozenset(name for body in bodies for name in _names(body)),
+    )
+
+
+def type_problem(value: str) -> str | None:
+    """Say what is wrong with a plugin type, ``None`` when nothing is."""
+    if TYPE_PATTERN.fullmatch(value):
+        return None
+    return f'{value!r} is not a plugin type: expected "major/minor" in lower case, such as "sched/easy"'
+
+
+def _parse(code: bytes) -> ast.Module:
+    with warnings.catch_warnings():
+        # A dubious escape sequence is the author's business, and is reported when the plugin is loaded.
+        warnings.simplefilter("ignore")
+        return ast.parse(code)
+
+
+def _class_body(body: Sequence[ast.stmt], attr: str) -> Sequence[ast.stmt]:
+    """Give the body of the class that makes object ``attr``, empty when there is none to be seen."""
+    if not attr:
+        return []
+    value = _assignments(body).get(attr)
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
+        attr = value.func.id
+    classes = [stmt for stmt in body if isinstance(stmt, ast.ClassDef) and stmt.name == attr]
+    return classes[-1].body if classes else []
+
+
+def _assignments(body: Sequence[ast.stmt]) -> dict[str, ast.expr]:
+    found: dict[str, ast.expr] = {}
+    for stmt in body:
+        if isinstance(stmt, ast.Assign):
+            found |= {target.id: stmt.value for target in stmt.targets if isinstance(target, ast.Name)}
+        elif isinstance(stmt, ast.AnnAssign) and stmt.value and isinstance(stmt.target, ast.Name):
+            found[stmt.target.id] = stmt.value
+    return found
+
+
+def _read(bodies: Sequence[Sequence[ast.stmt]]) -> tuple[dict[str, Value], list[str]]:
+    assigned: dict[str, ast.expr] = {}
+    for body in bodies:
+        assigned |= _assignments(body)
+    values: dict[str, Value] = {}
+    problems: list[str] = []
+    for name in IDENTITY:
+        if name in assigned:
+            try:
+                values[name] = _checked(name, _literal(assigned[name]))
+            except ValueError as exc:
+                problems.append(f"{name} in line {assigned[name].lineno} {exc}")
+        elif name in REQUIRED_IDENTITY and name != "plugin_version":  # that one is up to the API: see `negotiate`
+            problems.append(f"{name} is missing: expected a literal assigned to it at the top level")
+    return values, problems
+
+
+def _literal(node: ast.expr) -> object:
+    match node:
+        case ast.Constant(value=value):
+            return value
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return -_number(operand)
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            return _number(left) + _number(right)
+        case ast.BinOp(left=left, op=ast.Mult(), right=right):
+            return _number(left) * _number(right)
+    raise ValueError("is not a literal, and rota does not run a plugin to look at it")
+
+
+def _number(node: ast.expr) -> int:
+    value = _literal(node)
+    if type(value) is int:
+        return value
+    raise ValueError("is not a literal number")
+
+
+def _checked(name: str, value: object) -> Value:
+    expected = IDENTITY[name]
+    if type(value) is not expected:  # exactly: a bool is not a version
+        raise ValueError(f"is {type(value).__name__} {value!r}: expected {expected.__name__}")
+    problem = None
+    if isinstance(value, int):
+        problem = None if 0 <= value <= MAX_VERSION else f"is {value}: expected an unsigned 32-bit number"
+    elif name == "plugin_type":
+        problem = type_problem(str(value))
+        problem = problem and f"is wrong: {problem}"
+    elif not str(value).strip() or not str(value).isprintable():
+        problem = f"is {value!r}: expected one line of text"
+    if problem:
+        raise ValueError(problem)
+    return value  # type: ignore[return-value]
+
+
+def _names(body: Sequence[ast.stmt]) -> Iterator[str]:
+    yield from _assignments(body)
+    for stmt in body:
+        if isinstance(stmt, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield stmt.name
+        elif isinstance(stmt, ast.Import | ast.ImportFrom):
+            yield from (alias.asname or alias.name for alias in stmt.names)

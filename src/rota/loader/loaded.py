@@ -1,0 +1,156 @@
+"""A plugin that runs in this process: its functions, and its life from ``init`` to ``fini``.
+
+=========== =============== ===================================================================================
+state       next            how
+=========== =============== ===================================================================================
+LOADED      STARTED         `LoadedPlugin.start`: ``init`` returned `SLURM_SUCCESS`, or there is none
+LOADED      CLOSED          ``init`` failed, or the plugin was never started: ``fini`` is not called
+STARTED     CLOSED          `LoadedPlugin.close`: ``fini`` is called, once
+=========== =============== ===================================================================================
+"""
+
+from __future__ import annotations
+
+import sys
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Any
+
+from rota.interfaces import SLURM_SUCCESS, Errno, RotaError
+from rota.loader.candidate import PluginRefusedError
+from rota.loader.symbols import FINI, INIT, accepts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from rota.interfaces import Controller
+    from rota.loader.candidate import Candidate
+
+
+class _State(Enum):
+    LOADED = auto()
+    STARTED = auto()
+    CLOSED = auto()
+
+
+class LoadedPlugin:
+    """A plugin that runs in this process."""
+
+    def __init__(
+        self,
+        candidate: Candidate,
+        container: object,
+        functions: Mapping[str, Callable[..., Any]],
+        *,
+        spoken_major: int,
+        module_name: str,
+    ) -> None:
+        self.candidate = candidate
+        #: API major that is spoken with it.
+        self.spoken_major = spoken_major
+        #: The module or object whose attributes are the plugin's symbols.
+        self.container = container
+        #: Every function that its API documents, by name, as it was when loaded; without ``init`` and ``fini``, which
+        #: are not the engine's to call.
+        self.functions = {name: function for name, function in functions.items() if name not in {INIT.name, FINI.name}}
+        self._init = functions.get(INIT.name)
+        self._fini = functions.get(FINI.name)
+        self._module_name = module_name
+        #: Only ever goes forward, see above.
+        self._state = _State.LOADED
+
+    @property
+    def plugin_type(self) -> str:
+        """Its type, such as ``sched/easy``."""
+        return self.candidate.plugin_type
+
+    @property
+    def plugin_name(self) -> str:
+        """Its name for people."""
+        return self.candidate.identity.plugin_name if self.candidate.identity else self.plugin_type
+
+    @property
+    def errno(self) -> int:
+        """Its ``errno``, `SLURM_SUCCESS` when it has none."""
+        value = getattr(self.container, "errno", SLURM_SUCCESS)
+        return value if isinstance(value, int) else SLURM_SUCCESS  # `import errno` is no plugin's errno
+
+    def start(self, ctld: Controller) -> None:
+        """Call ``init``, with the controller if it takes it. Does nothing when the plugin has been started.
+
+        Raises:
+            PluginRefusedError: it failed or raised. The plugin is unloaded then, and ``fini`` is not called; ``errno``
+                is the plugin's own.
+        """
+        if self._state is _State.CLOSED:
+            raise PluginRefusedError(self.candidate, ["it has been unloaded"])
+        if self._state is _State.STARTED:
+            return
+        try:
+            if self._init is not None:
+                self._call_init(self._init, ctld)
+            self._state = _State.STARTED
+        finally:
+            if self._state is not _State.STARTED:
+                self._unload()
+
+    def close(self, report: Callable[[str], object]) -> None:
+        """Call ``fini`` if the plugin was started, and unload it. Does nothing the second time.
+
+        Args:
+            report: Is told when ``fini`` raises; nobody can do anything about that any more, so it is no error.
+        """
+        started, self._state = self._state is _State.STARTED, _State.CLOSED
+        try:
+            if started and self._fini is not None:
+                self._fini()
+        except (Exception, SystemExit) as exc:  # noqa: BLE001  (a plugin may raise anything)
+            report(f"plugin {self.plugin_type} ({self.candidate.where}): fini raised {blame(exc, self.candidate)}")
+        finally:
+            self._unload()
+
+    def _call_init(self, init: Callable[..., Any], ctld: Controller) -> None:
+        try:
+            result = init(ctld) if accepts(init, 1) else init()
+        except (Exception, SystemExit) as exc:
+            errno = exc.errno if isinstance(exc, RotaError) else self._own_errno()
+            raise PluginRefusedError(self.candidate, [f"init raised {blame(exc, self.candidate)}"], errno) from exc
+        if type(result) is not bool and isinstance(result, int) and result == SLURM_SUCCESS:
+            return
+        hint = ": it must `return SLURM_SUCCESS`" if result is None else ""
+        number = f", errno {self.errno}" if self.errno else ""
+        problem = f"init returned {result!r}{number}, expected SLURM_SUCCESS{hint}"
+        raise PluginRefusedError(self.candidate, [problem], self._own_errno())
+
+    def _own_errno(self) -> Errno | None:
+        known = self.errno and self.errno in Errno.__members__.values()
+        return Errno(self.errno) if known else None
+
+    def _unload(self) -> None:
+        self._state = _State.CLOSED
+        forget(self._module_name)
+
+
+def forget(name: str) -> None:
+    """Take a plugin's module, and the modules below it, out of ``sys.modules``."""
+    for key in [key for key in sys.modules if key == name or key.startswith(name + ".")]:
+        sys.modules.pop(key, None)
+
+
+def blame(exc: BaseException, candidate: Candidate) -> str:
+    """Say in one line what was raised, and where in the plugin."""
+    try:
+        text = " ".join(str(exc).split())
+    except Exception:  # noqa: BLE001  (even that may fail in an exception of the plugin's own)
+        text = "(its text cannot be printed)"
+    return f"{type(exc).__name__} at {_place(exc, candidate.file)}" + (f": {text}" if text else "")
+
+
+def _place(exc: BaseException, file: str) -> str:
+    if isinstance(exc, SyntaxError) and exc.filename:
+        return f"{exc.filename}:{exc.lineno}"
+    place, trace = file, exc.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == file:  # the last line of the plugin itself that took part
+            place = f"{file}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return place

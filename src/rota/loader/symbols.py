@@ -1,0 +1,96 @@
+"""Whether a plugin has every documented function, and whether each can be called as documented.
+
+All problems are found at once. What can only be called wrongly is refused here, at the door, and not when the first job
+comes: a name that is missing, something that is not callable, a function that does not take the documented number of
+positional arguments, and one that gives a coroutine or a generator where a value is expected.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any
+
+from rota import interfaces
+from rota.interfaces import Symbol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rota.interfaces import PluginApi
+
+INIT = Symbol("init", 1)
+FINI = Symbol("fini", 0)
+_ABSENT = object()
+
+
+def check_symbols(container: object, api: PluginApi) -> tuple[dict[str, Callable[..., Any]], list[str]]:
+    """Look up the functions of an API, and ``init`` and ``fini``, in a symbol container.
+
+    ``init`` and ``fini`` may be missing unless the API lists them, and ``init`` may also take no argument.
+
+    Args:
+        container: A module or any object.
+        api: What is documented.
+
+    Returns:
+        The functions by name, and every problem.
+    """
+    listed = {symbol.name: symbol for symbol in api.symbols}
+    functions: dict[str, Callable[..., Any]] = {}
+    problems: list[str] = []
+    for symbol in ({INIT.name: INIT, FINI.name: FINI} | listed).values():
+        try:
+            value: Any = getattr(container, symbol.name, _ABSENT)
+        except Exception as exc:  # noqa: BLE001  (an object may compute its attributes)
+            problems.append(f"{symbol.name} cannot be read: {type(exc).__name__}: {exc}")
+            continue
+        if value is not _ABSENT:
+            if problem := _problem(symbol, value, api):
+                problems.append(problem)
+            functions[symbol.name] = value
+        elif symbol.name in listed:
+            problems.append(f"{expected(symbol, api)} is missing")
+    return functions, problems
+
+
+def expected(symbol: Symbol, api: PluginApi) -> str:
+    """Write a symbol as it is documented, such as ``priority_p_set(last_prio, job_ptr)``.
+
+    The names of the arguments are those of the API's protocol in `rota.interfaces`, ``PriorityPlugin`` for
+    ``priority``. Without one their number must do.
+    """
+    protocol = getattr(interfaces, f"{api.major.title()}Plugin", None)
+    method = getattr(protocol, symbol.name, None)
+    if method is not None:
+        names = list(inspect.signature(method).parameters)[1:]
+    else:
+        names = ["ctld"] if symbol.name == INIT.name else [f"arg{number}" for number in range(1, symbol.arity + 1)]
+    return f"{symbol.name}({', '.join(names)})"
+
+
+def accepts(function: Callable[..., Any], arity: int) -> bool:
+    """Whether a function can be called with so many positional arguments; true when it does not say."""
+    try:
+        signature = inspect.signature(function)
+    except (ValueError, TypeError):  # functions written in C need not have one
+        return True
+    try:
+        signature.bind(*[None] * arity)
+    except TypeError:
+        return False
+    return True
+
+
+def _problem(symbol: Symbol, value: object, api: PluginApi) -> str | None:
+    wanted = expected(symbol, api)
+    if not callable(value):
+        return f"{symbol.name} is {type(value).__name__}, not a function: expected {wanted}"
+    if inspect.iscoroutinefunction(value) or inspect.isasyncgenfunction(value) or inspect.isgeneratorfunction(value):
+        return f"{symbol.name} is a coroutine or generator, which gives no result when called: expected {wanted}"
+    if accepts(value, symbol.arity) or (symbol.name == INIT.name and accepts(value, 0)):
+        return None
+    return f"{symbol.name}{inspect.signature(value)} cannot be called with {_count(symbol.arity)}: expected {wanted}"
+
+
+def _count(arity: int) -> str:
+    return "1 argument" if arity == 1 else f"{arity or 'no'} arguments"

@@ -1,0 +1,82 @@
+"""Whose files plugins are: one that somebody else could have written is not run.
+
+A file of ``PluginDir`` and its directory must belong to the effective user or to root, and nobody else may be able to
+write them. The bits for *others* must be off. The bit for the group must be off too, unless the group is the user's
+private one (of the same name as the user, with no other member), for many systems give everybody such a group and a
+umask of 002. Access lists count as far as the group bits show them. A symbolic link's own directory, the file that it
+leads to and that file's directory are all checked.
+
+Directories further up are not: whoever exchanges a directory by renaming can only put one of their own in its place,
+and its owner is checked.
+
+Modules found through entry points lie on Python's import path. Whoever may write there can run code in every Python
+program, so owner and group, which a shared installation rightly has its own, are left alone, and only *others* must not
+be able to write. The built-in plugins are part of rota and as trusted as the rest of it.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+#: Links that follow each other: Linux gives up there as well.
+MAX_LINKS = 40
+
+
+def file_problems(path: Path, *, strict: bool) -> tuple[str, ...]:
+    """Say why a plugin file must not be trusted.
+
+    Args:
+        path: The file, or a link to it.
+        strict: Check owner and group as well, as for ``PluginDir``; otherwise only that others cannot write.
+
+    Returns:
+        The problems, each with what to do about it; empty when there are none.
+
+    Raises:
+        OSError: it cannot be looked at.
+    """
+    checked = dict.fromkeys(_involved(path))
+    problems = (_problem(one, one.lstat(), strict=strict) for one in checked)
+    return tuple(problem for problem in problems if problem)
+
+
+def _involved(path: Path) -> Iterator[Path]:
+    """Go through everything by which the file's content could be exchanged."""
+    for _ in range(MAX_LINKS):
+        yield path.parent.resolve()
+        yield path
+        if not path.is_symlink():
+            return
+        path = path.parent / path.readlink()
+
+
+def _problem(path: Path, status: os.stat_result, *, strict: bool) -> str | None:
+    kind = "directory" if stat.S_ISDIR(status.st_mode) else "link" if stat.S_ISLNK(status.st_mode) else "file"
+    user = os.geteuid()
+    if strict and status.st_uid not in {0, user}:
+        return f"{kind} {path} belongs to user {status.st_uid}, not to root or to you: chown {user} {path}"
+    if kind == "link":  # its permissions mean nothing
+        return None
+    if status.st_mode & stat.S_IWOTH:
+        return f"{kind} {path} is writable by others: chmod o-w {path}"
+    if strict and status.st_mode & stat.S_IWGRP and not _is_private(status.st_gid, user):
+        return f"{kind} {path} is writable by group {status.st_gid}: chmod g-w {path}"
+    return None
+
+
+def _is_private(gid: int, uid: int) -> bool:
+    """Whether a group holds nobody but the user, as far as the system's own files tell."""
+    import grp  # noqa: PLC0415  (asked for seldom, and costs start-up time)
+    import pwd  # noqa: PLC0415
+
+    try:
+        group, user = grp.getgrgid(gid), pwd.getpwuid(uid)
+    except KeyError:
+        return False
+    return group.gr_name == user.pw_name and set(group.gr_mem) <= {user.pw_name}

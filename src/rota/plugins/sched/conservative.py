@@ -1,0 +1,207 @@
+"""Conservative backfilling: every job has a reservation, and no later job may disturb it.
+
+Rules:
+
+1. A new job is reserved the earliest slot of the length of its time limit in the profile of future availability.
+2. It starts when that time comes.
+3. When a job ends, what may be left of its slot is freed. Then every waiting job whose reservation is later than now, in
+   queue order, takes the earliest slot from now on if that is sooner: never a later one. (That is done after an end
+   on time too: one round can leave a hole that a job earlier in the queue could use in the next.)
+
+Hence no job starts later than it was first promised. Where the machine changes under the plan (nodes go down or come
+back, jobs are held or cancelled, priorities change), reservations are made anew or given back; promises hold from then.
+
+Cost, for q waiting jobs and n steps in the profile: O(n) for a new job, O(q n) for an early end.
+
+Source: A. Mu'alem, D. Feitelson, "Utilization, predictability, workloads, and user runtime estimates in scheduling
+the IBM SP2 with backfilling", IEEE TPDS 12(6), 2001.
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, NamedTuple
+
+from rota.interfaces import SLURM_SUCCESS
+from rota.interfaces.stubs.sched import *  # noqa: F403 - the documented way to take the stubs
+
+if TYPE_CHECKING:
+    from rota.interfaces import Controller, Job, Profile
+
+plugin_type = "sched/conservative"
+plugin_name = "conservative backfilling"
+plugin_version = 100
+
+
+class _Slot(NamedTuple):
+    """Resources for a time."""
+
+    start: int
+    end: int
+    resources: int
+
+
+_ctld: Controller
+#: What running jobs and reservations leave; ``None``: make it anew.
+_profile: Profile | None = None
+#: Reservations of waiting jobs and slots of running ones, by job id. Both are taken out of the profile.
+_reserved: dict[int, _Slot] = {}
+_running: dict[int, _Slot] = {}
+#: (start, job id) of every reservation ever made; those that no longer hold are passed over.
+_starts: list[tuple[int, int]] = []
+#: Ends, and reservations given back, since the last pass: in how many rounds waiting jobs may move forward.
+_rounds = 0
+#: What was up when the profile was made.
+_up = 0
+#: The next time for which a timer is set.
+_alarm: int | None = None
+
+
+def init(ctld: Controller) -> int:
+    """Keep the controller and take over the passes."""
+    global _ctld  # noqa: PLW0603 - a plugin module is one engine's own
+    _ctld = ctld
+    ctld.disable_main_pass()
+    return SLURM_SUCCESS
+
+
+def slurm_sched_p_initial_priority(last_prio: int, job_ptr: Job) -> int:
+    """Forward to the priority plugin."""
+    return _ctld.priority.set(last_prio, job_ptr)
+
+
+def slurm_sched_p_newalloc(job_ptr: Job) -> int:
+    """Turn the job's reservation into its slot; a start that was not ours makes the plan worthless."""
+    global _profile  # noqa: PLW0603 - a plugin module is one engine's own
+    slot = _reserved.pop(job_ptr.job_id, None)
+    if slot is None or slot.start != _ctld.now or slot.resources != job_ptr.alloc:
+        _profile = None
+    else:
+        _running[job_ptr.job_id] = slot
+    return SLURM_SUCCESS
+
+
+def slurm_sched_p_freealloc(job_ptr: Job) -> int:
+    """Give back what is left of the job's slot."""
+    slot = _running.pop(job_ptr.job_id, None)
+    if slot is not None:
+        _give_back(slot)
+    return SLURM_SUCCESS
+
+
+def slurm_sched_p_schedule() -> int:
+    """Bring the plan up to date, then start the jobs whose time has come."""
+    now = _ctld.now
+    if _profile is None or _ctld.up != _up:
+        _plan_anew()
+    else:
+        _profile.advance(now)
+        arrivals = _ctld.arrivals
+        if arrivals is None:
+            _drop_strays()
+            arrivals = _ctld.queue
+        for job in arrivals:
+            if job.job_id not in _reserved:
+                _reserve(_profile, job, now)
+        _move_forward(_profile, now)
+    _start_due(now)
+    _set_alarm()
+    return SLURM_SUCCESS
+
+
+def _plan_anew() -> None:
+    """Make the profile from the running jobs, and all reservations from the queue."""
+    global _profile, _up  # noqa: PLW0603 - a plugin module is one engine's own
+    now = _ctld.now
+    _profile = _ctld.profile()
+    _up = _ctld.up
+    _running.clear()
+    for job in _ctld.running:
+        _running[job.job_id] = _Slot(now, job.end_time or now, _ctld.common(job.alloc, _up))
+    _reserved.clear()
+    for job in _ctld.queue:
+        _reserve(_profile, job, now)
+
+
+def _drop_strays() -> None:
+    """Give back the reservations of jobs that have left the queue."""
+    if len(_reserved) > 0:
+        waiting = {job.job_id for job in _ctld.queue}
+        for job_id in [job_id for job_id in _reserved if job_id not in waiting]:
+            _give_back(_reserved.pop(job_id))
+
+
+def _give_back(slot: _Slot) -> None:
+    global _rounds  # noqa: PLW0603 - a plugin module is one engine's own
+    now = _ctld.now
+    if _profile is not None and slot.end > now:
+        _profile.advance(now)
+        _profile.give(max(slot.start, now), slot.end, slot.resources)
+    _rounds += 1
+
+
+def _move_forward(profile: Profile, now: int) -> None:
+    """Let every waiting job, in queue order, take an earlier slot if there is one: a round for each end."""
+    global _rounds  # noqa: PLW0603 - a plugin module is one engine's own
+    moved = True
+    while _rounds and moved:
+        _rounds -= 1
+        moved = False
+        for job in _ctld.queue:
+            slot = _reserved.get(job.job_id)
+            if slot is None or slot.start <= now:
+                continue
+            found = profile.earliest(job, job.time_limit, now, before=slot.start, held=slot.resources)
+            if found is not None:
+                moved = True
+                profile.give(*slot)
+                _take(profile, job, *found)
+    _rounds = 0
+
+
+def _reserve(profile: Profile, job: Job, now: int) -> None:
+    """Reserve the earliest slot; none when nodes that the job needs are down."""
+    found = profile.earliest(job, job.time_limit, now)
+    if found is not None:
+        _take(profile, job, *found)
+
+
+def _take(profile: Profile, job: Job, start: int, resources: int) -> None:
+    slot = _Slot(start, start + job.time_limit, resources)
+    profile.take(*slot)
+    _reserved[job.job_id] = slot
+    heappush(_starts, (start, job.job_id))
+    _ctld.plan(job, start, resources)
+
+
+def _start_due(now: int) -> None:
+    """Start the jobs whose reservation has come, in the order of job ids."""
+    global _profile  # noqa: PLW0603 - a plugin module is one engine's own
+    while _starts and _starts[0][0] <= now:
+        start, job_id = heappop(_starts)
+        slot = _reserved.get(job_id)
+        if (
+            slot is not None
+            and slot.start == start
+            and _ctld.start(_ctld.jobs[job_id], slot.resources) is not None
+        ):
+            # A job that should have ended has not: its resources come later than planned.
+            _profile = None
+
+
+def _set_alarm() -> None:
+    """Be called when the next reservation comes, whether or not anything else happens then."""
+    global _alarm  # noqa: PLW0603 - a plugin module is one engine's own
+    while _starts:
+        start, job_id = _starts[0]
+        slot = _reserved.get(job_id)
+        if slot is not None and slot.start == start:
+            if start != _alarm and start > _ctld.now:
+                _alarm = start
+                _ctld.at(start, _wake)
+            return
+        heappop(_starts)
+
+
+def _wake() -> None:
+    """Do nothing: the pass that follows a timer is what was wanted."""

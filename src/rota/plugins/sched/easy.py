@@ -1,0 +1,166 @@
+"""EASY backfilling.
+
+Rules, for one partition:
+
+1. Jobs start in queue order for as long as they fit.
+2. The first that does not fit, the *head*, is promised the earliest time at which running jobs, by their time limits,
+   leave enough for it: the *shadow time*. What is free then beyond its need is *extra*.
+3. A later job is *backfilled*, that is, starts ahead of the head, if it fits now and either ends by the shadow time or
+   takes only extra resources. Candidates are tried in queue order, or shortest time limit first with
+   ``SchedulerParameters=easy_order=sjf``.
+
+Nobody else is promised anything: that is what makes EASY aggressive. With several partitions each has a head, every
+candidate respects them all, and candidates are tried after all partitions have reached their heads.
+
+A pass that only new jobs have called for looks at these alone: what it learnt in the last pass still holds.
+
+Cost of a pass: O(running + queue), O(new jobs) when nothing else has changed.
+
+Source: D. Lifka, "The ANL/IBM SP scheduling system", JSSPP 1995; shortest-first candidates: D. Tsafrir, Y. Etsion,
+D. Feitelson, "Backfilling using system-generated predictions rather than user runtime estimates", IEEE TPDS 18(6), 2007.
+"""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+from rota.interfaces import SLURM_SUCCESS, InputError
+from rota.interfaces.stubs.sched import *  # noqa: F403 - the documented way to take the stubs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rota.interfaces import Controller, Job
+
+plugin_type = "sched/easy"
+plugin_name = "EASY backfilling"
+plugin_version = 100
+
+_ORDERS = ("fcfs", "sjf")
+
+
+class _Promise:
+    """What a head has been promised."""
+
+    __slots__ = ("extra", "shadow_time")
+
+    def __init__(self, shadow_time: int, extra: int) -> None:
+        self.shadow_time = shadow_time
+        #: Resource set that is free at the shadow time and that the head does not need.
+        self.extra = extra
+
+
+_ctld: Controller
+_shortest_first = False
+#: By partition, the job that waits at the head; ``None``: not known, make a whole pass.
+_heads: dict[str, Job] | None = None
+#: Of the heads whose start can be foreseen.
+_promises: list[_Promise] = []
+
+
+def init(ctld: Controller) -> int:
+    """Keep the controller, take over the passes, read the options."""
+    global _ctld  # noqa: PLW0603 - a plugin module is one engine's own
+    _ctld = ctld
+    ctld.disable_main_pass()
+    return slurm_sched_p_reconfig()
+
+
+def slurm_sched_p_reconfig() -> int:
+    """Read ``easy_order`` from SchedulerParameters."""
+    global _shortest_first, _heads  # noqa: PLW0603 - a plugin module is one engine's own
+    order = _ctld.config.scheduler_parameters().get("easy_order", "fcfs")
+    if order not in _ORDERS:
+        raise InputError(f"easy_order={order} is none of {', '.join(_ORDERS)}", field="SchedulerParameters")
+    _shortest_first = order == "sjf"
+    _heads = None
+    return SLURM_SUCCESS
+
+
+def slurm_sched_p_initial_priority(last_prio: int, job_ptr: Job) -> int:
+    """Forward to the priority plugin."""
+    return _ctld.priority.set(last_prio, job_ptr)
+
+
+def slurm_sched_p_get_conf() -> str:
+    """Report the order of candidates."""
+    return f"easy_order={'sjf' if _shortest_first else 'fcfs'}"
+
+
+def slurm_sched_p_schedule() -> int:
+    """Make a pass."""
+    arrivals = _ctld.arrivals
+    if arrivals is None or _heads is None or not all(_is_behind_head(job, _heads) for job in arrivals):
+        _whole_pass()
+    elif arrivals:
+        _backfill(arrivals)
+    return SLURM_SUCCESS
+
+
+def _is_behind_head(job: Job, heads: dict[str, Job]) -> bool:
+    head = heads.get(job.partition.name)
+    return head is not None and job.sort_key > head.sort_key
+
+
+def _whole_pass() -> None:
+    """Start the jobs that are first in line, promise each head its time, and backfill."""
+    global _heads, _promises  # noqa: PLW0603 - a plugin module is one engine's own
+    _heads, _promises = {}, []
+    candidates = []
+    for job in _ctld.queue:
+        if job.partition.name in _heads:
+            candidates.append(job)
+        elif not _start(job, _ctld.free):
+            _heads[job.partition.name] = job
+            _promise(job)
+    if candidates:
+        _backfill(candidates)
+
+
+def _promise(head: Job) -> None:
+    """Work out the head's shadow time and what is extra."""
+    found = _ctld.earliest_start(head)
+    if found is not None:
+        shadow_time, avail = found
+        _ctld.plan(head, shadow_time)
+        _promises.append(_Promise(shadow_time, avail - _ctld.select(head, avail)))
+
+
+def _backfill(candidates: Iterable[Job]) -> None:
+    """Start candidates that delay no head. The filter by numbers is necessary; `_start` decides."""
+    free = _ctld.free
+    if not free:
+        return
+    size, common = _ctld.size, _ctld.common
+    room = spare = size(free)
+    window = 0
+    if _promises:
+        spare = size(common(free, _promises[0].extra))
+        window = _promises[0].shadow_time - _ctld.now
+    if _shortest_first:
+        candidates = sorted(candidates, key=attrgetter("time_limit"))
+    for job in candidates:
+        if job.units > room or (job.units > spare and job.time_limit > window):
+            continue
+        if _start(job, free):
+            free = _ctld.free
+            if not free:
+                return
+            room = spare = size(free)
+            if _promises:
+                spare = size(common(free, _promises[0].extra))
+
+
+def _start(job: Job, free: int) -> bool:
+    """Start a job if that delays no head that has been promised a time."""
+    end = _ctld.now + job.time_limit
+    delayed = [promise for promise in _promises if end > promise.shadow_time]
+    for promise in delayed:
+        free = _ctld.common(free, promise.extra)
+    resources = _ctld.select(job, free)
+    if not resources or _ctld.start(job, resources) is not None:
+        return False
+    for promise in delayed:
+        promise.extra -= resources
+    return True

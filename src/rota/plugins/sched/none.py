@@ -1,0 +1,32 @@
+"""The null scheduler plugin: every function a stub, so the engine's main pass is all there is.
+
+Only the initial priority is not a stub's to give: it is the priority plugin's.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rota.interfaces.stubs.sched import *  # noqa: F403 - the documented way to take the stubs
+from rota.interfaces.stubs.sched import SLURM_SUCCESS
+
+if TYPE_CHECKING:
+    from rota.interfaces import Controller, Job
+
+plugin_type = "sched/none"
+plugin_name = "null scheduler plugin"
+plugin_version = 100
+
+_ctld: Controller
+
+
+def init(ctld: Controller) -> int:
+    """Keep the controller."""
+    global _ctld  # noqa: PLW0603 - a plugin module is one engine's own
+    _ctld = ctld
+    return SLURM_SUCCESS
+
+
+def slurm_sched_p_initial_priority(last_prio: int, job_ptr: Job) -> int:
+    """Forward to the priority plugin."""
+    return _ctld.priority.set(last_prio, job_ptr)

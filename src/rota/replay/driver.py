@@ -1,0 +1,183 @@
+"""The virtual-time driver: it owns the event heap, and knows how long each job runs.
+
+Order within one instant, which fixes every tie:
+
+1. ends of jobs that reach their time limit: the controller has known of them since they began, so their resources
+   count as free throughout the instant;
+2. timers and time limits of the engine;
+3. submissions, in the order of the workload;
+4. all other ends, in the order in which the jobs were launched.
+
+Scheduling passes are made after each event, or once after all events of an instant (``pass_per``).
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING
+
+from rota.core.effects import Background, JobFinished, Kill, Launch, PluginFault, Refused
+from rota.core.events import BackgroundDone, JobEnded, SchedulePass, Submit, Tick
+from rota.model import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from rota.core import Engine
+    from rota.core.effects import Effect
+    from rota.core.events import Event
+    from rota.model import Job
+    from rota.replay.tape import Tape
+
+PASS_PER = ("event", "instant")
+_PASS = SchedulePass()
+_TICK = Tick()
+_NEVER = 2**63
+#: Timer calls in a row, without anything else to come, after which the jobs that still wait are given up.
+_IDLE_TICKS = 100_000
+#: Instants between two reports of progress.
+_PROGRESS_EVERY = 1024
+
+
+class ReplayDriver:
+    """Feeds one engine with one tape.
+
+    Args:
+        engine: Fresh, its plugins initialised.
+        tape: What to play.
+        pass_per_event: A scheduling pass after each event; else one an instant.
+        on_finished: Called with the row and the last record of every job that has ended.
+        on_effect: Called with every effect that is not the driver's to perform: plugin faults, log lines.
+        on_progress: Called now and then with the number of jobs submitted so far.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        tape: Tape,
+        *,
+        pass_per_event: bool,
+        on_finished: Callable[[int, Job], None],
+        on_effect: Callable[[Effect], None],
+        on_progress: Callable[[int], None] | None = None,
+    ) -> None:
+        self._engine = engine
+        self._tape = tape
+        self._pass_per_event = pass_per_event
+        self._on_finished = on_finished
+        self._on_effect = on_effect
+        self._on_progress = on_progress
+        #: Ends to come, as (time, launch, job id, restart count): those at the time limit, and those before it.
+        self._limit_ends: list[tuple[int, int, int, int]] = []
+        self._early_ends: list[tuple[int, int, int, int]] = []
+        self._launches = 0
+        #: Rows of live jobs by id.
+        self._row: dict[int, int] = {}
+
+    def run(self) -> None:
+        """Play the tape to its end: until every job has ended, or nothing more can happen.
+
+        Raises:
+            InputError: the engine refused a job.
+        """
+        submit = self._tape.submit
+        limit_ends, early_ends = self._limit_ends, self._early_ends
+        engine = self._engine
+        self._perform(engine.begin(), submit[0])
+        next_row, count = 0, len(submit)
+        instants = idle = 0
+        while True:
+            wakeup = engine.wakeup
+            now = _NEVER if wakeup is None else wakeup
+            if limit_ends and limit_ends[0][0] < now:
+                now = limit_ends[0][0]
+            if early_ends and early_ends[0][0] < now:
+                now = early_ends[0][0]
+            if next_row < count and submit[next_row] < now:
+                now = submit[next_row]
+            elif not limit_ends and not early_ends and next_row == count:
+                idle += 1
+                if now == _NEVER or not self._row or idle > _IDLE_TICKS:
+                    return
+            next_row = self._instant(now, next_row, wakeup)
+            instants += 1
+            if self._on_progress is not None and instants % _PROGRESS_EVERY == 0:
+                self._on_progress(next_row)
+
+    def _instant(self, now: int, next_row: int, wakeup: int | None) -> int:
+        """Play all that happens at ``now``; give the next row to submit."""
+        engine, tape = self._engine, self._tape
+        limit_ends, early_ends = self._limit_ends, self._early_ends
+        first_launch = limit_ends[0][1] if limit_ends and limit_ends[0][0] == now else _NEVER
+        while limit_ends and limit_ends[0][0] == now:
+            _, _, job_id, restart_count = heappop(limit_ends)
+            self._send(JobEnded(job_id=job_id, restart_count=restart_count), now)
+        if wakeup is not None and wakeup <= now:
+            due = engine.wakeup
+            if due is not None and due <= now:
+                self._send(_TICK, now)
+        submit = tape.submit
+        per_event = self._pass_per_event
+        while next_row < len(submit) and submit[next_row] == now:
+            job_id = tape.job_id[next_row]
+            self._row[job_id] = next_row
+            self._perform(engine.handle(Submit(job_id=job_id, spec=tape.spec(next_row)), now), now)
+            next_row += 1
+            if per_event:
+                self._send(_PASS, now)
+        while early_ends and early_ends[0][0] == now:
+            _, launch, job_id, restart_count = heappop(early_ends)
+            if per_event and engine.pass_due and first_launch < launch:
+                self._send(_PASS, now)
+            self._send(JobEnded(job_id=job_id, restart_count=restart_count), now)
+            if per_event and engine.pass_due:
+                self._send(_PASS, now)
+        if engine.pass_due:
+            self._send(_PASS, now)
+        return next_row
+
+    def _send(self, event: Event, now: int) -> None:
+        effects = self._engine.handle(event, now)
+        if effects:
+            self._perform(effects, now)
+
+    def _perform(self, effects: Iterable[Effect], now: int) -> None:
+        """Do what the engine wants done."""
+        for effect in effects:
+            kind = type(effect)
+            if kind is Launch:
+                self._launch(effect, now)
+            elif kind is JobFinished:
+                job = effect.job
+                self._on_finished(self._row.pop(job.job_id), job)
+            elif kind is Kill:
+                self._send(JobEnded(job_id=effect.job_id, restart_count=effect.restart_count), now)
+            elif kind is Background:
+                self._send(BackgroundDone(token=effect.token, result=effect.fn()), now)
+            elif kind is Refused:
+                self._refused(effect)
+            else:
+                self._on_effect(effect)
+
+    def _launch(self, effect: Launch, now: int) -> None:
+        """Let the job end when its run time is over; one that would run past its limit is the engine's to stop."""
+        job_id = effect.job_id
+        run = self._tape.run[self._row[job_id]]
+        limit = self._engine.state.jobs[job_id].time_limit
+        if run > limit:
+            return
+        self._launches += 1
+        ends = self._limit_ends if run == limit else self._early_ends
+        heappush(ends, (now + run, self._launches, job_id, effect.restart_count))
+
+    def _refused(self, effect: Refused) -> None:
+        row = self._row.get(effect.job_id)
+        if row is None:
+            self._on_effect(effect)
+            return
+        workload = self._tape.workload
+        raise InputError(
+            f"job {effect.job_id} cannot be replayed: {effect.message}; --filter sc15 drops such jobs",
+            path=workload.source,
+            line=int(workload.line[row]),
+        )

@@ -1,0 +1,175 @@
+// uPlot, set up the way both pages use it: curves over time that zoom together, and distributions over a log axis.
+
+const CHART_HEIGHT = 200, ECDF_HEIGHT = 280;
+/** Points of a curve over time: more only make it restless. Zooming in shows finer ones. */
+const CURVE_POINTS = 400;
+const DASHES = [[], [7, 3], [2, 2], [9, 3, 2, 3], [4, 4], [12, 4]];
+
+/** Steps of an axis that counts: never half a job. */
+const WHOLE_STEPS = [0, 1, 2, 3, 4, 5, 6, 7, 8].flatMap((power) => [1, 2, 5].map((n) => n * 10 ** power));
+
+/** Common look of an axis; colours are functions so that a redraw follows the theme. */
+function axis(more) {
+  return {
+    stroke: () => cssColour("--muted"),
+    grid: { stroke: () => cssColour("--line"), width: 1 },
+    ticks: { stroke: () => cssColour("--line"), width: 1, size: 4 },
+    font: FONT,
+    labelFont: FONT,
+    ...more,
+  };
+}
+
+/** Makes a chart that takes the width of its element and follows the theme. */
+function chart(element, height, options, data) {
+  const width = () => Math.max(element.clientWidth, 240);
+  const legend = { markers: { fill: (u, i) => u.series[i].stroke(u, i) } };
+  const plot = new uPlot({ width: width(), height, legend, ...options }, data, element);
+  new ResizeObserver(() => {
+    if (plot.width !== width()) plot.setSize({ width: width(), height });
+  }).observe(element);
+  onThemeChange(() => plot.redraw(false, true));
+  return plot;
+}
+
+const mean = (values) => values.reduce((sum, v) => sum + v, 0) / values.length;
+const peak = (values) => Math.max(...values);
+
+/** Joins each `every` bins of a curve; its last value only repeats the one before, to close the line. */
+function coarser(curve, every, merge) {
+  const out = [];
+  for (let i = 0; i < curve.length - 1; i += every) out.push(merge(curve.slice(i, Math.min(i + every, curve.length - 1))));
+  return [...out, out.at(-1)];
+}
+
+/** Charts over one axis of time: cursor and zoom are common to all of them. */
+class TimeCharts {
+  /**
+   * @param {{t: number[], dated: boolean, detail?: (min: number, max: number) => Object,
+   *          band?: () => [number, number], onPick?: (t: number) => void}} options
+   *   `detail` gives data by chart for a stretch of time; `band` is shaded; `onPick` is told of a click.
+   */
+  constructor(options) {
+    Object.assign(this, { onZoom: () => {} }, options);
+    this.full = [this.t[0], this.t.at(-1)];
+    this.range = this.full;
+    this.plots = new Map();
+  }
+
+  /**
+   * Adds a chart: `series` as uPlot takes them, with `merge` to join bins of each (`mean` or `peak`); `say` words a
+   * value, `top` fixes the upper end (without it the axis counts), `bands` are uPlot's.
+   */
+  add(id, { series, data, label, say, top, bands }) {
+    const element = document.getElementById(id);
+    const entry = { data, merges: series.map((s) => s.merge) };
+    entry.plot = chart(element, CHART_HEIGHT, { ...this.options(series, label, say, top), bands }, this.prepared(entry, ...this.full));
+    this.plots.set(id, entry);
+    const { plot } = entry;
+    plot.over.addEventListener("mousedown", (e) => { this.pressed = e.clientX; });
+    plot.over.addEventListener("click", (e) => {
+      if (this.onPick && Math.abs(e.clientX - this.pressed) < 3) this.onPick(plot.posToVal(e.offsetX, "x"));
+    });
+  }
+
+  options(series, label, say, top) {
+    return {
+      scales: {
+        x: { time: false, range: () => this.range },
+        y: { range: (_, __, max) => [0, top ?? Math.max(max, 1) * 1.05] },
+      },
+      axes: [
+        axis({
+          splits: (u) => timeTicks(...this.range, u.bbox.width / devicePixelRatio / 75, this.dated),
+          values: (_, ticks) => tickLabels(ticks, this.dated),
+          size: 42,
+        }),
+        axis({ values: (_, ticks) => ticks.map((v) => say(v)), size: 62, label, labelSize: 18, ...(top ? {} : { incrs: WHOLE_STEPS }) }),
+      ],
+      series: [{ label: this.dated ? "UTC" : "Time", value: (_, v) => (v == null ? "–" : clockTime(v, this.dated)) },
+        ...series.map((s) => ({ value: (_, v) => (v == null ? "–" : say(v)), points: { show: false }, ...s }))],
+      cursor: {
+        y: false,
+        drag: { x: true, y: false, setScale: false },
+        sync: { key: "time", scales: ["x", null] },
+        bind: { dblclick: () => () => this.zoom(...this.full) },
+      },
+      hooks: { setSelect: [(u) => this.selected(u)], drawClear: [(u) => this.shade(u)] },
+    };
+  }
+
+  /** How many prepared bins make one point while a stretch of time is shown. */
+  joined(min, max) {
+    const shown = lastAtMost(this.t, max) - lastAtMost(this.t, min);
+    return 2 ** Math.max(Math.ceil(Math.log2(shown / CURVE_POINTS)), 0);
+  }
+
+  /** The prepared bins of a chart, as many at once as suits the stretch of time. */
+  prepared({ data, merges }, min, max) {
+    const every = this.joined(min, max);
+    if (every === 1) return [this.t, ...data];
+    const last = this.t.length - 1;
+    const edges = [...this.t.filter((_, i) => i % every === 0 && i < last), this.t[last]];
+    return [edges, ...data.map((curve, i) => coarser(curve, every, merges[i]))];
+  }
+
+  /** Seconds that one point of the curves stands for. */
+  get binWidth() {
+    const [edges] = this.plots.values().next().value.plot.data;
+    return Math.max(Math.round(edges[1] - edges[0]), 1);
+  }
+
+  selected(u) {
+    const { left, width } = u.select;
+    if (width < 3) return;
+    const range = [u.posToVal(left, "x"), u.posToVal(left + width, "x")];
+    u.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
+    this.zoom(...range);
+  }
+
+  /** Shows a stretch of time in all charts, with finer data where there are any. */
+  zoom(min, max) {
+    const [first, last] = this.full;
+    const low = Math.round(Math.max(Math.min(min, last - 1), first));
+    this.range = [low, Math.round(Math.max(Math.min(max, last), low + 1))];
+    const finer = this.detail && this.joined(...this.range) === 1 ? this.detail(...this.range) : null;
+    for (const [id, entry] of this.plots) entry.plot.setData(finer?.[id] ?? this.prepared(entry, ...this.range));
+    this.onZoom();
+  }
+
+  shade(u) {
+    if (!this.band || (this.band()[0] <= this.range[0] && this.band()[1] >= this.range[1])) return;
+    const [from, to] = this.band().map((t) => u.valToPos(t, "x", true));
+    const left = Math.max(from, u.bbox.left);
+    const right = Math.min(to, u.bbox.left + u.bbox.width);
+    if (right <= left) return;
+    u.ctx.fillStyle = cssColour("--window");
+    u.ctx.fillRect(left, u.bbox.top, Math.max(right - left, 2), u.bbox.height);
+  }
+
+  redraw() {
+    for (const { plot } of this.plots.values()) plot.redraw(false, false);
+  }
+}
+
+/** Sharp words for counts that are often small, such as a mean queue of 0.4 jobs. */
+const sayCount = (v) => (v >= 100 || Number.isInteger(v) ? count(v) : decimal(v, 1));
+
+const LOG_WAITS = [1, 10, MINUTE, 10 * MINUTE, HOUR, 6 * HOUR, DAY, 7 * DAY, 30 * DAY, 365 * DAY];
+const LOG_DECADES = Array.from({ length: 10 }, (_, i) => 10 ** i);
+
+/** A distribution: share of jobs up to each value, over a logarithmic axis from 1. */
+function ecdfChart(id, { x, series, lines, marks, say, label }) {
+  const logs = x.map((v) => Math.log10(v));
+  const ticks = marks.map((v) => Math.log10(v)).filter((v) => v <= logs.at(-1) + 1e-9);
+  return chart(document.getElementById(id), ECDF_HEIGHT, {
+    scales: { x: { time: false, range: [0, logs.at(-1)] }, y: { range: [0, 1] } },
+    axes: [
+      axis({ splits: () => ticks, values: (_, at) => at.map((v) => say(Math.round(10 ** v))), label, labelSize: 18, size: 30 }),
+      axis({ values: (_, at) => at.map((v) => percent(v, 0)), size: 52, label: "share of jobs", labelSize: 18 }),
+    ],
+    series: [{ label: "at most", value: (_, v) => (v == null ? "–" : say(Math.round(10 ** v))) },
+      ...series.map((s) => ({ value: (_, v) => (v == null ? "–" : percent(v)), points: { show: false }, ...s }))],
+    cursor: { y: false, drag: { x: false, y: false } },
+  }, [logs, ...lines]);
+}

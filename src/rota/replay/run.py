@@ -1,0 +1,152 @@
+"""Replaying: a workload, a machine and two plugins in, a schedule out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rota.core import Engine
+from rota.core.effects import Log, PluginFault, Refused
+from rota.loader import PluginHost
+from rota.model import InputError
+from rota.replay.driver import PASS_PER, ReplayDriver
+from rota.replay.result import STATES, ReplayResult, Schedule, summarise
+from rota.replay.tape import make_tape
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from rota.core.effects import Effect
+    from rota.model import ClusterConfig, Job
+    from rota.replay.tape import Tape
+    from rota.workload import Workload
+
+_STATE_CODE = {state: code for code, state in enumerate(STATES)}
+
+
+@dataclass(kw_only=True)
+class ReplayOptions:
+    """How to replay; the defaults are those of ``rota replay``."""
+
+    scheduler: str = "sched/builtin"
+    priority: str = "priority/basic"
+    #: Directories with plugins, before the installed and the built-in ones.
+    plugin_dir: Sequence[Path] = ()
+    #: What the scheduler takes as time limits: ``requested`` or ``actual``.
+    estimate: str = "requested"
+    #: A scheduling pass after each ``event``, or one an ``instant``.
+    pass_per: str = "instant"
+    #: Check the engine's invariants at the end.
+    check: bool = False
+    #: What tells this run from others in reports.
+    label: str = ""
+    #: Is told what an administrator should know: plugin faults, and what plugins log.
+    report: Callable[[str], object] = field(default=lambda _text: None)
+    #: Is called now and then with the jobs submitted so far and their total.
+    progress: Callable[[int, int], object] | None = None
+
+
+class _Recorder:
+    """Writes down what became of every job."""
+
+    def __init__(self, tape: Tape, report: Callable[[str], object]) -> None:
+        self._tape = tape
+        self._report = report
+        count = len(tape)
+        self.start = [-1] * count
+        self.end = [-1] * count
+        self.state = [0] * count
+        self.limit = tape.time_limit.copy()
+        #: Faults by (plugin, symbol): only the first of each is reported as it happens.
+        self._faults: set[tuple[str, str]] = set()
+
+    def finished(self, row: int, job: Job) -> None:
+        """Note a job that has ended."""
+        if job.start_time is not None:
+            self.start[row] = job.start_time
+        if job.end_time is not None:
+            self.end[row] = job.end_time
+        self.state[row] = _STATE_CODE[job.state]
+        self.limit[row] = job.time_limit
+
+    def effect(self, effect: Effect) -> None:
+        """Report what is not the driver's to perform."""
+        if isinstance(effect, PluginFault):
+            if (effect.plugin, effect.symbol) not in self._faults:
+                self._faults.add((effect.plugin, effect.symbol))
+                about = "" if effect.job_id is None else f" for job {effect.job_id}"
+                self._report(f"plugin {effect.plugin}: {effect.symbol}{about} {effect.message}")
+        elif isinstance(effect, Log | Refused):
+            self._report(effect.message)
+
+    def schedule(self) -> Schedule:
+        """Give the columns."""
+        tape = self._tape
+        return Schedule(
+            job_id=np.asarray(tape.job_id, np.int64),
+            user_id=np.asarray(tape.user_id, np.int64),
+            submit=np.asarray(tape.submit, np.int64),
+            start=np.asarray(self.start, np.int64),
+            end=np.asarray(self.end, np.int64),
+            procs=np.asarray(tape.procs, np.int64),
+            time_limit=np.asarray(self.limit, np.int64),
+            state=np.asarray(self.state, np.int8),
+        )
+
+
+def replay(workload: Workload, config: ClusterConfig, options: ReplayOptions | None = None) -> ReplayResult:
+    """Schedule a workload in virtual time.
+
+    The same arguments give the same schedule, always.
+
+    Raises:
+        InputError: the workload, the configuration or an option cannot be used.
+        PluginError: a plugin cannot.
+    """
+    options = options or ReplayOptions()
+    if options.pass_per not in PASS_PER:
+        raise InputError(f"{options.pass_per!r} is none of {', '.join(PASS_PER)}", field="pass_per")
+    tape = make_tape(workload, options.estimate)
+    recorder = _Recorder(tape, options.report)
+    total, progress = len(tape), options.progress
+    with PluginHost(options.plugin_dir, report=options.report) as host:
+        priority, sched = host.load(options.priority), host.load(options.scheduler)
+        engine = Engine(config, priority=priority.container, sched=sched.container, boot_time=tape.origin)
+        priority.start(engine.priority_controller)
+        sched.start(engine.sched_controller)
+        driver = ReplayDriver(
+            engine,
+            tape,
+            pass_per_event=options.pass_per == "event",
+            on_finished=recorder.finished,
+            on_effect=recorder.effect,
+            on_progress=None if progress is None else lambda done: progress(done, total),
+        )
+        begun = perf_counter()
+        driver.run()
+        wall_s = perf_counter() - begun
+        if options.check:
+            engine.check_invariants()
+        _report_faults(engine, options.report)
+    schedule = recorder.schedule()
+    machine_procs = sum(node.cpus for node in config.nodes)
+    return ReplayResult(
+        workload=workload.name,
+        scheduler=options.scheduler,
+        priority=options.priority,
+        options=options.label,
+        machine_procs=machine_procs,
+        origin=tape.origin,
+        schedule=schedule,
+        summary=summarise(schedule, machine_procs, events=engine.events, passes=engine.passes, wall_s=wall_s),
+    )
+
+
+def _report_faults(engine: Engine, report: Callable[[str], object]) -> None:
+    """Say how often each plugin misbehaved."""
+    for (plugin, symbol), count in sorted(engine.faults.items()):
+        report(f"plugin {plugin}: {symbol} misbehaved {count} times; rota's own default (FIFO) was used each time")

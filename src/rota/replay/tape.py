@@ -1,0 +1,85 @@
+"""What a replay plays: the jobs of a workload as requests, with the run times that only the driver knows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rota.model import InputError, JobSpec
+
+if TYPE_CHECKING:
+    from rota.workload import Workload
+
+ESTIMATES = ("requested", "actual")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tape:
+    """Parallel lists, one row a job, by submit time and then in the order of the workload."""
+
+    #: The jobs that are replayed, in the same order.
+    workload: Workload
+    #: Unix time of the log's second 0.
+    origin: int
+    #: Jobs that the log has and that cannot be replayed: it knows no run time or no processors.
+    left_out: int
+    job_id: list[int]
+    #: Unix seconds.
+    submit: list[int]
+    #: Seconds that the job runs if it is let.
+    run: list[int]
+    procs: list[int]
+    #: Seconds; 0 where none was requested.
+    time_limit: list[int]
+    user_id: list[int]
+    group_id: list[int]
+
+    def __len__(self) -> int:
+        """Count the jobs."""
+        return len(self.job_id)
+
+    def spec(self, row: int) -> JobSpec:
+        """Make the request of one job."""
+        return JobSpec(
+            self.procs[row], self.time_limit[row] or None, 0, self.user_id[row], self.group_id[row]
+        )
+
+
+def make_tape(workload: Workload, estimate: str = "requested") -> Tape:
+    """Prepare a workload.
+
+    A job needs a run time and a number of processors (requested or, failing that, allocated); others never ran.
+
+    Args:
+        workload: The log.
+        estimate: ``requested`` times as time limits, or ``actual``, the run times themselves: clairvoyance.
+
+    Raises:
+        InputError: an unknown estimate, or nothing is left to replay.
+    """
+    if estimate not in ESTIMATES:
+        raise InputError(f"{estimate!r} is none of {', '.join(ESTIMATES)}", field="estimate")
+    whole = workload.whole_jobs()
+    procs = np.where(whole.requested_procs > 0, whole.requested_procs, whole.allocated_procs)
+    known = (whole.run_time >= 0) & (procs > 0)
+    rows = np.flatnonzero(known)
+    rows = rows[np.argsort(whole.submit_time[rows], kind="stable")]
+    if not len(rows):
+        raise InputError("no job to replay: none has both a run time and processors", path=workload.source)
+    jobs = whole.take(rows)
+    limit = jobs.requested_time if estimate == "requested" else np.maximum(jobs.run_time, 1)
+    origin = workload.unix_start_time or 0
+    return Tape(
+        workload=jobs,
+        origin=origin,
+        left_out=len(workload) - len(jobs),
+        job_id=jobs.job_number.tolist(),
+        submit=(jobs.submit_time + origin).tolist(),
+        run=jobs.run_time.tolist(),
+        procs=procs[rows].tolist(),
+        time_limit=np.maximum(limit, 0).tolist(),
+        user_id=jobs.user_id.tolist(),
+        group_id=jobs.group_id.tolist(),
+    )

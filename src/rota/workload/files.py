@@ -1,0 +1,82 @@
+"""Bytes from and to files: gzip by content, writing all or nothing."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import zlib
+from typing import TYPE_CHECKING
+
+from rota.model import InputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_GZIP_MAGIC = b"\x1f\x8b"
+_GZIP_LEVEL = 6
+
+
+def read_bytes(path: Path) -> bytes:
+    """Read a file, unpacked if its content, whatever its name, is gzip.
+
+    Raises:
+        InputError: it cannot be read or unpacked.
+    """
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise InputError("no such file: check the name", path=path) from None
+    except IsADirectoryError:
+        raise InputError("is a directory: name a file in it", path=path) from None
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", path=path) from error
+    return _unpacked(data, path) if data.startswith(_GZIP_MAGIC) else data
+
+
+def _unpacked(data: bytes, path: Path) -> bytes:
+    try:
+        return gzip.decompress(data)
+    except EOFError:
+        raise InputError("the gzip data is cut short: get the file again", path=path) from None
+    except (zlib.error, gzip.BadGzipFile) as error:
+        raise InputError(f"the gzip data is damaged ({error}): get the file again", path=path) from error
+
+
+def packed(data: bytes) -> bytes:
+    """Compress, with neither time nor file name in the result: the same data and zlib give the same bytes."""
+    # Not gzip.compress(): what it puts in the header differs between Python versions.
+    buffer = io.BytesIO()
+    with gzip.GzipFile(filename="", mode="wb", compresslevel=_GZIP_LEVEL, fileobj=buffer, mtime=0) as stream:
+        stream.write(data)
+    return buffer.getvalue()
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write a file so that it is there whole or, on failure, as it was before.
+
+    A device or a pipe is written to as it is, and a symbolic link is followed.
+
+    Raises:
+        InputError: it cannot be written.
+    """
+    try:
+        if path.exists() and not path.is_file():
+            path.write_bytes(data)
+        else:
+            _replace(path.resolve(), data)
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror}", path=path) from error
+
+
+def _replace(path: Path, data: bytes) -> None:
+    # In the same folder, since a rename is atomic within one file system only. open() gives the modes that the
+    # user's umask asks for, which the tempfile module would not.
+    temporary = path.with_name(f".{path.name}.{os.urandom(4).hex()}.tmp")
+    try:
+        with temporary.open("xb") as stream:
+            stream.write(data)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise

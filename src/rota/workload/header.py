@@ -1,0 +1,74 @@
+"""The comments of an SWF file, and the facts about the machine that they hold."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from rota.workload.checks import NUMBER
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def is_comment(line: str) -> bool:
+    """Whether ``line`` is a comment: its first character that is not blank is a semicolon."""
+    return line.lstrip()[:1] == ";"
+
+
+def body_start(lines: Sequence[str]) -> int:
+    """Find where the header ends: the index of the first line that may be a job, ``len(lines)`` if there is none.
+
+    Some simulators write a value of several lines into one comment, so that its later lines lack the semicolon. Text
+    that has comments before and after it, ahead of every line that might be a job, is therefore header as well.
+    """
+    after_comment = 0
+    for index, line in enumerate(lines):
+        if is_comment(line):
+            after_comment = index + 1
+        elif _may_be_job(line):
+            return index if _only_blank(lines[after_comment:index]) else after_comment
+        elif not after_comment and line.strip():
+            return index
+    return after_comment
+
+
+def _may_be_job(line: str) -> bool:
+    """Whether a line begins with a number or is mostly numbers: a job with a slip in it must not pass for a comment."""
+    words = line.split()
+    return bool(words) and (NUMBER.match(words[0]) is not None or 2 * sum(map(_is_number, words)) > len(words))
+
+
+def _is_number(word: str) -> bool:
+    return NUMBER.fullmatch(word) is not None
+
+
+def _only_blank(lines: Sequence[str]) -> bool:
+    return not any(line.strip() for line in lines)
+
+
+def comments(lines: Sequence[str], *, wrapped: bool = False) -> list[str]:
+    """Give the comments among ``lines`` as they stand, without the line end.
+
+    Args:
+        lines: of the file, decoded as Latin-1 so that every byte is a character.
+        wrapped: take the lines in between for parts of a comment, and give them the semicolon that they lack.
+    """
+    found = []
+    for line in lines:
+        text = line.rstrip("\r").encode("latin-1").decode("utf-8", "surrogateescape")
+        if is_comment(line):
+            found.append(text)
+        elif wrapped and line.strip():
+            found.append(f"; {text}")
+    return found
+
+
+def header_int(header: Sequence[str], key: str, *, least: int) -> int | None:
+    """Read the number of the first line ``; key: number`` whose number is at least ``least``.
+
+    Remarks after the number are common and ignored. ``None`` if there is no such line: logs write -1 for unknown.
+    """
+    pattern = re.compile(rf"\s*;\s*{re.escape(key)}\s*:\s*([+-]?[0-9]+)(?!\S)", re.IGNORECASE)
+    values = (int(match[1]) for line in header if (match := pattern.match(line)))
+    return next((value for value in values if value >= least), None)

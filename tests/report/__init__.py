@@ -1,0 +1,1 @@
+"""Reports, result folders and comparisons."""
