@@ -84,8 +84,8 @@ class PluginController:
     def size(self, resources: int) -> int:
         return self._pool.size(resources)
 
-    def profile(self) -> Profile:
-        return self._state.profile()
+    def profile(self, resolution: int = 1) -> Profile:
+        return self._state.profile(resolution)
 
     def earliest_start(self, job: Job) -> tuple[int, int] | None:
         return self._state.earliest_start(job)
@@ -153,15 +153,17 @@ class PluginController:
     # ---- time and life ----------------------------------------------------------------------------------------
 
     def at(self, time: int, fn: Callable[[], object]) -> None:
-        if time < self._state.now:
-            raise ValueError(f"time {time} is before now, {self._state.now}")
+        if time <= self._state.now:
+            raise ValueError(f"time {time} is not after now, {self._state.now}")
         self._state.timers.at(time, self._guard.callback(fn))
 
-    def every(self, seconds: int, fn: Callable[[], object], *, only_after_change: bool = False) -> None:
+    def every(
+        self, seconds: int, fn: Callable[[], object], *, only_after_change: bool = False
+    ) -> Callable[[], None]:
         if seconds < 1:
             raise ValueError(f"a period of {seconds} s: at least 1 s is needed")
         guarded = self._guard.callback(fn)
-        self._state.timers.every(self._state.now, seconds, guarded, only_after_change=only_after_change)
+        return self._state.timers.every(self._state.now, seconds, guarded, only_after_change=only_after_change)
 
     def in_background(self, fn: Callable[[], object], done: Callable[[object], object]) -> None:
         token = self._engine.add_background(self._guard.callback(done))

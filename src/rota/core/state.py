@@ -166,13 +166,16 @@ class ClusterState:
         self.arrivals = None
         self.changed = True
 
-    def profile(self) -> FutureProfile:
-        """Make the profile of what running jobs will free; those that are completing count as free now."""
+    def profile(self, resolution: int = 1) -> FutureProfile:
+        """Make the profile of what running jobs will free, ends rounded up; those that are completing count as free now."""
         up = self.pool.up
         common = self.pool.common
         ending = [(self.now, common(job.alloc, up)) for job in self.completing.values()]
         return FutureProfile(
-            self.pool, self.now, ending + [(job.end_time or 0, common(job.alloc, up)) for job in self.running]
+            self.pool,
+            self.now,
+            ending
+            + [(-(-(job.end_time or 0) // resolution) * resolution, common(job.alloc, up)) for job in self.running],
         )
 
     def earliest_start(self, job: Job) -> tuple[int, int] | None:

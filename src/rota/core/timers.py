@@ -9,6 +9,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+def _nothing() -> None:
+    """What a stopped timer does."""
+
+
 class _Timer:
     """One timer. ``interval`` 0 is one-shot."""
 
@@ -40,9 +44,19 @@ class Timers:
         """Set a one-shot timer."""
         self._push(time, _Timer(fn, time, 0, only_after_change=False))
 
-    def every(self, now: int, seconds: int, fn: Callable[[], object], *, only_after_change: bool) -> None:
-        """Set a periodic timer."""
-        self._push(now + seconds, _Timer(fn, now, seconds, only_after_change=only_after_change))
+    def every(self, now: int, seconds: int, fn: Callable[[], object], *, only_after_change: bool) -> Callable[[], None]:
+        """Set a periodic timer; give what stops it."""
+        timer = _Timer(fn, now, seconds, only_after_change=only_after_change)
+        self._push(now + seconds, timer)
+
+        def stop() -> None:
+            timer.interval = 0
+            timer.only_after_change = False
+            timer.fn = _nothing
+            if timer in self._asleep:
+                self._asleep.remove(timer)
+
+        return stop
 
     def _push(self, time: int, timer: _Timer) -> None:
         self._sequence += 1

@@ -99,8 +99,12 @@ class Controller(Protocol):
     def size(self, resources: int) -> int:
         """Count the units in a resource set: processors, or nodes."""
 
-    def profile(self) -> Profile:
-        """Make a profile of what will be free from now on, as running jobs reach their expected ends."""
+    def profile(self, resolution: int = 1) -> Profile:
+        """Make a profile of what will be free from now on, as running jobs reach their expected ends.
+
+        Args:
+            resolution: Seconds; expected ends are rounded up to a multiple.
+        """
 
     def earliest_start(self, job: Job) -> tuple[int, int] | None:
         """When the job could start if no other job in the queue did, as running jobs reach their expected ends.
@@ -152,13 +156,20 @@ class Controller(Protocol):
     # ---- time and life ----------------------------------------------------------------------------------------
 
     def at(self, time: int, fn: Callable[[], object]) -> None:
-        """Call ``fn`` once, at ``time`` (Unix seconds, not before now); a scheduling pass follows."""
+        """Call ``fn`` once, at ``time`` (Unix seconds, after now); a scheduling pass follows.
 
-    def every(self, seconds: int, fn: Callable[[], object], *, only_after_change: bool = False) -> None:
+        Raises:
+            ValueError: the time is not after now.
+        """
+
+    def every(self, seconds: int, fn: Callable[[], object], *, only_after_change: bool = False) -> Callable[[], None]:
         """Call ``fn`` every so many seconds from now on, virtual ones in a replay; a scheduling pass follows.
 
         With ``only_after_change`` the calls at which nothing could be different are left out: no job, node or
         partition has changed since the last.
+
+        Returns:
+            A function that stops it.
         """
 
     def in_background(self, fn: Callable[[], object], done: Callable[[object], object]) -> None:

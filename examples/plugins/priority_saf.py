@@ -1,0 +1,13 @@
+"""Smallest area first: by time limit times processors."""
+
+from rota.interfaces import MAX_PRIORITY
+from rota.interfaces.stubs.priority import *
+
+plugin_type = "priority/saf"
+plugin_name = "smallest area first"
+plugin_version = 100
+
+
+def priority_p_set(last_prio, job_ptr):
+    """The fewer processor seconds, the higher."""
+    return max(MAX_PRIORITY - job_ptr.time_limit * job_ptr.num_cpus, 1)

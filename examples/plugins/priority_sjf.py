@@ -1,0 +1,13 @@
+"""Shortest job first: by time limit."""
+
+from rota.interfaces import MAX_PRIORITY
+from rota.interfaces.stubs.priority import *
+
+plugin_type = "priority/sjf"
+plugin_name = "shortest job first"
+plugin_version = 100
+
+
+def priority_p_set(last_prio, job_ptr):
+    """The shorter the time limit, the higher."""
+    return MAX_PRIORITY - job_ptr.time_limit
