@@ -23,6 +23,9 @@ class Trigger(Enum):
     NODE_LOST = auto()
     REQUEUE = auto()
 
+    # Members are singletons. Enum's own hash goes through their names, in Python, which a replay would notice.
+    __hash__ = object.__hash__
+
 
 #: (state, trigger) to the next state. What is not here cannot happen.
 TRANSITIONS: dict[tuple[JobState, Trigger], JobState] = {

@@ -107,15 +107,18 @@ def _whole_pass() -> None:
     """Start the jobs that are first in line, promise each head its time, and backfill."""
     global _heads, _promises  # noqa: PLW0603 - a plugin module is one engine's own
     _heads, _promises = {}, []
-    candidates = []
-    for job in _ctld.queue:
+    candidates: list[Job] = []
+    queue = _ctld.queue
+    for place, job in enumerate(queue, start=1):
         if job.partition.name in _heads:
             candidates.append(job)
         elif not _start(job, _ctld.free):
             _heads[job.partition.name] = job
             _promise(job)
-    if candidates:
-        _backfill(candidates)
+            if len(_heads) == len(_ctld.partitions):
+                candidates += queue[place:]
+                break
+    _backfill(candidates)
 
 
 def _promise(head: Job) -> None:

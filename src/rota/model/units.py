@@ -1,0 +1,34 @@
+"""Slurm's notations for values."""
+
+from __future__ import annotations
+
+import re
+
+#: What "no limit" is called.
+UNLIMITED = frozenset({"unlimited", "infinite", "-1"})
+_TIME = re.compile(
+    r"(?:(?P<days>\d+)-(?P<day_hours>\d+)(?::(?P<day_minutes>\d+)(?::(?P<day_seconds>\d+))?)?"
+    r"|(?:(?:(?P<hours>\d+):)?(?P<minutes>\d+):(?P<seconds>\d+))"
+    r"|(?P<only_minutes>\d+))"
+)
+
+
+def parse_time_seconds(text: str) -> int | None:
+    """Read a time: ``minutes``, ``minutes:seconds``, ``hours:minutes:seconds``, ``days-hours[:minutes[:seconds]]``.
+
+    Returns:
+        Seconds, or ``None`` for ``UNLIMITED``, ``INFINITE`` or -1.
+
+    Raises:
+        ValueError: none of these.
+    """
+    text = text.strip()
+    if text.lower() in UNLIMITED:
+        return None
+    match = _TIME.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{text!r} is not a time: write minutes, [hours:]minutes:seconds, days-hours or UNLIMITED")
+    part = {name: int(value or 0) for name, value in match.groupdict().items()}
+    hours = part["days"] * 24 + part["day_hours"] + part["hours"]
+    minutes = part["day_minutes"] + part["minutes"] + part["only_minutes"]
+    return hours * 3600 + minutes * 60 + part["day_seconds"] + part["seconds"]
