@@ -1,1 +1,54 @@
-"""TODO."""
+"""For the tests of plugins, and of rota itself: builders, a harness, a conformance suite.
+
+A scenario builds a machine, says what happens, and asks what came of it::
+
+    from rota.testing import Harness, cluster
+
+    def test_a_short_job_is_backfilled():
+        with Harness(cluster(cpus=4), sched="sched/easy") as cluster_:
+            cluster_.submit(cpus=3, limit=100)
+            head = cluster_.submit(cpus=4, limit=100)
+            short = cluster_.submit(cpus=1, limit=100)
+            assert short.state is JobState.RUNNING
+            assert head.planned_start == 100
+
+Whoever writes a plugin tests it in two lines, and another for each choice that his plugin makes on purpose::
+
+    from rota.testing import check_scheduler
+
+    def test_it_is_a_scheduler():
+        check_scheduler("sched/mine", plugin_dir="plugins")
+
+===================== =====================================================================================
+`Harness`             an engine with plugins, a clock that the test moves, and a record of what was decided
+`cluster`, `spec`     a machine, a request
+`scheduler`,          a symbol container in which the test replaces what it is about
+`priority`
+`Recorder`            a symbol container that writes down every call into another one
+`check_scheduler`,    the conformance suite
+`check_priority`
+===================== =====================================================================================
+"""
+
+from rota.testing.builders import cluster, partition, spec
+from rota.testing.conformance import ConformanceError, check_priority, check_scheduler
+from rota.testing.containers import Call, Recorder, priority, scheduler
+from rota.testing.harness import Harness
+from rota.testing.scripts import MACHINES, Script, random_script
+
+__all__ = [
+    "MACHINES",
+    "Call",
+    "ConformanceError",
+    "Harness",
+    "Recorder",
+    "Script",
+    "check_priority",
+    "check_scheduler",
+    "cluster",
+    "partition",
+    "priority",
+    "random_script",
+    "scheduler",
+    "spec",
+]

@@ -1,0 +1,105 @@
+"""The engine's state as plain data, so that a controller can stop and go on later.
+
+Plugins are not saved: they are loaded and initialised anew and find the jobs as they are.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rota.core.effects import Kill
+from rota.model import InputError, Job, JobSpec, JobState, NodeState, PartitionState, Reason
+
+if TYPE_CHECKING:
+    from rota.core.effects import Effect
+    from rota.core.engine import Engine
+    from rota.core.state import ClusterState
+
+#: Changes when older data can no longer be read.
+FORMAT = 1
+#: Attributes of `Job` that are saved as they are.
+_PLAIN = (
+    "units",
+    "time_limit",
+    "priority",
+    "nice",
+    "admin_priority",
+    "eligible_time",
+    "start_time",
+    "end_time",
+    "alloc",
+    "restart_count",
+    "exit_code",
+    "planned_start",
+    "planned_nodes",
+)
+
+
+def save(engine: Engine) -> dict[str, Any]:
+    """Give the state as data that JSON can hold; it shares nothing with the engine."""
+    state = engine.state
+    return {
+        "format": FORMAT,
+        "now": state.now,
+        "boot_time": state.boot_time,
+        "last_priority": state.last_priority,
+        "nodes": {node.name: node.state.value for node in state.nodes},
+        "partitions": {part.name: part.state.value for part in state.partitions.values()},
+        "jobs": [_save_job(job) for job in state.jobs.values()],
+    }
+
+
+def restore(engine: Engine, saved: dict[str, Any]) -> list[Effect]:
+    """Put saved state into an engine that is fresh: before its plugins' ``init``, and before any event.
+
+    Returns:
+        What is to be done: jobs that were being stopped are to be stopped, perhaps for the second time.
+
+    Raises:
+        InputError: it was saved by another version, or is of a machine with other nodes or partitions.
+    """
+    state = engine.state
+    if saved.get("format") != FORMAT:
+        raise InputError(f"format {saved.get('format')!r} of the saved state is not {FORMAT}", field="format")
+    for key, known in (("nodes", [node.name for node in state.nodes]), ("partitions", list(state.partitions))):
+        if list(saved[key]) != known:
+            raise InputError("the saved state is of a machine with others: restore it with its slurm.conf", field=key)
+    state.now, state.boot_time, state.last_priority = saved["now"], saved["boot_time"], saved["last_priority"]
+    for node in state.nodes:
+        node.state = NodeState(saved["nodes"][node.name])
+    for part in state.partitions.values():
+        part.state = PartitionState(saved["partitions"][part.name])
+    for data in saved["jobs"]:
+        _restore_job(state, data)
+    state.refresh_pool()
+    engine.pass_due = True
+    return [Kill(job_id=job.job_id, restart_count=job.restart_count) for job in state.completing.values()]
+
+
+def _save_job(job: Job) -> dict[str, Any]:
+    return {
+        "job_id": job.job_id,
+        "spec": job.spec._asdict(),
+        "submit_time": job.submit_time,
+        "partition": job.partition.name,
+        "state": job.state.value,
+        "reason": job.reason.value,
+        **{name: getattr(job, name) for name in _PLAIN},
+    }
+
+
+def _restore_job(state: ClusterState, data: dict[str, Any]) -> None:
+    """Make a job again and put it where it was."""
+    spec = JobSpec(**data["spec"])
+    job = Job(data["job_id"], spec, data["submit_time"], state.partitions[data["partition"]], data["units"])
+    for name in _PLAIN:
+        setattr(job, name, data[name])
+    job.state = JobState(data["state"])
+    job.reason = Reason(data["reason"])
+    state.jobs[job.job_id] = job
+    if job.completing:
+        state.completing[job.job_id] = job
+    elif job.state is JobState.RUNNING:
+        state.running.add(job, (job.end_time or 0, job.job_id))
+    else:
+        state.place(job)

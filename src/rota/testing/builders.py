@@ -1,0 +1,97 @@
+"""Builders of machines and requests: short words for what tests are about, defaults for the rest."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from rota.model import ClusterConfig, JobSpec, Node, Partition, PartitionState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+
+def cluster(
+    *,
+    cpus: int = 0,
+    nodes: int | Sequence[Node] = 0,
+    cpus_per_node: int = 1,
+    partitions: Iterable[Partition] = (),
+    **parameters: object,
+) -> ClusterConfig:
+    """Describe a machine.
+
+    ``cluster(cpus=128)`` has interchangeable processors, ``cluster(nodes=8)`` whole nodes named ``n0``, ``n1`` …
+
+    Args:
+        cpus: Processors of a machine of one node. Give this or ``nodes``.
+        nodes: How many, or the nodes themselves.
+        cpus_per_node: Where ``nodes`` is a number.
+        partitions: What `partition` made; without any there is one of all nodes, ``batch``. The first is the default
+            one if none says that it is.
+        parameters: Any ``Key="Value"`` of slurm.conf, such as ``SchedulerParameters="bf_interval=60"``.
+    """
+    if bool(cpus) == bool(nodes):
+        raise ValueError("give either cpus or nodes")
+    if cpus:
+        nodes, cpus_per_node = 1, cpus
+    if isinstance(nodes, int):
+        nodes = [Node(name=f"n{i}", cpus=cpus_per_node) for i in range(nodes)]
+    whole = (1 << len(nodes)) - 1
+    parts = list(partitions) or [Partition(name="batch", nodes=whole)]
+    for part in parts:
+        if part.nodes == ALL_NODES:
+            part.nodes = whole
+        if part.nodes & ~whole:
+            raise ValueError(f"partition {part.name} has nodes that the machine has not")
+    if not any(part.default for part in parts):
+        parts[0].default = True
+    words = {key.lower(): str(value) for key, value in parameters.items()}
+    return ClusterConfig(nodes=tuple(nodes), partitions=tuple(parts), parameters=MappingProxyType(words))
+
+
+#: What `partition` writes for "all nodes", before the machine is known.
+ALL_NODES = -1
+
+
+def partition(
+    name: str = "batch",
+    nodes: Iterable[int] | None = None,
+    *,
+    tier: int = 1,
+    max_time: int | None = None,
+    max_nodes: int | None = None,
+    state: PartitionState = PartitionState.UP,
+    **others: Any,
+) -> Partition:
+    """Describe a partition.
+
+    Args:
+        name: Its name.
+        nodes: Places of its nodes, such as ``range(4)``; ``None``: all.
+        tier: ``PriorityTier``.
+        max_time: Seconds; ``None``: unlimited.
+        max_nodes: For one job; ``None``: unlimited.
+        state: ``UP`` and so on.
+        others: Any other field of `rota.model.Partition`.
+    """
+    bitmap = ALL_NODES if nodes is None else sum(1 << place for place in set(nodes))
+    return Partition(
+        name=name, nodes=bitmap, priority_tier=tier, max_time=max_time, max_nodes=max_nodes, state=state, **others
+    )
+
+
+#: Short words for the fields of a request.
+_SHORT: Mapping[str, str] = MappingProxyType(
+    {"cpus": "num_cpus", "limit": "time_limit", "nodes": "min_nodes", "user": "user_id", "begin": "begin_time"}
+)
+
+
+def spec(**fields: Any) -> JobSpec:
+    """Describe a request.
+
+    Takes the fields of `rota.model.JobSpec` and, for short, ``cpus``, ``limit`` (seconds), ``nodes`` (least number),
+    ``user`` and ``begin``. Without a limit it asks for an hour, for jobs that run for a year make poor scenarios.
+    """
+    named = {_SHORT.get(name, name): value for name, value in fields.items()}
+    return JobSpec(**({"time_limit": 3600} | named))

@@ -1,0 +1,94 @@
+"""Symbol containers for tests: stubs in which a test replaces a function or two, and a recorder of calls."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rota.interfaces import APIS, SLURM_SUCCESS
+from rota.interfaces.stubs import priority as priority_stubs
+from rota.interfaces.stubs import sched as sched_stubs
+from rota.model import Job
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+
+    from rota.interfaces import Controller
+
+
+def scheduler(plugin_type: str = "sched/test", **functions: object) -> SimpleNamespace:
+    """Make a scheduler plugin of stubs, with some functions (or other attributes) replaced.
+
+    Its ``init`` keeps the controller as ``plugin.ctld``, and initial priorities are forwarded to the priority plugin,
+    so that it is a FIFO as it stands::
+
+        plugin = scheduler(slurm_sched_p_schedule=lambda: 1 / 0)
+    """
+    plugin = _stubs(plugin_type, sched_stubs)
+    plugin.slurm_sched_p_initial_priority = lambda last_prio, job: plugin.ctld.priority.set(last_prio, job)
+    vars(plugin).update(functions)
+    return plugin
+
+
+def priority(plugin_type: str = "priority/test", **functions: object) -> SimpleNamespace:
+    """Make a priority plugin of stubs, with some functions replaced; its ``init`` keeps ``plugin.ctld``."""
+    plugin = _stubs(plugin_type, priority_stubs)
+    vars(plugin).update(functions)
+    return plugin
+
+
+def _stubs(plugin_type: str, stubs: ModuleType) -> SimpleNamespace:
+    plugin = SimpleNamespace(**{name: getattr(stubs, name) for name in stubs.__all__})
+    plugin.plugin_type, plugin.plugin_name, plugin.plugin_version = plugin_type, "for a test", 100
+
+    def init(ctld: Controller) -> int:
+        plugin.ctld = ctld
+        return SLURM_SUCCESS
+
+    plugin.init = init
+    return plugin
+
+
+class Call(NamedTuple):
+    """One call into a plugin. Jobs are given by their ids, other arguments as they are."""
+
+    symbol: str
+    arguments: tuple[Any, ...] = ()
+
+
+class Recorder:
+    """A symbol container that passes every call on to another one and writes it down.
+
+    Several recorders may share one list, which then shows the order across plugins::
+
+        calls: list[Call] = []
+        with Harness(sched=Recorder(scheduler(), calls), priority=Recorder(priority(), calls)): ...
+    """
+
+    def __init__(self, container: object, calls: list[Call] | None = None) -> None:
+        """Wrap a container.
+
+        Args:
+            container: The plugin whose calls are of interest.
+            calls: Where to write them; ``None``: a list of its own.
+        """
+        self._container = container
+        #: In the order in which they were made.
+        self.calls: list[Call] = [] if calls is None else calls
+        major = str(vars(container)["plugin_type"]).partition("/")[0]
+        for name in ("init", "fini", *(symbol.name for symbol in APIS[major].symbols)):
+            function = getattr(container, name, None)
+            if function is not None:
+                setattr(self, name, self._recorded(name, function))
+
+    def __getattr__(self, name: str) -> Any:
+        """Give what is not a function of the API, such as ``plugin_type``."""
+        return getattr(self._container, name)
+
+    def _recorded(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: object) -> Any:
+            self.calls.append(Call(name, tuple(a.job_id if isinstance(a, Job) else a for a in arguments)))
+            return function(*arguments)
+
+        return call

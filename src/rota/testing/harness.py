@@ -1,0 +1,403 @@
+"""An engine with plugins, driven by a test.
+
+The harness is a driver, like the replay's and the live controller's: it sends events and performs effects. What it adds
+is a clock that the test moves, a record of all that was decided, and a check of the engine's invariants after every
+event.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from heapq import heappop, heappush
+from itertools import count
+from typing import TYPE_CHECKING, Any, Self
+
+from rota.core import Engine
+from rota.core import events as ev
+from rota.core.effects import Background, JobFinished, Kill, Launch, Log, PluginFault, Refused
+from rota.interfaces import APIS
+from rota.loader import Candidate, LoadedPlugin, PluginHost, PluginRefusedError, Source
+from rota.loader.symbols import check_symbols
+from rota.model import Job, JobState, NodeState, PartitionState, RequestError
+from rota.testing.builders import cluster, spec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from rota.core.effects import Effect
+    from rota.interfaces import Controller
+    from rota.model import ClusterConfig, JobSpec, Reason
+
+#: Order within an instant, as in a replay: ends, then timers and time limits, then what the script says.
+_ENDS, _SCRIPT = 0, 1
+
+
+class Harness:
+    """One cluster in a test.
+
+    Requests that the engine refuses raise `RequestError` here, with its ``errno``.
+
+    Example::
+
+        with Harness(cluster(cpus=4)) as rota:
+            first = rota.submit(cpus=4, run=60)
+            second = rota.submit(cpus=4)
+            rota.wait(60)
+            assert first.state is JobState.COMPLETED
+            assert second.start_time == 60
+    """
+
+    def __init__(
+        self,
+        config: ClusterConfig | None = None,
+        *,
+        sched: object = "sched/builtin",
+        priority: object = "priority/basic",
+        plugin_dir: str | Path | Sequence[str | Path] = (),
+        now: int = 0,
+        passes: bool = True,
+        performs: bool = True,
+    ) -> None:
+        """Load the plugins and start the engine.
+
+        Args:
+            config: The machine; ``None``: 4 processors.
+            sched: A plugin type, found and loaded as rota itself does, or a symbol container.
+            priority: Likewise.
+            plugin_dir: Where to look for plugin types first.
+            now: Where the clock begins, Unix seconds.
+            passes: Make a scheduling pass whenever one is due; else `run_pass` is the test's to call.
+            performs: Perform effects: stop jobs that are to be killed, end those whose run time is over, run background
+                work. Else the test answers, or does not.
+
+        Raises:
+            PluginError: a plugin cannot be used.
+        """
+        self.now = now
+        #: Every effect, in order.
+        self.effects: list[Effect] = []
+        self.launches: list[Launch] = []
+        self.kills: list[Kill] = []
+        #: Last record of every job that is over, in the order in which they ended.
+        self.finished: list[Job] = []
+        self.refused: list[Refused] = []
+        #: Misbehaviour of plugins.
+        self.faults: list[PluginFault] = []
+        self.logs: list[str] = []
+        #: What was decided, a line each: ``"120 start 3 on 0x7"``. Two runs are the same when their traces are.
+        self.trace: list[str] = []
+        #: What has to be checked after every event, besides the engine's own invariants.
+        self.checks: list[Callable[[], object]] = []
+        self._passes = passes
+        self._performs = performs
+        self._batch = False
+        self._agenda: list[tuple[int, int, int, Callable[[], object]]] = []
+        self._sequence = count()
+        self._runs: dict[int, int] = {}
+        self._next_id = count(1)
+        self._stack = ExitStack()
+        with ExitStack() as stack:
+            dirs = [plugin_dir] if isinstance(plugin_dir, str) or not isinstance(plugin_dir, list | tuple) else plugin_dir
+            host = stack.enter_context(PluginHost(list(dirs), entry_points=False))
+            plugins = [self._load(host, stack, plugin) for plugin in (priority, sched)]
+            self.engine = Engine(
+                config or cluster(cpus=4),
+                priority=plugins[0].container,
+                sched=plugins[1].container,
+                boot_time=now,
+            )
+            plugins[0].start(self.engine.priority_controller)
+            plugins[1].start(self.engine.sched_controller)
+            self._stack = stack.pop_all()
+        self._take(self.engine.begin())
+
+    def _load(self, host: PluginHost, stack: ExitStack, plugin: object) -> LoadedPlugin:
+        """Load a plugin by name, or check a symbol container as the loader would."""
+        if isinstance(plugin, str):
+            return host.load(plugin)
+        plugin_type = str(getattr(plugin, "plugin_type", "?/?"))
+        candidate = Candidate(
+            plugin_type=plugin_type, source=Source.BUILT_IN, order=0, path=None, declared=f"{plugin_type} of the test"
+        )
+        functions, problems = check_symbols(plugin, APIS[plugin_type.partition("/")[0]])
+        if problems:
+            raise PluginRefusedError(candidate, problems)
+        loaded = LoadedPlugin(candidate, plugin, functions, spoken_major=0, module_name="")
+        stack.callback(loaded.close, self.logs.append)
+        return loaded
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Unload the plugins: ``fini`` is called."""
+        self._stack.close()
+
+    # ---- events -----------------------------------------------------------------------------------------------
+
+    def send(self, event: ev.Event) -> list[Effect]:
+        """Send any event to the engine now, perform the effects, check the invariants.
+
+        Returns:
+            The effects of this event.
+
+        Raises:
+            InvariantError: the engine contradicts itself.
+        """
+        effects = self.engine.handle(event, self.now)
+        self._check()
+        self._take(effects)
+        if self._passes and not self._batch and self.engine.pass_due:
+            self.run_pass()
+        return effects
+
+    def submit(
+        self, request: JobSpec | None = None, *, job_id: int | None = None, run: int | None = None, **fields: Any
+    ) -> Job:
+        """Submit a job.
+
+        Args:
+            request: What `spec` made; ``None``: made from ``fields``.
+            job_id: ``None``: the next one.
+            run: Seconds that it will run; ``None``: until `end` or its time limit.
+            fields: As for `spec`.
+
+        Returns:
+            The engine's own record, which goes on to show what becomes of the job.
+
+        Raises:
+            RequestError: it was refused.
+        """
+        if job_id is None:
+            job_id = next(self._next_id)
+        if run is not None:
+            self._runs[job_id] = run
+        batch, self._batch = self._batch, True
+        try:
+            self._request(ev.Submit(job_id=job_id, spec=spec(**fields) if request is None else request))
+            job = self.engine.state.jobs[job_id]
+        finally:
+            self._batch = batch
+        self._pass_if_due()
+        return job
+
+    def end(self, job: Job | int, exit_code: int = 0) -> None:
+        """Let a running or completing job end."""
+        record = self.job(job)
+        self.send(ev.JobEnded(job_id=record.job_id, restart_count=record.restart_count, exit_code=exit_code))
+
+    def launch_fails(self, job: Job | int) -> None:
+        """Let a job's launch fail."""
+        record = self.job(job)
+        self.send(ev.LaunchFailed(job_id=record.job_id, restart_count=record.restart_count))
+
+    def cancel(self, job: Job | int) -> None:
+        """Cancel a job."""
+        self._request(ev.Cancel(job_id=_id(job)))
+
+    def hold(self, job: Job | int, *, by_user: bool = False) -> None:
+        """Hold a pending job."""
+        self._request(ev.Hold(job_id=_id(job), by_user=by_user))
+
+    def release(self, job: Job | int) -> None:
+        """Release a held job."""
+        self._request(ev.Release(job_id=_id(job)))
+
+    def requeue(self, job: Job | int) -> None:
+        """Put a running job back in the queue."""
+        self._request(ev.Requeue(job_id=_id(job)))
+
+    def node(self, name: str, state: NodeState) -> None:
+        """Set a node's state."""
+        self._request(ev.UpdateNode(name=name, state=state))
+
+    def partition(self, name: str, state: PartitionState) -> None:
+        """Set a partition's state."""
+        self._request(ev.UpdatePartition(name=name, state=state))
+
+    def reconfigure(self, config: ClusterConfig) -> None:
+        """Let slurm.conf be read again."""
+        self._request(ev.Reconfigure(config=config))
+
+    def tick(self) -> None:
+        """Let timers and time limits that are due by now take effect."""
+        self.send(ev.Tick())
+
+    def run_pass(self) -> None:
+        """Make a scheduling pass."""
+        effects = self.engine.handle(ev.SchedulePass(), self.now)
+        self._check()
+        self._take(effects)
+
+    def propose(self, fn: Callable[[Controller], T]) -> T | None:
+        """Let the scheduler plugin call ``fn`` with its controller, now.
+
+        Returns:
+            What it returned; ``None`` also when it raised, and then a fault has been recorded.
+        """
+        answers: list[T] = []
+
+        def call(_result: object) -> None:
+            answers.append(fn(self.ctld))
+
+        token = self.engine.add_background(self.engine.sched_guard.callback(call))
+        self.send(ev.BackgroundDone(token=token, result=None))
+        return answers[0] if answers else None
+
+    def _request(self, event: ev.Event) -> None:
+        for effect in self.send(event):
+            if isinstance(effect, Refused):
+                raise RequestError(effect.message, effect.errno)
+
+    # ---- time -------------------------------------------------------------------------------------------------
+
+    def at(self, time: int, fn: Callable[[], object]) -> None:
+        """Have ``fn`` called when the clock comes to ``time``; after the ends and the timers of that instant."""
+        self._put(time, _SCRIPT, fn)
+
+    def wait(self, seconds: int) -> None:
+        """Let time pass, and what is due in it happen."""
+        self.until(self.now + seconds)
+
+    def until(self, time: int) -> None:
+        """Let time pass up to and including ``time``."""
+        while (due := self._next_due()) is not None and due <= time:
+            self._instant(due)
+        self.now = max(self.now, time)
+
+    def run_to_end(self, horizon: int = 2**40) -> None:
+        """Let time pass until every job is over and the agenda is empty, or nothing more can happen by ``horizon``."""
+        while self._agenda or self.engine.state.jobs:
+            due = self._next_due()
+            if due is None or due > horizon:
+                return
+            self._instant(due)
+
+    def _next_due(self) -> int | None:
+        wakeup = self.engine.wakeup
+        if not self._agenda:
+            return wakeup
+        first = self._agenda[0][0]
+        return first if wakeup is None or first < wakeup else wakeup
+
+    def _instant(self, time: int) -> None:
+        """Let everything of one instant happen, then make a pass."""
+        self.now = max(self.now, time)
+        self._batch = True
+        try:
+            self._play(_ENDS)
+            wakeup = self.engine.wakeup
+            if wakeup is not None and wakeup <= self.now:
+                self.tick()
+            self._play(_SCRIPT)
+        finally:
+            self._batch = False
+        self._pass_if_due()
+
+    def _play(self, rank: int) -> None:
+        while self._agenda and self._agenda[0][:2] <= (self.now, rank):
+            heappop(self._agenda)[3]()
+
+    def _pass_if_due(self) -> None:
+        if self._passes and not self._batch and self.engine.pass_due:
+            self.run_pass()
+
+    def _put(self, time: int, rank: int, fn: Callable[[], object]) -> None:
+        heappush(self._agenda, (time, rank, next(self._sequence), fn))
+
+    # ---- effects ----------------------------------------------------------------------------------------------
+
+    def _check(self) -> None:
+        self.engine.check_invariants()
+        for check in self.checks:
+            check()
+
+    def _take(self, effects: list[Effect]) -> None:
+        """Record and perform effects."""
+        self.effects += effects
+        for effect in list(effects):
+            if isinstance(effect, Launch):
+                self.launches.append(effect)
+                self.trace.append(f"{self.now} start {effect.job_id} on {effect.resources:#x}")
+                self._launch(effect)
+            elif isinstance(effect, Kill):
+                self.kills.append(effect)
+                self.trace.append(f"{self.now} kill {effect.job_id}")
+                if self._performs:
+                    self.send(ev.JobEnded(job_id=effect.job_id, restart_count=effect.restart_count))
+            elif isinstance(effect, JobFinished):
+                self.finished.append(effect.job)
+                self.trace.append(f"{self.now} {effect.job.state} {effect.job.job_id} {effect.job.reason}")
+            elif isinstance(effect, Refused):
+                self.refused.append(effect)
+                self.trace.append(f"{self.now} refused {effect.job_id} {effect.errno.name}")
+            elif isinstance(effect, PluginFault):
+                self.faults.append(effect)
+                self.trace.append(f"{self.now} fault {effect.plugin} {effect.symbol}")
+            elif isinstance(effect, Log):
+                self.logs.append(effect.message)
+            elif self._performs:
+                self._run_background(effect)
+
+    def _launch(self, effect: Launch) -> None:
+        run = self._runs.get(effect.job_id)
+        if run is not None and self._performs:
+            end = ev.JobEnded(job_id=effect.job_id, restart_count=effect.restart_count)
+            self._put(self.now + run, _ENDS, lambda: self.send(end))
+
+    def _run_background(self, effect: Background) -> None:
+        self.send(ev.BackgroundDone(token=effect.token, result=effect.fn()))
+
+    # ---- asking -----------------------------------------------------------------------------------------------
+
+    @property
+    def ctld(self) -> Controller:
+        """The scheduler plugin's controller, for reading; see `propose`."""
+        return self.engine.sched_controller
+
+    def job(self, job: Job | int) -> Job:
+        """Find a job, live or over, by its id.
+
+        Raises:
+            KeyError: there never was one.
+        """
+        if isinstance(job, Job):
+            return job
+        live = self.engine.state.jobs.get(job)
+        return live if live is not None else {done.job_id: done for done in self.finished}[job]
+
+    def reason(self, job: Job | int) -> Reason:
+        """Say why a job is where it is."""
+        return self.engine.reason(self.job(job))
+
+    @property
+    def queue(self) -> list[int]:
+        """Ids of the queued jobs, first in line first; jobs that are held or must wait for a time are not in it."""
+        return [job.job_id for job in self.ctld.queue]
+
+    @property
+    def running(self) -> list[int]:
+        """Ids of the running jobs, ascending."""
+        return sorted(job.job_id for job in self.ctld.running)
+
+    @property
+    def starts(self) -> dict[int, int]:
+        """When each job that has ended started, by job id; jobs that never ran are left out."""
+        return {job.job_id: job.start_time for job in self.finished if job.start_time is not None}
+
+    @property
+    def live(self) -> list[Job]:
+        """Jobs that are not over."""
+        return list(self.engine.state.jobs.values())
+
+    def count(self, state: JobState) -> int:
+        """Count the jobs that ended in a state."""
+        return sum(job.state is state for job in self.finished)
+
+
+def _id(job: Job | int) -> int:
+    return job.job_id if isinstance(job, Job) else job
