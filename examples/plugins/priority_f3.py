@@ -3,12 +3,13 @@
 r is the time limit in seconds, q the number of processors, s the submit time in seconds since the log began. An
 unsigned 32-bit priority cannot express these numbers, so the queue is ranked whenever jobs have joined it.
 
-Source: D. Carastan-Santos, R. de Camargo, "Obtaining dynamic scheduling policies with simulation and machine learning",
-SC17.
+Source: D. Carastan-Santos, R. de Camargo, "Obtaining dynamic scheduling policies with simulation and machine
+learning", SC17.
 """
 
 from math import log10
 
+from rota.interfaces import SLURM_SUCCESS, Controller, Job
 from rota.interfaces.stubs.priority import *
 
 plugin_type = "priority/f3"
@@ -16,15 +17,15 @@ plugin_name = "F3"
 plugin_version = 100
 
 
-def init(ctld):
+def init(ctld: Controller) -> int:
     """Rank the queue before a pass that new jobs have called for."""
 
-    def score(job):
+    def score(job: Job) -> float:
         r, q = job.time_limit, job.num_cpus
         s = max(job.submit_time - ctld.boot_time, 1)
         return r * q + 6_860_000 * log10(s)
 
-    def rank():
+    def rank() -> None:
         if ctld.arrivals != []:
             ctld.rank_queue(score)
 

@@ -6,6 +6,7 @@ Source: W. Tang, Z. Lan, N. Desai, D. Buettner, "Fault-aware, utility-based job 
 CLUSTER 2009.
 """
 
+from rota.interfaces import SLURM_SUCCESS, Controller, Job
 from rota.interfaces.stubs.priority import *
 
 plugin_type = "priority/wfp3"
@@ -13,10 +14,10 @@ plugin_name = "WFP3"
 plugin_version = 100
 
 
-def init(ctld):
+def init(ctld: Controller) -> int:
     """Rank the queue before every pass."""
 
-    def score(job):
+    def score(job: Job) -> float:
         wait = ctld.now - job.submit_time
         return -((wait / job.time_limit) ** 3) * job.num_cpus
 

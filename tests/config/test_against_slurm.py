@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from rota.config import read_slurm_conf
 from rota.config.hostlist import expand
 from rota.config.lines import Line
-from rota.model import Partition
 from rota.model.units import parse_time_seconds
+
+if TYPE_CHECKING:
+    from rota.model import Partition
 
 DATA = Path(__file__).parent / "data"
 CASES = ("partitions", "topology", "syntax")

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from rota.config import interchangeable, read_slurm_conf, this_machine
 from rota.model import InputError
 from rota.model.units import parse_time_seconds
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 MACHINE = "NodeName=n[1-2] CPUs=4\nPartitionName=p Nodes=ALL\n"
 

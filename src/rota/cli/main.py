@@ -103,7 +103,7 @@ def main(args: Sequence[str] | None = None) -> int:
 
 def _report(error: Exception) -> int:
     """Tell the user about an error: in one line when it is theirs to mend, with the traceback when it is ours."""
-    from rota.model import InvariantError, RotaError  # noqa: PLC0415 - most runs do without
+    from rota.model import InvariantError, RotaError
 
     if isinstance(error, RotaError) and not isinstance(error, InvariantError):
         print(f"rota: error: {' '.join(str(error).splitlines())}", file=sys.stderr)

@@ -14,7 +14,8 @@ import click
 
 from rota.model import InputError
 from rota.replay.driver import PASS_PER
-from rota.replay.run import ReplayOptions, replay as run_replay
+from rota.replay.run import ReplayOptions
+from rota.replay.run import replay as run_replay
 from rota.replay.tape import ESTIMATES
 from rota.workload import FILTERS, bundled, bundled_names, read_swf
 
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for schedule.swf.gz, jobs.parquet, report.html.")
 @click.option("--check", is_flag=True, help="Check the engine's invariants at the end.")
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
-def replay(  # noqa: D417 - click shows the arguments
+def replay(  # noqa: PLR0917 - an option each
     workload: str,
     config_file: Path | None,
     scheduler: str | None,
@@ -50,12 +51,13 @@ def replay(  # noqa: D417 - click shows the arguments
     estimate: str,
     pass_per: str,
     out: Path | None,
-    check: bool,  # noqa: FBT001 - an option
-    as_json: bool,  # noqa: FBT001 - an option
+    check: bool,
+    as_json: bool,
 ) -> None:
     """Schedule a recorded workload in virtual time.
 
-    WORKLOAD is a file in the Standard Workload Format, gzipped or not, or the name of one that comes with rota: KTH-SP2.
+    WORKLOAD is a file in the Standard Workload Format, gzipped or not, or the name of one that comes with rota:
+    KTH-SP2.
     """
     if out is not None:
         from rota.replay.store import check_out

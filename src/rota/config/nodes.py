@@ -74,7 +74,7 @@ def _node(name: str, record: Record, warn: list[str]) -> Node:
 
 
 def _sockets_and_cpus(name: str, record: Record, cores: int, threads: int, warn: list[str]) -> tuple[int, int]:
-    """Work out what is not given; processors that fit no count of sockets, cores or threads are set right, as in Slurm."""
+    """Work out what is not given; processors that fit neither sockets, cores nor threads are set right, as in Slurm."""
     boards = record.integer("boards", 1, least=1)
     given = record.integer("cpus" if "cpus" in record.values else "procs", 0, least=1)
     if "socketsperboard" in record.values:

@@ -16,8 +16,19 @@ if TYPE_CHECKING:
 
 #: Keys that become attributes of `Partition`; the others are kept as text.
 _READ = frozenset(
-    """partitionname nodes state default maxtime defaulttime minnodes maxnodes priority prioritytier
-    priorityjobfactor""".split()
+    [
+        "partitionname",
+        "nodes",
+        "state",
+        "default",
+        "maxtime",
+        "defaulttime",
+        "minnodes",
+        "maxnodes",
+        "priority",
+        "prioritytier",
+        "priorityjobfactor",
+    ]
 )
 
 

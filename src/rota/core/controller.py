@@ -157,9 +157,7 @@ class PluginController:
             raise ValueError(f"time {time} is not after now, {self._state.now}")
         self._state.timers.at(time, self._guard.callback(fn))
 
-    def every(
-        self, seconds: int, fn: Callable[[], object], *, only_after_change: bool = False
-    ) -> Callable[[], None]:
+    def every(self, seconds: int, fn: Callable[[], object], *, only_after_change: bool = False) -> Callable[[], None]:
         if seconds < 1:
             raise ValueError(f"a period of {seconds} s: at least 1 s is needed")
         guarded = self._guard.callback(fn)

@@ -13,14 +13,14 @@ from rota.core.invariants import check_invariants
 from rota.core.lifecycle import Lifecycle
 from rota.core.main_pass import main_pass
 from rota.core.state import ClusterState
-from rota.model import Errno, InputError, PartitionState, Reason, RequestError
+from rota.model import Errno, InputError, Reason, RequestError
 from rota.model.units import parse_time_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from rota.core.effects import Effect
-    from rota.interfaces import Controller, PriorityPlugin, SchedPlugin
+    from rota.interfaces import Controller
     from rota.model import Association, ClusterConfig, Job, PriorityFactors, PriorityFactorsRequest
 
 _PASS = ev.SchedulePass()
@@ -45,10 +45,10 @@ class Engine:
 
     __slots__ = (
         "_background",
+        "_before_pass",
         "_handlers",
         "_lifecycle",
         "_main_pass",
-        "_before_pass",
         "_token",
         "events",
         "faults",

@@ -23,7 +23,7 @@ def check_invariants(state: ClusterState) -> None:
     _check_order(state)
 
 
-def _require(condition: bool, message: str) -> None:  # noqa: FBT001 - reads as a sentence
+def _require(condition: bool, message: str) -> None:
     if not condition:
         raise InvariantError(message)
 
@@ -35,7 +35,9 @@ def _check_places(state: ClusterState) -> None:
         for place in (state.queue, state.parked.values(), state.running, state.completing.values())
         for job in place
     )
-    _require(places == Counter(list(state.jobs)), f"jobs are not in exactly one place: {places - Counter(list(state.jobs))}")
+    _require(
+        places == Counter(list(state.jobs)), f"jobs are not in exactly one place: {places - Counter(list(state.jobs))}"
+    )
     for job in state.queue:
         _require(job.state is JobState.PENDING and not job.alloc, f"{job} is in the queue")
         _require(state.park_reason(job) is None, f"{job} is in the queue and must not start: {state.park_reason(job)}")
@@ -44,7 +46,9 @@ def _check_places(state: ClusterState) -> None:
         _require(job.state is JobState.PENDING and not job.alloc and not job.sort_key, f"{job} is parked")
     for job in state.running:
         _require(job.state is JobState.RUNNING and job.alloc != 0, f"{job} is among the running jobs")
-        _require(job.start_time is not None and job.start_time >= job.submit_time, f"{job} started before it was submitted")
+        _require(
+            job.start_time is not None and job.start_time >= job.submit_time, f"{job} started before it was submitted"
+        )
         _require((job.start_time or 0) >= job.spec.begin_time, f"{job} started before its begin time")
     for job in state.completing.values():
         _require(job.completing and not job.sort_key, f"{job} is among the completing jobs")
@@ -70,4 +74,6 @@ def _check_order(state: ClusterState) -> None:
     """The queue and the running jobs are sorted by what they claim to be sorted by."""
     _require(state.queue.check() and state.running.check(), "a sorted list is out of order")
     _require(all(job.sort_key == queue_key(job) for job in state.queue), "the queue is in an old order")
-    _require(all(job.sort_key == (job.end_time, job.job_id) for job in state.running), "running jobs are in an old order")
+    _require(
+        all(job.sort_key == (job.end_time, job.job_id) for job in state.running), "running jobs are in an old order"
+    )

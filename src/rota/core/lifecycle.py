@@ -59,7 +59,9 @@ class Lifecycle:
                 f"partition {partition.name} is {partition.state.value} and accepts no jobs", Errno.PARTITION_NOT_AVAIL
             )
         if spec.num_cpus < 1:
-            raise RequestError(f"{spec.num_cpus} processors requested; ask for at least 1", Errno.TOO_MANY_REQUESTED_CPUS)
+            raise RequestError(
+                f"{spec.num_cpus} processors requested; ask for at least 1", Errno.TOO_MANY_REQUESTED_CPUS
+            )
         units = self.state.pool.units(spec, partition)
         if not units:
             raise RequestError(
@@ -70,7 +72,7 @@ class Lifecycle:
         return units
 
     def give_priority(self, job: Job) -> None:
-        """Have the plugins compute a job's priority: the scheduler's initial one, which forwards to the priority plugin's."""
+        """Ask the scheduler plugin for a job's priority; it forwards to the priority plugin."""
         state = self.state
         job.priority = priority = self.sched.initial_priority(state.last_priority, job)
         if priority > 1 and not job.admin_priority:

@@ -167,7 +167,7 @@ class ClusterState:
         self.changed = True
 
     def profile(self, resolution: int = 1) -> FutureProfile:
-        """Make the profile of what running jobs will free, ends rounded up; those that are completing count as free now."""
+        """Make the profile of what running jobs will free; those that are completing count as free now."""
         up = self.pool.up
         common = self.pool.common
         ending = [(self.now, common(job.alloc, up)) for job in self.completing.values()]

@@ -101,7 +101,7 @@ def _top_level(name: str) -> ModuleSpec | None:
 def _declared(path: tuple[str, ...]) -> tuple[Declared, ...]:
     if not _may_declare(path):
         return ()
-    from importlib.metadata import entry_points  # noqa: PLC0415  (slow: see above)
+    from importlib.metadata import entry_points
 
     return tuple(sorted(Declared(_distribution(entry), entry.name, entry.value) for entry in entry_points(group=GROUP)))
 

@@ -72,8 +72,8 @@ def _problem(path: Path, status: os.stat_result, *, strict: bool) -> str | None:
 
 def _is_private(gid: int, uid: int) -> bool:
     """Whether a group holds nobody but the user, as far as the system's own files tell."""
-    import grp  # noqa: PLC0415  (asked for seldom, and costs start-up time)
-    import pwd  # noqa: PLC0415
+    import grp
+    import pwd
 
     try:
         group, user = grp.getgrgid(gid), pwd.getpwuid(uid)

@@ -129,7 +129,7 @@ class Job:
         #: The priority was set by an administrator and is not computed.
         self.admin_priority = False
         self.state = JobState.PENDING
-        #: For a pending job that no pass may consider, why; for an ended one, why it ended so. See ``Controller.reason``.
+        #: For a pending job that no pass may consider, why; for an ended one, why it ended so.
         self.reason = Reason.NONE
         #: When it could first have been considered; ``None`` until then.
         self.eligible_time: int | None = None

@@ -16,7 +16,7 @@ from __future__ import annotations
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
-from rota.core.effects import Background, JobFinished, Kill, Launch, PluginFault, Refused
+from rota.core.effects import Background, JobFinished, Kill, Launch, Refused
 from rota.core.events import BackgroundDone, JobEnded, SchedulePass, Submit, Tick
 from rota.model import InputError
 
@@ -59,7 +59,7 @@ class ReplayDriver:
         pass_per_event: bool,
         on_finished: Callable[[int, Job], None],
         on_effect: Callable[[Effect], None],
-        on_progress: Callable[[int], None] | None = None,
+        on_progress: Callable[[int], object] | None = None,
     ) -> None:
         self._engine = engine
         self._tape = tape
@@ -144,17 +144,16 @@ class ReplayDriver:
     def _perform(self, effects: Iterable[Effect], now: int) -> None:
         """Do what the engine wants done."""
         for effect in effects:
-            kind = type(effect)
-            if kind is Launch:
+            if isinstance(effect, Launch):
                 self._launch(effect, now)
-            elif kind is JobFinished:
+            elif isinstance(effect, JobFinished):
                 job = effect.job
                 self._on_finished(self._row.pop(job.job_id), job)
-            elif kind is Kill:
+            elif isinstance(effect, Kill):
                 self._send(JobEnded(job_id=effect.job_id, restart_count=effect.restart_count), now)
-            elif kind is Background:
+            elif isinstance(effect, Background):
                 self._send(BackgroundDone(token=effect.token, result=effect.fn()), now)
-            elif kind is Refused:
+            elif isinstance(effect, Refused):
                 self._refused(effect)
             else:
                 self._on_effect(effect)

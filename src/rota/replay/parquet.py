@@ -44,7 +44,7 @@ def write_jobs(schedule: Schedule, path: Path) -> None:
     Raises:
         OSError: it cannot be written.
     """
-    import pyarrow.parquet as pq  # noqa: PLC0415 - slow to import, and most commands do without
+    import pyarrow.parquet as pq
 
     pq.write_table(_table(schedule), path, compression="zstd")
 
@@ -55,8 +55,8 @@ def read_jobs(path: Path) -> Schedule:
     Raises:
         InputError: no such file, not Parquet, a column is missing or holds something else.
     """
-    import pyarrow as pa  # noqa: PLC0415
-    import pyarrow.parquet as pq  # noqa: PLC0415
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
     try:
         table = pq.read_table(path, columns=[*_STORED, "state"])
@@ -70,7 +70,7 @@ def read_jobs(path: Path) -> Schedule:
 
 def _table(schedule: Schedule) -> pa.Table:
     """Lay out the columns, with their description, in the order of ``COLUMNS``."""
-    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow as pa
 
     never = schedule.start < 0
     unfinished = schedule.end < 0
@@ -93,7 +93,7 @@ def _table(schedule: Schedule) -> pa.Table:
 
 def _integers(table: pa.Table, name: str) -> NDArray[np.int64]:
     """Give one column as int64, null as -1 where that is allowed."""
-    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow as pa
 
     column = table.column(name)
     if name in _NULLABLE:
@@ -106,7 +106,7 @@ def _integers(table: pa.Table, name: str) -> NDArray[np.int64]:
 
 def _states(table: pa.Table) -> NDArray[np.int8]:
     """Give the states as places in ``STATES``."""
-    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow as pa
 
     encoded = table.column("state").cast(pa.string()).dictionary_encode().combine_chunks()
     names = encoded.dictionary.to_pylist() if len(encoded) else []

@@ -35,7 +35,7 @@ class ReplayOptions:
     scheduler: str = "sched/builtin"
     priority: str = "priority/basic"
     #: Directories with plugins, before the installed and the built-in ones.
-    plugin_dir: Sequence[Path] = ()
+    plugin_dir: Sequence[Path | str] = ()
     #: What the scheduler takes as time limits: ``requested`` or ``actual``.
     estimate: str = "requested"
     #: A scheduling pass after each ``event``, or one an ``instant``.

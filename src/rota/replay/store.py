@@ -72,7 +72,7 @@ def write_result(result: ReplayResult, out: Path, *, swf: Callable[[Path], None]
     Raises:
         InputError: ``out`` is a file, holds something that is not a result, or cannot be written. Then it is as it was.
     """
-    from rota.replay.report import write_report  # noqa: PLC0415 - the page is not needed to read a result
+    from rota.replay.report import write_report
 
     target = out.resolve()
     _check_replaceable(out, target)

@@ -42,9 +42,7 @@ class Tape:
 
     def spec(self, row: int) -> JobSpec:
         """Make the request of one job."""
-        return JobSpec(
-            self.procs[row], self.time_limit[row] or None, 0, self.user_id[row], self.group_id[row]
-        )
+        return JobSpec(self.procs[row], self.time_limit[row] or None, 0, self.user_id[row], self.group_id[row])
 
 
 def make_tape(workload: Workload, estimate: str = "requested") -> Tape:

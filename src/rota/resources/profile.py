@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from rota.resources.pool import Pool
 
 
+#: Later than any time.
+_FOREVER = 2**63
+
+
 class FutureProfile:
     """What is free when."""
 
@@ -58,6 +62,7 @@ class FutureProfile:
     ) -> tuple[int, int] | None:
         """Find the first time when the job fits; see `rota.interfaces.profile.Profile.earliest`."""
         times, sizes, need = self._times, self._sizes, job.units
+        horizon = _FOREVER if before is None else before
         count = len(times)
         i = max(bisect_right(times, after) - 1, 0)
         while i < count:
@@ -67,15 +72,15 @@ class FutureProfile:
             start = times[i]
             if start < after:
                 start = after
-            if before is not None and start >= before:
+            if start >= horizon:
                 return None
             end = start + duration
-            if held and end > before:  # type: ignore[operator] # `held` comes with `before`
-                end = before
+            if held and end > horizon:
+                end = horizon
             j = i + 1
-            while j < count and times[j] < end and sizes[j] >= need:  # type: ignore[operator]
+            while j < count and times[j] < end and sizes[j] >= need:
                 j += 1
-            if j < count and times[j] < end:  # type: ignore[operator]
+            if j < count and times[j] < end:
                 i = j + 1
                 continue
             resources = self._place(job, i, j, start + duration, held)

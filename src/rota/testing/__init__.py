@@ -30,7 +30,7 @@ Whoever writes a plugin tests it in two lines, and another for each choice that 
 ===================== =====================================================================================
 """
 
-from rota.testing.builders import cluster, partition, spec
+from rota.testing.builders import cluster, partition, spec, with_parameters
 from rota.testing.conformance import ConformanceError, check_priority, check_scheduler
 from rota.testing.containers import Call, Recorder, priority, scheduler
 from rota.testing.harness import Harness
@@ -51,4 +51,5 @@ __all__ = [
     "random_script",
     "scheduler",
     "spec",
+    "with_parameters",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ def cluster(
     nodes: int | Sequence[Node] = 0,
     cpus_per_node: int = 1,
     partitions: Iterable[Partition] = (),
-    **parameters: object,
+    **parameters: str,
 ) -> ClusterConfig:
     """Describe a machine.
 
@@ -46,8 +47,13 @@ def cluster(
             raise ValueError(f"partition {part.name} has nodes that the machine has not")
     if not any(part.default for part in parts):
         parts[0].default = True
-    words = {key.lower(): str(value) for key, value in parameters.items()}
-    return ClusterConfig(nodes=tuple(nodes), partitions=tuple(parts), parameters=MappingProxyType(words))
+    return with_parameters(ClusterConfig(nodes=tuple(nodes), partitions=tuple(parts)), **parameters)
+
+
+def with_parameters(config: ClusterConfig, **parameters: str) -> ClusterConfig:
+    """Give the same machine with other ``Key="Value"`` of slurm.conf, besides those that it has."""
+    words = dict(config.parameters) | {key.lower(): value for key, value in parameters.items()}
+    return replace(config, parameters=MappingProxyType(words))
 
 
 #: What `partition` writes for "all nodes", before the machine is known.

@@ -26,7 +26,12 @@ def scheduler(plugin_type: str = "sched/test", **functions: object) -> SimpleNam
         plugin = scheduler(slurm_sched_p_schedule=lambda: 1 / 0)
     """
     plugin = _stubs(plugin_type, sched_stubs)
-    plugin.slurm_sched_p_initial_priority = lambda last_prio, job: plugin.ctld.priority.set(last_prio, job)
+
+    def initial_priority(last_prio: int, job_ptr: Job) -> int:
+        answer: int = plugin.ctld.priority.set(last_prio, job_ptr)
+        return answer
+
+    plugin.slurm_sched_p_initial_priority = initial_priority
     vars(plugin).update(functions)
     return plugin
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 from contextlib import ExitStack
 from heapq import heappop, heappush
 from itertools import count
-from typing import TYPE_CHECKING, Any, Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from rota.core import Engine
 from rota.core import events as ev
@@ -23,11 +24,12 @@ from rota.testing.builders import cluster, spec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
 
     from rota.core.effects import Effect
     from rota.interfaces import Controller
     from rota.model import ClusterConfig, JobSpec, Reason
+
+T = TypeVar("T")
 
 #: Order within an instant, as in a replay: ends, then timers and time limits, then what the script says.
 _ENDS, _SCRIPT = 0, 1
@@ -98,8 +100,8 @@ class Harness:
         self._next_id = count(1)
         self._stack = ExitStack()
         with ExitStack() as stack:
-            dirs = [plugin_dir] if isinstance(plugin_dir, str) or not isinstance(plugin_dir, list | tuple) else plugin_dir
-            host = stack.enter_context(PluginHost(list(dirs), entry_points=False))
+            dirs = [plugin_dir] if isinstance(plugin_dir, str | Path) else plugin_dir
+            host = stack.enter_context(PluginHost([Path(one) for one in dirs], entry_points=False))
             plugins = [self._load(host, stack, plugin) for plugin in (priority, sched)]
             self.engine = Engine(
                 config or cluster(cpus=4),

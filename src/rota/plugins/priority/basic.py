@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rota.interfaces import MAX_PRIORITY
-from rota.interfaces.stubs.priority import *  # noqa: F403 - the documented way to take the stubs
+from rota.interfaces.stubs.priority import *
 
 if TYPE_CHECKING:
     from rota.interfaces import Job
@@ -24,7 +24,7 @@ def priority_p_set(last_prio: int, job_ptr: Job) -> int:
     """Give the next lower priority."""
     if job_ptr.admin_priority:
         return job_ptr.priority
-    priority = last_prio - 1 if last_prio >= 2 else 1  # noqa: PLR2004 - 1 is the lowest that is not held
+    priority = last_prio - 1 if last_prio >= 2 else 1
     nice = job_ptr.nice
     if nice > 0 and priority <= nice + 1:
         return priority

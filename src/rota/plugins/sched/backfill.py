@@ -4,10 +4,10 @@ Jobs start in queue order by the engine's main pass. Besides, every ``bf_interva
 *cycle* walks through the queue in order with a profile of future availability:
 
 1. Running jobs leave the profile at their expected ends, rounded up to ``bf_resolution``.
-2. Each job, ``bf_max_job_test`` at most, is given the earliest time at which it fits for its time limit. That is now: it
-   starts. Otherwise its resources, whole nodes on a machine of nodes, are reserved from then on for the time limit,
-   rounded up to ``bf_resolution``: no later job may touch them. That is later than ``bf_window`` from now: it is left
-   for another cycle.
+2. For each job, ``bf_max_job_test`` at most, the earliest time is sought at which it fits for its time limit. If that
+   is now, it starts. If not, its resources (whole nodes on a machine of nodes) are reserved from then on for the time
+   limit, rounded up to ``bf_resolution``: no later job may touch them. What lies beyond ``bf_window`` is left for
+   another cycle.
 
 So every job that is tested gets a reservation, as in conservative backfilling, but the plan is made anew in each cycle.
 ``bf_continue`` is accepted and has no effect: a cycle takes no time here, so nothing can change in the middle of it.
@@ -20,7 +20,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rota.interfaces import SLURM_SUCCESS
-from rota.interfaces.stubs.sched import *  # noqa: F403 - the documented way to take the stubs
+from rota.interfaces.stubs.sched import *
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,14 +45,14 @@ _stop: Callable[[], None] | None = None
 
 def init(ctld: Controller) -> int:
     """Keep the controller and begin the cycles."""
-    global _ctld  # noqa: PLW0603 - a plugin module is one engine's own
+    global _ctld
     _ctld = ctld
     return slurm_sched_p_reconfig()
 
 
 def slurm_sched_p_reconfig() -> int:
     """Read the ``bf_`` options of SchedulerParameters."""
-    global _interval, _resolution, _window, _max_job_test, _stop  # noqa: PLW0603 - a plugin module is one engine's own
+    global _interval, _resolution, _window, _max_job_test, _stop
     config = _ctld.config
     _interval = config.scheduler_int("bf_interval", 30, 1, 10800)
     _resolution = config.scheduler_int("bf_resolution", 60, 1, 3600)
@@ -72,8 +72,7 @@ def slurm_sched_p_initial_priority(last_prio: int, job_ptr: Job) -> int:
 def slurm_sched_p_get_conf() -> str:
     """Report the options in force."""
     return (
-        f"bf_interval={_interval},bf_max_job_test={_max_job_test},"
-        f"bf_resolution={_resolution},bf_window={_window // 60}"
+        f"bf_interval={_interval},bf_max_job_test={_max_job_test},bf_resolution={_resolution},bf_window={_window // 60}"
     )
 
 

@@ -4,9 +4,9 @@ Rules:
 
 1. A new job is reserved the earliest slot of the length of its time limit in the profile of future availability.
 2. It starts when that time comes.
-3. When a job ends, what may be left of its slot is freed. Then every waiting job whose reservation is later than now, in
-   queue order, takes the earliest slot from now on if that is sooner: never a later one. (That is done after an end
-   on time too: one round can leave a hole that a job earlier in the queue could use in the next.)
+3. When a job ends, what may be left of its slot is freed. Then every waiting job whose reservation is later than now,
+   in queue order, takes the earliest slot from now on if that is sooner: never a later one. (That is done after an
+   end on time too: one round can leave a hole that a job earlier in the queue could use in the next.)
 
 Hence no job starts later than it was first promised. Where the machine changes under the plan (nodes go down or come
 back, jobs are held or cancelled, priorities change), reservations are made anew or given back; promises hold from then.
@@ -23,7 +23,7 @@ from heapq import heappop, heappush
 from typing import TYPE_CHECKING, NamedTuple
 
 from rota.interfaces import SLURM_SUCCESS
-from rota.interfaces.stubs.sched import *  # noqa: F403 - the documented way to take the stubs
+from rota.interfaces.stubs.sched import *
 
 if TYPE_CHECKING:
     from rota.interfaces import Controller, Job, Profile
@@ -59,7 +59,7 @@ _alarm: int | None = None
 
 def init(ctld: Controller) -> int:
     """Keep the controller and take over the passes."""
-    global _ctld  # noqa: PLW0603 - a plugin module is one engine's own
+    global _ctld
     _ctld = ctld
     ctld.disable_main_pass()
     return SLURM_SUCCESS
@@ -72,7 +72,7 @@ def slurm_sched_p_initial_priority(last_prio: int, job_ptr: Job) -> int:
 
 def slurm_sched_p_newalloc(job_ptr: Job) -> int:
     """Turn the job's reservation into its slot; a start that was not ours makes the plan worthless."""
-    global _profile  # noqa: PLW0603 - a plugin module is one engine's own
+    global _profile
     slot = _reserved.pop(job_ptr.job_id, None)
     if slot is None or slot.start != _ctld.now or slot.resources != job_ptr.alloc:
         _profile = None
@@ -111,7 +111,7 @@ def slurm_sched_p_schedule() -> int:
 
 def _plan_anew() -> None:
     """Make the profile from the running jobs, and all reservations from the queue."""
-    global _profile, _up  # noqa: PLW0603 - a plugin module is one engine's own
+    global _profile, _up
     now = _ctld.now
     _profile = _ctld.profile()
     _up = _ctld.up
@@ -132,7 +132,7 @@ def _drop_strays() -> None:
 
 
 def _give_back(slot: _Slot) -> None:
-    global _rounds  # noqa: PLW0603 - a plugin module is one engine's own
+    global _rounds
     now = _ctld.now
     if _profile is not None and slot.end > now:
         _profile.advance(now)
@@ -142,7 +142,7 @@ def _give_back(slot: _Slot) -> None:
 
 def _move_forward(profile: Profile, now: int) -> None:
     """Let every waiting job, in queue order, take an earlier slot if there is one: a round for each end."""
-    global _rounds  # noqa: PLW0603 - a plugin module is one engine's own
+    global _rounds
     moved = True
     while _rounds and moved:
         _rounds -= 1
@@ -176,22 +176,18 @@ def _take(profile: Profile, job: Job, start: int, resources: int) -> None:
 
 def _start_due(now: int) -> None:
     """Start the jobs whose reservation has come, in the order of job ids."""
-    global _profile  # noqa: PLW0603 - a plugin module is one engine's own
+    global _profile
     while _starts and _starts[0][0] <= now:
         start, job_id = heappop(_starts)
         slot = _reserved.get(job_id)
-        if (
-            slot is not None
-            and slot.start == start
-            and _ctld.start(_ctld.jobs[job_id], slot.resources) is not None
-        ):
+        if slot is not None and slot.start == start and _ctld.start(_ctld.jobs[job_id], slot.resources) is not None:
             # A job that should have ended has not: its resources come later than planned.
             _profile = None
 
 
 def _set_alarm() -> None:
     """Be called when the next reservation comes, whether or not anything else happens then."""
-    global _alarm  # noqa: PLW0603 - a plugin module is one engine's own
+    global _alarm
     while _starts:
         start, job_id = _starts[0]
         slot = _reserved.get(job_id)

@@ -17,7 +17,8 @@ A pass that only new jobs have called for looks at these alone: what it learnt i
 Cost of a pass: O(running + queue), O(new jobs) when nothing else has changed.
 
 Source: D. Lifka, "The ANL/IBM SP scheduling system", JSSPP 1995; shortest-first candidates: D. Tsafrir, Y. Etsion,
-D. Feitelson, "Backfilling using system-generated predictions rather than user runtime estimates", IEEE TPDS 18(6), 2007.
+D. Feitelson, "Backfilling using system-generated predictions rather than user runtime estimates", IEEE TPDS 18(6),
+2007.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from rota.interfaces import SLURM_SUCCESS, InputError
-from rota.interfaces.stubs.sched import *  # noqa: F403 - the documented way to take the stubs
+from rota.interfaces.stubs.sched import *
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -61,7 +62,7 @@ _promises: list[_Promise] = []
 
 def init(ctld: Controller) -> int:
     """Keep the controller, take over the passes, read the options."""
-    global _ctld  # noqa: PLW0603 - a plugin module is one engine's own
+    global _ctld
     _ctld = ctld
     ctld.disable_main_pass()
     return slurm_sched_p_reconfig()
@@ -69,7 +70,7 @@ def init(ctld: Controller) -> int:
 
 def slurm_sched_p_reconfig() -> int:
     """Read ``easy_order`` from SchedulerParameters."""
-    global _shortest_first, _heads  # noqa: PLW0603 - a plugin module is one engine's own
+    global _shortest_first, _heads
     order = _ctld.config.scheduler_parameters().get("easy_order", "fcfs")
     if order not in _ORDERS:
         raise InputError(f"easy_order={order} is none of {', '.join(_ORDERS)}", field="SchedulerParameters")
@@ -105,7 +106,7 @@ def _is_behind_head(job: Job, heads: dict[str, Job]) -> bool:
 
 def _whole_pass() -> None:
     """Start the jobs that are first in line, promise each head its time, and backfill."""
-    global _heads, _promises  # noqa: PLW0603 - a plugin module is one engine's own
+    global _heads, _promises
     _heads, _promises = {}, []
     candidates: list[Job] = []
     queue = _ctld.queue

@@ -34,7 +34,7 @@ def write_page(path: Path, template: str, **context: Any) -> None:
 
 def script_json(data: Any) -> Markup:
     """Give data as JSON that may stand inside a script element, whatever text is in it."""
-    from markupsafe import Markup  # noqa: PLC0415
+    from markupsafe import Markup
 
     text = json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     safe = text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
@@ -52,7 +52,7 @@ def numbers(values: NDArray[Any], digits: int = 4) -> list[float]:
 @cache
 def _environment() -> Environment:
     """Set Jinja up once: escaping always on, an undefined name an error."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - only pages need it
+    from jinja2 import Environment, PackageLoader, StrictUndefined
 
     loader = PackageLoader(_PACKAGE)
     environment = Environment(
@@ -72,14 +72,14 @@ def _read(name: str) -> str:
 
 def _asset(name: str) -> Markup:
     """Inline a style or script of this package."""
-    from markupsafe import Markup  # noqa: PLC0415
+    from markupsafe import Markup
 
     return Markup(_read(name))  # noqa: S704 - our own file
 
 
 def _uplot() -> Markup:
     """Inline uPlot with its licence in front, in place of the banner that only links to it."""
-    from markupsafe import Markup  # noqa: PLC0415
+    from markupsafe import Markup
 
     code = _read(_UPLOT).split("*/", 1)[1]
     return Markup(f"/*! uPlot\n{_read('vendor/uplot/LICENSE')}\n*/{code}")  # noqa: S704 - our own files

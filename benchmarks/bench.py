@@ -1,0 +1,191 @@
+"""Time and memory of whole ``rota replay`` processes: per job, and how they grow.
+
+``make bench`` prints two tables. The first has every scheduler on every log that is found: the bundled KTH-SP2 always,
+SDSC-BLUE and HPC2N when the folder with the archive's logs is there (``ROTA_TRACES``, or ``../shared/traces``). The
+second has the KTH-SP2 log grown: more jobs (the log again and again), a longer queue (submissions closer together), a
+larger machine (jobs and machine scaled alike), each once, twice and four times.
+
+Machines differ and are noisy: read the ratios. The figure for time is processor time, start-up and reading included;
+the best of three runs counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from rota.workload import FILTERS, Workload, bundled, read_swf, write_swf
+
+SCHEDULERS = ("builtin", "easy", "conservative", "backfill")
+LOGS = {
+    "KTH-SP2": "KTH-SP2-1996-2.swf.gz",
+    "HPC2N": "HPC2N-2002-2.2-cln.swf.gz",
+    "SDSC-BLUE": "SDSC-BLUE-2000-4.1-cln.swf.gz",
+}
+FACTORS = (1, 2, 4)
+
+
+class Cost(NamedTuple):
+    """What one process took."""
+
+    jobs: int
+    #: Processor seconds of the whole process.
+    cpu_s: float
+    #: Peak resident memory, kB.
+    peak_kb: int
+
+    @property
+    def us_per_job(self) -> float:
+        """Processor microseconds a job."""
+        return self.cpu_s / self.jobs * 1e6
+
+
+def run(log: Path, scheduler: str, *, nodes: Path | None = None, runs: int = 3) -> Cost:
+    """Replay a log in a process of its own, ``runs`` times; give the cheapest."""
+    command = [sys.executable, "-m", "rota", "replay", str(log), "--scheduler", f"sched/{scheduler}", "--json"]
+    if nodes is not None:
+        command += ["--config", str(nodes), "--priority", "priority/basic"]
+    return min((_run_once(command) for _ in range(runs)), key=lambda cost: cost.cpu_s)
+
+
+#: A process in between: the peak of a child includes what its parent held when it was made, so the parent is small.
+_MEASURE = """
+import json, resource, subprocess, sys
+out = subprocess.run(sys.argv[1:], stdout=subprocess.PIPE, check=True).stdout
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(json.dumps([json.loads(out)["jobs"], used.ru_utime + used.ru_stime, used.ru_maxrss]))
+"""
+
+
+def _run_once(command: list[str]) -> Cost:
+    out = subprocess.run([sys.executable, "-c", _MEASURE, *command], stdout=subprocess.PIPE, check=True).stdout
+    return Cost(*json.loads(out))
+
+
+def prepare(folder: Path) -> dict[str, Path]:
+    """Write the logs that are there, filtered, into a folder."""
+    traces = Path(os.environ.get("ROTA_TRACES", Path(__file__).parents[2] / "shared" / "traces"))
+    found = {}
+    for name, file in LOGS.items():
+        path = bundled(name) or traces / file
+        if path.exists():
+            log = read_swf(path)
+            found[name] = folder / f"{name}.swf"
+            write_swf(FILTERS["sc15"](log, log.procs or 0), found[name])
+    return found
+
+
+def with_more_jobs(log: Workload, factor: int) -> Workload:
+    """Play the log several times, one after the other."""
+    step = int(log.submit_time.max()) + 1
+    rows = np.tile(np.arange(len(log)), factor)
+    copy = np.repeat(np.arange(factor), len(log))
+    numbers = np.arange(1, len(rows) + 1)
+    submit = log.submit_time[rows] + copy * step
+    columns = {name: getattr(log, name)[rows] for name in ("run_time", "requested_procs", "requested_time")}
+    return Workload.build(log.name, {**columns, "job_number": numbers, "submit_time": submit}, header=log.header)
+
+
+def with_longer_queue(log: Workload, factor: int) -> Workload:
+    """Submit the jobs of the log's first part in a shorter time, so that the queue grows."""
+    part = log.take(np.arange(len(log) // 8))
+    return part.with_columns(submit_time=part.submit_time // factor)
+
+
+def with_larger_machine(log: Workload, factor: int) -> Workload:
+    """Give every job and the machine so many times the processors."""
+    header = tuple(line for line in log.header if not line.startswith(("; MaxProcs", "; MaxNodes")))
+    procs = (log.procs or 0) * factor
+    scaled = log.with_columns(
+        requested_procs=log.requested_procs * factor, allocated_procs=log.allocated_procs * factor
+    )
+    return replace(scaled, header=(*header, f"; MaxProcs: {procs}"))
+
+
+GROWTHS = {
+    "jobs": with_more_jobs,
+    "queue": with_longer_queue,
+    "processors": with_larger_machine,
+}
+
+
+def bench_logs(logs: dict[str, Path]) -> list[dict[str, object]]:
+    """Measure every scheduler on every log."""
+    rows: list[dict[str, object]] = []
+    for name, path in logs.items():
+        base = 0.0
+        for scheduler in SCHEDULERS:
+            cost = run(path, scheduler, runs=3 if name == "KTH-SP2" else 1)
+            base = base or cost.cpu_s
+            rows.append(
+                {
+                    "log": name,
+                    "jobs": cost.jobs,
+                    "scheduler": scheduler,
+                    "cpu_s": round(cost.cpu_s, 2),
+                    "us_per_job": round(cost.us_per_job, 1),
+                    "times_builtin": round(cost.cpu_s / base, 2),
+                    "peak_mb": round(cost.peak_kb / 1024),
+                    "bytes_per_job": round(cost.peak_kb * 1024 / cost.jobs),
+                }
+            )
+            print_row(rows[-1], header=len(rows) == 1)
+    return rows
+
+
+def bench_growth(log: Workload, folder: Path) -> list[dict[str, object]]:
+    """Measure every scheduler on the log grown in each way, and once on a machine of nodes."""
+    rows: list[dict[str, object]] = []
+    for what, grow in [*GROWTHS.items(), ("nodes", with_larger_machine)]:
+        for scheduler in SCHEDULERS:
+            per_job = {}
+            for factor in FACTORS:
+                grown = grow(log, factor)
+                path, conf = folder / f"grown-{what}-{factor}.swf", folder / f"nodes-{factor}.conf"
+                write_swf(grown, path)
+                conf.write_text(f"NodeName=n[1-{grown.procs}]\nPartitionName=all Nodes=ALL Default=YES\n")
+                cost = run(path, scheduler, nodes=conf if what == "nodes" else None, runs=1)
+                per_job[f"x{factor}"] = round(cost.us_per_job, 1)
+            ratio = round(per_job["x4"] / per_job["x1"], 2)
+            rows.append({"grows": what, "scheduler": scheduler, **per_job, "x4_to_x1": ratio})
+            print_row(rows[-1], header=len(rows) == 1)
+    return rows
+
+
+def print_row(row: dict[str, object], *, header: bool) -> None:
+    """Print one row of a table, with its column names first when it is the first."""
+    if header:
+        print("\n" + " ".join(f"{name:>14}" for name in row))
+    print(" ".join(f"{value!s:>14}" for value in row.values()), flush=True)
+
+
+def main() -> None:
+    """Measure, print, and write the figures where ``--json`` says."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", type=Path, help="also write the figures to this file")
+    parser.add_argument("--logs-only", action="store_true", help="leave out the growth")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        logs = prepare(folder)
+        missing = sorted(set(LOGS) - set(logs))
+        if missing:
+            print(f"not found, left out: {', '.join(missing)} (set ROTA_TRACES)")
+        figures = {"logs": bench_logs(logs)}
+        if not options.logs_only:
+            figures["growth"] = bench_growth(read_swf(logs["KTH-SP2"]), folder)
+    if options.json is not None:
+        options.json.write_text(json.dumps(figures, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

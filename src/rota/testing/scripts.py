@@ -1,0 +1,162 @@
+"""Random scripts: what users and administrators do to a machine, drawn once and then played to any plugin.
+
+A script does not look at what the scheduler makes of it, so that the same one can be played to several and their
+decisions compared. At its end every hold is released and every node and partition is up: whatever is left can run.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
+
+from rota.core import events as ev
+from rota.model import Node, NodeState, PartitionState, RequestError
+from rota.testing.builders import cluster, partition, spec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from random import Random
+
+    from rota.model import ClusterConfig, JobSpec
+    from rota.testing.harness import Harness
+
+
+def processors() -> ClusterConfig:
+    """16 interchangeable processors."""
+    return cluster(cpus=16)
+
+
+def overlapping() -> ClusterConfig:
+    """8 nodes of 4 processors, two partitions that share three of them."""
+    return cluster(
+        nodes=8,
+        cpus_per_node=4,
+        partitions=[partition("batch", range(6)), partition("wide", range(3, 8))],
+    )
+
+
+def tiers() -> ClusterConfig:
+    """6 nodes of different sizes and weights, an express partition of a higher tier on two of them."""
+    sizes = ((2, 1), (4, 2), (8, 3), (8, 1), (4, 1), (2, 2))
+    nodes = [Node(name=f"n{i}", cpus=cpus, weight=weight) for i, (cpus, weight) in enumerate(sizes)]
+    parts = [partition("batch"), partition("express", (2, 3), tier=10)]
+    return cluster(nodes=nodes, partitions=parts)
+
+
+#: Machines by name.
+MACHINES: Mapping[str, Callable[[], ClusterConfig]] = MappingProxyType(
+    {"processors": processors, "overlapping": overlapping, "tiers": tiers}
+)
+
+
+class Submission(NamedTuple):
+    """One job of a script."""
+
+    time: int
+    job_id: int
+    spec: JobSpec
+    #: Seconds; more than the time limit: the engine has to stop it.
+    run: int
+
+
+class Script(NamedTuple):
+    """What happens to a machine."""
+
+    submissions: tuple[Submission, ...]
+    #: What else happens, and when.
+    disturbances: tuple[tuple[int, ev.Event], ...]
+
+    @property
+    def last(self) -> int:
+        """When the last thing happens that the script says."""
+        times = [one.time for one in self.submissions] + [time for time, _ in self.disturbances]
+        return max(times, default=0)
+
+    def put(self, harness: Harness) -> None:
+        """Put everything on a harness's agenda. Requests that come too late are refused, and that is all right."""
+        for one in self.submissions:
+            harness.at(one.time, _submission(harness, one))
+        for time, event in self.disturbances:
+            harness.at(time, _event(harness, event))
+
+
+def _submission(harness: Harness, one: Submission) -> Callable[[], object]:
+    return lambda: harness.submit(one.spec, job_id=one.job_id, run=one.run)
+
+
+def _event(harness: Harness, event: ev.Event) -> Callable[[], object]:
+    def send() -> None:
+        with suppress(RequestError):
+            harness.send(event)
+
+    return send
+
+
+def random_script(
+    rng: Random, config: ClusterConfig, *, jobs: int = 30, calm: bool = False, exact: bool = False
+) -> Script:
+    """Draw a script.
+
+    Args:
+        rng: Where chance comes from; the same state gives the same script.
+        config: The machine. Every job fits it.
+        jobs: How many.
+        calm: Only submissions: no holds, cancels, begin times, failures, priorities.
+        exact: Every job runs exactly as long as its time limit.
+    """
+    submissions, now = [], 0
+    for job_id in range(1, jobs + 1):
+        now += rng.choice((0, 0, 1, rng.randint(2, 40), rng.randint(10, 300)))
+        request = _request(rng, config, now, calm=calm)
+        limit = request.time_limit or 0
+        run = limit if exact else rng.choice((limit, rng.randint(1, limit), limit if calm else limit + 30))
+        submissions.append(Submission(now, job_id, request, run))
+    disturbances = [] if calm else _disturbances(rng, config, now + 300, jobs)
+    return Script(tuple(submissions), tuple(disturbances))
+
+
+def _request(rng: Random, config: ClusterConfig, now: int, *, calm: bool) -> JobSpec:
+    part = rng.choice(config.partitions)
+    sizes = [node.cpus for place, node in enumerate(config.nodes) if part.nodes >> place & 1]
+    fields: dict[str, object] = {
+        "partition": part.name,
+        "cpus": min(rng.choice((1, 1, 2, rng.randint(1, sum(sizes)), sum(sizes) // 2)), sum(sizes)),
+        "nodes": rng.choice((0, 0, 0, rng.randint(1, len(sizes)))),
+        "limit": rng.choice((rng.randint(1, 60), rng.randint(60, 600), 300)),
+        "user": rng.randint(1, 4),
+    }
+    if not calm:
+        fields |= {
+            "begin": rng.choice((0, 0, 0, now + rng.randint(-50, 500))),
+            "hold": rng.random() < 0.1,
+            "nice": rng.choice((0, 0, 0, 10, -10, 1000)),
+            "requeue": rng.random() < 0.3,
+            "priority": rng.choice((None,) * 9 + (4_294_901_000,)),
+        }
+    return spec(**fields)
+
+
+def _disturbances(rng: Random, config: ClusterConfig, end: int, jobs: int) -> list[tuple[int, ev.Event]]:
+    """Draw what else happens before ``end``, and at ``end`` put right what is not."""
+    found: list[tuple[int, ev.Event]] = []
+    for _ in range(jobs):
+        time, job_id = rng.randint(0, end), rng.randint(1, jobs)
+        kind = rng.choice((ev.Cancel, ev.Hold, ev.Release, ev.Requeue))
+        found.append((time, kind(job_id=job_id)))
+    for _ in range(3):
+        time = rng.randint(0, end)
+        node = rng.choice(config.nodes)
+        found += [
+            (time, ev.UpdateNode(name=node.name, state=rng.choice((NodeState.DOWN, NodeState.DRAIN)))),
+            (min(time + rng.randint(1, 400), end), ev.UpdateNode(name=node.name, state=NodeState.UP)),
+        ]
+        part = rng.choice(config.partitions)
+        # Not DRAIN and not INACTIVE: these refuse submissions, which the script counts on.
+        found.append((rng.randint(0, end), ev.UpdatePartition(name=part.name, state=PartitionState.DOWN)))
+        found.append((rng.randint(0, end), ev.UpdatePartition(name=part.name, state=PartitionState.UP)))
+    found += [(end, ev.UpdateNode(name=node.name, state=NodeState.UP)) for node in config.nodes]
+    found += [(end, ev.UpdatePartition(name=part.name, state=PartitionState.UP)) for part in config.partitions]
+    found += [(end, ev.Release(job_id=job_id)) for job_id in range(1, jobs + 1)]
+    found.sort(key=lambda item: item[0])
+    return found
