@@ -164,7 +164,7 @@ class PluginController:
         return self._state.timers.every(self._state.now, seconds, guarded, only_after_change=only_after_change)
 
     def in_background(self, fn: Callable[[], object], done: Callable[[object], object]) -> None:
-        token = self._engine.add_background(self._guard.callback(done))
+        token = self._engine.add_background(self._guard, done)
         self._life.effects.append(Background(token=token, fn=fn))
 
     def before_pass(self, fn: Callable[[], object]) -> None:

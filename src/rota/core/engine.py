@@ -39,6 +39,7 @@ class Engine:
         priority: Symbol container of the priority plugin.
         sched: Symbol container of the scheduler plugin.
         boot_time: When the clock begins, Unix seconds.
+        clock: Gives seconds of real time, only to report plugins that are slow; ``None``: nobody looks.
 
     The plugins' ``init`` is the caller's to call, each with its controller; then `begin`.
     """
@@ -63,7 +64,15 @@ class Engine:
         "state",
     )
 
-    def __init__(self, config: ClusterConfig, *, priority: object, sched: object, boot_time: int = 0) -> None:
+    def __init__(
+        self,
+        config: ClusterConfig,
+        *,
+        priority: object,
+        sched: object,
+        boot_time: int = 0,
+        clock: Callable[[], float] | None = None,
+    ) -> None:
         self.state = ClusterState(config, boot_time)
         #: How often each (plugin, symbol) misbehaved.
         self.faults: Counter[tuple[str, str]] = Counter()
@@ -72,15 +81,15 @@ class Engine:
         self.passes = 0
         #: Something has happened since the last pass that calls for one.
         self.pass_due = False
-        self.priority_guard = PluginGuard(priority, self._fault)
-        self.sched_guard = PluginGuard(sched, self._fault)
+        self.priority_guard = PluginGuard(priority, self._fault, clock)
+        self.sched_guard = PluginGuard(sched, self._fault, clock)
         self.priority_plugin = PriorityCalls(self.priority_guard)
         self.sched_plugin = SchedCalls(self.sched_guard)
         self._lifecycle = Lifecycle(self.state, self.sched_plugin)
         self._main_pass = True
         self._before_pass: list[Callable[..., object]] = []
-        #: Background work by token.
-        self._background: dict[int, Callable[..., object]] = {}
+        #: Background work by token: whose it is, and whom its result is for.
+        self._background: dict[int, tuple[PluginGuard, Callable[..., object]]] = {}
         self._token = 0
         self.priority_controller: Controller = PluginController(self, self.priority_guard)
         self.sched_controller: Controller = PluginController(self, self.sched_guard)
@@ -119,7 +128,7 @@ class Engine:
         self._handlers[type(event)](event)
         if state.changed:
             state.changed = False
-            state.timers.wake(now)
+            state.timers.wake(state.now)
         return effects
 
     @property
@@ -237,10 +246,15 @@ class Engine:
         self.pass_due = True
 
     def _on_background_done(self, event: ev.BackgroundDone) -> None:
-        done = self._background.pop(event.token, None)
-        if done is not None:
-            done(event.result)
-            self.pass_due = True
+        waiting = self._background.pop(event.token, None)
+        if waiting is None:
+            return
+        guard, done = waiting
+        if event.error is not None:
+            guard.raised("in_background", None, event.error)
+        else:
+            guard.callback(done)(event.result)
+        self.pass_due = True
 
     def _on_tick(self, event: ev.Tick) -> None:  # noqa: ARG002 - every handler takes its event
         state = self.state
@@ -252,7 +266,7 @@ class Engine:
     def _on_schedule_pass(self, event: ev.SchedulePass) -> None:  # noqa: ARG002 - every handler takes its event
         self.pass_due = False
         self.passes += 1
-        for fn in self._before_pass:
+        for fn in tuple(self._before_pass):
             fn()
         succeeded = self.sched_plugin.schedule()
         if self._main_pass or not succeeded:
@@ -273,10 +287,10 @@ class Engine:
         """Have ``fn`` called before every pass."""
         self._before_pass.append(fn)
 
-    def add_background(self, done: Callable[..., object]) -> int:
+    def add_background(self, guard: PluginGuard, done: Callable[..., object]) -> int:
         """Note whom the result of a piece of background work is for; give its token."""
         self._token += 1
-        self._background[self._token] = done
+        self._background[self._token] = (guard, done)
         return self._token
 
     @property

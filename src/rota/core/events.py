@@ -92,10 +92,11 @@ class Reconfigure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackgroundDone:
-    """A piece of background work is finished."""
+    """A piece of background work is finished, or has raised."""
 
     token: int
-    result: object
+    result: object = None
+    error: BaseException | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,8 @@
 """Calls into plugins: whatever a plugin does, the engine gets a valid answer.
 
 An exception, a wrong type or a value out of range becomes a fault that names plugin, symbol and job, and the engine's
-own default stands in: FIFO.
+own default stands in: FIFO. A pass or a callback that takes long is a fault as well, though its result counts; the
+clock that tells is the driver's.
 """
 
 from __future__ import annotations
@@ -17,14 +18,32 @@ if TYPE_CHECKING:
     from rota.model import Association, Job, PriorityFactorsRequest
 
 
+#: What a plugin may raise without doing harm. ``sys.exit()`` in a plugin is no reason to stop the cluster; Ctrl-C is.
+PLUGIN_ERRORS = (Exception, SystemExit)
+#: Seconds after which a call is slow, during which nothing else was done.
+SLOW_S = 2.0
+
+
 class PluginGuard:
-    """What the guards of one plugin share: its name, its errno, where faults go."""
+    """What the guards of one plugin share: its name, its errno, where faults go.
 
-    __slots__ = ("_container", "_report", "plugin_type")
+    Args:
+        container: The plugin.
+        report: Called with plugin, symbol, job id or ``None``, and message.
+        clock: Gives seconds, to tell slow calls by; ``None``: nobody looks.
+    """
 
-    def __init__(self, container: object, report: Callable[[str, str, int | None, str], None]) -> None:
+    __slots__ = ("_clock", "_container", "_report", "plugin_type")
+
+    def __init__(
+        self,
+        container: object,
+        report: Callable[[str, str, int | None, str], None],
+        clock: Callable[[], float] | None = None,
+    ) -> None:
         self._container = container
         self._report = report
+        self._clock = clock
         self.plugin_type = str(getattr(container, "plugin_type", "?"))
 
     def function(self, symbol: str) -> Callable[..., Any]:
@@ -32,39 +51,47 @@ class PluginGuard:
         fn: Callable[..., Any] = getattr(self._container, symbol)
         return fn
 
-    def raised(self, symbol: str, job_id: int | None, error: Exception) -> None:
+    def raised(self, symbol: str, job_id: int | None, error: BaseException) -> None:
         """Report an exception, with the innermost line of the plugin's code."""
         where = ""
         traceback = error.__traceback__
         while traceback is not None:
             where = f" at {traceback.tb_frame.f_code.co_filename}:{traceback.tb_lineno}"
             traceback = traceback.tb_next
-        self._report(self.plugin_type, symbol, job_id, f"raised {type(error).__name__}: {error}{where}")
+        self._report(self.plugin_type, symbol, job_id, f"raised {type(error).__name__}: {_show(error, str)}{where}")
 
     def returned(self, symbol: str, job_id: int | None, value: object, expected: str) -> None:
         """Report a wrong answer."""
-        self._report(self.plugin_type, symbol, job_id, f"returned {value!r:.60}; expected {expected}")
+        self._report(self.plugin_type, symbol, job_id, f"returned {_show(value)}; expected {expected}")
 
     def failed(self, symbol: str, job_id: int | None, value: object) -> None:
         """Report a return code other than SLURM_SUCCESS, with the plugin's errno where it has one."""
         errno = getattr(self._container, "errno", SLURM_SUCCESS)
-        if errno in (SLURM_SUCCESS, None):
+        if not isinstance(errno, int) or errno == SLURM_SUCCESS:
             self.returned(symbol, job_id, value, "SLURM_SUCCESS (0)")
         else:
             name = Errno(errno).name if errno in Errno.__members__.values() else "unknown"
-            self._report(self.plugin_type, symbol, job_id, f"returned {value!r:.60} with errno {errno} ({name})")
+            self._report(self.plugin_type, symbol, job_id, f"returned {_show(value)} with errno {errno} ({name})")
+
+    def slow(self, symbol: str, begun: float) -> None:
+        """Report a call that began at ``begun`` if it has taken too long."""
+        if self._clock is not None and (took := self._clock() - begun) > SLOW_S:
+            self._report(self.plugin_type, symbol, None, f"took {took:.1f} s, and everything waited meanwhile")
 
     def status(self, symbol: str) -> Callable[[], bool]:
         """Guard an ``int f(void)``: true on SLURM_SUCCESS."""
-        fn = self.function(symbol)
+        fn, clock = self.function(symbol), self._clock
 
         def call() -> bool:
+            begun = clock() if clock is not None else 0.0
             try:
                 code = fn()
-            except Exception as error:  # noqa: BLE001 - a plugin may raise anything
+            except PLUGIN_ERRORS as error:
                 self.raised(symbol, None, error)
                 return False
-            if code == SLURM_SUCCESS and code is not False:
+            if clock is not None and clock() - begun > SLOW_S:
+                self.slow(symbol, begun)
+            if _is_success(code):
                 return True
             self.failed(symbol, None, code)
             return False
@@ -78,10 +105,10 @@ class PluginGuard:
         def call(job: Job) -> bool:
             try:
                 code = fn(job)
-            except Exception as error:  # noqa: BLE001 - a plugin may raise anything
+            except PLUGIN_ERRORS as error:
                 self.raised(symbol, job.job_id, error)
                 return False
-            if code == SLURM_SUCCESS and code is not False:
+            if _is_success(code):
                 return True
             self.failed(symbol, job.job_id, code)
             return False
@@ -95,7 +122,7 @@ class PluginGuard:
         def call(*args: object) -> None:
             try:
                 fn(*args)
-            except Exception as error:  # noqa: BLE001 - a plugin may raise anything
+            except PLUGIN_ERRORS as error:
                 self.raised(symbol, None, error)
 
         return call
@@ -107,16 +134,13 @@ class PluginGuard:
         def call(last_prio: int, job: Job) -> int:
             try:
                 value = fn(last_prio, job)
-            except Exception as error:  # noqa: BLE001 - a plugin may raise anything
+            except PLUGIN_ERRORS as error:
                 self.raised(symbol, job.job_id, error)
                 return fifo_priority(last_prio)
             if type(value) is int and 0 <= value <= MAX_PRIORITY:
                 return value
-            try:
-                index = operator.index(value)  # NumPy's integers, say
-            except TypeError:
-                index = -1
-            if 0 <= index <= MAX_PRIORITY and not isinstance(value, bool):
+            index = _index(value)
+            if 0 <= index <= MAX_PRIORITY:
                 return index
             self.returned(symbol, job.job_id, value, "an integer from 0 to 2**32 - 1")
             return fifo_priority(last_prio)
@@ -125,15 +149,42 @@ class PluginGuard:
 
     def callback(self, fn: Callable[..., object]) -> Callable[..., object]:
         """Guard a function that the plugin handed in; ``None`` when it fails."""
+        symbol = getattr(fn, "__name__", "callback")
 
         def call(*args: object) -> object:
+            begun = self._clock() if self._clock is not None else 0.0
             try:
-                return fn(*args)
-            except Exception as error:  # noqa: BLE001 - a plugin may raise anything
-                self.raised(getattr(fn, "__name__", "callback"), None, error)
+                result = fn(*args)
+            except PLUGIN_ERRORS as error:
+                self.raised(symbol, None, error)
                 return None
+            self.slow(symbol, begun)
+            return result
 
         return call
+
+
+def _is_success(code: object) -> bool:
+    """Whether a return code is SLURM_SUCCESS: the integer 0, which neither False nor None is."""
+    return code == SLURM_SUCCESS if type(code) is int else _index(code) == SLURM_SUCCESS
+
+
+def _index(value: object) -> int:
+    """Read any kind of integer, NumPy's for one; -1 when it is none."""
+    if isinstance(value, bool):
+        return -1
+    try:
+        return operator.index(value)  # type: ignore[arg-type] # that is the question
+    except PLUGIN_ERRORS:
+        return -1
+
+
+def _show(value: object, text: Callable[[object], str] = repr) -> str:
+    """Show a value of a plugin's in one short line, whatever it is."""
+    try:
+        return " ".join(text(value).split())[:200]
+    except PLUGIN_ERRORS:
+        return f"a {type(value).__name__} that cannot be shown"
 
 
 def fifo_priority(last_prio: int) -> int:
@@ -159,10 +210,10 @@ class PriorityCalls:
         symbol = "priority_p_set_max_cluster_usage"
         try:
             code = self._guard.function(symbol)(procs, half_life)
-        except Exception as error:  # noqa: BLE001 - a plugin may raise anything
+        except PLUGIN_ERRORS as error:
             self._guard.raised(symbol, None, error)
             return False
-        if code != SLURM_SUCCESS or code is False:
+        if not _is_success(code):
             self._guard.failed(symbol, None, code)
             return False
         return True
@@ -173,7 +224,7 @@ class PriorityCalls:
         try:
             answer = self._factors(request)
             factors = [] if answer is None else list(answer)
-        except Exception as error:  # noqa: BLE001 - a plugin may raise anything
+        except PLUGIN_ERRORS as error:
             self._guard.raised(symbol, None, error)
             return []
         if all(isinstance(item, PriorityFactors) for item in factors):
@@ -211,7 +262,7 @@ class SchedCalls:
         symbol = "slurm_sched_p_get_conf"
         try:
             text = self._guard.function(symbol)()
-        except Exception as error:  # noqa: BLE001 - a plugin may raise anything
+        except PLUGIN_ERRORS as error:
             self._guard.raised(symbol, None, error)
             return None
         if text is None or isinstance(text, str):

@@ -191,6 +191,7 @@ class Lifecycle:
             self.stop(job, Trigger.CANCEL)
         elif job.state is JobState.PENDING:
             change_state(job, Trigger.CANCEL)
+            job.reason = Reason.NONE
             if job.alloc == 0:
                 self.state.unplace(job)
                 job.end_time = self.state.now

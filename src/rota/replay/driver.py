@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from rota.core.effects import Background, JobFinished, Kill, Launch, Refused
 from rota.core.events import BackgroundDone, JobEnded, SchedulePass, Submit, Tick
+from rota.core.guard import PLUGIN_ERRORS
 from rota.model import InputError
 
 if TYPE_CHECKING:
@@ -152,7 +153,7 @@ class ReplayDriver:
             elif isinstance(effect, Kill):
                 self._send(JobEnded(job_id=effect.job_id, restart_count=effect.restart_count), now)
             elif isinstance(effect, Background):
-                self._send(BackgroundDone(token=effect.token, result=effect.fn()), now)
+                self._send(_run(effect), now)
             elif isinstance(effect, Refused):
                 self._refused(effect)
             else:
@@ -180,3 +181,11 @@ class ReplayDriver:
             path=workload.source,
             line=int(workload.line[row]),
         )
+
+
+def _run(work: Background) -> BackgroundDone:
+    """Do background work on the spot."""
+    try:
+        return BackgroundDone(token=work.token, result=work.fn())
+    except PLUGIN_ERRORS as error:
+        return BackgroundDone(token=work.token, error=error)

@@ -115,7 +115,9 @@ def replay(workload: Workload, config: ClusterConfig, options: ReplayOptions | N
     total, progress = len(tape), options.progress
     with PluginHost(options.plugin_dir, report=options.report) as host:
         priority, sched = host.load(options.priority), host.load(options.scheduler)
-        engine = Engine(config, priority=priority.container, sched=sched.container, boot_time=tape.origin)
+        engine = Engine(
+            config, priority=priority.container, sched=sched.container, boot_time=tape.origin, clock=perf_counter
+        )
         priority.start(engine.priority_controller)
         sched.start(engine.sched_controller)
         driver = ReplayDriver(

@@ -86,9 +86,7 @@ def check_scheduler(
     for name, make in machines.items():
         for seed in seeds:
             first, again = (
-                _Run(name, seed, with_parameters(make(), **parameters), jobs).play(
-                    _fresh(plugin), _fresh(priority), plugin_dir
-                )
+                _Run(name, seed, with_parameters(make(), **parameters), jobs).play(plugin, priority, plugin_dir)
                 for _ in range(2)
             )
             _compare(first, again, f"machine {name!r}, seed {seed}")
@@ -176,7 +174,3 @@ def _compare(first: list[str], again: list[str], where: str) -> None:
         return
     differing = next((a, b) for a, b in zip([*first, ""], [*again, ""], strict=False) if a != b)
     raise ConformanceError(f"{where}: two runs differ: first {differing[0]!r}, then {differing[1]!r}")
-
-
-def _fresh(plugin: object) -> object:
-    return plugin() if callable(plugin) else plugin

@@ -7,6 +7,7 @@ event.
 
 from __future__ import annotations
 
+import json
 from contextlib import ExitStack
 from heapq import heappop, heappush
 from itertools import count
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from rota.core import Engine
 from rota.core import events as ev
 from rota.core.effects import Background, JobFinished, Kill, Launch, Log, PluginFault, Refused
+from rota.core.snapshot import restore, save
 from rota.interfaces import APIS
 from rota.loader import Candidate, LoadedPlugin, PluginHost, PluginRefusedError, Source
 from rota.loader.symbols import check_symbols
@@ -65,7 +67,8 @@ class Harness:
 
         Args:
             config: The machine; ``None``: 4 processors.
-            sched: A plugin type, found and loaded as rota itself does, or a symbol container.
+            sched: A plugin type, found and loaded as rota itself does, or a symbol container, or what makes a fresh one
+                when called, such as a class.
             priority: Likewise.
             plugin_dir: Where to look for plugin types first.
             now: Where the clock begins, Unix seconds.
@@ -98,26 +101,41 @@ class Harness:
         self._sequence = count()
         self._runs: dict[int, int] = {}
         self._next_id = count(1)
-        self._stack = ExitStack()
+        self._config = config or cluster(cpus=4)
+        self._plugins = (priority, sched)
+        self._dirs = [plugin_dir] if isinstance(plugin_dir, str | Path) else list(plugin_dir)
+        self._boot(None)
+
+    def _boot(self, saved: dict[str, Any] | None) -> None:
+        """Load the plugins and start an engine, from a saved state if there is one."""
         with ExitStack() as stack:
-            dirs = [plugin_dir] if isinstance(plugin_dir, str | Path) else plugin_dir
-            host = stack.enter_context(PluginHost([Path(one) for one in dirs], entry_points=False))
-            plugins = [self._load(host, stack, plugin) for plugin in (priority, sched)]
-            self.engine = Engine(
-                config or cluster(cpus=4),
-                priority=plugins[0].container,
-                sched=plugins[1].container,
-                boot_time=now,
-            )
-            plugins[0].start(self.engine.priority_controller)
-            plugins[1].start(self.engine.sched_controller)
+            host = stack.enter_context(PluginHost([Path(one) for one in self._dirs], entry_points=False))
+            priority, sched = (self._load(host, stack, plugin) for plugin in self._plugins)
+            self.engine = Engine(self._config, priority=priority.container, sched=sched.container, boot_time=self.now)
+            effects = [] if saved is None else restore(self.engine, saved)
+            priority.start(self.engine.priority_controller)
+            sched.start(self.engine.sched_controller)
             self._stack = stack.pop_all()
-        self._take(self.engine.begin())
+        effects += self.engine.begin()
+        self._check()
+        self._take(effects)
+
+    def restart(self) -> None:
+        """Stop, and start anew from the saved state, through JSON as a file would hold it, with freshly loaded plugins.
+
+        Job records of before show nothing any more: ask `job` for the new ones.
+        """
+        saved = json.dumps(save(self.engine))
+        self._stack.close()
+        self._boot(json.loads(saved))
+        self._pass_if_due()
 
     def _load(self, host: PluginHost, stack: ExitStack, plugin: object) -> LoadedPlugin:
         """Load a plugin by name, or check a symbol container as the loader would."""
         if isinstance(plugin, str):
             return host.load(plugin)
+        if callable(plugin):
+            plugin = plugin()
         plugin_type = str(getattr(plugin, "plugin_type", "?/?"))
         candidate = Candidate(
             plugin_type=plugin_type, source=Source.BUILT_IN, order=0, path=None, declared=f"{plugin_type} of the test"
@@ -371,6 +389,10 @@ class Harness:
             return job
         live = self.engine.state.jobs.get(job)
         return live if live is not None else {done.job_id: done for done in self.finished}[job]
+
+    def state(self, job: Job | int) -> JobState:
+        """Give a job's state."""
+        return self.job(job).state
 
     def reason(self, job: Job | int) -> Reason:
         """Say why a job is where it is."""
