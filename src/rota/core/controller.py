@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import index
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -100,6 +101,7 @@ class PluginController:
         if not job.sort_key or job.alloc or state.jobs.get(job.job_id) is not job:
             return Reason.BAD_CONSTRAINTS if job.state is not JobState.PENDING else job.reason
         pool = self._pool
+        resources = index(resources)
         if not resources:
             resources = pool.select(job, pool.free)
         elif pool.common(resources, pool.free) != resources or pool.select(job, resources) != resources:
@@ -110,7 +112,7 @@ class PluginController:
         return None
 
     def plan(self, job: Job, start_time: int | None, resources: int = 0) -> None:
-        if job.state is JobState.PENDING:
+        if job.state is JobState.PENDING and self._state.jobs.get(job.job_id) is job:
             job.planned_start = start_time
             job.planned_nodes = resources
 
@@ -125,7 +127,8 @@ class PluginController:
         jobs.sort(key=lambda job: (job.submit_time, job.job_id))
         jobs.sort(key=key)
         for rank, job in enumerate(reversed(jobs), start=1):
-            job.priority = rank
+            if job.sort_key and not job.alloc:  # `key` is the plugin's: it may have held or started jobs
+                job.priority = rank
         self._state.queue.reorder(queue_key)
         self._state.arrivals = None
 
@@ -147,18 +150,20 @@ class PluginController:
         return None
 
     def _require_live(self, job: Job) -> None:
-        if self._state.jobs.get(job.job_id) is not job:
+        # While its plugins are asked for its first priority, a job has no place yet.
+        placed = job.sort_key or job.alloc or job.job_id in self._state.parked
+        if not placed or self._state.jobs.get(job.job_id) is not job:
             raise RequestError(f"job {job.job_id} is not a live job of this cluster", Errno.INVALID_JOB_ID)
 
     # ---- time and life ----------------------------------------------------------------------------------------
 
     def at(self, time: int, fn: Callable[[], object]) -> None:
-        if time <= self._state.now:
+        if index(time) <= self._state.now:
             raise ValueError(f"time {time} is not after now, {self._state.now}")
         self._state.timers.at(time, self._guard.callback(fn))
 
     def every(self, seconds: int, fn: Callable[[], object], *, only_after_change: bool = False) -> Callable[[], None]:
-        if seconds < 1:
+        if index(seconds) < 1:
             raise ValueError(f"a period of {seconds} s: at least 1 s is needed")
         guarded = self._guard.callback(fn)
         return self._state.timers.every(self._state.now, seconds, guarded, only_after_change=only_after_change)

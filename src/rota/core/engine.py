@@ -48,6 +48,7 @@ class Engine:
         "_background",
         "_before_pass",
         "_handlers",
+        "_in_main_pass",
         "_lifecycle",
         "_main_pass",
         "_token",
@@ -87,6 +88,7 @@ class Engine:
         self.sched_plugin = SchedCalls(self.sched_guard)
         self._lifecycle = Lifecycle(self.state, self.sched_plugin)
         self._main_pass = True
+        self._in_main_pass = False
         self._before_pass: list[Callable[..., object]] = []
         #: Background work by token: whose it is, and whom its result is for.
         self._background: dict[int, tuple[PluginGuard, Callable[..., object]]] = {}
@@ -276,8 +278,14 @@ class Engine:
     # ---- for the controller that plugins are handed -----------------------------------------------------------
 
     def make_main_pass(self) -> None:
-        """Make Slurm's main pass."""
-        main_pass(self.state, self._lifecycle, self.sched_plugin)
+        """Make Slurm's main pass; asked for from within one, it is under way already."""
+        if self._in_main_pass:
+            return
+        self._in_main_pass = True
+        try:
+            main_pass(self.state, self._lifecycle, self.sched_plugin)
+        finally:
+            self._in_main_pass = False
 
     def disable_main_pass(self) -> None:
         """Leave starting jobs to the scheduler plugin."""

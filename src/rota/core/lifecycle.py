@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rota.core.effects import JobFinished, Kill, Launch, Refused
 from rota.core.transitions import Trigger, change_state
-from rota.model import Errno, Job, JobState, NodeState, PartitionState, Reason, RequestError
+from rota.model import MAX_PRIORITY, Errno, Job, JobState, NodeState, PartitionState, Reason, RequestError
 from rota.resources.nodeset import indices
 
 if TYPE_CHECKING:
@@ -19,13 +19,15 @@ if TYPE_CHECKING:
 class Lifecycle:
     """Moves jobs from place to place. It is the only one that writes job records."""
 
-    __slots__ = ("effects", "sched", "state")
+    __slots__ = ("_pricing", "effects", "sched", "state")
 
     def __init__(self, state: ClusterState, sched: SchedCalls) -> None:
         self.state = state
         self.sched = sched
         #: Of the event in hand; the engine sets a new list for each.
         self.effects: list[Effect] = []
+        #: The job whose priority the plugins are being asked for.
+        self._pricing: Job | None = None
 
     # ---- submission -------------------------------------------------------------------------------------------
 
@@ -62,6 +64,10 @@ class Lifecycle:
             raise RequestError(
                 f"{spec.num_cpus} processors requested; ask for at least 1", Errno.TOO_MANY_REQUESTED_CPUS
             )
+        if spec.time_limit is not None and spec.time_limit < 0:
+            raise RequestError(f"a time limit of {spec.time_limit} s is less than nothing", Errno.INVALID_TIME_LIMIT)
+        if spec.priority is not None and not 0 <= spec.priority <= MAX_PRIORITY:
+            raise RequestError(f"priority {spec.priority} is not an integer from 0 to 2**32 - 1")
         units = self.state.pool.units(spec, partition)
         if not units:
             raise RequestError(
@@ -74,7 +80,9 @@ class Lifecycle:
     def give_priority(self, job: Job) -> None:
         """Ask the scheduler plugin for a job's priority; it forwards to the priority plugin."""
         state = self.state
+        self._pricing = job
         job.priority = priority = self.sched.initial_priority(state.last_priority, job)
+        self._pricing = None
         if priority > 1 and not job.admin_priority:
             lowest = priority + job.nice
             if 1 < lowest < state.last_priority:
@@ -214,10 +222,12 @@ class Lifecycle:
             RequestError: it is not pending.
         """
         self._require_pending(job)
-        if job.priority == 0:
+        if job.priority == 0 and job is not self._pricing:
             job.reason = Reason.NONE
             if job.spec.priority:
                 job.priority = job.spec.priority
+            else:
+                job.admin_priority = False  # a job that was submitted with priority 0 was only held by it
             self.give_priority(job)
             self._replace(job, Reason.NONE)
 

@@ -25,7 +25,8 @@ def main_pass(state: ClusterState, lifecycle: Lifecycle, sched: SchedCalls) -> N
             break
         if not job.sort_key or job.alloc or job.partition.name in blocked:
             continue
-        resources = pool.select(job, avail)
+        # A plugin that was told of a start may have made others.
+        resources = pool.select(job, pool.common(avail, pool.free))
         if resources:
             lifecycle.start(job, resources)
             avail -= resources

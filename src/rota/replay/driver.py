@@ -36,6 +36,10 @@ _TICK = Tick()
 _NEVER = 2**63
 #: Timer calls in a row, without anything else to come, after which the jobs that still wait are given up.
 _IDLE_TICKS = 100_000
+#: Launches in a row, without a submission or a job that finishes, after which all jobs are given up.
+_FUTILE_LAUNCHES = 100_000
+#: Passes at the end of an instant: a pass may itself free resources, by putting a job back in the queue.
+_PASSES_IN_A_ROW = 10
 #: Instants between two reports of progress.
 _PROGRESS_EVERY = 1024
 
@@ -72,6 +76,10 @@ class ReplayDriver:
         self._limit_ends: list[tuple[int, int, int, int]] = []
         self._early_ends: list[tuple[int, int, int, int]] = []
         self._launches = 0
+        #: Launches after which the replay is given up.
+        self._futile_after = _FUTILE_LAUNCHES
+        #: Runs whose end is still to come although they have been stopped, as (job id, restart count).
+        self._stopped: set[tuple[int, int]] = set()
         #: Rows of live jobs by id.
         self._row: dict[int, int] = {}
 
@@ -87,7 +95,9 @@ class ReplayDriver:
         self._perform(engine.begin(), submit[0])
         next_row, count = 0, len(submit)
         instants = idle = 0
-        while True:
+        while self._launches <= self._futile_after:
+            if self._stopped:
+                self._drop_stopped()
             wakeup = engine.wakeup
             now = _NEVER if wakeup is None else wakeup
             if limit_ends and limit_ends[0][0] < now:
@@ -124,6 +134,7 @@ class ReplayDriver:
             self._row[job_id] = next_row
             self._perform(engine.handle(Submit(job_id=job_id, spec=tape.spec(next_row)), now), now)
             next_row += 1
+            self._futile_after = self._launches + _FUTILE_LAUNCHES
             if per_event:
                 self._send(_PASS, now)
         while early_ends and early_ends[0][0] == now:
@@ -133,7 +144,9 @@ class ReplayDriver:
             self._send(JobEnded(job_id=job_id, restart_count=restart_count), now)
             if per_event and engine.pass_due:
                 self._send(_PASS, now)
-        if engine.pass_due:
+        for _ in range(_PASSES_IN_A_ROW):
+            if not engine.pass_due:
+                break
             self._send(_PASS, now)
         return next_row
 
@@ -150,7 +163,9 @@ class ReplayDriver:
             elif isinstance(effect, JobFinished):
                 job = effect.job
                 self._on_finished(self._row.pop(job.job_id), job)
+                self._futile_after = self._launches + _FUTILE_LAUNCHES
             elif isinstance(effect, Kill):
+                self._note_stopped(effect)
                 self._send(JobEnded(job_id=effect.job_id, restart_count=effect.restart_count), now)
             elif isinstance(effect, Background):
                 self._send(_run(effect), now)
@@ -164,11 +179,23 @@ class ReplayDriver:
         job_id = effect.job_id
         run = self._tape.run[self._row[job_id]]
         limit = self._engine.state.jobs[job_id].time_limit
+        self._launches += 1
         if run > limit:
             return
-        self._launches += 1
         ends = self._limit_ends if run == limit else self._early_ends
         heappush(ends, (now + run, self._launches, job_id, effect.restart_count))
+
+    def _note_stopped(self, effect: Kill) -> None:
+        """Remember that a run has been stopped, if it is put down to end later."""
+        job_id = effect.job_id
+        if self._tape.run[self._row[job_id]] <= self._engine.state.jobs[job_id].time_limit:
+            self._stopped.add((job_id, effect.restart_count))
+
+    def _drop_stopped(self) -> None:
+        """Forget the next ends if they are those of runs that have been stopped: nothing happens then."""
+        for ends in (self._limit_ends, self._early_ends):
+            while ends and ends[0][2:] in self._stopped:
+                self._stopped.remove(heappop(ends)[2:])
 
     def _refused(self, effect: Refused) -> None:
         row = self._row.get(effect.job_id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -111,12 +112,17 @@ def replay(workload: Workload, config: ClusterConfig, options: ReplayOptions | N
     if options.pass_per not in PASS_PER:
         raise InputError(f"{options.pass_per!r} is none of {', '.join(PASS_PER)}", field="pass_per")
     tape = make_tape(workload, options.estimate)
+    if tape.left_out:
+        options.report(
+            f"{tape.left_out:,} of {len(workload):,} jobs are left out: "
+            "the log has no run time or no processors for them, or tells only of a part of them"
+        )
     recorder = _Recorder(tape, options.report)
     total, progress = len(tape), options.progress
     with PluginHost(options.plugin_dir, report=options.report) as host:
         priority, sched = host.load(options.priority), host.load(options.scheduler)
         engine = Engine(
-            config, priority=priority.container, sched=sched.container, boot_time=tape.origin, clock=perf_counter
+            config, priority=priority.container, sched=sched.container, boot_time=tape.start, clock=perf_counter
         )
         priority.start(engine.priority_controller)
         sched.start(engine.sched_controller)
@@ -134,6 +140,7 @@ def replay(workload: Workload, config: ClusterConfig, options: ReplayOptions | N
         if options.check:
             engine.check_invariants()
         _report_faults(engine, options.report)
+        _report_unfinished(engine, total, options.report)
     schedule = recorder.schedule()
     machine_procs = sum(node.cpus for node in config.nodes)
     return ReplayResult(
@@ -146,6 +153,14 @@ def replay(workload: Workload, config: ClusterConfig, options: ReplayOptions | N
         schedule=schedule,
         summary=summarise(schedule, machine_procs, events=engine.events, passes=engine.passes, wall_s=wall_s),
     )
+
+
+def _report_unfinished(engine: Engine, total: int, report: Callable[[str], object]) -> None:
+    """Say how many jobs are left although nothing more can happen, and why."""
+    left = Counter(f"{job.state}, {engine.reason(job)}" for job in engine.state.jobs.values())
+    if left:
+        kinds = "; ".join(f"{count} {kind}" for kind, count in sorted(left.items()))
+        report(f"{left.total()} of {total} jobs have not ended: {kinds}")
 
 
 def _report_faults(engine: Engine, report: Callable[[str], object]) -> None:

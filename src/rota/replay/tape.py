@@ -40,6 +40,11 @@ class Tape:
         """Count the jobs."""
         return len(self.job_id)
 
+    @property
+    def start(self) -> int:
+        """When the clock begins, Unix seconds: at the log's second 0, or with a job from before it."""
+        return min(self.origin, self.submit[0])
+
     def spec(self, row: int) -> JobSpec:
         """Make the request of one job."""
         return JobSpec(self.procs[row], self.time_limit[row] or None, 0, self.user_id[row], self.group_id[row])

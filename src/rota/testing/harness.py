@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from rota.core import Engine
 from rota.core import events as ev
 from rota.core.effects import Background, JobFinished, Kill, Launch, Log, PluginFault, Refused
+from rota.core.guard import PLUGIN_ERRORS
 from rota.core.snapshot import restore, save
 from rota.interfaces import APIS
 from rota.loader import Candidate, LoadedPlugin, PluginHost, PluginRefusedError, Source
@@ -264,8 +265,8 @@ class Harness:
         def call(_result: object) -> None:
             answers.append(fn(self.ctld))
 
-        token = self.engine.add_background(self.engine.sched_guard.callback(call))
-        self.send(ev.BackgroundDone(token=token, result=None))
+        token = self.engine.add_background(self.engine.sched_guard, call)
+        self.send(ev.BackgroundDone(token=token))
         return answers[0] if answers else None
 
     def _request(self, event: ev.Event) -> None:
@@ -370,7 +371,11 @@ class Harness:
             self._put(self.now + run, _ENDS, lambda: self.send(end))
 
     def _run_background(self, effect: Background) -> None:
-        self.send(ev.BackgroundDone(token=effect.token, result=effect.fn()))
+        try:
+            done = ev.BackgroundDone(token=effect.token, result=effect.fn())
+        except PLUGIN_ERRORS as error:
+            done = ev.BackgroundDone(token=effect.token, error=error)
+        self.send(done)
 
     # ---- asking -----------------------------------------------------------------------------------------------
 
