@@ -1,7 +1,7 @@
 """The syntax of slurm.conf: logical lines of ``Key=Value`` pairs, with where they stand.
 
-``#`` begins a comment unless a backslash is before it; a backslash at the end of a line continues it; ``Include`` reads
-another file in place. Values may be quoted.
+``#`` begins a comment, a backslash takes the meaning of the character after it, and at the end of a line it continues
+the line. A value with blanks is in double quotes. ``Include`` reads another file in place.
 """
 
 from __future__ import annotations
@@ -15,9 +15,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-_COMMENT = re.compile(r"(?<!\\)#.*")
-_INCLUDE = re.compile(r"include\s+(?P<file>\S+)\s*", re.IGNORECASE)
-_PAIR = re.compile(r"""(?P<key>[^\s=]+)\s*=\s*(?P<value>"[^"]*"|[^\s"]\S*|)\s*""")
+_COMMENT = re.compile(r"(?P<kept>(?:[^\\#]|\\.)*\\?)#.*")
+_ESCAPED = re.compile(r"\\(.)")
+_INCLUDE = re.compile(r"include\s+(?P<file>\S+)", re.IGNORECASE)
+#: Slurm reads ``+=`` and its kin as ``=``, outside a few keys of newer releases.
+_PAIR = re.compile(r"""(?P<key>[\w.]+)\s*[-+*/]?=\s*(?P<value>"[^"]*"(?!\S)|[^\s"]\S*)?\s*""", re.ASCII)
+#: Characters of a bad line that its message quotes.
+_QUOTED = 60
 
 
 class Pair(NamedTuple):
@@ -41,39 +45,69 @@ class Line(NamedTuple):
         """Make the error that points here."""
         return InputError(problem, path=self.path, line=self.number, field=field)
 
+    def warning(self, problem: str, field: str) -> str:
+        """Write the warning that points here."""
+        return str(self.error(problem, field))
 
-def read_lines(path: Path, including: tuple[Path, ...] = ()) -> Iterator[Line]:
+
+def read_lines(path: Path) -> Iterator[Line]:
     """Read a file and those that it includes.
 
     Raises:
-        InputError: it cannot be read, includes itself, or a line is not made of ``Key=Value`` pairs.
+        InputError: a file cannot be read or includes itself, or a line is not made of ``Key=Value`` pairs.
     """
-    chain = (*including, path)
-    if path.resolve() in {other.resolve() for other in including}:
-        raise InputError(" includes ".join(str(one) for one in chain) + ": a file cannot include itself", path=path)
+    return _Reader().read(path, _text(path), (path,))
+
+
+class _Reader:
+    def __init__(self) -> None:
+        #: For ``Include file_%c``: the last ``ClusterName`` so far.
+        self.cluster_name = ""
+
+    def read(self, path: Path, text: str, chain: tuple[Path, ...]) -> Iterator[Line]:
+        for number, content in _logical_lines(text):
+            include = _INCLUDE.fullmatch(content)
+            if include is not None:
+                yield from self._include(include["file"], Line(path, number, ()), chain)
+                continue
+            line = Line(path, number, _pairs(content, path, number))
+            for key, value in line.pairs:
+                if key.lower() == "clustername":
+                    self.cluster_name = value
+            yield line
+
+    def _include(self, name: str, line: Line, chain: tuple[Path, ...]) -> Iterator[Line]:
+        """Read a file, found beside the one that includes it."""
+        path = line.path.parent / name.replace("%c", self.cluster_name)
+        if path.resolve() in {other.resolve() for other in chain}:
+            files = " includes ".join(str(one) for one in (*chain, path))
+            raise line.error(f"{files}: a file cannot include itself", "Include")
+        try:
+            text = _text(path)
+        except InputError as error:
+            raise line.error(f"{path} {error.problem}", "Include") from None
+        yield from self.read(path, text, (*chain, path))
+
+
+def _text(path: Path) -> str:
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        problem = error.strerror if isinstance(error, OSError) else "not text"
-        raise InputError(f"cannot be read: {problem}", path=path) from None
-    for number, content in _logical_lines(text):
-        include = _INCLUDE.fullmatch(content)
-        if include is not None:
-            yield from read_lines(path.parent / include["file"], chain)
-        else:
-            yield Line(path, number, _pairs(content, path, number))
+        # What is not UTF-8 stands in comments, as a rule, and Slurm does not mind it.
+        return path.read_text(encoding="utf-8-sig", errors="replace")
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", path=path) from None
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Join continued lines, drop comments and empty lines; give each with its number."""
+    """Join continued lines, drop comments and empty lines; give each with the number of its first."""
     pending, begun = "", 0
-    for number, physical in enumerate(text.splitlines(), start=1):
-        content = _COMMENT.sub("", physical).rstrip()
+    for number, physical in enumerate(text.split("\n"), start=1):
+        content = _COMMENT.sub(r"\g<kept>", physical, count=1).rstrip()
         begun = begun or number
         if content.endswith("\\"):
-            pending += content[:-1] + " "
+            # Nothing comes between: a long value may go on at the very beginning of the next line.
+            pending += content[:-1]
             continue
-        content = (pending + content).replace("\\#", "#").strip()
+        content = _ESCAPED.sub(r"\1", pending + content).strip()
         if content:
             yield begun, content
         pending, begun = "", 0
@@ -86,7 +120,13 @@ def _pairs(content: str, path: Path, number: int) -> tuple[Pair, ...]:
     while position < len(content):
         match = _PAIR.match(content, position)
         if match is None:
-            raise InputError(f"{content[position:]!r} is not Key=Value", path=path, line=number)
-        pairs.append(Pair(match["key"], match["value"].strip('"')))
+            problem = f"{content[position : position + _QUOTED]!r} is not Key=Value; values with blanks need quotes"
+            raise InputError(problem, path=path, line=number)
+        key, value = match["key"], match["value"]
+        if value is None:
+            rest = content[match.end() : match.end() + _QUOTED]
+            problem = f'the quotes of {rest} do not enclose it: write Key="…"' if rest else "has no value"
+            raise InputError(problem, path=path, line=number, field=key)
+        pairs.append(Pair(key, value[1:-1] if value.startswith('"') else value))
         position = match.end()
     return tuple(pairs)

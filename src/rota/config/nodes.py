@@ -1,12 +1,13 @@
-"""``NodeName`` lines."""
+"""``NodeName`` and ``DownNodes`` lines."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
 from rota.config.hostlist import expand
-from rota.config.values import Record
+from rota.config.values import MAX_16, Record
 from rota.model import Node, NodeState
 
 if TYPE_CHECKING:
@@ -18,69 +19,105 @@ _STATES = {
     "unknown": NodeState.UP,
     "idle": NodeState.UP,
     "up": NodeState.UP,
+    "allocated": NodeState.UP,
+    "mixed": NodeState.UP,
     "cloud": NodeState.UP,
     "drain": NodeState.DRAIN,
+    "drained": NodeState.DRAIN,
+    "draining": NodeState.DRAIN,
     "fail": NodeState.DRAIN,
     "failing": NodeState.DRAIN,
     "down": NodeState.DOWN,
+    #: Defined for later: no part of the machine.
+    "future": None,
 }
-#: Defined for later: no part of the machine.
-_FUTURE = "future"
 
 
-def read_nodes(lines: Iterable[Line], warn: list[str]) -> tuple[Node, ...]:
+class ReadNodes(NamedTuple):
+    """What the node lines say."""
+
+    #: In the order of their bits.
+    nodes: tuple[Node, ...]
+    #: Names of nodes that are defined for later. Partitions may name them.
+    future: frozenset[str]
+
+
+def read_nodes(lines: Iterable[Line], down_lines: Iterable[Line], warnings: list[str]) -> ReadNodes:
     """Make the nodes, in Slurm's order: by name, numbers in names by value.
 
     Raises:
         InputError: a value cannot be used, or a node is defined twice.
     """
+    nodes: dict[str, Node | None] = {}
     defaults: dict[str, str] = {}
-    nodes: dict[str, Node] = {}
     for line in lines:
         record = Record(line, defaults)
         names = record.values["nodename"]
         if names.upper() == "DEFAULT":
-            defaults = {key: value for key, value in record.values.items() if key != "nodename"}
+            defaults = record.defaults()
             continue
+        pattern, state = _pattern(record, warnings), _state(record, "unknown")
         for name in expand(names, line, "NodeName"):
             if name in nodes:
                 raise record.error("nodename", f"node {name} is defined twice")
-            if (record.text("state") or "").lower() != _FUTURE:
-                nodes[name] = _node(name, record, warn)
-    return tuple(nodes[name] for name in sorted(nodes, key=_natural))
+            nodes[name] = None if state is None else replace(pattern, name=name, state=state)
+    _take_down(nodes, down_lines, warnings)
+    present = sorted((node for node in nodes.values() if node is not None), key=lambda node: _natural(node.name))
+    return ReadNodes(tuple(present), frozenset(name for name, node in nodes.items() if node is None))
+
+
+def _take_down(nodes: dict[str, Node | None], lines: Iterable[Line], warnings: list[str]) -> None:
+    """Do what the ``DownNodes`` lines say. A node that is not there is no reason to stop, for Slurm too."""
+    for line in lines:
+        record = Record(line, {})
+        state = _state(record, "down")
+        for name in expand(record.values["downnodes"], line, "DownNodes"):
+            if name not in nodes:
+                warnings.append(record.warning("downnodes", f"node {name} is not defined"))
+            elif (node := nodes[name]) is not None:
+                nodes[name] = None if state is None else replace(node, state=state)
 
 
 def _natural(name: str) -> list[tuple[int, int, str]]:
-    """Sort key: digits by value, everything else as text."""
-    return [(1, int(part), part) if part.isdigit() else (0, 0, part) for part in re.split(r"(\d+)", name) if part]
+    """Sort key: digits by value, digits that begin with 0 before them and as text, as everything else."""
+    key = []
+    for part in re.findall(r"\d+|\D", name):
+        if not part.isdigit():
+            key.append((ord(part), 0, ""))
+        elif part.startswith("0"):
+            key.append((ord("0"), 0, part))
+        else:
+            key.append((ord("0"), int(part), ""))
+    return key
 
 
-def _node(name: str, record: Record, warn: list[str]) -> Node:
-    cores = record.integer("corespersocket", 1, least=1)
-    threads = record.integer("threadspercore", 1, least=1)
-    sockets, cpus = _sockets_and_cpus(name, record, cores, threads, warn)
+def _pattern(record: Record, warnings: list[str]) -> Node:
+    """Make what the nodes of one line have in common."""
+    cores = record.integer("corespersocket", 1, 1, MAX_16)
+    threads = record.integer("threadspercore", 1, 1, MAX_16)
+    sockets, cpus = _sockets_and_cpus(record, cores, threads, warnings)
     return Node(
-        name=name,
+        name="",
         cpus=cpus,
         sockets=sockets,
         cores_per_socket=cores,
         threads_per_core=threads,
         real_memory=record.integer("realmemory", 1),
-        features=record.words("features", "feature"),
+        features=record.words("feature", "features"),
         gres=record.words("gres"),
         weight=record.integer("weight", 1),
-        state=_state(record),
     )
 
 
-def _sockets_and_cpus(name: str, record: Record, cores: int, threads: int, warn: list[str]) -> tuple[int, int]:
+def _sockets_and_cpus(record: Record, cores: int, threads: int, warnings: list[str]) -> tuple[int, int]:
     """Work out what is not given; processors that fit neither sockets, cores nor threads are set right, as in Slurm."""
-    boards = record.integer("boards", 1, least=1)
-    given = record.integer("cpus" if "cpus" in record.values else "procs", 0, least=1)
+    boards = record.integer("boards", 1, 1, MAX_16)
+    cpus_key = "cpus" if "cpus" in record.values else "procs"
+    given = record.integer(cpus_key, 0, 1, MAX_16)
     if "socketsperboard" in record.values:
-        sockets = boards * record.integer("socketsperboard", 1, least=1)
+        sockets = boards * record.integer("socketsperboard", 1, 1, MAX_16)
     elif "sockets" in record.values:
-        sockets = record.integer("sockets", 1, least=1)
+        sockets = record.integer("sockets", 1, 1, MAX_16)
     else:
         sockets, rest = divmod(given, cores * threads)
         if rest or not sockets:
@@ -88,16 +125,15 @@ def _sockets_and_cpus(name: str, record: Record, cores: int, threads: int, warn:
     all_threads = sockets * cores * threads
     if not given or given in (sockets, sockets * cores, all_threads):
         return sockets, given or all_threads
-    warning = f"node {name}: CPUs={given} is neither its sockets, its cores nor its threads; {all_threads} are taken"
-    warn.append(f"{record.line.path}:{record.line.number}: {warning}")
+    problem = f"{given} is neither the number of sockets, of cores nor of threads; {all_threads} is taken"
+    warnings.append(record.warning(cpus_key, problem))
     return sockets, all_threads
 
 
-def _state(record: Record) -> NodeState:
-    """Read a state; of several, joined with +, the worst."""
-    words = (record.text("state") or "unknown").lower().split("+")
-    unknown = [word for word in words if word not in _STATES]
-    if unknown:
-        raise record.error("state", f"{unknown[0]!r} is no node state: use one of {', '.join(_STATES)}, {_FUTURE}")
-    states = [_STATES[word] for word in words]
-    return max(states, key=[NodeState.UP, NodeState.DRAIN, NodeState.DOWN].index)
+def _state(record: Record, default: str) -> NodeState | None:
+    """Read a state, ``None`` for a node that is no part of the machine yet."""
+    text = record.text("state") or default
+    if text.lower() not in _STATES:
+        known = ", ".join(state.upper() for state in _STATES)
+        raise record.error("state", f"{text!r} is no node state: use one of {known}")
+    return _STATES[text.lower()]

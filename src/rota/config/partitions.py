@@ -1,18 +1,18 @@
-"""``PartitionName`` lines."""
+"""``PartitionName`` and ``NodeSet`` lines."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from rota.config.hostlist import expand
-from rota.config.values import Record
+from rota.config.values import MAX_16, Record
 from rota.model import Partition, PartitionState
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from rota.config.lines import Line
-    from rota.model import Node
+    from rota.config.nodes import ReadNodes
 
 #: Keys that become attributes of `Partition`; the others are kept as text.
 _READ = frozenset(
@@ -33,52 +33,77 @@ _READ = frozenset(
 
 
 def read_partitions(
-    lines: Iterable[Line], nodes: Sequence[Node], node_sets: Mapping[str, int]
+    lines: Iterable[Line], set_lines: Iterable[Line], machine: ReadNodes, warnings: list[str]
 ) -> tuple[Partition, ...]:
     """Make the partitions, in the order of the file.
 
     Args:
         lines: Their lines, those of ``PartitionName=DEFAULT`` included.
-        nodes: All nodes, in the order of their bits.
-        node_sets: Bitmaps of ``NodeSet`` lines, by name.
+        set_lines: ``NodeSet`` lines.
+        machine: The nodes that they may name.
+        warnings: What people should know is added here.
 
     Raises:
         InputError: a value cannot be used, a partition is defined twice, or names a node that is not defined.
     """
-    bits = {node.name: 1 << i for i, node in enumerate(nodes)}
-    defaults: dict[str, str] = {}
+    bits = _bits(set_lines, machine)
     partitions: dict[str, Partition] = {}
+    defaults: dict[str, str] = {}
+    chosen: Partition | None = None
     for line in lines:
         record = Record(line, defaults)
         name = record.values["partitionname"]
         if name.upper() == "DEFAULT":
-            defaults = {key: value for key, value in record.values.items() if key != "partitionname"}
-        elif name in partitions:
+            defaults = record.defaults()
+            continue
+        if name in partitions:
             raise record.error("partitionname", f"partition {name} is defined twice")
-        else:
-            partitions[name] = _partition(name, record, bitmap(record, bits, node_sets))
+        partition = partitions[name] = _partition(name, record, _nodes(record, bits, machine))
+        if not partition.nodes:
+            warnings.append(record.warning("nodes", f"partition {name} has no nodes: it can run no jobs"))
+        if partition.default:
+            if chosen is not None:
+                # There can be one, and Slurm takes the last.
+                chosen.default = False
+                warnings.append(record.warning("default", f"{name} takes the place of {chosen.name}"))
+            chosen = partition
     return tuple(partitions.values())
 
 
-def bitmap(record: Record, bits: Mapping[str, int], node_sets: Mapping[str, int]) -> int:
-    """Read ``Nodes``: ``ALL``, or names of nodes and node sets."""
-    text = record.text("nodes") or ""
-    if text.upper() == "ALL":
-        return sum(bits.values())
+def _bits(set_lines: Iterable[Line], machine: ReadNodes) -> dict[str, int]:
+    """Give the bitmap of every name that may stand in ``Nodes``: nodes, future ones (0) and node sets."""
+    bits = dict.fromkeys(machine.future, 0) | {node.name: 1 << i for i, node in enumerate(machine.nodes)}
+    sets: dict[str, int] = {}
+    for line in set_lines:
+        record = Record(line, {})
+        feature = record.text("feature")
+        tagged = sum(bits[node.name] for node in machine.nodes if feature in node.features)
+        sets[record.values["nodeset"]] = tagged | _bitmap(record, bits)
+    return sets | bits
+
+
+def _nodes(record: Record, bits: Mapping[str, int], machine: ReadNodes) -> int:
+    """Read a partition's ``Nodes``: ``ALL``, or names. Empty is a partition without nodes, if only for a time."""
+    text = record.text("nodes")
+    if text is None:
+        name = record.values["partitionname"]
+        raise record.error("partitionname", f"partition {name} has no nodes: set Nodes=, or Nodes=ALL")
+    return (1 << len(machine.nodes)) - 1 if text.upper() == "ALL" else _bitmap(record, bits)
+
+
+def _bitmap(record: Record, bits: Mapping[str, int]) -> int:
     nodes = 0
+    text = record.text("nodes")
     for name in expand(text, record.line, "Nodes") if text else ():
-        found = bits.get(name, node_sets.get(name, 0))
-        if not found:
+        if name not in bits:
             raise record.error("nodes", f"node {name} is not defined: add a NodeName line for it")
-        nodes |= found
+        nodes |= bits[name]
     return nodes
 
 
 def _partition(name: str, record: Record, nodes: int) -> Partition:
-    if not nodes:
-        raise record.error("partitionname", f"partition {name} has no nodes: set Nodes=, or Nodes=ALL")
     max_time, default_time = record.seconds("maxtime"), record.seconds("defaulttime")
-    if max_time is not None and (default_time is None or default_time > max_time):
+    if max_time is not None and default_time is not None and default_time > max_time:
         default_time = None
     # Priority is older than the two that it sets, and wins over both.
     tier, factor = ("priority",) * 2 if "priority" in record.values else ("prioritytier", "priorityjobfactor")
@@ -86,13 +111,13 @@ def _partition(name: str, record: Record, nodes: int) -> Partition:
         name=name,
         nodes=nodes,
         state=_state(record),
-        default=(record.text("default") or "no").lower() == "yes",
+        default=record.flag("default"),
         max_time=max_time,
         default_time=default_time,
         min_nodes=record.integer("minnodes", 0),
         max_nodes=record.limit("maxnodes"),
-        priority_tier=record.integer(tier, 1),
-        priority_job_factor=record.integer(factor, 1),
+        priority_tier=record.integer(tier, 1, most=MAX_16),
+        priority_job_factor=record.integer(factor, 1, most=MAX_16),
         options={key: value for key, value in record.values.items() if key not in _READ},
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from rota.model.units import UNLIMITED, parse_time_seconds
@@ -10,9 +11,23 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rota.config.lines import Line
+    from rota.model import InputError
 
-#: Limits below Slurm's range would be no limits but mistakes.
+#: Slurm keeps most counts in 16 bits, and other numbers in 32.
+MAX_16 = 2**16 - 1
 _MAX = 2**31
+#: Without leading zeros: to Slurm 010 is 8, to nobody else.
+_WHOLE = re.compile(r"0|[1-9][0-9]*")
+_FLAGS = {
+    "yes": True,
+    "up": True,
+    "true": True,
+    "1": True,
+    "no": False,
+    "down": False,
+    "false": False,
+    "0": False,
+}
 
 
 class Record:
@@ -20,29 +35,44 @@ class Record:
 
     def __init__(self, line: Line, defaults: Mapping[str, str]) -> None:
         self.line = line
-        own = {pair.key.lower(): pair.value for pair in line.pairs}
+        self._own = {pair.key.lower(): pair.value for pair in line.pairs}
+        self._defaults = defaults
         #: Values by lower-case key.
-        self.values: dict[str, str] = {**defaults, **own}
+        self.values: dict[str, str] = {**defaults, **self._own}
         #: Keys as they were written, for messages.
         self._written = {pair.key.lower(): pair.key for pair in line.pairs}
 
-    def text(self, *keys: str) -> str | None:
-        """Give the value of the first of these keys that is set."""
-        return next((self.values[key] for key in keys if key in self.values), None)
+    def defaults(self) -> dict[str, str]:
+        """Give the defaults for later lines, this being a ``DEFAULT`` line: it changes only the keys that it names."""
+        name = self.line.pairs[0].key.lower()
+        return {key: value for key, value in self.values.items() if key != name}
 
-    def integer(self, key: str, default: int, least: int = 0) -> int:
+    def text(self, *keys: str) -> str | None:
+        """Give the value of the first of these keys that the line sets, or else that the defaults do."""
+        given = (values[key] for values in (self._own, self._defaults) for key in keys if key in values)
+        return next(given, None)
+
+    def integer(self, key: str, default: int, least: int = 0, most: int = _MAX) -> int:
         """Give an integer."""
         text = self.values.get(key)
         if text is None:
             return default
-        if not text.isascii() or not text.isdigit() or not least <= int(text) < _MAX:
-            raise self.error(key, f"{text!r} is not a whole number of at least {least}")
+        if _WHOLE.fullmatch(text) is None or not least <= int(text) <= most:
+            limits = f"of at least {least}" if most == _MAX else f"from {least} to {most}"
+            raise self.error(key, f"{text!r} is not a whole number {limits}")
         return int(text)
 
     def limit(self, key: str) -> int | None:
         """Give an integer, ``None`` when it is unlimited or not set."""
         text = self.values.get(key)
         return None if text is None or text.lower() in UNLIMITED else self.integer(key, 0)
+
+    def flag(self, key: str) -> bool:
+        """Give a truth value, false when it is not set."""
+        text = self.values.get(key, "no")
+        if text.lower() not in _FLAGS:
+            raise self.error(key, f"{text!r} is neither YES nor NO")
+        return _FLAGS[text.lower()]
 
     def seconds(self, key: str) -> int | None:
         """Give a time limit in seconds, ``None`` when it is unlimited or not set: whole minutes, as Slurm rounds up."""
@@ -59,6 +89,10 @@ class Record:
         """Give a comma-separated list."""
         return tuple(word.strip() for word in (self.text(*keys) or "").split(",") if word.strip())
 
-    def error(self, key: str, problem: str) -> Exception:
+    def error(self, key: str, problem: str) -> InputError:
         """Make the error about a key."""
         return self.line.error(problem, self._written.get(key, key))
+
+    def warning(self, key: str, problem: str) -> str:
+        """Write the warning about a key."""
+        return str(self.error(key, problem))

@@ -33,8 +33,17 @@ class Symbol:
     """One documented function of an API."""
 
     name: str
-    #: How many positional arguments it is called with.
-    arity: int
+    #: Names of the positional arguments that it is called with.
+    arguments: tuple[str, ...] = ()
+
+    @property
+    def arity(self) -> int:
+        """How many arguments it is called with."""
+        return len(self.arguments)
+
+    def __str__(self) -> str:
+        """Write it as it is documented, such as ``priority_p_set(last_prio, job_ptr)``."""
+        return f"{self.name}({', '.join(self.arguments)})"
 
 
 @dataclass(frozen=True, slots=True)

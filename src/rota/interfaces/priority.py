@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 PRIORITY_API = PluginApi(
     major="priority",
     symbols=(
-        Symbol("priority_p_set", 2),
-        Symbol("priority_p_reconfig", 0),
-        Symbol("priority_p_set_max_cluster_usage", 2),
-        Symbol("priority_p_set_assoc_usage", 1),
-        Symbol("priority_p_get_priority_factors_list", 1),
+        Symbol("priority_p_set", ("last_prio", "job_ptr")),
+        Symbol("priority_p_reconfig"),
+        Symbol("priority_p_set_max_cluster_usage", ("procs", "half_life")),
+        Symbol("priority_p_set_assoc_usage", ("assoc",)),
+        Symbol("priority_p_get_priority_factors_list", ("req_msg",)),
     ),
 )
 

@@ -27,7 +27,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rota.loader.negotiate import version_range
-from rota.loader.symbols import expected
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -69,6 +68,5 @@ def describe_functions(candidate: Candidate, api: PluginApi) -> list[dict[str, A
         Where it has not, a ``*`` import may still bring it: only loading tells.
     """
     return [
-        {"name": one.name, "signature": expected(one, api), "in_source": one.name in candidate.defines}
-        for one in api.symbols
+        {"name": one.name, "signature": str(one), "in_source": one.name in candidate.defines} for one in api.symbols
     ]

@@ -10,7 +10,6 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any
 
-from rota import interfaces
 from rota.interfaces import Symbol
 
 if TYPE_CHECKING:
@@ -18,8 +17,8 @@ if TYPE_CHECKING:
 
     from rota.interfaces import PluginApi
 
-INIT = Symbol("init", 1)
-FINI = Symbol("fini", 0)
+INIT = Symbol("init", ("ctld",))
+FINI = Symbol("fini")
 _ABSENT = object()
 
 
@@ -45,27 +44,12 @@ def check_symbols(container: object, api: PluginApi) -> tuple[dict[str, Callable
             problems.append(f"{symbol.name} cannot be read: {type(exc).__name__}: {exc}")
             continue
         if value is not _ABSENT:
-            if problem := _problem(symbol, value, api):
+            if problem := _problem(symbol, value):
                 problems.append(problem)
             functions[symbol.name] = value
         elif symbol.name in listed:
-            problems.append(f"{expected(symbol, api)} is missing")
+            problems.append(f"{symbol} is missing")
     return functions, problems
-
-
-def expected(symbol: Symbol, api: PluginApi) -> str:
-    """Write a symbol as it is documented, such as ``priority_p_set(last_prio, job_ptr)``.
-
-    The names of the arguments are those of the API's protocol in `rota.interfaces`, ``PriorityPlugin`` for
-    ``priority``. Without one their number must do.
-    """
-    protocol = getattr(interfaces, f"{api.major.title()}Plugin", None)
-    method = getattr(protocol, symbol.name, None)
-    if method is not None:
-        names = list(inspect.signature(method).parameters)[1:]
-    else:
-        names = ["ctld"] if symbol.name == INIT.name else [f"arg{number}" for number in range(1, symbol.arity + 1)]
-    return f"{symbol.name}({', '.join(names)})"
 
 
 def accepts(function: Callable[..., Any], arity: int) -> bool:
@@ -81,15 +65,14 @@ def accepts(function: Callable[..., Any], arity: int) -> bool:
     return True
 
 
-def _problem(symbol: Symbol, value: object, api: PluginApi) -> str | None:
-    wanted = expected(symbol, api)
+def _problem(symbol: Symbol, value: object) -> str | None:
     if not callable(value):
-        return f"{symbol.name} is {type(value).__name__}, not a function: expected {wanted}"
+        return f"{symbol.name} is {type(value).__name__}, not a function: expected {symbol}"
     if inspect.iscoroutinefunction(value) or inspect.isasyncgenfunction(value) or inspect.isgeneratorfunction(value):
-        return f"{symbol.name} is a coroutine or generator, which gives no result when called: expected {wanted}"
+        return f"{symbol.name} is a coroutine or generator, which gives no result when called: expected {symbol}"
     if accepts(value, symbol.arity) or (symbol.name == INIT.name and accepts(value, 0)):
         return None
-    return f"{symbol.name}{inspect.signature(value)} cannot be called with {_count(symbol.arity)}: expected {wanted}"
+    return f"{symbol.name}{inspect.signature(value)} cannot be called with {_count(symbol.arity)}: expected {symbol}"
 
 
 def _count(arity: int) -> str:

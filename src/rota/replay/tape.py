@@ -73,7 +73,8 @@ def make_tape(workload: Workload, estimate: str = "requested") -> Tape:
         raise InputError("no job to replay: none has both a run time and processors", path=workload.source)
     jobs = whole.take(rows)
     limit = jobs.requested_time if estimate == "requested" else np.maximum(jobs.run_time, 1)
-    origin = workload.unix_start_time or 0
+    # No time is negative: that means "never" in schedules.
+    origin = max(workload.unix_start_time or 0, -int(jobs.submit_time[0]))
     return Tape(
         workload=jobs,
         origin=origin,

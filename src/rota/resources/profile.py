@@ -112,7 +112,10 @@ class FutureProfile:
     def _add(self, start: int, end: int, change: int) -> None:
         """Change the steps from ``start`` to ``end``; disjoint sets join with +, subsets leave with -."""
         times, avail, sizes = self._times, self._avail, self._sizes
-        i = self._split(max(start, times[0]))
+        start = max(start, times[0])
+        if end <= start:
+            return  # all of it is past
+        i = self._split(start)
         j = self._split(end)
         avail[i:j] = changed = [resources + change for resources in avail[i:j]]
         if sizes is not avail:

@@ -121,7 +121,7 @@ def _request(rng: Random, config: ClusterConfig, now: int, *, calm: bool) -> Job
     sizes = [node.cpus for place, node in enumerate(config.nodes) if part.nodes >> place & 1]
     fields: dict[str, object] = {
         "partition": part.name,
-        "cpus": min(rng.choice((1, 1, 2, rng.randint(1, sum(sizes)), sum(sizes) // 2)), sum(sizes)),
+        "cpus": min(rng.choice((1, 1, 2, rng.randint(1, sum(sizes)), -(-sum(sizes) // 2))), sum(sizes)),
         "nodes": rng.choice((0, 0, 0, rng.randint(1, len(sizes)))),
         "limit": rng.choice((rng.randint(1, 60), rng.randint(60, 600), 300)),
         "user": rng.randint(1, 4),
