@@ -12,10 +12,14 @@ import pytest
 from rota.interfaces import APIS, REQUIRED_IDENTITY
 
 ROOT = Path(__file__).parent.parent
-SHOWN = [
-    pytest.param(code, id=f"{page.relative_to(ROOT)}-{code.partition(':')[0].strip(chr(34))}")
+CODE = [
+    (page.relative_to(ROOT), code)
     for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     for code in re.findall(r"^```python\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+]
+SHOWN = [
+    pytest.param(code, id=f"{page}-{code.partition(':')[0].strip(chr(34))}")
+    for page, code in CODE
     if "plugin_type" in code
 ]
 
@@ -32,3 +36,13 @@ def test_a_plugin_of_the_documentation_is_complete(code: str) -> None:
         assert isinstance(plugin[name], kind)
     for symbol in APIS[plugin["plugin_type"].partition("/")[0]].symbols:
         inspect.signature(plugin[symbol.name]).bind(*range(symbol.arity))
+
+
+def test_the_replay_in_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    (code,) = (code for page, code in CODE if page.name == "README.md" and "from rota.replay" in code)
+    exec(code, {})  # noqa: S102 - ours
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == [
+        "sched/builtin",
+        "sched/easy",
+        "sched/conservative",
+    ]

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from rota.model import Partition
 
 DATA = Path(__file__).parent / "data"
-CASES = ("partitions", "topology", "syntax")
+CASES = ("partitions", "topology", "syntax", "forms")
+STATES = {"UP": "UNKNOWN", "DRAIN": "UNKNOWN+DRAIN", "DOWN": "DOWN"}
 
 
 def _printed(case: str, kind: str) -> dict[str, dict[str, str]]:
@@ -41,7 +42,7 @@ def test_nodes_are_those_that_slurm_has_in_its_order(case: str) -> None:
         assert node.weight == int(expected["Weight"]), node
         assert (",".join(node.features) or "(null)") == expected["AvailableFeatures"], node
         assert (",".join(node.gres) or "(null)") == expected["Gres"], node
-        assert expected["State"] == {"UP": "UNKNOWN", "DRAIN": "UNKNOWN+DRAIN"}[node.state.value], node
+        assert expected["State"] == STATES[node.state.value], node
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -84,3 +85,10 @@ def test_a_repeated_key_is_warned_about_as_slurm_does() -> None:
         "KillWait: set more than once; the last value counts"
     ]
     assert loaded.config.get("killwait") == "20"
+
+
+def test_continued_and_escaped_values_are_those_that_slurm_has() -> None:
+    config = read_slurm_conf(DATA / "forms.conf").config
+    # `scontrol show config` printed these.
+    assert config.get("SchedulerParameters") == "bf_continue,bf_window=100"
+    assert config.get("Licenses") == "a#b"

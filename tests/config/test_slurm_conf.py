@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import tempfile
+from pathlib import Path
 
+import hypothesis.strategies as st
 import pytest
+from hypothesis import given
 
 from rota.config import interchangeable, read_slurm_conf, this_machine
 from rota.model import InputError
 from rota.model.units import parse_time_seconds
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MACHINE = "NodeName=n[1-2] CPUs=4\nPartitionName=p Nodes=ALL\n"
 
@@ -49,13 +49,143 @@ def test_an_unknown_key_is_kept_and_warned_about_once(tmp_path: Path) -> None:
     assert warning.startswith(f"{tmp_path / 'slurm.conf'}:1: SchedulerTyp:")
 
 
+def _problems(tmp_path: Path, text: str) -> list[str]:
+    """Give the warnings without their places."""
+    return [warning.split(": ", 1)[1] for warning in read_slurm_conf(_conf(tmp_path, text)).warnings]
+
+
+def test_an_unknown_key_of_a_node_or_a_partition_is_warned_about_once(tmp_path: Path) -> None:
+    text = "NodeName=n1 RealMemry=1\nNodeName=n2 RealMemry=1\nPartitionName=p Nodes=ALL QOS=x Hiden=YES\n"
+    assert _problems(tmp_path, text) == [
+        "RealMemry: no key of a NodeName line; nothing reads it",
+        "Hiden: no key of a PartitionName line; nothing reads it",
+    ]
+    (part,) = read_slurm_conf(tmp_path / "slurm.conf").config.partitions
+    assert part.options == {"qos": "x", "hiden": "YES"}
+
+
+def test_processors_that_contradict_the_sockets_are_warned_about_once_a_line(tmp_path: Path) -> None:
+    text = "NodeName=n[1-9] CPUs=5 Sockets=2 CoresPerSocket=4\nPartitionName=p Nodes=ALL\n"
+    assert _problems(tmp_path, text) == [
+        "CPUs: 5 is neither the number of sockets, of cores nor of threads; 8 is taken"
+    ]
+
+
+def test_an_unknown_line_of_several_pairs_stays_together(tmp_path: Path) -> None:
+    loaded = read_slurm_conf(_conf(tmp_path, f"{MACHINE}SwitchName=a Nodes=n1\nSwitchName=b Nodes=n2\n"))
+    assert loaded.config.get("switchname") == "b Nodes=n2"
+    assert loaded.config.get("nodes") == ""
+    assert len(loaded.warnings) == 1
+
+
+def test_controllers_are_several(tmp_path: Path) -> None:
+    loaded = read_slurm_conf(_conf(tmp_path, f"SlurmctldHost=a(10.0.0.1)\nSlurmctldHost=b\n{MACHINE}"))
+    assert loaded.config.get("slurmctldhost") == "a(10.0.0.1),b"
+    assert loaded.warnings == ()
+
+
+def test_the_last_of_several_default_partitions_is_the_one(tmp_path: Path) -> None:
+    text = "NodeName=n\nPartitionName=p Nodes=n Default=YES\nPartitionName=q Nodes=n Default=TRUE\n"
+    assert _problems(tmp_path, text) == ["Default: q takes the place of p"]
+    assert [part.default for part in read_slurm_conf(tmp_path / "slurm.conf").config.partitions] == [False, True]
+
+
+def test_down_nodes_are_down_and_future_ones_are_left_out(tmp_path: Path) -> None:
+    text = (
+        "NodeName=n[1-5]\nNodeName=later State=FUTURE\nDownNodes=n1 Reason=disk\nDownNodes=n[2-3] State=DRAIN\n"
+        "DownNodes=n4,gone State=FUTURE\nPartitionName=p Nodes=n[1-5],later\nPartitionName=q Nodes=later\n"
+    )
+    assert _problems(tmp_path, text) == [
+        "DownNodes: node gone is not defined",
+        "Nodes: partition q has no nodes: it can run no jobs",
+    ]
+    config = read_slurm_conf(tmp_path / "slurm.conf").config
+    assert {node.name: node.state.value for node in config.nodes} == {
+        "n1": "DOWN",
+        "n2": "DRAIN",
+        "n3": "DRAIN",
+        "n5": "UP",
+    }
+    assert [part.nodes for part in config.partitions] == [0b1111, 0]
+
+
+@pytest.mark.parametrize("nodes", ['""', "empty"])
+def test_a_partition_may_be_empty_on_purpose(tmp_path: Path, nodes: str) -> None:
+    text = f"NodeSet=empty Feature=none\n{MACHINE}PartitionName=q Nodes={nodes}\n"
+    assert _problems(tmp_path, text) == ["Nodes: partition q has no nodes: it can run no jobs"]
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("n[01-3]", "n01 n02 n03"),
+        ("n[8-011]", "n8 n9 n10 n11"),
+        ("n[98-101]", "n98 n99 n100 n101"),
+        ("n[098-0101]", "n098 n099 n100 n101"),
+        ("b,a[1,3],c[1-2]d[1-2]", "a1 a3 b c1d1 c1d2 c2d1 c2d2"),
+    ],
+)
+def test_ranges_are_as_wide_as_their_lower_end(tmp_path: Path, text: str, names: str) -> None:
+    nodes = read_slurm_conf(_conf(tmp_path, f"NodeName={text}\nPartitionName=p Nodes=ALL\n")).config.nodes
+    assert [node.name for node in nodes] == names.split()
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        ("a,\\\nb", "a,b"),
+        ("\\\n  a", "a"),
+        ("a\\#b # comment \\", "a#b"),
+        (r"a\\", "a\\"),
+        ('"a b"', "a b"),
+        ('""', ""),
+        ('a"', 'a"'),
+        ("a=b", "a=b"),
+        (" a\r", "a"),
+    ],
+)
+def test_values_are_read_as_slurm_does(tmp_path: Path, written: str, value: str) -> None:
+    assert read_slurm_conf(_conf(tmp_path, f"Licenses={written}\n{MACHINE}")).config.get("licenses") == value
+
+
+def test_a_comment_in_another_encoding_does_no_harm(tmp_path: Path) -> None:
+    path = tmp_path / "slurm.conf"
+    path.write_bytes(b"\xef\xbb\xbfNodeName=n # caf\xe9\nPartitionName=p Nodes=ALL\n")
+    assert [node.name for node in read_slurm_conf(path).config.nodes] == ["n"]
+
+
+def test_the_name_of_the_cluster_may_stand_in_that_of_an_included_file(tmp_path: Path) -> None:
+    _conf(tmp_path, "KillWait=7\n", "one_lab.conf")
+    config = read_slurm_conf(_conf(tmp_path, f"ClusterName=Lab\nInclude one_%c.conf\n{MACHINE}")).config
+    assert config.get("KillWait") == "7"
+    assert config.cluster_name == "lab"
+
+
+@given(st.text(alphabet='aN=,[]-"\\# 1\n', max_size=60))
+def test_any_text_is_read_or_refused_in_one_line(text: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "slurm.conf"
+        path.write_text(f"{MACHINE}{text}\nNodeName={text}\n")
+        try:
+            read_slurm_conf(path)
+        except InputError as error:
+            assert "\n" not in str(error)  # noqa: PT017 - most texts are refused, some are not
+
+
 @pytest.mark.parametrize(
     ("text", "line", "field", "problem"),
     [
         (f"NodeName=m[1-\n{MACHINE}", 1, "NodeName", "not a list of nodes"),
         (f"{MACHINE}NodeName=m CPUs=four", 3, "CPUs", "'four' is not a whole number"),
         (f"{MACHINE}NodeName=m CPUs=-4", 3, "CPUs", "not a whole number"),
-        (f"{MACHINE}NodeName=m CPUs=0", 3, "CPUs", "at least 1"),
+        (f"{MACHINE}NodeName=m CPUs=0", 3, "CPUs", "from 1 to 65535"),
+        (f"{MACHINE}NodeName=m CPUs=010", 3, "CPUs", "'010' is not a whole number"),  # 8 to Slurm
+        (f"{MACHINE}NodeName=m CPUs=70000", 3, "CPUs", "from 1 to 65535"),
+        (f"{MACHINE}NodeName=m[1-2000000]", 3, "NodeName", "more than 1,000,000 nodes"),
+        (f"{MACHINE}NodeName=m[3-1]", 3, "NodeName", "not a list of nodes"),
+        (f"{MACHINE}NodeName=m1!m2", 3, "NodeName", "not a list of nodes"),
+        (f"{MACHINE}NodeName=@all", 3, "NodeName", "not a list of nodes"),
+        (f"NodeName=m State=FUTURE\nNodeName=m\n{MACHINE}", 2, "NodeName", "node m is defined twice"),
         (f"{MACHINE}NodeName=m State=BROKEN", 3, "State", "no node state"),
         (f"{MACHINE}NodeName=n2", 3, "NodeName", "defined twice"),
         (f"{MACHINE}PartitionName=p Nodes=n1", 3, "PartitionName", "defined twice"),
@@ -65,7 +195,13 @@ def test_an_unknown_key_is_kept_and_warned_about_once(tmp_path: Path) -> None:
         (f"{MACHINE}PartitionName=q Nodes=n1 MaxTime=soon", 3, "MaxTime", "'soon' is not a time"),
         (f"{MACHINE}PartitionName=q Nodes=n1 MaxNodes=some", 3, "MaxNodes", "not a whole number"),
         (f"{MACHINE}PartitionName=q \\\n Nodes=n1 \\\n MinNodes=x\n", 3, "MinNodes", "not a whole number"),
+        (f"{MACHINE}PartitionName=q Nodes=ALL Default=maybe", 3, "Default", "neither YES nor NO"),
+        (f"{MACHINE}PartitionName=q Nodes=ALL PriorityTier=65536", 3, "PriorityTier", "from 0 to 65535"),
         (f"{MACHINE}just words\n", 3, None, "is not Key=Value"),
+        (f"{MACHINE}KillWait=\n", 3, "KillWait", "has no value"),
+        (f"{MACHINE}KillWait=30 MinJobAge=300\n", 3, "KillWait", "MinJobAge=300 must stand on a line of its own"),
+        (f'{MACHINE}MailProg="/bin/my mail\n', 3, "MailProg", "do not enclose it"),
+        (f"{MACHINE}Include gone.conf\n", 3, "Include", "gone.conf cannot be read: No such file"),
     ],
 )
 def test_a_mistake_is_named_with_file_line_and_key(

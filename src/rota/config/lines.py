@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-_COMMENT = re.compile(r"(?P<kept>(?:[^\\#]|\\.)*\\?)#.*")
+_COMMENT = re.compile(r"\A(?P<content>(?:[^\\#]|\\.)*+)#.*")
+#: The last backslash is not itself escaped.
+_CONTINUED = re.compile(r"(?:[^\\]|\\.)*\\")
 _ESCAPED = re.compile(r"\\(.)")
 _INCLUDE = re.compile(r"include\s+(?P<file>\S+)", re.IGNORECASE)
 #: Slurm reads ``+=`` and its kin as ``=``, outside a few keys of newer releases.
@@ -73,7 +75,7 @@ class _Reader:
             line = Line(path, number, _pairs(content, path, number))
             for key, value in line.pairs:
                 if key.lower() == "clustername":
-                    self.cluster_name = value
+                    self.cluster_name = value.lower()
             yield line
 
     def _include(self, name: str, line: Line, chain: tuple[Path, ...]) -> Iterator[Line]:
@@ -101,9 +103,9 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
     """Join continued lines, drop comments and empty lines; give each with the number of its first."""
     pending, begun = "", 0
     for number, physical in enumerate(text.split("\n"), start=1):
-        content = _COMMENT.sub(r"\g<kept>", physical, count=1).rstrip()
+        content = _COMMENT.sub(r"\g<content>", physical).rstrip()
         begun = begun or number
-        if content.endswith("\\"):
+        if _CONTINUED.fullmatch(content):
             # Nothing comes between: a long value may go on at the very beginning of the next line.
             pending += content[:-1]
             continue

@@ -5,22 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rota.config.keys import KNOWN_KEYS
+from rota.config.keys import KNOWN_KEYS, RECORD_KEYS
 from rota.config.lines import read_lines
 from rota.config.nodes import read_nodes
-from rota.config.partitions import bitmap, read_partitions
-from rota.config.values import Record
+from rota.config.partitions import read_partitions
 from rota.model import ClusterConfig, InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from rota.config.lines import Line
-    from rota.model import Node
+    from rota.config.lines import Line, Pair
 
-#: Keys that begin a line of several pairs. Of the last two kinds nothing is read.
-_RECORDS = ("nodename", "partitionname", "nodeset", "downnodes", "frontendname")
+#: Given once for each controller: no mistake. They are kept joined with commas.
+_SEVERAL = frozenset({"slurmctldhost"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,21 +36,23 @@ def read_slurm_conf(path: Path) -> LoadedConfig:
     Raises:
         InputError: it cannot be read or used; the message names file, line and key.
     """
-    records: dict[str, list[Line]] = {kind: [] for kind in _RECORDS}
+    records: dict[str, list[Line]] = {kind: [] for kind in RECORD_KEYS}
     scalars: list[Line] = []
     for line in read_lines(path):
-        kind = line.pairs[0].key.lower()
-        records.get(kind, scalars).append(line)
-    warnings: list[str] = []
+        records.get(line.pairs[0].key.lower(), scalars).append(line)
+    warnings = _doubtful_keys(records)
     parameters = _parameters(scalars, warnings)
-    nodes = read_nodes(records["nodename"], warnings)
-    if not nodes:
+    machine = read_nodes(records["nodename"], records["downnodes"], warnings)
+    if not machine.nodes:
         raise InputError("no nodes are defined: add a NodeName line", path=path)
-    partitions = read_partitions(records["partitionname"], nodes, _node_sets(records["nodeset"], nodes))
+    partitions = read_partitions(records["partitionname"], records["nodeset"], machine, warnings)
     if not partitions:
         raise InputError("no partitions are defined: add a PartitionName line", path=path)
     config = ClusterConfig(
-        cluster_name=parameters.get("clustername", "cluster"), nodes=nodes, partitions=partitions, parameters=parameters
+        cluster_name=parameters.get("clustername", "cluster").lower(),  # as Slurm has it
+        nodes=machine.nodes,
+        partitions=partitions,
+        parameters=parameters,
     )
     return LoadedConfig(config=config, warnings=tuple(warnings))
 
@@ -61,23 +61,42 @@ def _parameters(lines: Iterable[Line], warnings: list[str]) -> dict[str, str]:
     """Collect the other keys: of a repeated one the last value counts, as in Slurm; unknown ones are kept."""
     parameters: dict[str, str] = {}
     for line in lines:
-        for key, value in line.pairs:
-            where = f"{line.path}:{line.number}: {key}:"
-            if key.lower() in parameters:
-                warnings.append(f"{where} set more than once; the last value counts")
-            elif key.lower() not in KNOWN_KEYS:
-                warnings.append(f"{where} no key of slurm.conf; it is kept, and nothing reads it")
-            parameters[key.lower()] = value
+        (name, value), *others = line.pairs
+        key = name.lower()
+        if key not in KNOWN_KEYS:
+            if key not in parameters:
+                warnings.append(line.warning("no key of slurm.conf; it is kept, and nothing reads it", name))
+            # Perhaps a line of several pairs, of a kind that is new: they stay together.
+            value = " ".join((value, *(f"{other}={text}" for other, text in others)))
+        elif others:
+            raise line.error(_surplus(others[0]), name)
+        elif key in parameters and key in _SEVERAL:
+            value = f"{parameters[key]},{value}"
+        elif key in parameters:
+            warnings.append(line.warning("set more than once; the last value counts", name))
+        parameters[key] = value
     return parameters
 
 
-def _node_sets(lines: Iterable[Line], nodes: Sequence[Node]) -> dict[str, int]:
-    """Read ``NodeSet`` lines: by feature, by name, or both."""
-    bits = {node.name: 1 << i for i, node in enumerate(nodes)}
-    sets: dict[str, int] = {}
-    for line in lines:
-        record = Record(line, {})
-        feature = record.text("feature")
-        by_feature = sum(bits[node.name] for node in nodes if feature in node.features) if feature else 0
-        sets[record.values["nodeset"]] = by_feature | bitmap(record, bits, sets)
-    return sets
+def _surplus(pair: Pair) -> str:
+    return f"{pair.key}={pair.value} must stand on a line of its own; if it belongs to the value, quote the whole"
+
+
+def _doubtful_keys(records: Mapping[str, Iterable[Line]]) -> list[str]:
+    """Warn about keys on node, partition and such lines: of unknown ones once, and of those that a line repeats."""
+    warnings: list[str] = []
+    warned: set[tuple[str, str]] = set()
+    for kind, known in RECORD_KEYS.items():
+        if known is None:
+            continue
+        for line in records[kind]:
+            here: set[str] = set()
+            for name, _ in line.pairs:
+                key = name.lower()
+                if key not in known and (kind, key) not in warned:
+                    warned.add((kind, key))
+                    warnings.append(line.warning(f"no key of a {line.pairs[0].key} line; nothing reads it", name))
+                if key in here:
+                    warnings.append(line.warning("set more than once; the last value counts", name))
+                here.add(key)
+    return warnings

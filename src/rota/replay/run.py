@@ -11,6 +11,7 @@ import numpy as np
 
 from rota.core import Engine
 from rota.core.effects import Log, PluginFault, Refused
+from rota.interfaces import APIS
 from rota.loader import PluginHost
 from rota.model import InputError
 from rota.replay.driver import PASS_PER, ReplayDriver
@@ -111,6 +112,8 @@ def replay(workload: Workload, config: ClusterConfig, options: ReplayOptions | N
     options = options or ReplayOptions()
     if options.pass_per not in PASS_PER:
         raise InputError(f"{options.pass_per!r} is none of {', '.join(PASS_PER)}", field="pass_per")
+    _check_type(options.scheduler, "sched", "scheduler")
+    _check_type(options.priority, "priority", "priority")
     tape = make_tape(workload, options.estimate)
     if tape.left_out:
         options.report(
@@ -153,6 +156,13 @@ def replay(workload: Workload, config: ClusterConfig, options: ReplayOptions | N
         schedule=schedule,
         summary=summarise(schedule, machine_procs, events=engine.events, passes=engine.passes, wall_s=wall_s),
     )
+
+
+def _check_type(plugin_type: str, major: str, option: str) -> None:
+    """Refuse a plugin of another API; the host looks after all else."""
+    other = plugin_type.partition("/")[0]
+    if other != major and other in APIS:
+        raise InputError(f"{plugin_type} is a plugin of type {other}: name one of type {major}", field=option)
 
 
 def _report_unfinished(engine: Engine, total: int, report: Callable[[str], object]) -> None:

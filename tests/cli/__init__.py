@@ -1,0 +1,1 @@
+"""Tests of whole commands: a package only so that its modules have names of their own."""

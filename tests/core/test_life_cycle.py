@@ -1,0 +1,303 @@
+"""A job's life: every transition of the table can be seen from outside, and no other can."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rota.core import events as ev
+from rota.core.transitions import TRANSITIONS, Trigger, change_state
+from rota.model import Errno, InvariantError, Job, JobState, NodeState, Partition, Reason, RequestError
+from rota.testing import Harness, cluster, spec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def _started(rota: Harness) -> Job:
+    return rota.submit(cpus=1)
+
+
+def _cancelled_while_pending(rota: Harness) -> Job:
+    job = rota.submit(cpus=1, hold=True)
+    rota.cancel(job)
+    return job
+
+
+def _ended(rota: Harness) -> Job:
+    job = rota.submit(cpus=1)
+    rota.end(job)
+    return job
+
+
+def _failed(rota: Harness) -> Job:
+    job = rota.submit(cpus=1)
+    rota.end(job, exit_code=3)
+    return job
+
+
+def _timed_out(rota: Harness) -> Job:
+    job = rota.submit(cpus=1, limit=60)
+    rota.wait(60)
+    return job
+
+
+def _cancelled_while_running(rota: Harness) -> Job:
+    job = rota.submit(cpus=1)
+    rota.cancel(job)
+    return job
+
+
+def _not_launched(rota: Harness) -> Job:
+    job = rota.submit(cpus=1)
+    rota.launch_fails(job)
+    return job
+
+
+def _lost_its_node(rota: Harness) -> Job:
+    job = rota.submit(cpus=1)
+    rota.node("n0", NodeState.DOWN)
+    return job
+
+
+def _requeued(rota: Harness) -> Job:
+    job = rota.submit(cpus=4, requeue=True)
+    rota.node("n0", NodeState.DOWN)
+    return job
+
+
+#: How each transition of the table comes about.
+SCENARIOS: dict[tuple[JobState, Trigger], Callable[[Harness], Job]] = {
+    (JobState.PENDING, Trigger.START): _started,
+    (JobState.PENDING, Trigger.CANCEL): _cancelled_while_pending,
+    (JobState.RUNNING, Trigger.EXIT_OK): _ended,
+    (JobState.RUNNING, Trigger.EXIT_ERROR): _failed,
+    (JobState.RUNNING, Trigger.TIME_LIMIT): _timed_out,
+    (JobState.RUNNING, Trigger.CANCEL): _cancelled_while_running,
+    (JobState.RUNNING, Trigger.LAUNCH_FAIL): _not_launched,
+    (JobState.RUNNING, Trigger.NODE_LOST): _lost_its_node,
+    (JobState.RUNNING, Trigger.REQUEUE): _requeued,
+}
+#: Why the job of each scenario is where it ends up.
+REASONS = {
+    Trigger.EXIT_ERROR: Reason.NON_ZERO_EXIT_CODE,
+    Trigger.TIME_LIMIT: Reason.TIME_LIMIT,
+    Trigger.LAUNCH_FAIL: Reason.JOB_LAUNCH_FAILURE,
+    Trigger.NODE_LOST: Reason.NODE_DOWN,
+}
+_ALL = [pytest.param(*pair, id=f"{pair[0]}-{pair[1].name}") for pair in product(JobState, Trigger)]
+
+
+def test_every_transition_has_a_scenario() -> None:
+    assert set(SCENARIOS) == set(TRANSITIONS)
+
+
+@pytest.mark.parametrize(("state", "trigger"), [one for one in _ALL if tuple(one.values) in TRANSITIONS])
+def test_an_allowed_transition_happens(state: JobState, trigger: Trigger) -> None:
+    with Harness() as rota:
+        job = SCENARIOS[state, trigger](rota)
+        assert rota.state(job) is TRANSITIONS[state, trigger]
+        assert job.reason is REASONS.get(trigger, Reason.NONE)
+        assert (job in rota.finished) is job.state.finished
+
+
+@pytest.mark.parametrize(("state", "trigger"), [one for one in _ALL if tuple(one.values) not in TRANSITIONS])
+def test_a_transition_that_is_not_in_the_table_cannot_happen(state: JobState, trigger: Trigger) -> None:
+    job = Job(1, spec(), 0, Partition(name="batch", nodes=1), 1)
+    job.state = state
+    with pytest.raises(InvariantError, match=trigger.name):
+        change_state(job, trigger)
+    assert job.state is state
+
+
+@pytest.mark.parametrize("scenario", [one for key, one in SCENARIOS.items() if TRANSITIONS[key].finished])
+def test_a_job_that_is_over_stays_as_it_is(scenario: Callable[[Harness], Job]) -> None:
+    with Harness() as rota:
+        job = scenario(rota)
+        before = (rota.state(job), job.reason, job.start_time, job.end_time, job.exit_code)
+        rota.wait(5)
+        for request in (rota.cancel, rota.hold, rota.release, rota.requeue):
+            with pytest.raises(RequestError) as caught:
+                request(job)
+            assert caught.value.errno is Errno.INVALID_JOB_ID
+        rota.send(ev.JobEnded(job_id=job.job_id, restart_count=job.restart_count, exit_code=9))
+        rota.send(ev.LaunchFailed(job_id=job.job_id, restart_count=job.restart_count))
+        assert (rota.state(job), job.reason, job.start_time, job.end_time, job.exit_code) == before
+        assert rota.finished == [job]
+
+
+@pytest.mark.parametrize("news", [ev.JobEnded(job_id=1), ev.LaunchFailed(job_id=1)])
+def test_news_of_a_run_that_never_was_changes_nothing(news: ev.Event) -> None:
+    with Harness() as rota:
+        job = rota.submit(hold=True)
+        assert rota.send(news) == []
+        assert rota.send(type(news)(job_id=99)) == []  # type: ignore[call-arg]
+        assert rota.state(job) is JobState.PENDING
+
+
+def test_a_job_runs_from_its_start_to_its_end() -> None:
+    with Harness(now=1000) as rota:
+        job = rota.submit(cpus=2, limit=60, run=40)
+        assert (rota.state(job), job.start_time, job.end_time) == (JobState.RUNNING, 1000, 1060)
+        rota.wait(100)
+        assert (rota.state(job), job.start_time, job.end_time) == (JobState.COMPLETED, 1000, 1040)
+        assert rota.trace == ["1000 start 1 on 0x2", "1040 COMPLETED 1 None"]
+
+
+def test_the_exit_code_is_kept() -> None:
+    with Harness() as rota:
+        assert _failed(rota).exit_code == 3
+
+
+def test_a_job_over_its_limit_is_killed_and_then_ends() -> None:
+    with Harness(performs=False) as rota:
+        job = rota.submit(cpus=4, limit=60)
+        after = rota.submit(cpus=4)
+        rota.wait(60)
+        assert [kill.job_id for kill in rota.kills] == [job.job_id]
+        assert (rota.state(job), job.completing, after.state) == (JobState.TIMEOUT, True, JobState.PENDING)
+        rota.wait(30)
+        rota.end(job)
+        assert (rota.state(job), job.end_time, job.completing) == (JobState.TIMEOUT, 90, False)
+        assert after.start_time == 90
+
+
+def test_an_end_at_the_limit_is_in_time() -> None:
+    with Harness() as rota:
+        job = rota.submit(limit=60, run=60)
+        rota.wait(60)
+        assert rota.state(job) is JobState.COMPLETED
+
+
+def test_a_tick_that_comes_late_stops_the_job_late() -> None:
+    with Harness() as rota:
+        job = rota.submit(limit=60)
+        rota.now = 500
+        rota.tick()
+        assert (rota.state(job), job.end_time) == (JobState.TIMEOUT, 500)
+
+
+@pytest.mark.parametrize("exit_code", [0, 9])
+def test_how_a_stopped_job_exits_does_not_change_why_it_was_stopped(exit_code: int) -> None:
+    with Harness(performs=False) as rota:
+        job = rota.submit()
+        rota.cancel(job)
+        assert rota.state(job) is JobState.CANCELLED
+        assert job.completing
+        rota.end(job, exit_code=exit_code)
+        assert rota.finished == [job]
+        assert rota.state(job) is JobState.CANCELLED
+
+
+def test_a_completing_job_keeps_its_resources_until_it_has_ended() -> None:
+    with Harness(performs=False) as rota:
+        first, second = rota.submit(cpus=4), rota.submit(cpus=4)
+        rota.cancel(first)
+        assert rota.state(second) is JobState.PENDING
+        rota.cancel(first)  # once more: nothing to be done
+        assert len(rota.kills) == 1
+        rota.end(first)
+        assert rota.state(second) is JobState.RUNNING
+
+
+def test_a_requeued_job_starts_again_as_a_new_run() -> None:
+    with Harness() as rota:
+        job = rota.submit(cpus=4, run=100)
+        rota.wait(30)
+        rota.requeue(job)
+        assert (rota.state(job), job.start_time, job.restart_count) == (JobState.RUNNING, 30, 1)
+        assert [launch.restart_count for launch in rota.launches] == [0, 1]
+        rota.wait(70)  # the end of the first run, which nobody waits for any more
+        assert rota.state(job) is JobState.RUNNING
+        rota.wait(30)
+        assert (rota.state(job), job.end_time) == (JobState.COMPLETED, 130)
+
+
+def test_a_requeued_job_waits_for_its_own_end() -> None:
+    with Harness(performs=False) as rota:
+        job = rota.submit(cpus=1)
+        rota.requeue(job)
+        assert (rota.state(job), job.completing, rota.queue) == (JobState.PENDING, True, [])
+        rota.run_pass()
+        assert len(rota.launches) == 1
+        rota.end(job)
+        assert rota.state(job) is JobState.RUNNING
+
+
+def test_a_requeued_job_can_be_cancelled_while_it_completes() -> None:
+    with Harness(performs=False) as rota:
+        job = rota.submit()
+        rota.requeue(job)
+        rota.cancel(job)
+        assert (rota.state(job), job.completing) == (JobState.CANCELLED, True)
+        rota.end(job)
+        assert rota.finished == [job]
+
+
+def test_a_requeued_job_can_be_held_while_it_completes() -> None:
+    with Harness(performs=False) as rota:
+        job = rota.submit()
+        rota.requeue(job)
+        rota.hold(job)
+        rota.end(job)
+        assert (rota.state(job), rota.reason(job)) == (JobState.PENDING, Reason.JOB_HELD_ADMIN)
+        rota.release(job)
+        assert rota.state(job) is JobState.RUNNING
+
+
+def test_a_requeued_job_keeps_its_priority() -> None:
+    with Harness() as rota:
+        job = rota.submit(cpus=4)
+        rota.submit(cpus=4)
+        before = job.priority
+        rota.requeue(job)
+        assert job.priority == before
+        assert rota.running == [job.job_id]
+
+
+def test_a_failed_launch_of_a_job_that_may_be_requeued_holds_it() -> None:
+    with Harness() as rota:
+        job = rota.submit(requeue=True)
+        rota.launch_fails(job)
+        assert (rota.state(job), job.priority, job.restart_count) == (JobState.PENDING, 0, 1)
+        assert rota.reason(job) is Reason.JOB_LAUNCH_FAILURE
+        rota.release(job)
+        assert rota.state(job) is JobState.RUNNING
+
+
+def test_a_failed_launch_of_a_job_that_was_cancelled_lets_it_go() -> None:
+    with Harness(performs=False) as rota:
+        job = rota.submit()
+        rota.cancel(job)
+        rota.launch_fails(job)
+        assert rota.state(job) is JobState.CANCELLED
+        assert rota.finished == [job]
+
+
+def test_stale_news_of_an_earlier_run_is_passed_over() -> None:
+    with Harness() as rota:
+        job = rota.submit()
+        rota.requeue(job)
+        assert rota.send(ev.JobEnded(job_id=1, restart_count=0)) == []
+        assert rota.send(ev.LaunchFailed(job_id=1, restart_count=0)) == []
+        assert rota.state(job) is JobState.RUNNING
+
+
+def test_time_does_not_go_back() -> None:
+    with Harness(now=100) as rota:
+        job = rota.submit(cpus=1)
+        rota.now = 50
+        rota.end(job)
+        assert job.end_time == 100
+
+
+def test_an_event_from_the_past_does_not_disturb_a_sleeping_timer() -> None:
+    with Harness(cluster(cpus=4), sched="sched/backfill", now=100) as rota:
+        rota.wait(200)
+        rota.tick()
+        rota.now = 40
+        rota.submit(cpus=1)
+        assert rota.engine.wakeup is not None
+        assert rota.engine.wakeup > 300

@@ -1,0 +1,124 @@
+"""The pool against brute force: what a job is given is what trying every node set would find."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rota.model import Job, JobSpec, Node, NodeState, Partition
+from rota.resources import ProcessorPool, WholeNodePool, make_pool
+from rota.resources.nodeset import indices, lowest
+
+#: Processors and weight of each node.
+NODES = st.lists(st.tuples(st.integers(1, 4), st.integers(1, 3)), min_size=2, max_size=7)
+
+
+def _pool(sizes: list[tuple[int, int]]) -> WholeNodePool:
+    return WholeNodePool([Node(name=f"n{i}", cpus=cpus, weight=weight) for i, (cpus, weight) in enumerate(sizes)])
+
+
+def _suffices(chosen: tuple[int, ...], sizes: list[tuple[int, int]], spec: JobSpec) -> bool:
+    return len(chosen) >= max(spec.min_nodes, 1) and sum(sizes[i][0] for i in chosen) >= spec.num_cpus
+
+
+def _one_by_one(order: list[int], sizes: list[tuple[int, int]], spec: JobSpec) -> int:
+    """Take nodes in an order until they suffice; 0 when all together do not."""
+    chosen: tuple[int, ...] = ()
+    for i in order:
+        chosen += (i,)
+        if _suffices(chosen, sizes, spec):
+            return sum(1 << place for place in chosen)
+    return 0
+
+
+@given(sizes=NODES, data=st.data())
+def test_units_is_the_least_number_of_nodes_that_any_choice_needs(sizes: list[tuple[int, int]], data: Any) -> None:
+    nodes = data.draw(st.integers(1, 2 ** len(sizes) - 1))
+    spec = JobSpec(num_cpus=data.draw(st.integers(1, 20)), min_nodes=data.draw(st.integers(0, 8)))
+    places = list(indices(nodes))
+    least = next(
+        (n for n in range(1, len(places) + 1) if any(_suffices(c, sizes, spec) for c in combinations(places, n))), 0
+    )
+    assert _pool(sizes).units(spec, Partition(name="p", nodes=nodes)) == least
+
+
+@given(sizes=NODES, data=st.data())
+def test_select_takes_the_lightest_nodes_and_finds_some_whenever_there_are_some(
+    sizes: list[tuple[int, int]], data: Any
+) -> None:
+    whole = 2 ** len(sizes) - 1
+    limit = data.draw(st.none() | st.integers(1, 8))
+    part = Partition(name="p", nodes=data.draw(st.integers(1, whole)), max_nodes=limit)
+    spec = JobSpec(num_cpus=data.draw(st.integers(1, 16)), min_nodes=data.draw(st.integers(0, 6)))
+    pool = _pool(sizes)
+    units = pool.units(spec, part)
+    if not units:
+        return
+    avail = data.draw(st.integers(0, whole))
+    chosen = pool.select(Job(1, spec, 0, part, units), avail)
+    candidates = list(indices(avail & part.nodes))
+    possible = [
+        choice
+        for n in range(1, min(len(candidates), limit or len(candidates)) + 1)
+        for choice in combinations(candidates, n)
+        if _suffices(choice, sizes, spec)
+    ]
+    assert bool(chosen) == bool(possible)
+    if not chosen:
+        return
+    assert chosen & ~(avail & part.nodes) == 0
+    assert tuple(indices(chosen)) in possible
+    lightest = _one_by_one(sorted(candidates, key=lambda i: (sizes[i][1], -sizes[i][0], i)), sizes, spec)
+    if limit is None or lightest.bit_count() <= limit:
+        assert chosen == lightest
+    else:  # fewer, larger nodes where the partition allows no more
+        assert chosen.bit_count() == len(possible[0])
+
+
+@given(st.integers(1, 2**40), st.data())
+def test_lowest_gives_the_lowest_bits(nodes: int, data: Any) -> None:
+    count = data.draw(st.integers(1, nodes.bit_count()))
+    assert list(indices(lowest(nodes, count))) == list(indices(nodes))[:count]
+
+
+@given(free=st.integers(0, 10), size=st.integers(1, 10))
+def test_processors_are_counted(free: int, size: int) -> None:
+    pool = ProcessorPool(10)
+    part = Partition(name="p", nodes=1)
+    job = Job(1, JobSpec(num_cpus=size), 0, part, pool.units(JobSpec(num_cpus=size), part))
+    assert pool.select(job, free) == (size if size <= free else 0)
+    assert pool.common(free, size) == min(free, size)
+
+
+def test_one_node_is_shared_by_processor_and_several_are_handed_out_whole() -> None:
+    assert make_pool([Node(name="n0", cpus=8)]).interchangeable
+    assert not make_pool([Node(name="n0"), Node(name="n1")]).interchangeable
+
+
+@pytest.mark.parametrize("state", [NodeState.DOWN, NodeState.DRAIN])
+def test_what_is_released_on_a_node_that_is_not_up_is_not_free(state: NodeState) -> None:
+    nodes = [Node(name="n0"), Node(name="n1")]
+    pool = WholeNodePool(nodes)
+    pool.free = 0
+    nodes[1].state = state
+    pool.refresh(nodes, [0b11])
+    pool.release(0b11)
+    assert (pool.free, pool.up) == (0b01, 0b01)
+
+
+def test_processors_of_a_node_that_is_not_up_come_back_with_it() -> None:
+    nodes = [Node(name="n0", cpus=8)]
+    pool = ProcessorPool(8)
+    pool.free -= 5
+    nodes[0].state = NodeState.DRAIN
+    pool.refresh(nodes, [5])
+    assert (pool.free, pool.up) == (0, 0)
+    pool.release(2)
+    assert pool.free == 0
+    nodes[0].state = NodeState.UP
+    pool.refresh(nodes, [3])
+    assert (pool.free, pool.up) == (5, 8)
