@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 KTH_PROCS = 100
 #: What the tests compare with; its README says whose it is.
 DATA = Path(__file__).parent / "data"
-#: The example priority plugins.
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "plugins"
+_EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "plugins"
 
 
 @pytest.fixture(scope="session")
@@ -28,6 +27,18 @@ def kth() -> Workload:
     path = bundled("KTH-SP2")
     assert path is not None
     return FILTERS["sc15"](read_swf(path), KTH_PROCS)
+
+
+@pytest.fixture(scope="session")
+def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the example plugins that is ours alone: rota runs no other, and a checkout may be shared."""
+    folder = tmp_path_factory.mktemp("examples")
+    for example in _EXAMPLES.glob("*.py"):
+        copy = folder / example.name
+        copy.write_bytes(example.read_bytes())
+        copy.chmod(0o644)
+    folder.chmod(0o755)
+    return folder
 
 
 def log_of(*jobs: tuple[int, int, int, int], **columns: ArrayLike) -> Workload:

@@ -516,3 +516,11 @@ def test_the_machine_is_never_oversubscribed_on_a_real_log(kth: Workload) -> Non
         for change in ((one.start or 0, procs[job_id]), (one.end or 0, -procs[job_id]))
     )
     assert np.cumsum([change for _, change in changes]).max() <= 100
+
+
+def test_a_timer_for_after_the_end_of_time_never_comes() -> None:
+    holding = priority(priority_p_set=lambda _last, _job: 0)
+    sched = with_init(
+        scheduler(), lambda ctld: ctld.at(2**80, lambda: [ctld.release(job) for job in ctld.jobs.values()])
+    )
+    assert starts(play(log_of((0, 10, 4, 10)), sched=sched, prio=holding)) == {1: None}

@@ -13,7 +13,7 @@ from rota.config import interchangeable
 from rota.replay import ReplayOptions, replay
 from rota.workload import FILTERS, read_swf
 
-from .conftest import DATA, EXAMPLES
+from .conftest import DATA
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -69,13 +69,13 @@ def log(row: Row, request: pytest.FixtureRequest) -> Workload:
 
 
 @pytest.mark.parametrize("row", ROWS)
-def test_row(row: Row, log: Workload) -> None:
+def test_row(row: Row, log: Workload, examples: Path) -> None:
     parameters = "easy_order=sjf" if row["backfill_order"] == "sjf" else ""
     config = with_changes(interchangeable(int(row["procs"])), parameters={"schedulerparameters": parameters})
     options = ReplayOptions(
         scheduler=SCHEDULERS[row["policy"]],
         priority="priority/basic" if row["queue_order"] == "fcfs" else f"priority/{row['queue_order']}",
-        plugin_dir=[EXAMPLES],
+        plugin_dir=[examples],
         estimate=row["estimate"],
         pass_per=row["pass_per"],
         check=True,

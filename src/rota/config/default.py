@@ -15,7 +15,9 @@ def interchangeable(procs: int) -> ClusterConfig:
 def this_machine() -> ClusterConfig:
     """Describe this machine: one node with the processors that this process may use, and its memory."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20
-    node = Node(name=os.uname().nodename.split(".")[0], cpus=len(os.sched_getaffinity(0)), real_memory=memory)
+    # Not every system can bind processes to processors.
+    cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    node = Node(name=os.uname().nodename.split(".")[0], cpus=cpus, real_memory=memory)
     return _one_node(node, "main")
 
 

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 PASS_PER = ("event", "instant")
 _PASS = SchedulePass()
 _TICK = Tick()
-_NEVER = 2**63
+#: Later than anything that happens; what is planned for then or later is never done.
+_NEVER = 2**62
 #: Timer calls in a row, without anything else to come, after which the jobs that still wait are given up.
 _IDLE_TICKS = 100_000
 #: Launches in a row, without a submission or a job that finishes, after which all jobs are given up.
@@ -108,7 +109,7 @@ class ReplayDriver:
                 now = submit[next_row]
             elif not limit_ends and not early_ends and next_row == count:
                 idle += 1
-                if now == _NEVER or not self._row or idle > _IDLE_TICKS:
+                if now >= _NEVER or not self._row or idle > _IDLE_TICKS:
                     return
             next_row = self._instant(now, next_row, wakeup)
             instants += 1

@@ -64,9 +64,10 @@ class ProcessorPool:
         self.up = total
         self.free = total
 
-    def units(self, spec: JobSpec, partition: Partition) -> int:  # noqa: ARG002 - one node: partitions share it
+    def units(self, spec: JobSpec, partition: Partition) -> int:
         """Count processors."""
-        return spec.num_cpus if spec.num_cpus <= self._total and spec.min_nodes <= 1 else 0
+        fits = spec.num_cpus <= self._total and spec.min_nodes <= 1 and partition.nodes
+        return spec.num_cpus if fits else 0
 
     def select(self, job: Job, avail: int) -> int:
         """Give as many processors as the job asks for."""

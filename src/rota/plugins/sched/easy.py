@@ -109,11 +109,13 @@ def _whole_pass() -> None:
     global _heads, _promises
     _heads, _promises = {}, []
     candidates: list[Job] = []
-    queue = _ctld.queue
+    queue, free = _ctld.queue, _ctld.free
     for place, job in enumerate(queue, start=1):
         if job.partition.name in _heads:
             candidates.append(job)
-        elif not _start(job, _ctld.free):
+        elif job.units <= _ctld.size(free) and _start(job, free):
+            free = _ctld.free
+        else:
             _heads[job.partition.name] = job
             _promise(job)
             if len(_heads) == len(_ctld.partitions):
@@ -158,10 +160,12 @@ def _backfill(candidates: Iterable[Job]) -> None:
 
 def _start(job: Job, free: int) -> bool:
     """Start a job if that delays no head that has been promised a time."""
-    end = _ctld.now + job.time_limit
-    delayed = [promise for promise in _promises if end > promise.shadow_time]
-    for promise in delayed:
-        free = _ctld.common(free, promise.extra)
+    delayed = []
+    if _promises:
+        end = _ctld.now + job.time_limit
+        delayed = [promise for promise in _promises if end > promise.shadow_time]
+        for promise in delayed:
+            free = _ctld.common(free, promise.extra)
     resources = _ctld.select(job, free)
     if not resources or _ctld.start(job, resources) is not None:
         return False

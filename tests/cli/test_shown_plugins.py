@@ -1,0 +1,53 @@
+"""Every plugin that rota shows, in its documentation or among its examples, runs as it stands and without a word."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from .conftest import JOBS
+
+if TYPE_CHECKING:
+    from .conftest import Rota
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+EXAMPLES = ROOT / "examples" / "plugins"
+
+
+def documented() -> dict[str, str]:
+    """Give the code of every plugin in the documentation, by page and type."""
+    found = {}
+    for page in PAGES:
+        for code in re.findall(r"^```python\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL):
+            said = re.search(r'^plugin_type = "([^"]+)"$', code, re.MULTILINE)
+            if said:
+                found[f"{page.name} {said[1]}"] = code
+    return found
+
+
+def assert_runs(rota: Rota, log: Path, directory: Path, plugin_type: str) -> None:
+    option = "--scheduler" if plugin_type.startswith("sched/") else "--priority"
+    for pass_per in ("event", "instant"):
+        options = (option, plugin_type, "--plugin-dir", directory, "--pass-per", pass_per)
+        outcome = rota("replay", log, *options, "--check", "--json")
+        assert (outcome.status, outcome.err) == (0, "")
+        assert json.loads(outcome.out)["jobs"] == JOBS
+
+
+@pytest.mark.parametrize("name", documented())
+def test_documented(name: str, rota: Rota, small_log: Path, plugins: Path) -> None:
+    plugin_type = name.rsplit(maxsplit=1)[-1]
+    (plugins / f"{plugin_type.replace('/', '_')}.py").write_text(documented()[name])
+    assert_runs(rota, small_log, plugins, plugin_type)
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in EXAMPLES.glob("*_*.py")))
+def test_example(name: str, rota: Rota, small_log: Path, plugins: Path) -> None:
+    # Copied, since a checkout may be writable by others, and such a plugin is rightly refused.
+    (plugins / f"{name}.py").write_bytes((EXAMPLES / f"{name}.py").read_bytes())
+    assert_runs(rota, small_log, plugins, name.replace("_", "/", 1))
