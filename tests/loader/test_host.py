@@ -43,9 +43,10 @@ def ctld(calls: list[str]) -> Controller:
 
 @pytest.fixture
 def host(plugins: Path) -> Iterator[PluginHost]:
+    before = set(sys.modules)
     with PluginHost([plugins], entry_points=False) as host:
         yield host
-    assert [name for name in sys.modules if "rota_plugin_" in name] == []
+    assert [name for name in set(sys.modules) - before if "rota_plugin_" in name] == []
 
 
 def life(name: str) -> str:
