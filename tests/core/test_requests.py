@@ -37,6 +37,16 @@ def test_a_job_submitted_held_is_the_users_to_release() -> None:
         assert (rota.state(job), job.eligible_time) == (JobState.RUNNING, 10)
 
 
+def test_when_a_job_was_first_eligible_is_kept() -> None:
+    with Harness() as rota:
+        rota.submit(cpus=4)
+        job = rota.submit(cpus=4)
+        rota.hold(job)
+        rota.wait(50)
+        rota.release(job)
+        assert job.eligible_time == 0
+
+
 def test_releasing_a_job_that_is_not_held_changes_nothing() -> None:
     with Harness() as rota:
         rota.submit(cpus=4)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SCHEDULERS = ("sched/builtin", "sched/easy", "sched/conservative", "sched/backfill")
 #: Chance that hypothesis draws, and therefore shrinks.
 RANDOMS = st.randoms(use_true_random=False)
-relaxed = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+relaxed = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def _one_partition(rng: Random) -> ClusterConfig:

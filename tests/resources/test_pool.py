@@ -79,6 +79,16 @@ def test_select_takes_the_lightest_nodes_and_finds_some_whenever_there_are_some(
         assert chosen.bit_count() == len(possible[0])
 
 
+def test_fewer_larger_nodes_are_taken_where_the_partition_allows_no_more() -> None:
+    sizes = [(1, 1), (1, 1), (4, 9)]
+    spec = JobSpec(num_cpus=2)
+    for limit, expected in ((None, 0b011), (2, 0b011), (1, 0b100)):
+        part = Partition(name="p", nodes=0b111, max_nodes=limit)
+        assert _pool(sizes).select(Job(1, spec, 0, part, 1), 0b111) == expected
+    part = Partition(name="p", nodes=0b111, max_nodes=1)
+    assert _pool(sizes).select(Job(1, spec, 0, part, 1), 0b011) == 0
+
+
 @given(st.integers(1, 2**40), st.data())
 def test_lowest_gives_the_lowest_bits(nodes: int, data: Any) -> None:
     count = data.draw(st.integers(1, nodes.bit_count()))

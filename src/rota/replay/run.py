@@ -81,9 +81,9 @@ class _Recorder:
             if (effect.plugin, effect.symbol) not in self._faults:
                 self._faults.add((effect.plugin, effect.symbol))
                 about = "" if effect.job_id is None else f" for job {effect.job_id}"
-                self._report(f"plugin {effect.plugin}: {effect.symbol}{about} {effect.message}")
+                self._report(_one_line(f"plugin {effect.plugin}: {effect.symbol}{about} {effect.message}"))
         elif isinstance(effect, Log | Refused):
-            self._report(effect.message)
+            self._report(_one_line(effect.message))
 
     def schedule(self) -> Schedule:
         """Give the columns."""
@@ -173,7 +173,12 @@ def _report_unfinished(engine: Engine, total: int, report: Callable[[str], objec
         report(f"{left.total()} of {total} jobs have not ended: {kinds}")
 
 
+def _one_line(text: str) -> str:
+    """Put a message on one line."""
+    return " ".join(text.split())
+
+
 def _report_faults(engine: Engine, report: Callable[[str], object]) -> None:
     """Say how often each plugin misbehaved."""
     for (plugin, symbol), count in sorted(engine.faults.items()):
-        report(f"plugin {plugin}: {symbol} misbehaved {count} times; rota's own default (FIFO) was used each time")
+        report(f"plugin {plugin}: {symbol} misbehaved {count} times; where an answer was needed, rota gave its own (FIFO)")

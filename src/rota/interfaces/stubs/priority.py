@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rota.model import SLURM_SUCCESS
+from rota.model import SLURM_ERROR, SLURM_SUCCESS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rota.model import Association, Job, PriorityFactors, PriorityFactorsRequest
 
 __all__ = [
+    "SLURM_ERROR",
     "SLURM_SUCCESS",
     "priority_p_get_priority_factors_list",
     "priority_p_reconfig",

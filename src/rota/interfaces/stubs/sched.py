@@ -15,12 +15,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rota.model import SLURM_SUCCESS
+from rota.model import SLURM_ERROR, SLURM_SUCCESS
 
 if TYPE_CHECKING:
     from rota.model import Job
 
 __all__ = [
+    "SLURM_ERROR",
     "SLURM_SUCCESS",
     "fini",
     "slurm_sched_p_freealloc",
