@@ -55,8 +55,6 @@ FAULTS: dict[str, frozenset[str]] = {
     "priority_p_set_assoc_usage": ALWAYS,
     "priority_p_get_priority_factors_list": frozenset(MISDEEDS) - {"None"},
 }
-#: Asked by people, not by events: their faults are counted, and no event carries them.
-_QUERIES = {"slurm_sched_p_get_conf", "priority_p_set_assoc_usage", "priority_p_get_priority_factors_list"}
 _JOB = {"slurm_sched_p_newalloc", "slurm_sched_p_freealloc", "slurm_sched_p_initial_priority", "priority_p_set"}
 
 
@@ -111,7 +109,7 @@ def test_whatever_a_function_does_fifo_goes_on(symbol: str, misdeed: str) -> Non
             assert (fault.plugin, fault.symbol) == (plugin, symbol)
             assert words in fault.message
             assert (fault.job_id is not None) == (symbol in _JOB)
-        assert bool(rota.faults) == bool(expected and symbol not in _QUERIES)
+        assert bool(rota.faults) == bool(expected)
 
 
 def test_every_function_of_both_apis_is_tried() -> None:

@@ -133,7 +133,7 @@ class PluginController:
         self._state.arrivals = None
 
     def hold(self, job: Job) -> Reason | None:
-        return self._propose(job, lambda: self._life.hold(job, Reason.JOB_HELD_ADMIN))
+        return self._propose(job, lambda: self._life.hold(job))
 
     def release(self, job: Job) -> Reason | None:
         return self._propose(job, lambda: self._life.release(job))

@@ -12,9 +12,9 @@ from rota.core.guard import PluginGuard, PriorityCalls, SchedCalls
 from rota.core.invariants import check_invariants
 from rota.core.lifecycle import Lifecycle
 from rota.core.main_pass import main_pass
+from rota.core.reconfigure import reconfigure
 from rota.core.state import ClusterState
-from rota.model import Errno, InputError, Reason, RequestError
-from rota.model.units import parse_time_seconds
+from rota.model import Reason, RequestError, RotaError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from rota.model import Association, ClusterConfig, Job, PriorityFactors, PriorityFactorsRequest
 
 _PASS = ev.SchedulePass()
-#: Slurm's PriorityDecayHalfLife where slurm.conf sets none, seconds.
-DEFAULT_HALF_LIFE = 7 * 24 * 3600
 
 
 class Engine:
@@ -114,7 +112,11 @@ class Engine:
     # ---- driving ----------------------------------------------------------------------------------------------
 
     def begin(self) -> list[Effect]:
-        """Tell the plugins the size of the machine, once their ``init`` has been called; give what they wanted done."""
+        """Tell the plugins the size of the machine, once their ``init`` has been called; give what they wanted done.
+
+        Raises:
+            InputError: a parameter of slurm.conf cannot be used.
+        """
         self._convey_cluster_usage()
         effects, self._lifecycle.effects = self._lifecycle.effects, []
         return effects
@@ -124,13 +126,14 @@ class Engine:
         state = self.state
         if now > state.now:
             state.now = now
-        effects: list[Effect] = []
-        self._lifecycle.effects = effects
         self.events += 1
         self._handlers[type(event)](event)
         if state.changed:
             state.changed = False
             state.timers.wake(state.now)
+        life = self._lifecycle
+        # What plugins want done between events, when somebody asks them, goes with the next event's effects.
+        effects, life.effects = life.effects, []
         return effects
 
     @property
@@ -173,8 +176,8 @@ class Engine:
     # ---- events -----------------------------------------------------------------------------------------------
 
     def _on_submit(self, event: ev.Submit) -> None:
-        self._lifecycle.submit(event.job_id, event.spec)
-        self.pass_due = True
+        if self._lifecycle.submit(event.job_id, event.spec):
+            self.pass_due = True
 
     def _on_job_ended(self, event: ev.JobEnded) -> None:
         if self._lifecycle.ended(event.job_id, event.restart_count, event.exit_code):
@@ -191,9 +194,9 @@ class Engine:
             if isinstance(event, ev.Cancel):
                 life.cancel(job)
             elif isinstance(event, ev.Hold):
-                life.hold(job, Reason.JOB_HELD_USER if event.by_user else Reason.JOB_HELD_ADMIN)
+                life.hold(job, by_user=event.by_user)
             elif isinstance(event, ev.Release):
-                life.release(job)
+                life.release(job, by_user=event.by_user)
             else:
                 life.requeue(job)
         except RequestError as error:
@@ -221,24 +224,15 @@ class Engine:
         self._partitions_changed()
 
     def _on_reconfigure(self, event: ev.Reconfigure) -> None:
-        """Take new limits and parameters; nodes and partitions stay the same ones, as at Slurm's reconfigure."""
-        state = self.state
-        for new in event.config.partitions:
-            part = state.partitions.get(new.name)
-            if part is None or part.nodes != new.nodes or len(event.config.nodes) != len(state.nodes):
-                message = f"partition {new.name} is new or has other nodes: restart to change the machine"
-                self._lifecycle.effects.append(
-                    Refused(job_id=0, errno=Errno.REQUESTED_PART_CONFIG_UNAVAILABLE, message=message)
-                )
-                return
-        for new in event.config.partitions:
-            part = state.partitions[new.name]
-            for attribute in ("state", "max_time", "default_time", "min_nodes", "max_nodes", "default"):
-                setattr(part, attribute, getattr(new, attribute))
-            part.priority_tier, part.priority_job_factor = new.priority_tier, new.priority_job_factor
-        state.config = event.config
-        state.default_partition = next((part for part in state.partitions.values() if part.default), None)
+        half_life = self.state.config.half_life()
+        try:
+            reconfigure(self.state, event.config)
+        except RotaError as error:
+            self._lifecycle.effects.append(Refused(job_id=0, errno=error.errno, message=str(error)))
+            return
         self.priority_plugin.reconfig()
+        if event.config.half_life() != half_life:
+            self._convey_cluster_usage()
         self.sched_plugin.reconfig()
         self._partitions_changed()
 
@@ -307,12 +301,7 @@ class Engine:
         return self._lifecycle
 
     def _convey_cluster_usage(self) -> None:
-        text = self.state.config.get("PriorityDecayHalfLife")
-        try:
-            half_life = parse_time_seconds(text) if text else DEFAULT_HALF_LIFE
-        except ValueError as error:
-            raise InputError(str(error), field="PriorityDecayHalfLife") from None
-        self.priority_plugin.set_max_cluster_usage(self.state.usable_cpus(), half_life or 0)
+        self.priority_plugin.set_max_cluster_usage(self.state.usable_cpus(), self.state.config.half_life())
 
     def _fault(self, plugin: str, symbol: str, job_id: int | None, message: str) -> None:
         self.faults[plugin, symbol] += 1

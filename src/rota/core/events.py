@@ -58,6 +58,8 @@ class Release:
     """Somebody releases a held job."""
 
     job_id: int
+    #: A user, who may not release what an administrator holds; else an administrator.
+    by_user: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

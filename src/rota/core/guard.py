@@ -223,10 +223,13 @@ class PriorityCalls:
         symbol = "priority_p_get_priority_factors_list"
         try:
             answer = self._factors(request)
-            factors = [] if answer is None else list(answer)
         except PLUGIN_ERRORS as error:
             self._guard.raised(symbol, None, error)
             return []
+        try:
+            factors = [] if answer is None else list(answer)
+        except PLUGIN_ERRORS:
+            factors = [answer]
         if all(isinstance(item, PriorityFactors) for item in factors):
             return factors
         self._guard.returned(symbol, None, answer, "PriorityFactors in a list, or None")

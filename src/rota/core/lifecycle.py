@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rota.core.admission import admit
 from rota.core.effects import JobFinished, Kill, Launch, Refused
 from rota.core.transitions import Trigger, change_state
-from rota.model import MAX_PRIORITY, Errno, Job, JobState, NodeState, PartitionState, Reason, RequestError
+from rota.model import Errno, Job, JobState, NodeState, Reason, RequestError
 from rota.resources.nodeset import indices
 
 if TYPE_CHECKING:
     from rota.core.effects import Effect
     from rota.core.guard import SchedCalls
     from rota.core.state import ClusterState
-    from rota.model import JobSpec, Partition
+    from rota.model import JobSpec
 
 
 class Lifecycle:
@@ -31,17 +32,14 @@ class Lifecycle:
 
     # ---- submission -------------------------------------------------------------------------------------------
 
-    def submit(self, job_id: int, spec: JobSpec) -> None:
-        """Take a new job."""
+    def submit(self, job_id: int, spec: JobSpec) -> bool:
+        """Take a new job. False when it is refused."""
         state = self.state
         try:
-            if job_id in state.jobs:
-                raise RequestError(f"there is a job {job_id} already", Errno.DUPLICATE_JOB_ID)
-            partition = state.partition_of(spec.partition)
-            units = self._units(spec, partition)
+            partition, units = admit(state, job_id, spec)
         except RequestError as error:
             self.effects.append(Refused(job_id=job_id, errno=error.errno, message=str(error)))
-            return
+            return False
         job = Job(job_id, spec, state.now, partition, units)
         state.jobs[job_id] = job
         if spec.priority is not None:
@@ -53,40 +51,18 @@ class Lifecycle:
         else:
             self.give_priority(job)
         state.place(job)
-
-    def _units(self, spec: JobSpec, partition: Partition) -> int:
-        """Check a request against the machine; give what it takes of it."""
-        if partition.state in (PartitionState.DRAIN, PartitionState.INACTIVE):
-            raise RequestError(
-                f"partition {partition.name} is {partition.state.value} and accepts no jobs", Errno.PARTITION_NOT_AVAIL
-            )
-        if spec.num_cpus < 1:
-            raise RequestError(
-                f"{spec.num_cpus} processors requested; ask for at least 1", Errno.TOO_MANY_REQUESTED_CPUS
-            )
-        if spec.time_limit is not None and spec.time_limit < 0:
-            raise RequestError(f"a time limit of {spec.time_limit} s is less than nothing", Errno.INVALID_TIME_LIMIT)
-        if spec.priority is not None and not 0 <= spec.priority <= MAX_PRIORITY:
-            raise RequestError(f"priority {spec.priority} is not an integer from 0 to 2**32 - 1")
-        units = self.state.pool.units(spec, partition)
-        if not units:
-            raise RequestError(
-                f"{spec.num_cpus} processors on at least {max(spec.min_nodes, 1)} nodes requested: "
-                f"partition {partition.name} never has so much",
-                Errno.REQUESTED_NODE_CONFIG_UNAVAILABLE,
-            )
-        return units
+        return True
 
     def give_priority(self, job: Job) -> None:
-        """Ask the scheduler plugin for a job's priority; it forwards to the priority plugin."""
+        """Ask the scheduler plugin for a job's priority, unless an administrator has set it."""
+        if job.admin_priority:
+            return
         state = self.state
         self._pricing = job
         job.priority = priority = self.sched.initial_priority(state.last_priority, job)
         self._pricing = None
-        if priority > 1 and not job.admin_priority:
-            lowest = priority + job.nice
-            if 1 < lowest < state.last_priority:
-                state.last_priority = lowest
+        if priority > 1 and 1 < priority + job.nice < state.last_priority:
+            state.last_priority = priority + job.nice
 
     # ---- running ----------------------------------------------------------------------------------------------
 
@@ -205,23 +181,27 @@ class Lifecycle:
                 job.end_time = self.state.now
                 self._forget(job)
 
-    def hold(self, job: Job, reason: Reason) -> None:
-        """Hold a pending job.
+    def hold(self, job: Job, *, by_user: bool = False) -> None:
+        """Hold a pending job. A user's hold does not replace an administrator's.
 
         Raises:
             RequestError: it is not pending.
         """
         self._require_pending(job)
+        if by_user and job.priority == 0 and job.reason is not Reason.JOB_HELD_USER:
+            return
         job.priority = 0
-        self._replace(job, reason)
+        self._replace(job, Reason.JOB_HELD_USER if by_user else Reason.JOB_HELD_ADMIN)
 
-    def release(self, job: Job) -> None:
+    def release(self, job: Job, *, by_user: bool = False) -> None:
         """Release a held job: its priority is computed anew.
 
         Raises:
-            RequestError: it is not pending.
+            RequestError: it is not pending, or a user would release what an administrator holds.
         """
         self._require_pending(job)
+        if by_user and job.priority == 0 and job.reason is Reason.JOB_HELD_ADMIN:
+            raise RequestError(f"job {job.job_id} is held by an administrator", Errno.ACCESS_DENIED)
         if job.priority == 0 and job is not self._pricing:
             job.reason = Reason.NONE
             if job.spec.priority:

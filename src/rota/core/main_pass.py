@@ -21,8 +21,6 @@ def main_pass(state: ClusterState, lifecycle: Lifecycle, sched: SchedCalls) -> N
     avail = pool.free
     blocked: set[str] = set()
     for job in state.queue.snapshot():
-        if not avail:
-            break
         if not job.sort_key or job.alloc or job.partition.name in blocked:
             continue
         # A plugin that was told of a start may have made others.
@@ -34,3 +32,5 @@ def main_pass(state: ClusterState, lifecycle: Lifecycle, sched: SchedCalls) -> N
             blocked.add(job.partition.name)
             avail = pool.without_partition(avail, job.partition)
             sched.job_is_pending()
+            if not avail:
+                break

@@ -28,6 +28,7 @@ class ClusterState:
     """The machine and the live jobs. Every live job is in exactly one of queue, parked, running, completing."""
 
     __slots__ = (
+        "alarms",
         "arrivals",
         "boot_time",
         "changed",
@@ -67,6 +68,8 @@ class ClusterState:
         #: Stopped, resources not free yet; PENDING if it is to be queued again, else in its final state.
         self.completing: dict[int, Job] = {}
         self.timers = Timers()
+        #: Begin times for which a timer is set, with their jobs' ids.
+        self.alarms: set[tuple[int, int]] = set()
         #: Lowest priority given so far.
         self.last_priority = FIRST_PRIORITY
         #: See `Controller.arrivals`.
@@ -104,7 +107,7 @@ class ClusterState:
             return _PARTITION_CLOSED[part.state]
         if part.max_time is not None and job.time_limit > part.max_time:
             return Reason.PARTITION_TIME_LIMIT
-        if not self.pool.interchangeable and not part.min_nodes <= job.units <= (part.max_nodes or job.units):
+        if part.max_nodes is not None and job.units > part.max_nodes and not self.pool.interchangeable:
             return Reason.PARTITION_NODE_LIMIT
         if job.spec.begin_time > self.now:
             return Reason.BEGIN_TIME
@@ -116,9 +119,13 @@ class ClusterState:
         self.changed = True
         if reason is not None:
             job.reason = reason
+            job.planned_start = None
+            job.planned_nodes = 0
             self.parked[job.job_id] = job
-            if reason is Reason.BEGIN_TIME:
-                self.timers.at(job.spec.begin_time, lambda: self.replace_parked(job))
+            alarm = (job.spec.begin_time, job.job_id)
+            if reason is Reason.BEGIN_TIME and alarm not in self.alarms:
+                self.alarms.add(alarm)
+                self.timers.at(job.spec.begin_time, lambda: self._begin(alarm))
             return
         job.reason = Reason.NONE
         if job.eligible_time is None:
@@ -134,10 +141,11 @@ class ClusterState:
             self.queue.remove(job)
             self.arrivals = None
 
-    def replace_parked(self, job: Job) -> None:
-        """Look anew where a job belongs, if it is parked."""
-        if self.parked.get(job.job_id) is job:
-            del self.parked[job.job_id]
+    def _begin(self, alarm: tuple[int, int]) -> None:
+        """Look anew where a job belongs whose begin time has come, if it is still parked."""
+        self.alarms.discard(alarm)
+        job = self.parked.pop(alarm[1], None)
+        if job is not None:
             self.place(job)
 
     def replace_all(self) -> None:

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from rota.model.errors import InputError
+from rota.model.units import parse_time_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,6 +31,18 @@ class ClusterConfig:
     def get(self, key: str, default: str = "") -> str:
         """Give the value of ``key`` (any case) as it was written, or ``default``."""
         return self.parameters.get(key.lower(), default)
+
+    def half_life(self) -> int:
+        """Give ``PriorityDecayHalfLife`` in seconds, 0 for none; Slurm's default is seven days.
+
+        Raises:
+            InputError: it is not a time.
+        """
+        text = self.get("PriorityDecayHalfLife", "7-0")
+        try:
+            return parse_time_seconds(text) or 0
+        except ValueError as error:
+            raise InputError(str(error), field="PriorityDecayHalfLife") from None
 
     def scheduler_parameters(self) -> dict[str, str]:
         """Split ``SchedulerParameters`` into option and value; an option without a value has ``""``."""

@@ -181,4 +181,6 @@ def _one_line(text: str) -> str:
 def _report_faults(engine: Engine, report: Callable[[str], object]) -> None:
     """Say how often each plugin misbehaved."""
     for (plugin, symbol), count in sorted(engine.faults.items()):
-        report(f"plugin {plugin}: {symbol} misbehaved {count} times; where an answer was needed, rota gave its own (FIFO)")
+        report(
+            f"plugin {plugin}: {symbol} misbehaved {count} times; where an answer was needed, rota gave its own (FIFO)"
+        )

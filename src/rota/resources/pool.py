@@ -121,7 +121,7 @@ class WholeNodePool:
         if capacity is None:
             sizes = sorted((n for i, n in enumerate(self._cpus) if partition.nodes >> i & 1), reverse=True)
             capacity = self._capacity[partition.nodes] = list(accumulate(sizes))
-        nodes = max(bisect_left(capacity, spec.num_cpus) + 1, spec.min_nodes)
+        nodes = max(bisect_left(capacity, spec.num_cpus) + 1, spec.min_nodes, partition.min_nodes)
         return nodes if nodes <= len(capacity) else 0
 
     def select(self, job: Job, avail: int) -> int:
@@ -129,10 +129,10 @@ class WholeNodePool:
         candidates = avail & job.partition.nodes
         if candidates.bit_count() < job.units:
             return 0
-        chosen = _take(self._by_weight, job.spec, candidates)
+        chosen = _take(self._by_weight, job, candidates)
         limit = job.partition.max_nodes
         if limit is not None and chosen.bit_count() > limit:
-            chosen = _take(self._by_size, job.spec, candidates)
+            chosen = _take(self._by_size, job, candidates)
             return chosen if chosen.bit_count() <= limit else 0
         return chosen
 
@@ -176,10 +176,10 @@ def _classes(nodes: Sequence[Node], order: Callable[[Node], tuple[int, int]]) ->
     return [(cpus, bitmap) for (_, cpus), bitmap in bitmaps.items()]
 
 
-def _take(classes: Sequence[tuple[int, int]], spec: JobSpec, candidates: int) -> int:
+def _take(classes: Sequence[tuple[int, int]], job: Job, candidates: int) -> int:
     """Take nodes class by class until processors and nodes suffice; 0 when they do not."""
     chosen = 0
-    cpus, nodes = spec.num_cpus, max(spec.min_nodes, 1)
+    cpus, nodes = job.num_cpus, job.units
     for cpus_per_node, bitmap in classes:
         here = candidates & bitmap
         if not here:

@@ -224,9 +224,9 @@ class Harness:
         """Hold a pending job."""
         self._request(ev.Hold(job_id=_id(job), by_user=by_user))
 
-    def release(self, job: Job | int) -> None:
+    def release(self, job: Job | int, *, by_user: bool = False) -> None:
         """Release a held job."""
-        self._request(ev.Release(job_id=_id(job)))
+        self._request(ev.Release(job_id=_id(job), by_user=by_user))
 
     def requeue(self, job: Job | int) -> None:
         """Put a running job back in the queue."""

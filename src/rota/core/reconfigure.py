@@ -1,0 +1,53 @@
+"""Reading slurm.conf again: new limits and parameters for the same machine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rota.model import Errno, RequestError
+
+if TYPE_CHECKING:
+    from rota.core.state import ClusterState
+    from rota.model import ClusterConfig
+
+#: Attributes of a partition that may change while jobs run.
+_LIMITS = (
+    "state",
+    "default",
+    "max_time",
+    "default_time",
+    "min_nodes",
+    "max_nodes",
+    "priority_tier",
+    "priority_job_factor",
+    "options",
+)
+
+
+def reconfigure(state: ClusterState, config: ClusterConfig) -> None:
+    """Take the configuration over, whole or not at all.
+
+    Raises:
+        RequestError: it has other nodes or partitions: as in Slurm, these need a restart.
+        InputError: a parameter cannot be used.
+    """
+    machine = [part.name for part in config.partitions], [node.name for node in config.nodes]
+    if machine != (list(state.partitions), [node.name for node in state.nodes]):
+        raise RequestError(
+            "nodes or partitions are others than before: restart to change the machine",
+            Errno.REQUESTED_PART_CONFIG_UNAVAILABLE,
+        )
+    config.half_life()
+    for new in config.partitions:
+        part = state.partitions[new.name]
+        if part.nodes != new.nodes:
+            raise RequestError(
+                f"partition {new.name} has other nodes than before: restart to change the machine",
+                Errno.REQUESTED_NODES_NOT_IN_PARTITION,
+            )
+    for new in config.partitions:
+        part = state.partitions[new.name]
+        for attribute in _LIMITS:
+            setattr(part, attribute, getattr(new, attribute))
+    state.config = config
+    state.default_partition = next((part for part in state.partitions.values() if part.default), None)
