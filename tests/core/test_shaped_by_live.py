@@ -233,6 +233,7 @@ def _fuzz(seed: int, machine: str, sched: str, steps: int) -> LiveDriver:
         driver.step()
     driver.settle()
     assert not driver.rota.engine.faults
+    driver.rota.close()
     return driver
 
 

@@ -201,9 +201,9 @@ def test_a_callback_that_registers_itself_again_does_not_hang_the_pass() -> None
 
 def _stranger() -> Any:
     """Make a job of another engine, pending there."""
-    other = Harness()
-    other.submit(cpus=4)
-    return other.submit(cpus=1)
+    with Harness() as other:
+        other.submit(cpus=4)
+        return other.submit(cpus=1)
 
 
 #: Proposals that make no sense, to a cluster where job 1 runs, job 2 waits, job 3 is held and job 4 is over. Each is

@@ -117,6 +117,7 @@ def test_easy_never_delays_the_head_past_its_shadow_time(rng: Random, order: str
     random_script(rng, config, jobs=20, calm=True, exact=True).put(rota)
     rota.run_to_end()
     assert all(rota.starts[job_id] <= time for job_id, time in promised.items())
+    rota.close()
 
 
 @relaxed
@@ -136,6 +137,7 @@ def test_conservative_starts_no_job_later_than_it_was_first_reserved(rng: Random
     random_script(rng, config, jobs=20, calm=True, exact=exact).put(rota)
     rota.run_to_end()
     assert all(rota.starts[job_id] <= time for job_id, time in reserved.items())
+    rota.close()
 
 
 @pytest.mark.parametrize("sched", ["sched/easy", "sched/conservative"])
