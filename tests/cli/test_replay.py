@@ -204,3 +204,9 @@ def test_pass_per_and_estimate_are_told_apart(rota: Rota, small_log: Path, tmp_p
 def test_a_bundled_log_is_found_by_name_in_any_case(rota: Rota) -> None:
     found = figures(rota, "kth-sp2", "--filter", "sc15", "--scheduler", "sched/builtin")
     assert found["jobs"] == 28_481
+
+
+def test_a_key_that_slurm_conf_does_not_have_is_warned_about(rota: Rota, small_log: Path) -> None:
+    outcome = rota("replay", small_log, "--set", "SchedulerTyp=sched/easy", "--json")
+    assert outcome.status == 0
+    assert outcome.err == "rota: warning: --set SchedulerTyp: no key of slurm.conf; nothing reads it\n"

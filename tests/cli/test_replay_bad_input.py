@@ -51,7 +51,7 @@ LOGS: dict[str, tuple[str | bytes, list[str], str]] = {
     "a job larger than the machine": (
         log_with(job_line(2, 5, 10, 9, 10)),
         [],
-        "{here}/log.swf:3: job 2 cannot be replayed: 9 processors ",
+        "{here}/log.swf:3: field 8 (requested processors): job 2 cannot be replayed: 9 processors ",
     ),
     "half a gzip file": (
         gzip.compress(log_with().encode())[:-9],

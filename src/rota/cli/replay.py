@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rota.config.keys import KNOWN_KEYS
 from rota.model import InputError
 from rota.replay.driver import PASS_PER
 from rota.replay.run import ReplayOptions
@@ -35,8 +36,20 @@ if TYPE_CHECKING:
 @click.option("--plugin-dir", multiple=True, help="Directory with plugins; may be repeated.")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Set a slurm.conf key; may be repeated.")
 @click.option("--filter", "filter_name", type=click.Choice(sorted(FILTERS)), help="Clean the workload first.")
-@click.option("--estimate", type=click.Choice(ESTIMATES), default="requested", show_default=True)
-@click.option("--pass-per", type=click.Choice(PASS_PER), default="instant", show_default=True)
+@click.option(
+    "--estimate",
+    type=click.Choice(ESTIMATES),
+    default="requested",
+    show_default=True,
+    help="Time limits: as requested, or the actual run times, as if users knew.",
+)
+@click.option(
+    "--pass-per",
+    type=click.Choice(PASS_PER),
+    default="instant",
+    show_default=True,
+    help="A scheduling pass after each event, or after all events of a second.",
+)
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for schedule.swf.gz, jobs.parquet, report.html.")
 @click.option("--check", is_flag=True, help="Check the engine's invariants at the end.")
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
@@ -134,6 +147,8 @@ def _parse_settings(settings: tuple[str, ...]) -> dict[str, str]:
         key, equals, value = setting.partition("=")
         if not equals or not key.strip():
             raise InputError(f"{setting!r} is not KEY=VALUE", field="--set")
+        if key.strip().lower() not in KNOWN_KEYS:
+            _say(f"warning: --set {key.strip()}: no key of slurm.conf; nothing reads it")
         parsed[key.strip().lower()] = value.strip()
     return parsed
 

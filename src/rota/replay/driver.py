@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING
 from rota.core.effects import Background, JobFinished, Kill, Launch, Refused
 from rota.core.events import BackgroundDone, JobEnded, SchedulePass, Submit, Tick
 from rota.core.guard import PLUGIN_ERRORS
-from rota.model import InputError
+from rota.model import Errno, InputError
+from rota.workload.fields import FIELD_NAMES, label
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -204,10 +205,15 @@ class ReplayDriver:
             self._on_effect(effect)
             return
         workload = self._tape.workload
+        field = None
+        if effect.errno is Errno.REQUESTED_NODE_CONFIG_UNAVAILABLE:
+            requested = workload.requested_procs[row] > 0
+            field = label(FIELD_NAMES.index("requested_procs" if requested else "allocated_procs"))
         raise InputError(
             f"job {effect.job_id} cannot be replayed: {effect.message}; --filter sc15 drops such jobs",
             path=workload.source,
             line=int(workload.line[row]),
+            field=field,
         )
 
 
