@@ -188,19 +188,27 @@ class ClusterState:
 
     def earliest_start(self, job: Job) -> tuple[int, int] | None:
         """Give the first time when running jobs leave enough for the job, and all that is free then."""
-        pool = self.pool
-        up, select, size, need = pool.up, pool.select, pool.size, job.units
-        avail = pool.free + sum(pool.common(other.alloc, up) for other in self.completing.values())
+        pool, need = self.pool, job.units
+        up, select, common, counted = pool.up, pool.select, pool.common, pool.interchangeable
+        avail = pool.free
+        for other in self.completing.values():
+            avail += common(other.alloc, up)
         if select(job, avail):
             return self.now, avail
-        enough_at = None
-        for other in self.running:
-            if enough_at is not None and other.end_time != enough_at:
+        running = iter(self.running)
+        for other in running:
+            avail += other.alloc
+            # By number first: that is cheap, and necessary on both kinds of machine.
+            if (avail if counted else avail.bit_count()) >= need and select(job, common(avail, up)):
+                end: int = other.end_time  # type: ignore[assignment] # a running job has one
+                break
+        else:
+            return None
+        for other in running:
+            if other.end_time != end:
                 break
             avail += other.alloc
-            if enough_at is None and size(avail) >= need and select(job, pool.common(avail, up)):
-                enough_at = other.end_time
-        return None if enough_at is None else (enough_at, pool.common(avail, up))
+        return end, common(avail, up)
 
     def usable_cpus(self) -> int:
         """Count the processors of nodes that are not down."""

@@ -70,6 +70,8 @@ class ReplayDriver:
     ) -> None:
         self._engine = engine
         self._tape = tape
+        #: When each job is submitted, and after them never.
+        self._submit = [*tape.submit, _NEVER]
         self._pass_per_event = pass_per_event
         self._on_finished = on_finished
         self._on_effect = on_effect
@@ -91,50 +93,43 @@ class ReplayDriver:
         Raises:
             InputError: the engine refused a job.
         """
-        submit = self._tape.submit
-        limit_ends, early_ends = self._limit_ends, self._early_ends
-        engine = self._engine
-        self._perform(engine.begin(), submit[0])
-        next_row, count = 0, len(submit)
+        engine, limit_ends, early_ends = self._engine, self._limit_ends, self._early_ends
+        self._perform(engine.begin(), self._submit[0])
+        next_row, count = 0, len(self._tape)
         instants = idle = 0
         while self._launches <= self._futile_after:
             if self._stopped:
                 self._drop_stopped()
             wakeup = engine.wakeup
-            now = _NEVER if wakeup is None else wakeup
+            now = tick = _NEVER if wakeup is None or wakeup > _NEVER else wakeup
             if limit_ends and limit_ends[0][0] < now:
                 now = limit_ends[0][0]
             if early_ends and early_ends[0][0] < now:
                 now = early_ends[0][0]
-            if next_row < count and submit[next_row] < now:
-                now = submit[next_row]
-            elif not limit_ends and not early_ends and next_row == count:
+            if self._submit[next_row] < now:
+                now = self._submit[next_row]
+            elif next_row == count and not limit_ends and not early_ends:
                 idle += 1
                 if now >= _NEVER or not self._row or idle > _IDLE_TICKS:
                     return
-            next_row = self._instant(now, next_row, wakeup)
+            next_row = self._instant(now, next_row, tick_due=tick <= now)
             instants += 1
             if self._on_progress is not None and instants % _PROGRESS_EVERY == 0:
                 self._on_progress(next_row)
 
-    def _instant(self, now: int, next_row: int, wakeup: int | None) -> int:
+    def _instant(self, now: int, next_row: int, *, tick_due: bool) -> int:
         """Play all that happens at ``now``; give the next row to submit."""
-        engine, tape = self._engine, self._tape
-        limit_ends, early_ends = self._limit_ends, self._early_ends
-        first_launch = limit_ends[0][1] if limit_ends and limit_ends[0][0] == now else _NEVER
-        while limit_ends and limit_ends[0][0] == now:
-            _, _, job_id, restart_count = heappop(limit_ends)
-            self._send(JobEnded(job_id=job_id, restart_count=restart_count), now)
-        if wakeup is not None and wakeup <= now:
-            due = engine.wakeup
-            if due is not None and due <= now:
+        engine, early_ends, per_event = self._engine, self._early_ends, self._pass_per_event
+        first_launch = self._end_at_limit(now) if self._limit_ends else _NEVER
+        if tick_due:
+            # Unless what was due was the time limit of a job that has just ended.
+            wakeup = engine.wakeup
+            if wakeup is not None and wakeup <= now:
                 self._send(_TICK, now)
-        submit = tape.submit
-        per_event = self._pass_per_event
-        while next_row < len(submit) and submit[next_row] == now:
-            job_id = tape.job_id[next_row]
+        while self._submit[next_row] == now:
+            job_id = self._tape.job_id[next_row]
             self._row[job_id] = next_row
-            self._perform(engine.handle(Submit(job_id=job_id, spec=tape.spec(next_row)), now), now)
+            self._perform(engine.handle(Submit(job_id=job_id, spec=self._tape.spec(next_row)), now), now)
             next_row += 1
             self._futile_after = self._launches + _FUTILE_LAUNCHES
             if per_event:
@@ -146,11 +141,20 @@ class ReplayDriver:
             self._send(JobEnded(job_id=job_id, restart_count=restart_count), now)
             if per_event and engine.pass_due:
                 self._send(_PASS, now)
-        for _ in range(_PASSES_IN_A_ROW):
-            if not engine.pass_due:
-                break
+        passes = 0
+        while engine.pass_due and passes < _PASSES_IN_A_ROW:
+            passes += 1
             self._send(_PASS, now)
         return next_row
+
+    def _end_at_limit(self, now: int) -> int:
+        """End the jobs whose time limit is now; give the earliest launch of them, `_NEVER` when there is none."""
+        ends = self._limit_ends
+        first_launch = ends[0][1] if ends[0][0] == now else _NEVER
+        while ends and ends[0][0] == now:
+            _, _, job_id, restart_count = heappop(ends)
+            self._send(JobEnded(job_id=job_id, restart_count=restart_count), now)
+        return first_launch
 
     def _send(self, event: Event, now: int) -> None:
         effects = self._engine.handle(event, now)

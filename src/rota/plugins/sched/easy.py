@@ -92,16 +92,20 @@ def slurm_sched_p_get_conf() -> str:
 def slurm_sched_p_schedule() -> int:
     """Make a pass."""
     arrivals = _ctld.arrivals
-    if arrivals is None or _heads is None or not all(_is_behind_head(job, _heads) for job in arrivals):
+    if arrivals is None or _heads is None or not _are_behind_heads(arrivals, _heads):
         _whole_pass()
     elif arrivals:
         _backfill(arrivals)
     return SLURM_SUCCESS
 
 
-def _is_behind_head(job: Job, heads: dict[str, Job]) -> bool:
-    head = heads.get(job.partition.name)
-    return head is not None and job.sort_key > head.sort_key
+def _are_behind_heads(jobs: Iterable[Job], heads: dict[str, Job]) -> bool:
+    """Whether each of the jobs stands behind the head of its partition."""
+    for job in jobs:
+        head = heads.get(job.partition.name)
+        if head is None or job.sort_key < head.sort_key:
+            return False
+    return True
 
 
 def _whole_pass() -> None:
