@@ -145,3 +145,16 @@ def test_fini_follows_ctrl_c(small_log: Path, diary: Diary, options: list[str]) 
     assert (process.returncode, stdout, stderr.strip()) == (130, "", "rota: interrupted")
     assert diary.lines == ["priority init", "sched init", "at work", "sched fini", "priority fini"]
     assert not out.exists()
+
+
+def test_what_fini_logs_is_seen(rota: Rota, small_log: Path, tmp_path: Path) -> None:
+    plugin = tmp_path / "priority_last.py"
+    plugin.write_text(
+        "from rota.interfaces.stubs.priority import *\n"
+        "plugin_type = 'priority/last'\nplugin_name = 'last words'\nplugin_version = 100\n"
+        "def init(ctld):\n    global log\n    log = ctld.log\n    return SLURM_SUCCESS\n"
+        "def fini():\n    log('good bye')\n"
+    )
+    outcome = rota("replay", small_log, "--plugin-dir", tmp_path, "--priority", "priority/last")
+    assert outcome.status == 0
+    assert "good bye" in outcome.err

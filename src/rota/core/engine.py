@@ -118,6 +118,10 @@ class Engine:
             InputError: a parameter of slurm.conf cannot be used.
         """
         self._convey_cluster_usage()
+        return self.drain()
+
+    def drain(self) -> list[Effect]:
+        """Give what plugins have wanted done since the last event: in ``init`` or ``fini``, or when they were asked."""
         effects, self._lifecycle.effects = self._lifecycle.effects, []
         return effects
 
@@ -132,7 +136,6 @@ class Engine:
             state.changed = False
             state.timers.wake(state.now)
         life = self._lifecycle
-        # What plugins want done between events, when somebody asks them, goes with the next event's effects.
         effects, life.effects = life.effects, []
         return effects
 

@@ -144,6 +144,8 @@ def replay(workload: Workload, config: ClusterConfig, options: ReplayOptions | N
             engine.check_invariants()
         _report_faults(engine, options.report)
         _report_unfinished(engine, total, options.report)
+    for effect in engine.drain():
+        recorder.effect(effect)
     schedule = recorder.schedule()
     machine_procs = sum(node.cpus for node in config.nodes)
     return ReplayResult(
