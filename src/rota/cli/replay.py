@@ -83,8 +83,8 @@ def replay(  # noqa: PLR0917 - an option each
         if not len(log):
             raise InputError(f"--filter {filter_name} leaves no job", path=workload)
     options = ReplayOptions(
-        scheduler=scheduler or config.get("SchedulerType", "sched/easy"),
-        priority=priority or config.get("PriorityType", "priority/basic"),
+        scheduler=scheduler or config.get("SchedulerType", ReplayOptions.scheduler),
+        priority=priority or config.get("PriorityType", ReplayOptions.priority),
         plugin_dir=[*plugin_dir, *(part for part in config.get("PluginDir").split(":") if part)],
         estimate=estimate,
         pass_per=pass_per,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rota.core import events as ev
 from rota.core.controller import PluginController
-from rota.core.effects import PluginFault, Refused
+from rota.core.effects import PluginFault
 from rota.core.guard import PluginGuard, PriorityCalls, SchedCalls
 from rota.core.invariants import check_invariants
 from rota.core.lifecycle import Lifecycle
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from rota.core.effects import Effect
     from rota.interfaces import Controller
     from rota.model import Association, ClusterConfig, Job, PriorityFactors, PriorityFactorsRequest
-
-_PASS = ev.SchedulePass()
 
 
 class Engine:
@@ -47,11 +45,11 @@ class Engine:
         "_before_pass",
         "_handlers",
         "_in_main_pass",
-        "_lifecycle",
         "_main_pass",
         "_token",
         "events",
         "faults",
+        "lifecycle",
         "pass_due",
         "passes",
         "priority_controller",
@@ -84,7 +82,8 @@ class Engine:
         self.sched_guard = PluginGuard(sched, self._fault, clock)
         self.priority_plugin = PriorityCalls(self.priority_guard)
         self.sched_plugin = SchedCalls(self.sched_guard)
-        self._lifecycle = Lifecycle(self.state, self.sched_plugin)
+        #: Who moves the jobs.
+        self.lifecycle = Lifecycle(self.state, self.sched_plugin)
         self._main_pass = True
         self._in_main_pass = False
         self._before_pass: list[Callable[..., object]] = []
@@ -122,7 +121,7 @@ class Engine:
 
     def drain(self) -> list[Effect]:
         """Give what plugins have wanted done since the last event: in ``init`` or ``fini``, or when they were asked."""
-        effects, self._lifecycle.effects = self._lifecycle.effects, []
+        effects, self.lifecycle.effects = self.lifecycle.effects, []
         return effects
 
     def handle(self, event: ev.Event, now: int) -> list[Effect]:
@@ -135,7 +134,7 @@ class Engine:
         if state.changed:
             state.changed = False
             state.timers.wake(state.now)
-        life = self._lifecycle
+        life = self.lifecycle
         effects, life.effects = life.effects, []
         return effects
 
@@ -179,19 +178,19 @@ class Engine:
     # ---- events -----------------------------------------------------------------------------------------------
 
     def _on_submit(self, event: ev.Submit) -> None:
-        if self._lifecycle.submit(event.job_id, event.spec):
+        if self.lifecycle.submit(event.job_id, event.spec):
             self.pass_due = True
 
     def _on_job_ended(self, event: ev.JobEnded) -> None:
-        if self._lifecycle.ended(event.job_id, event.restart_count, event.exit_code):
+        if self.lifecycle.ended(event.job_id, event.restart_count, event.exit_code):
             self.pass_due = True
 
     def _on_launch_failed(self, event: ev.LaunchFailed) -> None:
-        if self._lifecycle.launch_failed(event.job_id, event.restart_count):
+        if self.lifecycle.launch_failed(event.job_id, event.restart_count):
             self.pass_due = True
 
     def _on_request(self, event: ev.Cancel | ev.Hold | ev.Release | ev.Requeue) -> None:
-        life = self._lifecycle
+        life = self.lifecycle
         try:
             job = life.find(event.job_id)
             if isinstance(event, ev.Cancel):
@@ -203,16 +202,16 @@ class Engine:
             else:
                 life.requeue(job)
         except RequestError as error:
-            life.effects.append(Refused(job_id=event.job_id, errno=error.errno, message=str(error)))
+            life.refuse(error, event.job_id)
             return
         self.pass_due = True
 
     def _on_update_node(self, event: ev.UpdateNode) -> None:
         before = self.state.usable_cpus()
         try:
-            self._lifecycle.update_node(event.name, event.state)
+            self.lifecycle.update_node(event.name, event.state)
         except RequestError as error:
-            self._lifecycle.effects.append(Refused(job_id=0, errno=error.errno, message=str(error)))
+            self.lifecycle.refuse(error)
             return
         if self.state.usable_cpus() != before:
             self._convey_cluster_usage()
@@ -222,7 +221,7 @@ class Engine:
         try:
             self.state.partition_of(event.name).state = event.state
         except RequestError as error:
-            self._lifecycle.effects.append(Refused(job_id=0, errno=error.errno, message=str(error)))
+            self.lifecycle.refuse(error)
             return
         self._partitions_changed()
 
@@ -231,7 +230,7 @@ class Engine:
         try:
             reconfigure(self.state, event.config)
         except RotaError as error:
-            self._lifecycle.effects.append(Refused(job_id=0, errno=error.errno, message=str(error)))
+            self.lifecycle.refuse(error)
             return
         self.priority_plugin.reconfig()
         if event.config.half_life() != half_life:
@@ -260,7 +259,7 @@ class Engine:
         while (fn := state.timers.pop_due(state.now)) is not None:
             fn()
             self.pass_due = True
-        self._lifecycle.enforce_time_limits()
+        self.lifecycle.enforce_time_limits()
 
     def _on_schedule_pass(self, event: ev.SchedulePass) -> None:  # noqa: ARG002 - every handler takes its event
         self.pass_due = False
@@ -280,7 +279,7 @@ class Engine:
             return
         self._in_main_pass = True
         try:
-            main_pass(self.state, self._lifecycle, self.sched_plugin)
+            main_pass(self.state, self.lifecycle, self.sched_plugin)
         finally:
             self._in_main_pass = False
 
@@ -298,14 +297,9 @@ class Engine:
         self._background[self._token] = (guard, done)
         return self._token
 
-    @property
-    def lifecycle(self) -> Lifecycle:
-        """Who moves the jobs."""
-        return self._lifecycle
-
     def _convey_cluster_usage(self) -> None:
         self.priority_plugin.set_max_cluster_usage(self.state.usable_cpus(), self.state.config.half_life())
 
     def _fault(self, plugin: str, symbol: str, job_id: int | None, message: str) -> None:
         self.faults[plugin, symbol] += 1
-        self._lifecycle.effects.append(PluginFault(plugin=plugin, symbol=symbol, job_id=job_id, message=message))
+        self.lifecycle.effects.append(PluginFault(plugin=plugin, symbol=symbol, job_id=job_id, message=message))

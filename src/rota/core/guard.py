@@ -78,19 +78,18 @@ class PluginGuard:
         if self._clock is not None and (took := self._clock() - begun) > SLOW_S:
             self._report(self.plugin_type, symbol, None, f"took {took:.1f} s, and everything waited meanwhile")
 
-    def status(self, symbol: str) -> Callable[[], bool]:
-        """Guard an ``int f(void)``: true on SLURM_SUCCESS."""
+    def status(self, symbol: str) -> Callable[..., bool]:
+        """Guard an ``int f(...)`` that is about no job: true on SLURM_SUCCESS."""
         fn, clock = self.function(symbol), self._clock
 
-        def call() -> bool:
+        def call(*args: object) -> bool:
             begun = clock() if clock is not None else 0.0
             try:
-                code = fn()
+                code = fn(*args)
             except PLUGIN_ERRORS as error:
                 self.raised(symbol, None, error)
                 return False
-            if clock is not None and clock() - begun > SLOW_S:
-                self.slow(symbol, begun)
+            self.slow(symbol, begun)
             if _is_success(code):
                 return True
             self.failed(symbol, None, code)
@@ -204,19 +203,7 @@ class PriorityCalls:
         self.reconfig = guard.notify("priority_p_reconfig")
         self._factors = guard.function("priority_p_get_priority_factors_list")
         self.set_assoc_usage: Callable[[Association], None] = guard.notify("priority_p_set_assoc_usage")
-        self.set_max_cluster_usage = self._max_cluster_usage
-
-    def _max_cluster_usage(self, procs: int, half_life: int) -> bool:
-        symbol = "priority_p_set_max_cluster_usage"
-        try:
-            code = self._guard.function(symbol)(procs, half_life)
-        except PLUGIN_ERRORS as error:
-            self._guard.raised(symbol, None, error)
-            return False
-        if not _is_success(code):
-            self._guard.failed(symbol, None, code)
-            return False
-        return True
+        self.set_max_cluster_usage = guard.status("priority_p_set_max_cluster_usage")
 
     def factors(self, request: PriorityFactorsRequest) -> Sequence[PriorityFactors]:
         """``priority_p_get_priority_factors_list(req_msg)``; empty by default."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rota.core.effects import Effect
     from rota.core.guard import SchedCalls
     from rota.core.state import ClusterState
-    from rota.model import JobSpec
+    from rota.model import JobSpec, RotaError
 
 
 class Lifecycle:
@@ -25,7 +25,7 @@ class Lifecycle:
     def __init__(self, state: ClusterState, sched: SchedCalls) -> None:
         self.state = state
         self.sched = sched
-        #: Of the event in hand; the engine sets a new list for each.
+        #: Since the engine last handed them out.
         self.effects: list[Effect] = []
         #: The job whose priority the plugins are being asked for.
         self._pricing: Job | None = None
@@ -38,7 +38,7 @@ class Lifecycle:
         try:
             partition, units = admit(state, job_id, spec)
         except RequestError as error:
-            self.effects.append(Refused(job_id=job_id, errno=error.errno, message=str(error)))
+            self.refuse(error, job_id)
             return False
         job = Job(job_id, spec, state.now, partition, units)
         state.jobs[job_id] = job
@@ -52,6 +52,10 @@ class Lifecycle:
             self.give_priority(job)
         state.place(job)
         return True
+
+    def refuse(self, error: RotaError, job_id: int = 0) -> None:
+        """Say that a request is not carried out; ``job_id`` 0 is none."""
+        self.effects.append(Refused(job_id=job_id, errno=error.errno, message=str(error)))
 
     def give_priority(self, job: Job) -> None:
         """Ask the scheduler plugin for a job's priority, unless an administrator has set it."""
@@ -84,8 +88,8 @@ class Lifecycle:
 
     def ended(self, job_id: int, restart_count: int, exit_code: int) -> bool:
         """Take the news that a run is over. False when it is stale and changes nothing."""
-        job = self.state.jobs.get(job_id)
-        if job is None or not job.alloc or job.restart_count != restart_count:
+        job = self._run_of(job_id, restart_count)
+        if job is None:
             return False
         if job.state is JobState.RUNNING:
             job.exit_code = exit_code
@@ -97,8 +101,8 @@ class Lifecycle:
 
     def launch_failed(self, job_id: int, restart_count: int) -> bool:
         """Take the news that a run never began: the job fails, or goes back into the queue, held."""
-        job = self.state.jobs.get(job_id)
-        if job is None or not job.alloc or job.restart_count != restart_count:
+        job = self._run_of(job_id, restart_count)
+        if job is None:
             return False
         if job.state is JobState.RUNNING:
             job.reason = Reason.JOB_LAUNCH_FAILURE
@@ -107,6 +111,11 @@ class Lifecycle:
             change_state(job, Trigger.REQUEUE if job.spec.requeue else Trigger.LAUNCH_FAIL)
         self._free(job)
         return True
+
+    def _run_of(self, job_id: int, restart_count: int) -> Job | None:
+        """Find the job that holds resources for this run; ``None`` when the news of it is stale."""
+        job = self.state.jobs.get(job_id)
+        return job if job is not None and job.alloc and job.restart_count == restart_count else None
 
     def _free(self, job: Job) -> None:
         """Free the resources of a job that has been stopped, and let it go on to where it belongs."""

@@ -34,7 +34,7 @@ _STATE_CODE = {state: code for code, state in enumerate(STATES)}
 class ReplayOptions:
     """How to replay; the defaults are those of ``rota replay``."""
 
-    scheduler: str = "sched/builtin"
+    scheduler: str = "sched/easy"
     priority: str = "priority/basic"
     #: Directories with plugins, before the installed and the built-in ones.
     plugin_dir: Sequence[Path | str] = ()
