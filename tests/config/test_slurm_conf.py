@@ -61,7 +61,7 @@ def test_an_unknown_key_of_a_node_or_a_partition_is_warned_about_once(tmp_path: 
         "Hiden: no key of a PartitionName line; nothing reads it",
     ]
     (part,) = read_slurm_conf(tmp_path / "slurm.conf").config.partitions
-    assert part.options == {"qos": "x", "hiden": "YES"}
+    assert (part.qos, part.options) == ("x", {"hiden": "YES"})
 
 
 def test_processors_that_contradict_the_sockets_are_warned_about_once_a_line(tmp_path: Path) -> None:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from rota.config.hostlist import expand
 from rota.config.values import MAX_16, Record
 from rota.model import Partition, PartitionState
+from rota.model.tres import parse_tres_weights
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from rota.config.lines import Line
     from rota.config.nodes import ReadNodes
@@ -28,12 +29,16 @@ _READ = frozenset(
         "priority",
         "prioritytier",
         "priorityjobfactor",
+        "qos",
+        "tresbillingweights",
+        "defmempercpu",
+        "defmempernode",
     ]
 )
 
 
 def read_partitions(
-    lines: Iterable[Line], set_lines: Iterable[Line], machine: ReadNodes, warnings: list[str]
+    lines: Iterable[Line], set_lines: Iterable[Line], machine: ReadNodes, tres: Sequence[str], warnings: list[str]
 ) -> tuple[Partition, ...]:
     """Make the partitions, in the order of the file.
 
@@ -41,6 +46,7 @@ def read_partitions(
         lines: Their lines, those of ``PartitionName=DEFAULT`` included.
         set_lines: ``NodeSet`` lines.
         machine: The nodes that they may name.
+        tres: Names of the cluster's TRES.
         warnings: What people should know is added here.
 
     Raises:
@@ -58,7 +64,7 @@ def read_partitions(
             continue
         if name in partitions:
             raise record.error("partitionname", f"partition {name} is defined twice")
-        partition = partitions[name] = _partition(name, record, _nodes(record, bits, machine))
+        partition = partitions[name] = _partition(name, record, _nodes(record, bits, machine), tres)
         if not partition.nodes:
             warnings.append(record.warning("nodes", f"partition {name} has no nodes: it can run no jobs"))
         if partition.default:
@@ -101,7 +107,7 @@ def _bitmap(record: Record, bits: Mapping[str, int]) -> int:
     return nodes
 
 
-def _partition(name: str, record: Record, nodes: int) -> Partition:
+def _partition(name: str, record: Record, nodes: int, tres: Sequence[str]) -> Partition:
     max_time, default_time = record.seconds("maxtime"), record.seconds("defaulttime")
     if max_time is not None and default_time is not None and default_time > max_time:
         default_time = None
@@ -118,8 +124,19 @@ def _partition(name: str, record: Record, nodes: int) -> Partition:
         max_nodes=record.limit("maxnodes"),
         priority_tier=record.integer(tier, 1, most=MAX_16),
         priority_job_factor=record.integer(factor, 1, most=MAX_16),
+        qos=record.text("qos") or "",
+        billing_weights=_billing_weights(record, tres),
+        def_mem_per_cpu=record.limit("defmempercpu") or 0,
+        def_mem_per_node=record.limit("defmempernode") or 0,
         options={key: value for key, value in record.values.items() if key not in _READ},
     )
+
+
+def _billing_weights(record: Record, tres: Sequence[str]) -> dict[str, float]:
+    try:
+        return parse_tres_weights(record.text("tresbillingweights") or "", tres)
+    except ValueError as error:
+        raise record.error("tresbillingweights", str(error)) from None
 
 
 def _state(record: Record) -> PartitionState:

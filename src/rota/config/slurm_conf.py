@@ -10,6 +10,7 @@ from rota.config.lines import read_lines
 from rota.config.nodes import read_nodes
 from rota.config.partitions import read_partitions
 from rota.model import ClusterConfig, InputError
+from rota.model.tres import cluster_tres
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -42,10 +43,11 @@ def read_slurm_conf(path: Path) -> LoadedConfig:
         records.get(line.pairs[0].key.lower(), scalars).append(line)
     warnings = _doubtful_keys(records)
     parameters = _parameters(scalars, warnings)
+    tres = cluster_tres(parameters.get("accountingstoragetres", ""))
     machine = read_nodes(records["nodename"], records["downnodes"], warnings)
     if not machine.nodes:
         raise InputError("no nodes are defined: add a NodeName line", path=path)
-    partitions = read_partitions(records["partitionname"], records["nodeset"], machine, warnings)
+    partitions = read_partitions(records["partitionname"], records["nodeset"], machine, tres, warnings)
     if not partitions:
         raise InputError("no partitions are defined: add a PartitionName line", path=path)
     config = ClusterConfig(
@@ -53,6 +55,7 @@ def read_slurm_conf(path: Path) -> LoadedConfig:
         nodes=machine.nodes,
         partitions=partitions,
         parameters=parameters,
+        places={line.pairs[0].key.lower(): (line.path, line.number) for line in scalars},
     )
     return LoadedConfig(config=config, warnings=tuple(warnings))
 

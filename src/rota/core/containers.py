@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from itertools import islice
+from operator import lt
 from typing import TYPE_CHECKING, overload
 
 if TYPE_CHECKING:
@@ -99,15 +101,21 @@ class SortedJobs:
         del self._jobs[i]
         job.sort_key = ()
 
-    def reorder(self, key: Callable[[Job], tuple[int, ...]]) -> None:
-        """Sort anew by another key."""
-        jobs = sorted(self._jobs, key=key)
-        self._view = None
-        self._jobs = jobs
-        self._keys = []
-        for job in jobs:
-            job.sort_key = key(job)
-            self._keys.append(job.sort_key)
+    def reorder(self, key: Callable[[Job], tuple[int, ...]]) -> bool:
+        """Sort anew, after what ``key`` goes by has changed. Whether the order is another now."""
+        jobs = self._jobs
+        keys = [key(job) for job in jobs]
+        moved = not all(map(lt, keys, islice(keys, 1, None)))
+        if moved:
+            order = sorted(range(len(keys)), key=keys.__getitem__)
+            jobs = [jobs[i] for i in order]
+            keys = [keys[i] for i in order]
+            self._view = None
+            self._jobs = jobs
+        self._keys = keys
+        for job, new in zip(jobs, keys, strict=True):
+            job.sort_key = new
+        return moved
 
     def _unshare(self) -> None:
         self._jobs = self._jobs.copy()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from operator import index
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from rota.core.containers import JobView, queue_key
 from rota.core.effects import Background, Log
@@ -13,11 +15,14 @@ from rota.model import MAX_PRIORITY, Errno, JobState, Reason, RequestError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from numpy.typing import NDArray
+
+    from rota.accounting import AssociationTree, Usage
     from rota.core.engine import Engine
     from rota.core.guard import PluginGuard
     from rota.interfaces.controller import PriorityCalls
     from rota.interfaces.profile import Profile
-    from rota.model import ClusterConfig, Job, Node, Partition
+    from rota.model import Association, ClusterConfig, Job, Node, Partition, Qos
 
 
 class PluginController:
@@ -94,6 +99,29 @@ class PluginController:
     def reason(self, job: Job) -> Reason:
         return self._state.reason(job)
 
+    @property
+    def associations(self) -> AssociationTree:
+        return self._state.accounts.tree
+
+    @property
+    def tres(self) -> tuple[str, ...]:
+        return self._state.accounts.tres
+
+    def association_of(self, job: Job) -> Association:
+        return self._state.accounts.association_of(job)
+
+    def qos_of(self, job: Job) -> Qos | None:
+        return self._state.accounts.qos_of(job)
+
+    def tres_of(self, job: Job) -> tuple[float, ...]:
+        return self._state.accounts.tres_of(job)
+
+    def partition_tres(self, partition: Partition) -> tuple[float, ...]:
+        return self._state.accounts.partition_tres(partition)
+
+    def keep_usage(self) -> Usage:
+        return self._state.accounts.keep_usage()
+
     # ---- propose ----------------------------------------------------------------------------------------------
 
     def start(self, job: Job, resources: int = 0) -> Reason | None:
@@ -121,6 +149,14 @@ class PluginController:
             raise ValueError(f"priority {priority!r} is not an integer from 0 to 2**32 - 1")
         self._require_live(job)
         self._life.set_priority(job, priority)
+
+    def set_priorities(self, jobs: Sequence[Job], priorities: Sequence[int] | NDArray[np.integer[Any]]) -> None:
+        values = np.asarray(priorities)
+        if values.shape != (len(jobs),) or (len(jobs) and values.dtype.kind not in "iu"):
+            raise ValueError("priorities must be whole numbers, as many as jobs")
+        if len(jobs) and not (values.min() >= 1 and values.max() <= MAX_PRIORITY):
+            raise ValueError("a priority is not from 1 to 2**32 - 1; to hold a job use `hold`")
+        self._life.set_priorities(jobs, values.tolist())
 
     def rank_queue(self, key: Callable[[Job], float]) -> None:
         jobs = [job for job in self._state.queue if not job.admin_priority]
@@ -167,6 +203,9 @@ class PluginController:
             raise ValueError(f"a period of {seconds} s: at least 1 s is needed")
         guarded = self._guard.callback(fn)
         return self._state.timers.every(self._state.now, seconds, guarded, only_after_change=only_after_change)
+
+    def utc_offset(self, time: int) -> int:
+        return self._engine.utc_offset(time)
 
     def in_background(self, fn: Callable[[], object], done: Callable[[object], object]) -> None:
         token = self._engine.add_background(self._guard, done)

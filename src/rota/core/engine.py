@@ -19,6 +19,7 @@ from rota.model import Reason, RequestError, RotaError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from rota.accounting import AssociationTree
     from rota.core.effects import Effect
     from rota.interfaces import Controller
     from rota.model import Association, ClusterConfig, Job, PriorityFactors, PriorityFactorsRequest
@@ -35,6 +36,8 @@ class Engine:
         priority: Symbol container of the priority plugin.
         sched: Symbol container of the scheduler plugin.
         boot_time: When the clock begins, Unix seconds.
+        associations: Accounts and users; ``None``: only the root, to which users are added as they come.
+        utc_offset: Local time minus UTC, seconds, at a Unix time; ``None``: local time is UTC.
         clock: Gives seconds of real time, only to report plugins that are slow; ``None``: nobody looks.
 
     The plugins' ``init`` is the caller's to call, each with its controller; then `begin`.
@@ -59,6 +62,7 @@ class Engine:
         "sched_guard",
         "sched_plugin",
         "state",
+        "utc_offset",
     )
 
     def __init__(
@@ -68,9 +72,12 @@ class Engine:
         priority: object,
         sched: object,
         boot_time: int = 0,
+        associations: AssociationTree | None = None,
+        utc_offset: Callable[[int], int] | None = None,
         clock: Callable[[], float] | None = None,
     ) -> None:
-        self.state = ClusterState(config, boot_time)
+        self.state = ClusterState(config, boot_time, associations)
+        self.utc_offset = utc_offset or _utc
         #: How often each (plugin, symbol) misbehaved.
         self.faults: Counter[tuple[str, str]] = Counter()
         #: Events handled and scheduling passes made.
@@ -159,9 +166,18 @@ class Engine:
         return self.priority_plugin.factors(request)
 
     def association_usage(self, association: Association) -> Association:
-        """Have the priority plugin fill in an association's usage, as ``sshare`` does."""
+        """Fill in an association's usage, the priority plugin its part of that, as ``sshare`` does."""
+        self.state.accounts.fill([association])
         self.priority_plugin.set_assoc_usage(association)
         return association
+
+    def association_usages(self) -> list[tuple[Association, int]]:
+        """Fill in all associations; give them as people see the tree, each with its depth."""
+        hierarchy = list(self.state.accounts.tree.hierarchy())
+        self.state.accounts.fill(one for one, _ in hierarchy)
+        for one, _ in hierarchy:
+            self.priority_plugin.set_assoc_usage(one)
+        return hierarchy
 
     def scheduler_parameters(self) -> str:
         """Give SchedulerParameters as ``scontrol show config`` prints it: slurm.conf's, else the plugin's own."""
@@ -303,3 +319,7 @@ class Engine:
     def _fault(self, plugin: str, symbol: str, job_id: int | None, message: str) -> None:
         self.faults[plugin, symbol] += 1
         self.lifecycle.effects.append(PluginFault(plugin=plugin, symbol=symbol, job_id=job_id, message=message))
+
+
+def _utc(time: int) -> int:  # noqa: ARG001 - UTC is the same at all times
+    return 0

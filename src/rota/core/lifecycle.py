@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rota.core.admission import admit
+from rota.core.containers import queue_key
 from rota.core.effects import JobFinished, Kill, Launch, Refused
 from rota.core.transitions import Trigger, change_state
 from rota.model import Errno, Job, JobState, NodeState, Reason, RequestError
 from rota.resources.nodeset import indices
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rota.core.effects import Effect
     from rota.core.guard import SchedCalls
     from rota.core.state import ClusterState
@@ -83,6 +86,7 @@ class Lifecycle:
         job.planned_nodes = 0
         state.running.add(job, (end, job.job_id))
         state.changed = True
+        state.accounts.started(job)
         self.effects.append(Launch(job_id=job.job_id, restart_count=job.restart_count, resources=resources))
         self.sched.newalloc(job)
 
@@ -125,6 +129,7 @@ class Lifecycle:
             state.running.remove(job)
         else:
             del state.completing[job.job_id]
+        state.accounts.ended(job)
         state.pool.release(job.alloc)
         job.alloc = 0
         state.arrivals = None
@@ -230,6 +235,19 @@ class Lifecycle:
         if priority != job.priority:
             job.priority = priority
             self._replace(job, Reason.JOB_HELD_ADMIN if priority == 0 else Reason.NONE)
+
+    def set_priorities(self, jobs: Sequence[Job], priorities: Sequence[int]) -> None:
+        """Give many jobs other priorities; see `Controller.set_priorities`."""
+        live = self.state.jobs
+        changed = False
+        for job, priority in zip(jobs, priorities, strict=True):
+            before = job.priority
+            if before != priority and before and not job.admin_priority and live.get(job.job_id) is job:
+                job.priority = priority
+                changed = True
+        if changed and self.state.queue.reorder(queue_key):
+            self.state.arrivals = None
+            self.state.changed = True
 
     def requeue(self, job: Job) -> None:
         """Put a running job back in the queue.

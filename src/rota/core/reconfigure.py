@@ -20,6 +20,10 @@ _LIMITS = (
     "max_nodes",
     "priority_tier",
     "priority_job_factor",
+    "qos",
+    "billing_weights",
+    "def_mem_per_cpu",
+    "def_mem_per_node",
     "options",
 )
 
@@ -50,4 +54,5 @@ def reconfigure(state: ClusterState, config: ClusterConfig) -> None:
         for attribute in _LIMITS:
             setattr(part, attribute, getattr(new, attribute))
     state.config = config
+    state.accounts.reconfigured()
     state.default_partition = next((part for part in state.partitions.values() if part.default), None)

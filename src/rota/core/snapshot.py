@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rota.core.state import ClusterState
 
 #: Changes when older data can no longer be read.
-FORMAT = 1
+FORMAT = 2
 #: Attributes of `Job` that are saved as they are.
 _PLAIN = (
     "units",
@@ -45,6 +45,7 @@ def save(engine: Engine) -> dict[str, Any]:
         "last_priority": state.last_priority,
         "nodes": {node.name: node.state.value for node in state.nodes},
         "partitions": {part.name: part.state.value for part in state.partitions.values()},
+        "usage": None if state.accounts.usage is None else state.accounts.usage.save(),
         "jobs": [_save_job(job) for job in state.jobs.values()],
     }
 
@@ -65,6 +66,7 @@ def restore(engine: Engine, saved: dict[str, Any]) -> list[Effect]:
         if list(saved[key]) != known:
             raise InputError("the saved state is of a machine with others: restore it with its slurm.conf", field=key)
     state.now, state.boot_time, state.last_priority = saved["now"], saved["boot_time"], saved["last_priority"]
+    state.accounts.saved = saved["usage"]
     for node in state.nodes:
         node.state = NodeState(saved["nodes"][node.name])
     for part in state.partitions.values():

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from rota.accounting import AssociationTree
+from rota.core.accounts import Accounts
 from rota.core.containers import SortedJobs, queue_key
 from rota.core.timers import Timers
 from rota.model import NodeState, PartitionState, Reason, RequestError
@@ -28,6 +30,7 @@ class ClusterState:
     """The machine and the live jobs. Every live job is in exactly one of queue, parked, running, completing."""
 
     __slots__ = (
+        "accounts",
         "alarms",
         "arrivals",
         "boot_time",
@@ -47,13 +50,14 @@ class ClusterState:
         "timers",
     )
 
-    def __init__(self, config: ClusterConfig, boot_time: int) -> None:
+    def __init__(self, config: ClusterConfig, boot_time: int, tree: AssociationTree | None = None) -> None:
         self.config = config
         #: Copies: two engines made from one configuration share nothing.
         self.nodes: list[Node] = [replace(node) for node in config.nodes]
         self.partitions: dict[str, Partition] = {part.name: replace(part) for part in config.partitions}
         self.default_partition = next((part for part in self.partitions.values() if part.default), None)
         self.pool = make_pool(self.nodes)
+        self.accounts = Accounts(self, AssociationTree(config.cluster_name) if tree is None else tree)
         self.boot_time = boot_time
         #: Unix seconds; never goes back.
         self.now = boot_time

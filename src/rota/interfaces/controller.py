@@ -11,13 +11,17 @@ with ``-``, 0 is the empty set; `Controller.common` is the intersection and `Con
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from rota.accounting import AssociationTree, Usage
     from rota.interfaces.profile import Profile
-    from rota.model import ClusterConfig, Job, Node, Partition, Reason
+    from rota.model import Association, ClusterConfig, Job, Node, Partition, Qos, Reason
 
 
 class PriorityCalls(Protocol):
@@ -88,6 +92,14 @@ class Controller(Protocol):
     def priority(self) -> PriorityCalls:
         """The priority plugin."""
 
+    @property
+    def associations(self) -> AssociationTree:
+        """Accounts and users."""
+
+    @property
+    def tres(self) -> tuple[str, ...]:
+        """Names of the cluster's TRES; counts and weights of TRES are in this order."""
+
     # ---- ask --------------------------------------------------------------------------------------------------
 
     def select(self, job: Job, avail: int) -> int:
@@ -117,6 +129,25 @@ class Controller(Protocol):
     def reason(self, job: Job) -> Reason:
         """Why the job is where it is."""
 
+    def association_of(self, job: Job) -> Association:
+        """Whom the job is charged to. A user who is in no association is added to the tree, with one share."""
+
+    def qos_of(self, job: Job) -> Qos | None:
+        """The job's QOS; ``None`` when it has asked for one that there is not."""
+
+    def tres_of(self, job: Job) -> tuple[float, ...]:
+        """How much of each TRES the job has been given or, while it waits, asks for."""
+
+    def partition_tres(self, partition: Partition) -> tuple[float, ...]:
+        """How much of each TRES the partition has."""
+
+    def keep_usage(self) -> Usage:
+        """Have the engine charge associations for what jobs use from now on; without this it does not.
+
+        The engine says when jobs start and end; the plugin says how usage fades, and calls `Usage.advance` when a
+        period is over.
+        """
+
     # ---- propose ----------------------------------------------------------------------------------------------
 
     def start(self, job: Job, resources: int = 0) -> Reason | None:
@@ -135,6 +166,15 @@ class Controller(Protocol):
         Raises:
             RequestError: the job is not pending.
             ValueError: not an unsigned 32-bit number.
+        """
+
+    def set_priorities(self, jobs: Sequence[Job], priorities: Sequence[int] | NDArray[np.integer[Any]]) -> None:
+        """Give many jobs new priorities and sort the queue once.
+
+        Jobs that have ended, are held or have a priority that an administrator set are left as they are.
+
+        Raises:
+            ValueError: not as many whole numbers from 1 to 2**32 - 1 as there are jobs.
         """
 
     def rank_queue(self, key: Callable[[Job], float]) -> None:
@@ -171,6 +211,9 @@ class Controller(Protocol):
         Returns:
             A function that stops it.
         """
+
+    def utc_offset(self, time: int) -> int:
+        """Local time minus UTC in seconds, at ``time`` (Unix seconds)."""
 
     def in_background(self, fn: Callable[[], object], done: Callable[[object], object]) -> None:
         """Run ``fn`` outside the engine, then call ``done`` with its result; a replay runs it on the spot."""

@@ -15,7 +15,7 @@ import sys
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any
 
-from rota.interfaces import SLURM_SUCCESS, Errno, RotaError
+from rota.interfaces import SLURM_SUCCESS, Errno, InputError, RotaError
 from rota.loader.candidate import PluginRefusedError
 from rota.loader.symbols import FINI, INIT, accepts
 
@@ -111,6 +111,8 @@ class LoadedPlugin:
     def _call_init(self, init: Callable[..., Any], ctld: Controller) -> None:
         try:
             result = init(ctld) if accepts(init, 1) else init()
+        except InputError:
+            raise  # the plugin is fine, the user's configuration is not
         except (Exception, SystemExit) as exc:
             errno = exc.errno if isinstance(exc, RotaError) else self._own_errno()
             raise PluginRefusedError(self.candidate, [f"init raised {blame(exc, self.candidate)}"], errno) from exc

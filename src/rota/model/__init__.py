@@ -1,5 +1,6 @@
 """Data in Slurm's words. No behaviour beyond what a record knows of itself, no I/O."""
 
+from rota.model.association import SHARES_PARENT, Account, Association, Qos, User
 from rota.model.cluster import ClusterConfig
 from rota.model.errors import (
     SLURM_ERROR,
@@ -12,16 +13,19 @@ from rota.model.errors import (
     RotaError,
 )
 from rota.model.job import MAX_PRIORITY, YEAR, Job, JobSpec, JobState
+from rota.model.multifactor import MultifactorConf
 from rota.model.node import Node, NodeState
 from rota.model.partition import Partition, PartitionState
-from rota.model.priority import Association, PriorityFactors, PriorityFactorsRequest
+from rota.model.priority import PriorityFactors, PriorityFactorsRequest, PriorityWeights
 from rota.model.reason import Reason
 
 __all__ = [
     "MAX_PRIORITY",
+    "SHARES_PARENT",
     "SLURM_ERROR",
     "SLURM_SUCCESS",
     "YEAR",
+    "Account",
     "Association",
     "ClusterConfig",
     "Errno",
@@ -30,6 +34,7 @@ __all__ = [
     "Job",
     "JobSpec",
     "JobState",
+    "MultifactorConf",
     "Node",
     "NodeState",
     "Partition",
@@ -37,7 +42,10 @@ __all__ = [
     "PluginError",
     "PriorityFactors",
     "PriorityFactorsRequest",
+    "PriorityWeights",
+    "Qos",
     "Reason",
     "RequestError",
     "RotaError",
+    "User",
 ]

@@ -7,10 +7,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from rota.model.errors import InputError
+from rota.model.tres import cluster_tres
 from rota.model.units import parse_time_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from rota.model.node import Node
     from rota.model.partition import Partition
@@ -27,10 +29,35 @@ class ClusterConfig:
     partitions: tuple[Partition, ...]
     #: Every ``Key=Value`` that is not a node or partition line, by lower-case key, unknown keys included.
     parameters: Mapping[str, str] = field(default_factory=lambda: _EMPTY)
+    #: Where those stand that are from a file, as (path, line from 1), by lower-case key.
+    places: Mapping[str, tuple[Path, int]] = field(default_factory=lambda: MappingProxyType({}))
 
     def get(self, key: str, default: str = "") -> str:
         """Give the value of ``key`` (any case) as it was written, or ``default``."""
         return self.parameters.get(key.lower(), default)
+
+    def error(self, key: str, problem: str) -> InputError:
+        """Make the error about the value of ``key``, with file and line where they are known."""
+        path, line = self.places.get(key.lower(), (None, None))
+        return InputError(problem, path=path, line=line, field=key)
+
+    def seconds(self, key: str, default: int, least: int = 0) -> int:
+        """Give a time in seconds, in whole minutes as Slurm rounds it up; UNLIMITED is 0.
+
+        Raises:
+            InputError: it is not a time, or shorter than ``least`` seconds.
+        """
+        text = self.get(key)
+        if not text:
+            return default
+        try:
+            seconds = parse_time_seconds(text) or 0
+        except ValueError as error:
+            raise self.error(key, str(error)) from None
+        seconds = -(-seconds // 60) * 60
+        if seconds < least:
+            raise self.error(key, f"{text!r} is shorter than {least} s")
+        return seconds
 
     def half_life(self) -> int:
         """Give ``PriorityDecayHalfLife`` in seconds, 0 for none; Slurm's default is seven days.
@@ -38,11 +65,11 @@ class ClusterConfig:
         Raises:
             InputError: it is not a time.
         """
-        text = self.get("PriorityDecayHalfLife", "7-0")
-        try:
-            return parse_time_seconds(text) or 0
-        except ValueError as error:
-            raise InputError(str(error), field="PriorityDecayHalfLife") from None
+        return self.seconds("PriorityDecayHalfLife", 7 * 86400)
+
+    def tres(self) -> tuple[str, ...]:
+        """Name the cluster's TRES, in their order."""
+        return cluster_tres(self.get("AccountingStorageTRES"))
 
     def scheduler_parameters(self) -> dict[str, str]:
         """Split ``SchedulerParameters`` into option and value; an option without a value has ``""``."""
@@ -63,5 +90,5 @@ class ClusterConfig:
         except ValueError:
             value = low - 1
         if not low <= value <= high:
-            raise InputError(f"{option}={text} is not an integer from {low} to {high}", field="SchedulerParameters")
+            raise self.error("SchedulerParameters", f"{option}={text} is not an integer from {low} to {high}")
         return value

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rota.model.reason import Reason
 
 if TYPE_CHECKING:
+    from rota.model.association import Association
     from rota.model.partition import Partition
 
 #: Seconds that a job without any time limit is expected to run, as Slurm's backfill takes it.
@@ -81,6 +82,18 @@ class JobSpec(NamedTuple):
     priority: int | None = None
     #: Put back in the queue when its launch fails or its node is lost.
     requeue: bool = False
+    #: The user's name, which associations go by; empty: none is known.
+    user: str = ""
+    #: MiB; 0: the partition's default.
+    mem_per_node: int = 0
+    #: MiB; used where ``mem_per_node`` is 0.
+    mem_per_cpu: int = 0
+    #: For each node, as written: ``gpu:a100:2,shard:1``.
+    gres: str = ""
+    #: Features that the nodes must have, as written: ``IB&CPU-Gold-6230``.
+    constraint: str = ""
+    #: No node is shared with another job.
+    exclusive: bool = False
 
 
 class Job:
@@ -93,6 +106,7 @@ class Job:
     __slots__ = (
         "admin_priority",
         "alloc",
+        "assoc",
         "eligible_time",
         "end_time",
         "exit_code",
@@ -104,6 +118,7 @@ class Job:
         "priority",
         "reason",
         "restart_count",
+        "site_factor",
         "sort_key",
         "spec",
         "start_time",
@@ -126,6 +141,10 @@ class Job:
         #: 0 (held) to 2**32 - 1.
         self.priority = 0
         self.nice = spec.nice
+        #: Added to the priority as it is, ±2147483645.
+        self.site_factor = 0
+        #: Its association, once somebody has asked for it: see `Controller.association_of`.
+        self.assoc: Association | None = None
         #: The priority was set by an administrator and is not computed.
         self.admin_priority = False
         self.state = JobState.PENDING

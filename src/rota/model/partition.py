@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 class PartitionState(Enum):
@@ -38,5 +42,12 @@ class Partition:
     #: All jobs of a higher tier come before those of a lower.
     priority_tier: int = 1
     priority_job_factor: int = 1
+    #: The partition's own QOS; empty: none.
+    qos: str = ""
+    #: ``TRESBillingWeights`` by TRES name, memory for one MiB; empty: CPUs are billed.
+    billing_weights: Mapping[str, float] = field(default_factory=dict)
+    #: MiB that a job gets which asks for no memory; 0: not set.
+    def_mem_per_cpu: int = 0
+    def_mem_per_node: int = 0
     #: Options of slurm.conf that nothing reads yet, by lower-case key.
     options: dict[str, str] = field(default_factory=dict)

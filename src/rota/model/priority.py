@@ -1,26 +1,13 @@
-"""Associations and priority factors, the records that the priority API passes."""
+"""Priority factors: the records that the priority API passes, and ``sprio`` shows."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
-
-@dataclass(slots=True, kw_only=True)
-class Association:
-    """A user's or an account's place in the tree; ``acct_association_rec_t`` of the priority API."""
-
-    id: int
-    account: str
-    #: Empty for an account's own association.
-    user: str = ""
-    parent_id: int = 0
-    shares_raw: int = 1
-    #: CPU seconds, decayed.
-    usage_raw: float = 0.0
-    #: Written by ``priority_p_set_assoc_usage``: the share of the cluster's usage, 0 to 1.
-    usage_norm: float = 0.0
-    #: Written by ``priority_p_set_assoc_usage``: what fair-share works with, 0 to 1.
-    usage_efctv: float = 0.0
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,15 +19,42 @@ class PriorityFactorsRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PriorityWeights:
+    """``PriorityWeight…`` of slurm.conf: what each factor is multiplied with. Unsigned 32-bit."""
+
+    age: int = 0
+    assoc: int = 0
+    fairshare: int = 0
+    job_size: int = 0
+    partition: int = 0
+    qos: int = 0
+    #: ``PriorityWeightTRES`` by TRES name; may have fractions and be negative.
+    tres: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PriorityFactors:
-    """``priority_factors_object_t``: one job's weighted factors."""
+    """``priority_factors_object_t``: one job in one partition, its factors multiplied with their weights."""
 
     job_id: int
     user_id: int
+    #: Names; empty where there is none.
+    user: str = ""
+    account: str = ""
+    partition: str = ""
+    qos: str = ""
     priority: int
-    age: float = 0.0
-    fairshare: float = 0.0
-    job_size: float = 0.0
-    partition: float = 0.0
-    qos: float = 0.0
+    #: An administrator has set the priority: all factors are 0.
+    direct: bool = False
+    priority_age: float = 0.0
+    priority_assoc: float = 0.0
+    priority_fs: float = 0.0
+    priority_js: float = 0.0
+    priority_part: float = 0.0
+    priority_qos: float = 0.0
+    #: By TRES name, in the order of the cluster's TRES.
+    priority_tres: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    #: Added as it is.
+    priority_site: int = 0
+    #: Subtracted.
     nice: int = 0

@@ -1,0 +1,254 @@
+"""The tree of associations: a cluster's accounts, and the users in them.
+
+Every association has a *row*, which it keeps for good: usage and everything that is computed for all associations at
+once are arrays by row. `AssociationTree.columns` has the tree itself in that form.
+
+An association whose shares are `SHARES_PARENT` has none of its own. An account of that kind is passed over by
+fair-share: its children stand at the level of its siblings, under the nearest ancestor with shares of its own, their
+*fair-share parent*.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rota.model import SHARES_PARENT, Account, Association, Qos, User
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+#: The account at the top.
+ROOT = "root"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TreeColumns:
+    """The tree as arrays by row."""
+
+    #: Row of the account above; -1 for the root.
+    parent: NDArray[np.int64]
+    #: Row of the fair-share parent; -1 for the root.
+    fs_parent: NDArray[np.int64]
+    is_user: NDArray[np.bool_]
+    #: Whether it has shares of its own.
+    has_shares: NDArray[np.bool_]
+    #: Shares over the sum of the level's: 0 where that is 0, or where there are none of its own.
+    shares_level: NDArray[np.float64]
+    #: Place in the order in which people see the tree: depth first, users before accounts, then by name.
+    lineage: NDArray[np.int64]
+    #: Rows at each depth under their fair-share parents, without the root.
+    levels: tuple[NDArray[np.int64], ...]
+
+
+class AssociationTree:
+    """One cluster's associations, accounts, users and QOS.
+
+    Args:
+        cluster: The cluster's name.
+        associations: In any order, ids unique, an account's before or after its users'. The root is the account
+            ``root`` with ``parent_id`` 0; it is made when it is missing.
+        accounts: What is known of accounts; the others are made.
+        users: What is known of users; the others are made, the first account of each being the default one.
+        qos: All QOS; without any there is ``normal``.
+
+    Raises:
+        ValueError: two roots, an unknown parent, a user as a parent, a cycle, or one association twice.
+    """
+
+    def __init__(
+        self,
+        cluster: str,
+        associations: Iterable[Association] = (),
+        *,
+        accounts: Iterable[Account] = (),
+        users: Iterable[User] = (),
+        qos: Iterable[Qos] = (),
+    ) -> None:
+        self.cluster = cluster
+        self.accounts = {account.name: account for account in accounts}
+        self.users = {user.name: user for user in users}
+        self.qos = {one.name: one for one in qos} or {"normal": Qos(name="normal", id=1, description="Normal QOS")}
+        #: By row.
+        self.associations: list[Association] = []
+        self._row: dict[int, int] = {}
+        self._find: dict[tuple[str, str, str], Association] = {}
+        self._columns: TreeColumns | None = None
+        self._paths: dict[int, NDArray[np.int64]] = {}
+        given = list(associations)
+        if not any(one.parent_id == 0 for one in given):
+            given.insert(0, Association(id=_unused_id(given), account=ROOT))
+        for one in _in_lineage_order(given):
+            self._append(one)
+
+    def __len__(self) -> int:
+        """Count the associations."""
+        return len(self.associations)
+
+    def __contains__(self, association: Association) -> bool:
+        """Whether it is this tree's own record."""
+        row = self._row.get(association.id)
+        return row is not None and self.associations[row] is association
+
+    @property
+    def root(self) -> Association:
+        """The account at the top."""
+        return self.associations[0]
+
+    def row(self, association: Association) -> int:
+        """Give an association's row.
+
+        Raises:
+            KeyError: it is not of this tree.
+        """
+        return self._row[association.id]
+
+    def path(self, row: int) -> NDArray[np.int64]:
+        """Give the rows of an association and of all accounts above it, up to the root."""
+        path = self._paths.get(row)
+        if path is None:
+            rows = [row]
+            while (parent := self.associations[rows[-1]].parent_id) != 0:
+                rows.append(self._row[parent])
+            path = self._paths[row] = np.array(rows)
+        return path
+
+    def hierarchy(self) -> Iterator[tuple[Association, int]]:
+        """Walk through the tree as people see it; each association comes with its depth, 0 for the root."""
+        for row in np.argsort(self.columns.lineage).tolist():
+            yield self.associations[row], len(self.path(row)) - 1
+
+    # ---- finding and adding -----------------------------------------------------------------------------------
+
+    def find(self, user: str, account: str = "", partition: str = "") -> Association | None:
+        """Find the association of a job.
+
+        Args:
+            user: Its user; empty finds an account's own association.
+            account: Its account; empty: the user's default account.
+            partition: Its partition: an association for just that goes before one for any.
+        """
+        if not account:
+            known = self.users.get(user)
+            if known is None:
+                return None
+            account = known.default_account
+        found = self._find.get((account, user, partition)) if partition else None
+        return found or self._find.get((account, user, ""))
+
+    def add(self, user: str, account: str) -> Association:
+        """Add a user to an account, with one share; the account is added under the root if there is none.
+
+        This is what becomes of the users of a workload that are in no association.
+
+        Args:
+            user: Empty adds just the account.
+            account: Its name.
+        """
+        above = self._find.get((account, "", ""))
+        if above is None:
+            above = Association(id=_unused_id(self.associations), account=account, parent_id=self.root.id)
+            self._append(above)
+        if not user:
+            return above
+        one = Association(id=_unused_id(self.associations), account=account, user=user, parent_id=above.id)
+        self._append(one)
+        return one
+
+    def _append(self, one: Association) -> None:
+        key = (one.account, one.user, one.partition)
+        if key in self._find or one.id in self._row:
+            raise ValueError(f"association {_name(one)} is there twice")
+        self._row[one.id] = len(self.associations)
+        self._find[key] = one
+        self.associations.append(one)
+        self._columns = None
+        self.accounts.setdefault(one.account, Account(name=one.account))
+        if one.user and one.user not in self.users:
+            self.users[one.user] = User(name=one.user, default_account=one.account)
+
+    # ---- the tree as arrays -----------------------------------------------------------------------------------
+
+    @property
+    def columns(self) -> TreeColumns:
+        """The tree as arrays; another object whenever something was added or `shares_changed`."""
+        if self._columns is None:
+            self._columns = self._make_columns()
+        return self._columns
+
+    def shares_changed(self) -> None:
+        """Look at the associations anew, after somebody has changed shares."""
+        self._columns = None
+
+    def _make_columns(self) -> TreeColumns:
+        ones, row = self.associations, self._row
+        count = len(ones)
+        parent = np.array([row.get(one.parent_id, -1) for one in ones])
+        is_user = np.array([bool(one.user) for one in ones])
+        has_shares = np.array([one.shares_raw != SHARES_PARENT for one in ones])
+        lineage = np.empty(count, np.int64)
+        lineage[[row[one.id] for one in _in_lineage_order(ones)]] = np.arange(count)
+        fs_parent = parent.copy()
+        while (passed := (fs_parent > 0) & ~has_shares[fs_parent]).any():
+            fs_parent[passed] = parent[fs_parent[passed]]
+        own = has_shares & (parent >= 0)
+        shares = np.array([float(one.shares_raw) for one in ones])
+        total = np.bincount(fs_parent[own], shares[own], minlength=count)
+        level = np.where(own, total[fs_parent], 0.0)
+        levels = []
+        rows = np.array([0])
+        while len(rows := np.flatnonzero(np.isin(fs_parent, rows))):
+            levels.append(rows)
+            rows = rows[~is_user[rows] & has_shares[rows]]
+        return TreeColumns(
+            parent=parent,
+            fs_parent=fs_parent,
+            is_user=is_user,
+            has_shares=has_shares,
+            shares_level=np.divide(shares, level, out=np.zeros(count), where=level > 0),
+            lineage=lineage,
+            levels=tuple(levels),
+        )
+
+
+def _unused_id(associations: Iterable[Association]) -> int:
+    return max((one.id for one in associations), default=0) + 1
+
+
+def _name(one: Association) -> str:
+    return f"{one.account}/{one.user}" if one.user else one.account
+
+
+def _in_lineage_order(associations: Iterable[Association]) -> list[Association]:
+    """Order the associations depth first, users before accounts, then by name.
+
+    Raises:
+        ValueError: they are no tree.
+    """
+    children: dict[int, list[Association]] = {}
+    by_id = {}
+    for one in associations:
+        children.setdefault(one.parent_id, []).append(one)
+        by_id[one.id] = one
+    roots = children.get(0, [])
+    if len(roots) != 1:
+        raise ValueError(f"{' and '.join(_name(one) for one in roots) or 'nothing'} at the top: one root is needed")
+    for one in by_id.values():
+        above = by_id.get(one.parent_id)
+        if one.parent_id and (above is None or above.user):
+            raise ValueError(f"association {_name(one)} is under {one.parent_id}, which is no account's")
+    ordered, stack = [], roots
+    while stack:
+        one = stack.pop()
+        ordered.append(one)
+        below = children.get(one.id, [])
+        below.sort(key=lambda child: (not child.user, child.user or child.account, child.partition), reverse=True)
+        stack.extend(below)
+    if len(ordered) < len(by_id):
+        lost = by_id.keys() - {one.id for one in ordered}
+        raise ValueError(f"accounts are under each other in a circle: {', '.join(_name(by_id[id_]) for id_ in lost)}")
+    return ordered

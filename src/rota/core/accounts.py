@@ -1,0 +1,183 @@
+"""Jobs and accounting: whose association a job is charged to, and with what."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rota.accounting import Usage
+from rota.model.tres import BILLING, CPU, MEM, NODE, billable, gres_counts
+from rota.resources.nodeset import indices
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from rota.accounting import AssociationTree
+    from rota.core.state import ClusterState
+    from rota.model import Association, Job, Partition, Qos
+
+#: The account of jobs that name none and whose users have none.
+DEFAULT_ACCOUNT = "default"
+
+
+class Accounts:
+    """What the engine knows of accounting. Without a plugin that asks, no usage is kept and nothing is looked up."""
+
+    __slots__ = ("_gres", "_largest", "_partition_tres", "_state", "saved", "tree", "tres", "usage")
+
+    def __init__(self, state: ClusterState, tree: AssociationTree) -> None:
+        self._state = state
+        self.tree = tree
+        #: Names of the cluster's TRES.
+        self.tres = state.config.tres()
+        #: ``None`` until a plugin wants it kept.
+        self.usage: Usage | None = None
+        #: Usage from before a restart, until it is taken up.
+        self.saved: dict[str, Any] | None = None
+        self.reconfigured()
+
+    def reconfigured(self) -> None:
+        """Forget what was worked out from slurm.conf."""
+        flags = {flag.strip().upper() for flag in self._state.config.get("PriorityFlags").split(",")}
+        self._largest = next((flag for flag in ("MAX_TRES_GRES", "MAX_TRES") if flag in flags), "")
+        self._partition_tres: dict[str, tuple[float, ...]] = {}
+        #: GRES counts in the order of the TRES, by request.
+        self._gres: dict[str, tuple[tuple[int, int], ...]] = {}
+
+    # ---- whose ------------------------------------------------------------------------------------------------
+
+    def association_of(self, job: Job) -> Association:
+        """Find a job's association; one that is missing is added, see `AssociationTree.add`."""
+        if job.assoc is None:
+            spec = job.spec
+            user = spec.user or f"user{spec.user_id}"
+            found = self.tree.find(user, spec.account, job.partition.name)
+            job.assoc = found or self.tree.add(user, spec.account or DEFAULT_ACCOUNT)
+        return job.assoc
+
+    def qos_of(self, job: Job) -> Qos | None:
+        """Find a job's QOS: the one that it asks for, else its association's, else an account's above, else normal."""
+        qos, tree = self.tree.qos, self.tree
+        if job.spec.qos:
+            return qos.get(job.spec.qos)
+        for row in tree.path(tree.row(self.association_of(job))).tolist():
+            name = tree.associations[row].default_qos
+            if name:
+                return qos.get(name)
+        return qos.get("normal")
+
+    # ---- what -------------------------------------------------------------------------------------------------
+
+    def tres_of(self, job: Job) -> tuple[float, ...]:
+        """Count the TRES that a job has been given or, while it waits, asks for."""
+        spec, cpus, nodes = job.spec, job.spec.num_cpus, max(job.spec.min_nodes, 1)
+        state = self._state
+        if job.alloc and not state.pool.interchangeable:
+            held = list(indices(job.alloc))
+            nodes, cpus = len(held), sum(state.nodes[index].cpus for index in held)
+        counts = [0.0] * len(self.tres)
+        counts[CPU], counts[NODE] = cpus, nodes
+        counts[MEM] = self._memory(job, cpus, nodes)
+        if spec.gres:
+            for index, count in self._gres_of(spec.gres):
+                counts[index] = count * nodes
+        counts[BILLING] = billable(counts, self.tres, job.partition.billing_weights, self._largest)
+        return tuple(counts)
+
+    def _memory(self, job: Job, cpus: int, nodes: int) -> int:
+        spec, part = job.spec, job.partition
+        if spec.mem_per_node:
+            return spec.mem_per_node * nodes
+        if spec.mem_per_cpu:
+            return spec.mem_per_cpu * cpus
+        return part.def_mem_per_cpu * cpus or part.def_mem_per_node * nodes
+
+    def _gres_of(self, text: str) -> tuple[tuple[int, int], ...]:
+        """Count GRES by their place among the TRES; those that are not accounted for are left out."""
+        known = self._gres.get(text)
+        if known is None:
+            try:
+                counts = gres_counts(text)
+            except ValueError:
+                counts = {}  # requests are checked where they are read
+            names = {name: index for index, name in enumerate(self.tres)}
+            known = tuple((names[f"gres/{key}"], count) for key, count in counts.items() if f"gres/{key}" in names)
+            self._gres[text] = known
+        return known
+
+    def partition_tres(self, partition: Partition) -> tuple[float, ...]:
+        """Count the TRES that a partition has."""
+        known = self._partition_tres.get(partition.name)
+        if known is None:
+            counts = [0.0] * len(self.tres)
+            for index in indices(partition.nodes):
+                node = self._state.nodes[index]
+                counts[CPU] += node.cpus
+                counts[MEM] += node.real_memory
+                counts[NODE] += 1
+                for place, count in self._gres_of(",".join(node.gres)):
+                    counts[place] += count
+            counts[BILLING] = billable(counts, self.tres, partition.billing_weights, self._largest)
+            known = self._partition_tres[partition.name] = tuple(counts)
+        return known
+
+    # ---- usage ------------------------------------------------------------------------------------------------
+
+    def keep_usage(self) -> Usage:
+        """Keep usage from now on, from what was saved if anything was; running jobs are charged."""
+        if self.usage is None:
+            self.usage = Usage(self.tree, self.tres)
+            if self.saved is not None:
+                self.usage.restore(self.saved)
+                self.saved = None
+            for job in self._state.jobs.values():
+                if job.alloc:
+                    self.started(job)
+        return self.usage
+
+    def started(self, job: Job) -> None:
+        """Charge a job that has been given resources, if usage is kept."""
+        if self.usage is None:
+            return
+        tres, qos = self.tres_of(job), self.qos_of(job)
+        self.usage.job_started(
+            job.job_id,
+            self.tree.row(self.association_of(job)),
+            billable=tres[BILLING],
+            tres=tres,
+            start_time=self._state.now if job.start_time is None else job.start_time,
+            qos=[name for name in (qos.name if qos else "", job.partition.qos) if name],
+            usage_factor=1.0 if qos is None else qos.usage_factor,
+        )
+
+    def fill(self, associations: Iterable[Association]) -> None:
+        """Write what is kept of usage into the records of associations; those that are not of the tree are left."""
+        usage, tree = self.usage, self.tree
+        if usage is None:
+            return
+        raw, tres_raw, wall, run_secs = usage.raw, usage.tres_raw, usage.wall, self._run_seconds()
+        for one in associations:
+            if one not in tree:
+                continue
+            row = tree.row(one)
+            one.usage_raw = float(raw[row])
+            one.usage_tres_raw = tuple(tres_raw[row].tolist())
+            one.grp_used_wall = float(wall[row])
+            one.grp_used_tres_run_secs = tuple(run_secs[row].tolist())
+
+    def _run_seconds(self) -> NDArray[np.float64]:
+        """Sum what running jobs may still use until their time limits: TRES seconds, a row an association."""
+        now, running = self._state.now, self._state.running
+        rows = [self.tree.row(self.association_of(job)) for job in running]
+        seconds = np.zeros((len(self.tree), len(self.tres)))
+        for row, job in zip(rows, running, strict=True):
+            seconds[self.tree.path(row)] += np.array(self.tres_of(job)) * max((job.end_time or now) - now, 0)
+        return seconds
+
+    def ended(self, job: Job) -> None:
+        """Charge a job no more that has given its resources back."""
+        if self.usage is not None:
+            self.usage.job_ended(job.job_id, self._state.now)

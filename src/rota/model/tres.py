@@ -1,0 +1,105 @@
+"""Trackable resources (TRES): what jobs use and are billed for.
+
+Counts are tuples in the order of the cluster's TRES: Slurm's eight, then what ``AccountingStorageTRES`` adds. Memory
+is MiB.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+#: The TRES that every cluster has, in Slurm's order.
+STATIC_TRES = ("cpu", "mem", "energy", "node", "billing", "fs/disk", "vmem", "pages")
+CPU, MEM, ENERGY, NODE, BILLING = range(5)
+_WEIGHT = re.compile(r"(?P<number>[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?)(?P<unit>[KMGTP]?)", re.ASCII)
+#: MiB that a weight's unit stands for.
+_MIB = {"": 1.0, "K": 2.0**-10, "M": 1.0, "G": 2.0**10, "T": 2.0**20, "P": 2.0**30}
+#: Kinds of TRES that no node holds.
+_GLOBAL = ("license/", "bb/")
+
+
+def cluster_tres(added: str) -> tuple[str, ...]:
+    """Name a cluster's TRES in their order: Slurm's own, then those of ``AccountingStorageTRES``."""
+    names = (name.strip().lower() for name in added.split(","))
+    return tuple(dict.fromkeys((*STATIC_TRES, *(name for name in names if name))))
+
+
+def parse_tres_weights(text: str, names: Sequence[str]) -> dict[str, float]:
+    """Read ``CPU=1.0,Mem=0.25G,GRES/gpu=2``: a weight for one of each TRES; a unit makes it one for a GiB and so on.
+
+    Args:
+        text: As in ``TRESBillingWeights`` and ``PriorityWeightTRES``.
+        names: The cluster's TRES.
+
+    Returns:
+        Weights by TRES name, in the order of ``names``; memory for one MiB.
+
+    Raises:
+        ValueError: not of that form, or no TRES of the cluster.
+    """
+    weights = {}
+    for item in filter(None, (item.strip() for item in text.split(","))):
+        name, equals, value = item.partition("=")
+        match = _WEIGHT.fullmatch(value.strip())
+        if not equals or match is None:
+            raise ValueError(f"{item!r} is not TRES=weight")
+        tres = name.strip().lower()
+        if tres not in names:
+            raise ValueError(f"{name!r} is no TRES of this cluster (it has {', '.join(names)}): AccountingStorageTRES")
+        if match["unit"] and tres != "mem":
+            raise ValueError(f"{item!r}: only memory has units")
+        weights[tres] = float(match["number"]) / _MIB[match["unit"]]
+    return {name: weights[name] for name in names if name in weights}
+
+
+def billable(counts: Sequence[float], names: Sequence[str], weights: Mapping[str, float], largest: str = "") -> float:
+    """Compute what is billed for resources: Σ weight · count; without weights the number of CPUs.
+
+    Args:
+        counts: One for each name.
+        names: The cluster's TRES.
+        weights: ``TRESBillingWeights`` by name.
+        largest: ``MAX_TRES``: of what nodes hold only the largest product counts. ``MAX_TRES_GRES``: the same of CPU,
+            memory and nodes, with all GRES added.
+    """
+    if not weights:
+        return counts[CPU]
+    total, held = 0.0, 0.0
+    for name, count in zip(names, counts, strict=True):
+        if name not in weights:
+            continue
+        product = weights[name] * count
+        added = name.startswith(_GLOBAL) or (largest == "MAX_TRES_GRES" and name.startswith("gres/"))
+        if not largest or added:
+            total += product
+        else:
+            held = max(held, product)
+    return total + held
+
+
+def gres_counts(text: str) -> dict[str, int]:
+    """Count what a GRES request or a node's GRES asks for or has: ``gpu:a100:2`` is two gpu and two gpu:a100.
+
+    Raises:
+        ValueError: not ``name[:type][:count]``, separated by commas.
+    """
+    counts: dict[str, int] = {}
+    for item in filter(None, (item.strip() for item in text.split(","))):
+        name, *rest = item.partition("(")[0].split(":")
+        count = _count(rest.pop()) if rest and rest[-1][:1].isdigit() else 1
+        if not name or len(rest) > 1:
+            raise ValueError(f"{item!r} is not name[:type][:count]")
+        for key in (name, *(f"{name}:{kind}" for kind in rest)):
+            counts[key] = counts.get(key, 0) + count
+    return counts
+
+
+def _count(text: str) -> int:
+    match = re.fullmatch(r"(\d+)([kKmMgG]?)", text)
+    if match is None:
+        raise ValueError(f"{text!r} is no count")
+    return int(match[1]) << 10 * " kmg".index(match[2].lower() or " ")

@@ -1,0 +1,389 @@
+"""Slurm's multifactor priorities: age, association, fair-share, job size, partition, QOS and TRES.
+
+A job's priority is the sum of its factors, each from 0 to 1 (save where NO_NORMAL flags want raw values) and
+multiplied with its weight, plus the site factor, less nice: at least 1, cut to a whole number, at most 2**32 − 1.
+
+=========== =======================================================================================================
+age         time since the job could first have started (ACCRUE_ALWAYS: since its submission) / PriorityMaxAge
+association its priority / the highest of any
+fair-share  Fair Tree, or classic or depth-oblivious fair-share: see `rota.interfaces.fairshare`
+job size    (nodes/all nodes + CPUs/all CPUs) / 2; PriorityFavorSmall: how little; SMALL_RELATIVE_TO_TIME: CPUs for each
+            minute of the time limit
+partition   PriorityJobFactor / the highest of any
+QOS         its priority / the highest of any
+TRES        for each: what the job asks for / what its partition has
+=========== =======================================================================================================
+
+Factors that do not change with time are worked out when a job is submitted. Every PriorityCalcPeriod usage is brought
+up to date, then fair-share, then all priorities at once: O(associations · log + pending jobs), whatever has ended.
+
+Sources: Slurm's *Multifactor Priority Plugin* page; the flag V100 is the plugin of Slurm 2.0 as the priority API,
+version 100, describes it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rota.interfaces import (
+    MAX_PRIORITY,
+    SLURM_SUCCESS,
+    JobState,
+    MultifactorConf,
+    PriorityFactors,
+    PriorityFactorsRequest,
+)
+from rota.interfaces.fairshare import FairShares, Usage, classic, depth_oblivious, fair_tree, linear, next_reset
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from rota.interfaces import Association, Controller, Job
+
+plugin_type = "priority/multifactor"
+plugin_name = "multifactor priorities as in Slurm"
+plugin_version = 100
+
+_ctld: Controller
+_conf: MultifactorConf
+_usage: Usage
+#: Raw usage at the end of the last period, which fair-share goes by until the next.
+_period_usage: NDArray[np.float64]
+#: Fair-share from that, once it is needed; ``None`` until then.
+_shares: FairShares | None = None
+#: When usage is set to zero next; ``None``: never.
+_next_reset: int | None = None
+#: Highest priorities of associations, QOS and partitions, by which theirs are normalised.
+_highest: tuple[int, int, int] = (0, 0, 1)
+#: Processors of the machine, and Slurm 2.0's measure of usage.
+_procs = 0
+_max_cluster_usage = 0
+#: Stops the periods.
+_stop: Callable[[], None] | None = None
+_table: _Table
+
+
+def init(ctld: Controller) -> int:
+    """Read the configuration and begin the first period."""
+    global _ctld, _usage, _table
+    _ctld = ctld
+    _usage = ctld.keep_usage()
+    _table = _Table()
+    _configure()
+    if _conf.reset_period == "NOW":
+        _usage.reset(ctld.now)
+    _end_period()
+    return SLURM_SUCCESS
+
+
+def priority_p_reconfig() -> None:
+    """Read the configuration again: new weights count at once, fair-share is computed anew at the next period."""
+    _configure()
+    _table.rebuild()
+    _table.reprice()
+
+
+def _configure() -> None:
+    global _conf, _next_reset, _highest, _stop
+    _conf = MultifactorConf.of(_ctld.config, _ctld.tres)
+    _usage.set_half_life(_conf.half_life)
+    _next_reset = next_reset(_conf.reset_period, _usage.last_reset or _ctld.now, _ctld.utc_offset)
+    tree = _ctld.associations
+    _highest = (
+        max(one.priority for one in tree.associations),
+        max((qos.priority for qos in tree.qos.values()), default=0),
+        max([1, *(part.priority_job_factor for part in _ctld.partitions.values())]),
+    )
+    if _stop is not None:
+        _stop()
+    _stop = _ctld.every(_conf.calc_period, _end_period)
+
+
+def _end_period() -> None:
+    """Bring usage and all priorities up to date."""
+    global _period_usage, _shares, _next_reset
+    now = _ctld.now
+    if _next_reset is not None and now >= _next_reset:
+        _usage.reset(now)
+        _next_reset = next_reset(_conf.reset_period, now, _ctld.utc_offset)
+    _usage.advance(now)
+    _period_usage = _usage.raw.copy()
+    _shares = None
+    _table.reprice()
+
+
+# ---- the API ----------------------------------------------------------------------------------------------------
+
+
+def priority_p_set(last_prio: int, job_ptr: Job) -> int:
+    """Give a job that is submitted, released or queued again its priority."""
+    return _table.price(job_ptr)
+
+
+def priority_p_set_max_cluster_usage(procs: int, half_life: int) -> int:
+    """Take the size of the machine; Slurm 2.0 also measured usage by what it does in two half-lives."""
+    global _procs, _max_cluster_usage, _shares
+    if (procs, procs * half_life * 2) != (_procs, _max_cluster_usage):
+        _procs, _max_cluster_usage = procs, procs * half_life * 2
+        _shares = None
+    return SLURM_SUCCESS
+
+
+def priority_p_set_assoc_usage(assoc: Association) -> None:
+    """Fill in an association's shares, usage and fair-share, as of the end of the last period."""
+    if assoc not in _ctld.associations:
+        return
+    row, shares = _ctld.associations.row(assoc), _fair_shares()
+    assoc.shares_norm = float(shares.shares_norm[row])
+    assoc.usage_norm = float(shares.usage_norm[row])
+    assoc.usage_efctv = float(shares.usage_efctv[row])
+    has_level = shares.level_fs is not None and assoc.parent_id and _ctld.associations.columns.has_shares[row]
+    assoc.level_fs = float(shares.level_fs[row]) if shares.level_fs is not None and has_level else None
+    assoc.fs_factor = float(shares.factor[row]) if assoc.user else 0.0
+
+
+def priority_p_get_priority_factors_list(req_msg: PriorityFactorsRequest) -> list[PriorityFactors] | None:
+    """Give the factors of the jobs that wait; ``None`` when there are none."""
+    jobs = (job for job in _ctld.jobs.values() if _is_shown(job))
+    if req_msg.job_ids:
+        jobs = (job for job in jobs if job.job_id in req_msg.job_ids)
+    if req_msg.user_ids:
+        jobs = (job for job in jobs if job.user_id in req_msg.user_ids)
+    return [_table.factors(job) for job in jobs] or None
+
+
+def _is_shown(job: Job) -> bool:
+    """Whether a job's factors are shown: not once it runs, while it is held, or before its begin time."""
+    if "V100" in _conf.flags:
+        return job.state is JobState.PENDING and job.eligible_time is not None and job.priority > 1
+    if job.state is not JobState.PENDING:
+        return job.state is JobState.RUNNING and "CALCULATE_RUNNING" in _conf.flags
+    return job.priority > 0 and (job.eligible_time is not None or "ACCRUE_ALWAYS" in _conf.flags)
+
+
+# ---- factors ----------------------------------------------------------------------------------------------------
+
+
+def _fair_shares() -> FairShares:
+    """Compute fair-share, if that has not been done since the period ended or somebody was added to the tree."""
+    global _shares
+    tree = _ctld.associations
+    if _shares is None or len(_shares.factor) != len(tree):
+        usage = np.zeros(len(tree))
+        usage[: len(_period_usage)] = _period_usage
+        total, flags = float(usage[0]), _conf.flags
+        if "V100" in flags:
+            _shares = linear(tree.columns, usage, cluster_usage=float(_max_cluster_usage))
+        elif "FAIR_TREE" in flags:
+            _shares = fair_tree(tree.columns, usage, cluster_usage=total, merge="COMPAT" not in flags)
+        else:
+            compute = depth_oblivious if "DEPTH_OBLIVIOUS" in flags else classic
+            _shares = compute(tree.columns, usage, cluster_usage=total, damping=_conf.damping)
+    return _shares
+
+
+def _normalised(priority: int, highest: int, flag: str) -> float:
+    if flag in _conf.flags:
+        return float(priority)
+    return priority / highest if highest else 0.0
+
+
+def _assoc_factor(job: Job) -> float:
+    """Normalise the priority of the job's association; one without takes that of the account above."""
+    tree = _ctld.associations
+    path = tree.path(tree.row(_ctld.association_of(job))).tolist()
+    priority = next((tree.associations[row].priority for row in path if tree.associations[row].priority), 0)
+    return _normalised(priority, _highest[0], "NO_NORMAL_ASSOC")
+
+
+def _size_factor(job: Job) -> float:
+    """Say how large the job is or, with PriorityFavorSmall, how small."""
+    all_nodes, all_cpus = len(_ctld.nodes), _procs or 1
+    nodes, cpus = max(job.spec.min_nodes, 1), int(_ctld.tres_of(job)[0])
+    if "V100" in _conf.flags:
+        factor = nodes / all_nodes
+        factor = 1 - factor if _conf.favor_small else factor
+    elif "SMALL_RELATIVE_TO_TIME" in _conf.flags:
+        factor = max(cpus, nodes * all_cpus / all_nodes) / (job.time_limit / 60) / all_cpus
+        factor = 1 - factor if _conf.favor_small else factor
+    elif _conf.favor_small:
+        factor = max(0.0, (all_nodes - nodes) / all_nodes)
+        factor = (factor + (all_cpus - cpus) / all_cpus) / 2
+    else:
+        factor = (nodes / all_nodes + cpus / all_cpus) / 2
+    return min(max(factor, 0.0), 1.0)
+
+
+def _tres_factors(job: Job) -> dict[str, float]:
+    """Give the weighted factor of each TRES that has a weight."""
+    if not _conf.weights.tres:
+        return {}
+    counts = dict(zip(_ctld.tres, _ctld.tres_of(job), strict=True))
+    if "NO_NORMAL_TRES" in _conf.flags:
+        return {name: weight * counts[name] for name, weight in _conf.weights.tres.items()}
+    totals = dict(zip(_ctld.tres, _ctld.partition_tres(job.partition), strict=True))
+    return {
+        name: weight * (counts[name] / totals[name] if totals[name] else 0.0)
+        for name, weight in _conf.weights.tres.items()
+    }
+
+
+#: Rows of `_Table.columns`: weighted factors in the order in which they are added up, which the last bits depend on.
+_AGE, _ASSOC, _FAIRSHARE, _SIZE, _PARTITION, _QOS, _TRES, _SITE, _NICE = range(9)
+
+
+class _Table:
+    """Pending jobs (CALCULATE_RUNNING: running ones too) as columns."""
+
+    def __init__(self) -> None:
+        self._jobs: list[Job] = []
+        self._slot: dict[int, int] = {}
+        self._columns = np.zeros((9, 64))
+        #: When each job's age begins, Unix seconds; infinite until that is known.
+        self._accrue = np.full(64, np.inf)
+        #: Rows of the jobs' associations.
+        self._assoc = np.zeros(64, np.int64)
+        #: Jobs whose age has not begun.
+        self._not_eligible: list[Job] = []
+        #: Jobs that had not been given resources when they were written down.
+        self._requests: set[int] = set()
+
+    def price(self, job: Job) -> int:
+        """Write a job down and give its priority."""
+        slot = self._slot.get(job.job_id)
+        if slot is None or self._jobs[slot] is not job:
+            slot = self._add(job)
+        self._write(slot, job)
+        return self._sum(slot)
+
+    def _add(self, job: Job) -> int:
+        slot = len(self._jobs)
+        if slot == len(self._accrue):
+            self._columns = np.concatenate((self._columns, np.zeros_like(self._columns)), axis=1)
+            self._accrue = np.concatenate((self._accrue, self._accrue))
+            self._assoc = np.concatenate((self._assoc, self._assoc))
+        self._jobs.append(job)
+        self._slot[job.job_id] = slot
+        return slot
+
+    def _write(self, slot: int, job: Job) -> None:
+        weights, tree, qos = _conf.weights, _ctld.associations, _ctld.qos_of(job)
+        row = tree.row(_ctld.association_of(job))
+        self._assoc[slot] = row
+        began = job.submit_time if "ACCRUE_ALWAYS" in _conf.flags else job.eligible_time
+        self._accrue[slot] = np.inf if began is None else began
+        if began is None:
+            self._not_eligible.append(job)
+        if not job.alloc:
+            self._requests.add(job.job_id)
+        part = job.partition.priority_job_factor
+        self._columns[:, slot] = (
+            weights.age * _age(began),
+            weights.assoc * _assoc_factor(job) if weights.assoc else 0.0,
+            weights.fairshare * float(_fair_shares().factor[row]) if weights.fairshare else 0.0,
+            weights.job_size * _size_factor(job) if weights.job_size else 0.0,
+            weights.partition * _normalised(part, _highest[2], "NO_NORMAL_PART"),
+            weights.qos * _normalised(qos.priority, _highest[1], "NO_NORMAL_QOS") if qos else 0.0,
+            sum(_tres_factors(job).values()),
+            job.site_factor,
+            job.nice,
+        )
+
+    def _sum(self, slot: int) -> int:
+        *added, nice = self._columns[:, slot].tolist()
+        return int(min(max(sum(added) - nice, 1.0), MAX_PRIORITY))
+
+    def rebuild(self) -> None:
+        """Write all jobs down anew: weights have changed."""
+        self._drop_others()
+        self._not_eligible.clear()
+        for slot, job in enumerate(self._jobs):
+            self._write(slot, job)
+
+    def reprice(self) -> None:
+        """Give all jobs their priorities of now."""
+        self._drop_others()
+        jobs, count = self._jobs, len(self._jobs)
+        if not count:
+            return
+        self._begin_ages()
+        columns = self._columns[:, :count]
+        waited = _ctld.now - self._accrue[:count]
+        grown = np.maximum(waited, 0.0) / _conf.max_age if _conf.max_age else waited
+        columns[_AGE] = _conf.weights.age * np.where(waited < _conf.max_age, grown, 1.0)
+        if _conf.weights.fairshare:
+            columns[_FAIRSHARE] = _conf.weights.fairshare * _fair_shares().factor[self._assoc[:count]]
+        total = columns[_AGE].copy()
+        for row in range(_AGE + 1, _NICE):
+            total += columns[row]
+        total -= columns[_NICE]
+        priorities = np.clip(total, 1.0, MAX_PRIORITY).astype(np.int64)
+        if "INCR_ONLY" in _conf.flags:
+            priorities = np.maximum(priorities, [job.priority for job in jobs]).clip(1)
+        _ctld.set_priorities(jobs, priorities)
+
+    def _begin_ages(self) -> None:
+        """Note of jobs that have become eligible when that was."""
+        waiting, self._not_eligible = self._not_eligible, []
+        for job in waiting:
+            slot = self._slot.get(job.job_id)
+            if slot is None or self._jobs[slot] is not job:
+                continue
+            if job.eligible_time is None:
+                self._not_eligible.append(job)
+            else:
+                self._accrue[slot] = job.eligible_time
+
+    def _drop_others(self) -> None:
+        """Forget the jobs that do not wait any more; those that run, if they count, are written down as they are."""
+        pending, running = JobState.PENDING, JobState.RUNNING if "CALCULATE_RUNNING" in _conf.flags else None
+        kept = [slot for slot, job in enumerate(self._jobs) if job.state is pending or job.state is running]
+        count = len(kept)
+        if count < len(self._jobs):
+            self._columns[:, :count] = self._columns[:, kept]
+            self._accrue[:count] = self._accrue[kept]
+            self._assoc[:count] = self._assoc[kept]
+            self._jobs = [self._jobs[slot] for slot in kept]
+            self._slot = {job.job_id: slot for slot, job in enumerate(self._jobs)}
+            self._requests &= self._slot.keys()
+        if running is not None:
+            for job_id in [id_ for id_ in self._requests if self._jobs[self._slot[id_]].alloc]:
+                self._requests.remove(job_id)
+                self._write(self._slot[job_id], self._jobs[self._slot[job_id]])
+
+    def factors(self, job: Job) -> PriorityFactors:
+        """Give the factors from which the job's priority was last computed."""
+        association, qos = _ctld.association_of(job), _ctld.qos_of(job)
+        slot = self._slot.get(job.job_id)
+        direct = job.admin_priority or slot is None
+        values = [0.0] * 9 if direct or slot is None else self._columns[:, slot].tolist()
+        return PriorityFactors(
+            job_id=job.job_id,
+            user_id=job.user_id,
+            user=association.user,
+            account=association.account,
+            partition=job.partition.name,
+            qos=qos.name if qos else "",
+            priority=job.priority,
+            direct=direct,
+            priority_age=values[_AGE],
+            priority_assoc=values[_ASSOC],
+            priority_fs=values[_FAIRSHARE],
+            priority_js=values[_SIZE],
+            priority_part=values[_PARTITION],
+            priority_qos=values[_QOS],
+            priority_tres={} if direct else _tres_factors(job),
+            priority_site=0 if direct else job.site_factor,
+            nice=0 if direct else job.nice,
+        )
+
+
+def _age(began: int | None) -> float:
+    if began is None:
+        return 0.0
+    waited = max(_ctld.now - began, 0)
+    return waited / _conf.max_age if waited < _conf.max_age else 1.0
