@@ -36,24 +36,20 @@ def fair_tree(tree: TreeColumns, usage: NDArray[np.float64], *, cluster_usage: f
         cluster_usage: What `FairShares.usage_norm` is normalised by: the root's.
         merge: Sort the children of tied accounts together; see above.
     """
+    count = len(usage)
     above = usage[tree.fs_parent]
-    part = np.divide(usage, above, out=np.zeros(len(usage)), where=above > 0)
-    shares = tree.shares_level.copy()
-    with np.errstate(divide="ignore", invalid="ignore"):
-        level_fs = np.where(part > 0, shares / part, np.inf)
+    part = np.divide(usage, above, out=np.zeros(count), where=above > 0)
+    part[0] = 1.0
+    shares = tree.shares_level
+    level_fs = np.divide(shares, part, out=np.full(count, np.inf), where=part > 0)
     level_fs[shares == 0] = 0.0
-    without = ~tree.has_shares
-    level_fs[without] = np.inf
-    part[0], level_fs[0] = 1.0, np.inf
-    shown = shares.copy()
-    shown[0] = 0.0
-    without[0] = False
-    for rows in tree.levels:
-        passed = rows[without[rows]]
-        shown[passed] = shown[tree.fs_parent[passed]]
-        part[passed] = part[tree.fs_parent[passed]]
+    level_fs[~tree.has_shares] = level_fs[0] = np.inf
+    shares = shares.copy()
+    without = np.flatnonzero(~tree.has_shares)
+    if len(without):
+        shares[without], part[without] = shares[tree.fs_parent[without]], part[tree.fs_parent[without]]
     return FairShares(
-        shares_norm=shown,
+        shares_norm=shares,
         usage_norm=usage_norm(usage, cluster_usage),
         usage_efctv=part,
         level_fs=level_fs,
@@ -68,7 +64,6 @@ def _rank(tree: TreeColumns, level_fs: NDArray[np.float64], *, merge: bool) -> N
     groups of siblings, not the order of everything above it.
     """
     count = len(level_fs)
-    users = _users_below(tree)
     place = np.zeros(count, np.int64)
     tied = np.zeros(count, bool)
     # By row of a fair-share parent: which group its children are in, where that begins, whether its first is tied.
@@ -76,38 +71,36 @@ def _rank(tree: TreeColumns, level_fs: NDArray[np.float64], *, merge: bool) -> N
     begins = np.zeros(count, np.int64)
     hands_on = np.zeros(count, bool)
     for level in tree.levels:
-        rows = level[tree.is_user[level] | tree.has_shares[level]]
-        if not len(rows):
-            continue
-        account = ~tree.is_user[rows]
-        order = np.lexsort((tree.lineage[rows], account, -level_fs[rows], group[tree.fs_parent[rows]]))
-        rows, account = rows[order], account[order]
-        above = tree.fs_parent[rows]
-        siblings = _equal_to_previous(group[above])
-        same = siblings & _equal_to_previous(level_fs[rows])
+        # Stable sorts of what is in order already: users before accounts, then by lineage.
+        order = np.argsort(-level_fs[level.rows], kind="stable")
+        order = order[np.argsort(group[level.above[order]], kind="stable")]
+        rows, above, account = level.rows[order], level.above[order], level.account[order]
+        siblings, same = _equal_to_previous(group[above]), _equal_to_previous(level_fs[rows])
+        same &= siblings
         tied[rows] = same | (~siblings & hands_on[above])
-        before = np.cumsum(users[rows]) - users[rows]
-        first = np.maximum.accumulate(np.where(siblings, 0, np.arange(len(rows))))
-        place[rows] = begins[above] + before - before[first]
-        joins = same & account & np.concatenate(([False], account[:-1])) if merge else np.zeros(len(rows), bool)
-        leader = rows[np.maximum.accumulate(np.where(joins, 0, np.arange(len(rows))))]
-        group[rows], begins[rows], hands_on[rows] = leader, place[leader], tied[leader]
-    ranked = np.flatnonzero(tree.is_user)
+        own = tree.users[rows]
+        before = np.cumsum(own) - own
+        place[rows] = begins[above] + before - before[_first(siblings)]
+        if account.any():
+            joins = same & account if merge else np.zeros(len(rows), bool)
+            joins[1:] &= account[:-1]
+            leader = rows[_first(joins)]
+            group[rows], begins[rows], hands_on[rows] = leader, place[leader], tied[leader]
+    ranked = tree.user_rows
     ranked = ranked[np.argsort(place[ranked])]
-    total = len(ranked)
-    untied = np.maximum.accumulate(np.where(tied[ranked], 0, np.arange(total))) if total else ranked
     factor = np.zeros(count)
-    factor[ranked] = (total - untied) / max(total, 1)
+    factor[ranked] = (len(ranked) - _first(tied[ranked])) / max(len(ranked), 1)
     return factor
 
 
 def _equal_to_previous(values: NDArray[np.float64] | NDArray[np.int64]) -> NDArray[np.bool_]:
-    return np.concatenate(([False], values[1:] == values[:-1]))
+    equal = np.empty(len(values), bool)
+    equal[:1] = False
+    np.equal(values[1:], values[:-1], out=equal[1:])
+    return equal
 
 
-def _users_below(tree: TreeColumns) -> NDArray[np.int64]:
-    """Count the users that each association is or has below it."""
-    users = tree.is_user.astype(np.int64)
-    for level in reversed(tree.levels):
-        np.add.at(users, tree.fs_parent[level], users[level])
-    return users
+def _first(follows: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Give for each place the last one before it, or itself, that does not follow on its predecessor."""
+    first: NDArray[np.int64] = np.maximum.accumulate(np.where(follows, 0, np.arange(len(follows))))
+    return first

@@ -70,15 +70,12 @@ def depth_oblivious(
     shares, used = _shares_norm(tree), usage_norm(usage, cluster_usage)
     effective = used.copy()
     effective[0] = 1.0
-    counted = np.flatnonzero((tree.parent >= 0) & (tree.is_user | tree.has_shares))
-    level_used = np.bincount(tree.fs_parent[counted], used[counted], minlength=len(used))
-    for rows in tree.levels[1:]:
-        above = tree.fs_parent[rows]
+    for rows, above, _ in tree.levels[1:]:
         s, s_above, ue_above, u = shares[rows], shares[above], effective[above], used[rows]
         usable = (s > 0) & (s_above > 0) & (ue_above > 0) & (u > 0)
         with np.errstate(divide="ignore", invalid="ignore"):
             parent_ratio = ue_above / s_above
-            level_ratio = (u / s) / (level_used[above] / s_above)
+            level_ratio = (u / s) / (np.bincount(above, u)[above] / s_above)
             log_parent = np.log(parent_ratio)
             k = np.where(log_parent * np.log(level_ratio) >= 0, 1.0, 1 / (1 + (5 * log_parent) ** 2))
             own = np.where(usable, parent_ratio * level_ratio**k * s, u)
@@ -115,9 +112,9 @@ def classic_usage(tree: TreeColumns, used: NDArray[np.float64]) -> NDArray[np.fl
     """Compute classic effective usage from normalised usage."""
     effective = used.copy()
     effective[0] = 1.0
-    for rows in tree.levels[1:]:
-        above, u = effective[tree.fs_parent[rows]], used[rows]
-        effective[rows] = u + (above - u) * tree.shares_level[rows]
+    for rows, above, _ in tree.levels[1:]:
+        u = used[rows]
+        effective[rows] = u + (effective[above] - u) * tree.shares_level[rows]
     _use_parents(tree, effective)
     return effective
 
@@ -125,8 +122,8 @@ def classic_usage(tree: TreeColumns, used: NDArray[np.float64]) -> NDArray[np.fl
 def _shares_norm(tree: TreeColumns) -> NDArray[np.float64]:
     shares = tree.shares_level.copy()
     shares[0] = 1.0
-    for rows in tree.levels:
-        shares[rows] *= shares[tree.fs_parent[rows]]
+    for rows, above, _ in tree.levels:
+        shares[rows] *= shares[above]
     _use_parents(tree, shares)
     return shares
 

@@ -11,7 +11,7 @@ fair-share: its children stand at the level of its siblings, under the nearest a
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,19 @@ if TYPE_CHECKING:
 
 #: The account at the top.
 ROOT = "root"
+
+
+class Level(NamedTuple):
+    """The associations at one depth under their fair-share parents, users before accounts, then in lineage order.
+
+    Accounts without shares of their own are at no level: their children stand in their place.
+    """
+
+    rows: NDArray[np.int64]
+    #: Rows of their fair-share parents.
+    above: NDArray[np.int64]
+    #: Whether each is an account.
+    account: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -41,8 +54,12 @@ class TreeColumns:
     shares_level: NDArray[np.float64]
     #: Place in the order in which people see the tree: depth first, users before accounts, then by name.
     lineage: NDArray[np.int64]
-    #: Rows at each depth under their fair-share parents, without the root.
-    levels: tuple[NDArray[np.int64], ...]
+    #: From the top, without the root.
+    levels: tuple[Level, ...]
+    #: How many users each association is or has below it; 0 for accounts at no level.
+    users: NDArray[np.int64]
+    #: Rows of all users.
+    user_rows: NDArray[np.int64]
 
 
 class AssociationTree:
@@ -200,10 +217,14 @@ class AssociationTree:
         total = np.bincount(fs_parent[own], shares[own], minlength=count)
         level = np.where(own, total[fs_parent], 0.0)
         levels = []
+        users = is_user.astype(np.int64)
+        placed = np.flatnonzero(is_user | has_shares)
+        placed = placed[np.lexsort((lineage[placed], ~is_user[placed]))]
         rows = np.array([0])
-        while len(rows := np.flatnonzero(np.isin(fs_parent, rows))):
-            levels.append(rows)
-            rows = rows[~is_user[rows] & has_shares[rows]]
+        while len(rows := placed[np.isin(fs_parent[placed], rows)]):
+            levels.append(Level(rows, fs_parent[rows], ~is_user[rows]))
+        for one in reversed(levels):
+            np.add.at(users, one.above, users[one.rows])
         return TreeColumns(
             parent=parent,
             fs_parent=fs_parent,
@@ -212,6 +233,8 @@ class AssociationTree:
             shares_level=np.divide(shares, level, out=np.zeros(count), where=level > 0),
             lineage=lineage,
             levels=tuple(levels),
+            users=users,
+            user_rows=np.flatnonzero(is_user),
         )
 
 

@@ -61,10 +61,12 @@ class PluginController:
 
     @property
     def queue(self) -> JobView:
+        self._state.settle()
         return self._state.queue.snapshot()
 
     @property
     def arrivals(self) -> Sequence[Job] | None:
+        self._state.settle()
         return self._state.arrivals
 
     @property
@@ -156,7 +158,8 @@ class PluginController:
             raise ValueError("priorities must be whole numbers, as many as jobs")
         if len(jobs) and not (values.min() >= 1 and values.max() <= MAX_PRIORITY):
             raise ValueError("a priority is not from 1 to 2**32 - 1; to hold a job use `hold`")
-        self._life.set_priorities(jobs, values.tolist())
+        if self._life.set_priorities(jobs, values.tolist()):
+            self._engine.pass_due = True
 
     def rank_queue(self, key: Callable[[Job], float]) -> None:
         jobs = [job for job in self._state.queue if not job.admin_priority]
@@ -198,11 +201,13 @@ class PluginController:
             raise ValueError(f"time {time} is not after now, {self._state.now}")
         self._state.timers.at(time, self._guard.callback(fn))
 
-    def every(self, seconds: int, fn: Callable[[], object], *, only_after_change: bool = False) -> Callable[[], None]:
+    def every(
+        self, seconds: int, fn: Callable[[], object], *, only_after_change: bool = False, quiet: bool = False
+    ) -> Callable[[], None]:
         if index(seconds) < 1:
             raise ValueError(f"a period of {seconds} s: at least 1 s is needed")
-        guarded = self._guard.callback(fn)
-        return self._state.timers.every(self._state.now, seconds, guarded, only_after_change=only_after_change)
+        guarded, state = self._guard.callback(fn), self._state
+        return state.timers.every(state.now, seconds, guarded, only_after_change=only_after_change, quiet=quiet)
 
     def utc_offset(self, time: int) -> int:
         return self._engine.utc_offset(time)
@@ -210,6 +215,9 @@ class PluginController:
     def in_background(self, fn: Callable[[], object], done: Callable[[object], object]) -> None:
         token = self._engine.add_background(self._guard, done)
         self._life.effects.append(Background(token=token, fn=fn))
+
+    def before_queue(self, fn: Callable[[], object]) -> None:
+        self._state.unsettled = self._guard.callback(fn)
 
     def before_pass(self, fn: Callable[[], object]) -> None:
         self._engine.add_before_pass(self._guard.callback(fn))

@@ -163,6 +163,7 @@ class Engine:
 
     def priority_factors(self, request: PriorityFactorsRequest) -> Sequence[PriorityFactors]:
         """Ask the priority plugin for factors, as ``sprio`` does."""
+        self.state.settle()
         return self.priority_plugin.factors(request)
 
     def association_usage(self, association: Association) -> Association:
@@ -272,12 +273,12 @@ class Engine:
 
     def _on_tick(self, event: ev.Tick) -> None:  # noqa: ARG002 - every handler takes its event
         state = self.state
-        while (fn := state.timers.pop_due(state.now)) is not None:
-            fn()
+        if state.timers.run_due(state.now):
             self.pass_due = True
         self.lifecycle.enforce_time_limits()
 
     def _on_schedule_pass(self, event: ev.SchedulePass) -> None:  # noqa: ARG002 - every handler takes its event
+        self.state.settle()
         self.pass_due = False
         self.passes += 1
         for fn in tuple(self._before_pass):

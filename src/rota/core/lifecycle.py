@@ -236,8 +236,8 @@ class Lifecycle:
             job.priority = priority
             self._replace(job, Reason.JOB_HELD_ADMIN if priority == 0 else Reason.NONE)
 
-    def set_priorities(self, jobs: Sequence[Job], priorities: Sequence[int]) -> None:
-        """Give many jobs other priorities; see `Controller.set_priorities`."""
+    def set_priorities(self, jobs: Sequence[Job], priorities: Sequence[int]) -> bool:
+        """Give many jobs other priorities, see `Controller.set_priorities`. Whether the queue's order has changed."""
         live = self.state.jobs
         changed = False
         for job, priority in zip(jobs, priorities, strict=True):
@@ -245,9 +245,11 @@ class Lifecycle:
             if before != priority and before and not job.admin_priority and live.get(job.job_id) is job:
                 job.priority = priority
                 changed = True
-        if changed and self.state.queue.reorder(queue_key):
-            self.state.arrivals = None
-            self.state.changed = True
+        if not changed or not self.state.queue.reorder(queue_key):
+            return False
+        self.state.arrivals = None
+        self.state.changed = True
+        return True
 
     def requeue(self, job: Job) -> None:
         """Put a running job back in the queue.

@@ -14,6 +14,8 @@ from rota.model.errors import Errno
 from rota.resources import FutureProfile, make_pool
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rota.model import ClusterConfig, Job, Node, Partition
 
 #: Where ``priority/basic`` and Slurm begin to count down.
@@ -48,6 +50,7 @@ class ClusterState:
         "queue",
         "running",
         "timers",
+        "unsettled",
     )
 
     def __init__(self, config: ClusterConfig, boot_time: int, tree: AssociationTree | None = None) -> None:
@@ -72,6 +75,8 @@ class ClusterState:
         #: Stopped, resources not free yet; PENDING if it is to be queued again, else in its final state.
         self.completing: dict[int, Job] = {}
         self.timers = Timers()
+        #: What is left to do before anybody looks at the queue's order; see `Controller.before_queue`.
+        self.unsettled: Callable[[], object] | None = None
         #: Begin times for which a timer is set, with their jobs' ids.
         self.alarms: set[tuple[int, int]] = set()
         #: Lowest priority given so far.
@@ -80,6 +85,12 @@ class ClusterState:
         self.arrivals: list[Job] | None = None
         #: Something has changed that a sleeping timer or a scheduler could care for.
         self.changed = True
+
+    def settle(self) -> None:
+        """Do what was left to do about the queue's order."""
+        if self.unsettled is not None:
+            fn, self.unsettled = self.unsettled, None
+            fn()
 
     def partition_of(self, name: str) -> Partition:
         """Find a partition, the default one for an empty name.
@@ -168,6 +179,7 @@ class ClusterState:
         """
         if not job.sort_key or job.alloc:
             return job.reason
+        self.settle()
         first = next(other for other in self.queue if other.partition is job.partition)
         return Reason.RESOURCES if first is job else Reason.PRIORITY
 

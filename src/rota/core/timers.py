@@ -16,13 +16,17 @@ def _nothing() -> None:
 class _Timer:
     """One timer. ``interval`` 0 is one-shot."""
 
-    __slots__ = ("fn", "interval", "only_after_change", "origin")
+    __slots__ = ("fn", "interval", "only_after_change", "origin", "quiet")
 
-    def __init__(self, fn: Callable[[], object], origin: int, interval: int, *, only_after_change: bool) -> None:
+    def __init__(
+        self, fn: Callable[[], object], origin: int, interval: int, *, only_after_change: bool, quiet: bool
+    ) -> None:
         self.fn = fn
         self.origin = origin
         self.interval = interval
         self.only_after_change = only_after_change
+        #: No scheduling pass need follow.
+        self.quiet = quiet
 
     def next_due(self, now: int) -> int:
         """The first time of its grid that is after ``now``."""
@@ -42,11 +46,13 @@ class Timers:
 
     def at(self, time: int, fn: Callable[[], object]) -> None:
         """Set a one-shot timer."""
-        self._push(time, _Timer(fn, time, 0, only_after_change=False))
+        self._push(time, _Timer(fn, time, 0, only_after_change=False, quiet=False))
 
-    def every(self, now: int, seconds: int, fn: Callable[[], object], *, only_after_change: bool) -> Callable[[], None]:
+    def every(
+        self, now: int, seconds: int, fn: Callable[[], object], *, only_after_change: bool, quiet: bool
+    ) -> Callable[[], None]:
         """Set a periodic timer; give what stops it."""
-        timer = _Timer(fn, now, seconds, only_after_change=only_after_change)
+        timer = _Timer(fn, now, seconds, only_after_change=only_after_change, quiet=quiet)
         self._push(now + seconds, timer)
 
         def stop() -> None:
@@ -67,16 +73,23 @@ class Timers:
         """When the next timer is due, ``None`` when none is set."""
         return self._heap[0][0] if self._heap else None
 
-    def pop_due(self, now: int) -> Callable[[], object] | None:
-        """Take the next function that is due, and set its timer anew if it is periodic."""
-        if not self._heap or self._heap[0][0] > now:
-            return None
+    def run_due(self, now: int) -> bool:
+        """Call what is due. Whether a scheduling pass is to follow."""
+        loud = False
+        while self._heap and self._heap[0][0] <= now:
+            timer = self._pop(now)
+            timer.fn()
+            loud = loud or not timer.quiet
+        return loud
+
+    def _pop(self, now: int) -> _Timer:
+        """Take the timer that is next, and set it anew if it is periodic."""
         timer = heappop(self._heap)[2]
         if timer.only_after_change:
             self._asleep.append(timer)
         elif timer.interval:
             self._push(timer.next_due(now), timer)
-        return timer.fn
+        return timer
 
     def wake(self, now: int) -> None:
         """Something has changed: set the sleeping timers to their next time."""

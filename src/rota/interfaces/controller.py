@@ -169,7 +169,7 @@ class Controller(Protocol):
         """
 
     def set_priorities(self, jobs: Sequence[Job], priorities: Sequence[int] | NDArray[np.integer[Any]]) -> None:
-        """Give many jobs new priorities and sort the queue once.
+        """Give many jobs new priorities and sort the queue once; a pass follows if its order has changed.
 
         Jobs that have ended, are held or have a priority that an administrator set are left as they are.
 
@@ -202,11 +202,14 @@ class Controller(Protocol):
             ValueError: the time is not after now.
         """
 
-    def every(self, seconds: int, fn: Callable[[], object], *, only_after_change: bool = False) -> Callable[[], None]:
+    def every(
+        self, seconds: int, fn: Callable[[], object], *, only_after_change: bool = False, quiet: bool = False
+    ) -> Callable[[], None]:
         """Call ``fn`` every so many seconds from now on, virtual ones in a replay; a scheduling pass follows.
 
         With ``only_after_change`` the calls at which nothing could be different are left out: no job, node or
-        partition has changed since the last.
+        partition has changed since the last. A ``quiet`` one is followed by no pass, unless ``fn`` does something that
+        calls for one.
 
         Returns:
             A function that stops it.
@@ -217,6 +220,12 @@ class Controller(Protocol):
 
     def in_background(self, fn: Callable[[], object], done: Callable[[object], object]) -> None:
         """Run ``fn`` outside the engine, then call ``done`` with its result; a replay runs it on the spot."""
+
+    def before_queue(self, fn: Callable[[], object]) -> None:
+        """Call ``fn`` once, before somebody next looks at the order of the queue; it replaces the one given before.
+
+        For priorities that have changed while nobody could tell the difference.
+        """
 
     def before_pass(self, fn: Callable[[], object]) -> None:
         """Call ``fn`` before every scheduling pass, for priorities that change with time."""

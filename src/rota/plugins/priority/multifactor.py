@@ -84,7 +84,7 @@ def priority_p_reconfig() -> None:
     """Read the configuration again: new weights count at once, fair-share is computed anew at the next period."""
     _configure()
     _table.rebuild()
-    _table.reprice()
+    _table.reprice(_ctld.now)
 
 
 def _configure() -> None:
@@ -100,7 +100,7 @@ def _configure() -> None:
     )
     if _stop is not None:
         _stop()
-    _stop = _ctld.every(_conf.calc_period, _end_period)
+    _stop = _ctld.every(_conf.calc_period, _end_period, quiet=True)
 
 
 def _end_period() -> None:
@@ -113,7 +113,11 @@ def _end_period() -> None:
     _usage.advance(now)
     _period_usage = _usage.raw.copy()
     _shares = None
-    _table.reprice()
+    # It makes no difference in which order jobs wait while none of them could start.
+    if _table.is_contested(_ctld.size(_ctld.free)) or "INCR_ONLY" in _conf.flags:
+        _table.reprice(now)
+    else:
+        _ctld.before_queue(lambda: _table.reprice(now))
 
 
 # ---- the API ----------------------------------------------------------------------------------------------------
@@ -304,15 +308,20 @@ class _Table:
         for slot, job in enumerate(self._jobs):
             self._write(slot, job)
 
-    def reprice(self) -> None:
-        """Give all jobs their priorities of now."""
+    def is_contested(self, free: int) -> bool:
+        """Whether several jobs wait and one of them could fit into so many free units of the machine."""
+        waiting = [job.units for job in self._jobs if job.state is JobState.PENDING]
+        return len(waiting) > 1 and min(waiting) <= free
+
+    def reprice(self, now: int) -> None:
+        """Give all jobs their priorities of ``now``, which may be some time ago."""
         self._drop_others()
         jobs, count = self._jobs, len(self._jobs)
         if not count:
             return
         self._begin_ages()
         columns = self._columns[:, :count]
-        waited = _ctld.now - self._accrue[:count]
+        waited = now - self._accrue[:count]
         grown = np.maximum(waited, 0.0) / _conf.max_age if _conf.max_age else waited
         columns[_AGE] = _conf.weights.age * np.where(waited < _conf.max_age, grown, 1.0)
         if _conf.weights.fairshare:
