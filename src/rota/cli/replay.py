@@ -18,7 +18,7 @@ from rota.replay.driver import PASS_PER
 from rota.replay.run import ReplayOptions
 from rota.replay.run import replay as run_replay
 from rota.replay.tape import ESTIMATES
-from rota.workload import FILTERS, bundled, bundled_names, read_swf
+from rota.workload import FILTERS, bundled, bundled_names, read_workload
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -113,7 +113,7 @@ def _read_workload(name: str) -> Workload:
     if not path.exists():
         path = bundled(name) or path
     try:
-        return read_swf(path)
+        return read_workload(path)
     except InputError as error:
         if path.exists():
             raise

@@ -86,17 +86,32 @@ class ReplayDriver:
         self._stopped: set[tuple[int, int]] = set()
         #: Rows of live jobs by id.
         self._row: dict[int, int] = {}
+        self._begun = False
+        self._next_row = 0
+        self._instants = 0
+        #: Instants so far at which nothing but timers was left.
+        self._idle = 0
 
-    def run(self) -> None:
-        """Play the tape to its end: until every job has ended, or nothing more can happen.
+    def run(self, until: int = _NEVER) -> bool:
+        """Play the tape: until every job has ended, nothing more can happen, or all up to ``until`` has happened.
+
+        Called again, it goes on where it stopped.
+
+        Args:
+            until: Unix seconds; the engine's clock does not go there by itself.
+
+        Returns:
+            Whether there is more to play.
 
         Raises:
             InputError: the engine refused a job.
         """
         engine, limit_ends, early_ends = self._engine, self._limit_ends, self._early_ends
-        self._perform(engine.begin(), self._submit[0])
-        next_row, count = 0, len(self._tape)
-        instants = idle = 0
+        if not self._begun:
+            self._begun = True
+            self._perform(engine.begin(), self._submit[0])
+        next_row, count = self._next_row, len(self._tape)
+        instants, idle = self._instants, self._idle
         while self._launches <= self._futile_after:
             if self._stopped:
                 self._drop_stopped()
@@ -111,11 +126,19 @@ class ReplayDriver:
             elif next_row == count and not limit_ends and not early_ends:
                 idle += 1
                 if now >= _NEVER or not self._row or idle > _IDLE_TICKS:
-                    return
+                    return False
+            if now > until:
+                self._next_row, self._instants, self._idle = next_row, instants, idle
+                return True
             next_row = self._instant(now, next_row, tick_due=tick <= now)
             instants += 1
             if self._on_progress is not None and instants % _PROGRESS_EVERY == 0:
                 self._on_progress(next_row)
+        return False
+
+    def set_clock(self, now: int) -> None:
+        """Move the engine's clock on to ``now``, up to which all has been played."""
+        self._send(_TICK, now)
 
     def _instant(self, now: int, next_row: int, *, tick_due: bool) -> int:
         """Play all that happens at ``now``; give the next row to submit."""

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import ExitStack
+from copy import deepcopy
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from rota.core import Engine
+from rota.core.accounts import DEFAULT_ACCOUNT
 from rota.core.effects import Log, PluginFault, Refused
 from rota.interfaces import APIS
 from rota.loader import PluginHost
 from rota.model import InputError
+from rota.replay.clock import log_zone, utc_offset_of
 from rota.replay.driver import PASS_PER, ReplayDriver
 from rota.replay.result import STATES, ReplayResult, Schedule, summarise
 from rota.replay.tape import make_tape
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from rota.accounting import AssociationTree
     from rota.core.effects import Effect
     from rota.model import ClusterConfig, Job
     from rota.replay.tape import Tape
@@ -42,6 +47,12 @@ class ReplayOptions:
     estimate: str = "requested"
     #: A scheduling pass after each ``event``, or one an ``instant``.
     pass_per: str = "instant"
+    #: Accounts and users; ``None``: those of the workload, with one share each.
+    associations: AssociationTree | None = None
+    #: What they had used before, as `rota.accounting.Usage.save` gives it.
+    usage: dict[str, Any] | None = None
+    #: Local time, such as ``Europe/Stockholm``; empty: what the workload names, else UTC.
+    time_zone: str = ""
     #: Check the engine's invariants at the end.
     check: bool = False
     #: What tells this run from others in reports.
@@ -100,6 +111,120 @@ class _Recorder:
         )
 
 
+class Replay:
+    """One replay under way: a machine, its plugins, and a workload that is played to it.
+
+    A context manager: on leaving, the plugins are unloaded.
+
+    Raises:
+        InputError: the workload, the configuration or an option cannot be used.
+        PluginError: a plugin cannot.
+    """
+
+    def __init__(self, workload: Workload, config: ClusterConfig, options: ReplayOptions | None = None) -> None:
+        options = options or ReplayOptions()
+        if options.pass_per not in PASS_PER:
+            raise InputError(f"{options.pass_per!r} is none of {', '.join(PASS_PER)}", field="pass_per")
+        _check_type(options.scheduler, "sched", "scheduler")
+        _check_type(options.priority, "priority", "priority")
+        self._workload = workload
+        self._config = config
+        self._options = options
+        self.tape = make_tape(workload, options.estimate)
+        if self.tape.left_out:
+            options.report(
+                f"{self.tape.left_out:,} of {len(workload):,} jobs are left out: "
+                "the log has no run time or no processors for them, or tells only of a part of them"
+            )
+        self.utc_offset = utc_offset_of(options.time_zone or log_zone(workload.header))
+        self._recorder = _Recorder(self.tape, options.report)
+        self._wall_s = 0.0
+        with ExitStack() as stack:
+            host = stack.enter_context(PluginHost(options.plugin_dir, report=options.report))
+            priority, sched = host.load(options.priority), host.load(options.scheduler)
+            self.engine = Engine(
+                config,
+                priority=priority.container,
+                sched=sched.container,
+                boot_time=self.tape.start,
+                # A copy: users who are in no association are added to it.
+                associations=deepcopy(options.associations),
+                utc_offset=self.utc_offset,
+                clock=perf_counter,
+            )
+            self.engine.state.accounts.saved = options.usage
+            priority.start(self.engine.priority_controller)
+            sched.start(self.engine.sched_controller)
+            self._stack = stack.pop_all()
+        if self.engine.state.accounts.usage is not None:
+            self._associate()
+        progress, total = options.progress, len(self.tape)
+        self._driver = ReplayDriver(
+            self.engine,
+            self.tape,
+            pass_per_event=options.pass_per == "event",
+            on_finished=self._recorder.finished,
+            on_effect=self._recorder.effect,
+            on_progress=None if progress is None else lambda done: progress(done, total),
+        )
+
+    def __enter__(self) -> Self:
+        """Enter the context."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Unload the plugins."""
+        self._stack.close()
+
+    def _associate(self) -> None:
+        """Add the users to the tree who will submit jobs and are in no association, so that shares do not change."""
+        tree, report = self.engine.state.accounts.tree, self._options.report
+        missing = [(user, account) for user, account in sorted(self.tape.charged()) if tree.find(user, account) is None]
+        for user, account in missing:
+            tree.add(user, account or DEFAULT_ACCOUNT)
+        if missing and self._options.associations is not None:
+            (user, account), *others = missing
+            more = f" and {len(others):,} others" if others else ""
+            report(
+                f"warning: user {user} of account {account or DEFAULT_ACCOUNT}{more} are in no association: "
+                "each is added with one share"
+            )
+
+    def run(self, until: int | None = None) -> bool:
+        """Play the workload to its end, or to ``until`` (Unix seconds); whether there is more to play."""
+        begun = perf_counter()
+        if until is None:
+            more = self._driver.run()
+        else:
+            more = self._driver.run(until)
+            self._driver.set_clock(until)
+        self._wall_s += perf_counter() - begun
+        return more
+
+    def result(self) -> ReplayResult:
+        """Give what came of it. Reports the jobs that have not ended, and what plugins did wrong."""
+        options, engine = self._options, self.engine
+        if options.check:
+            engine.check_invariants()
+        _report_faults(engine, options.report)
+        _report_unfinished(engine, len(self.tape), options.report)
+        self._stack.close()
+        for effect in engine.drain():
+            self._recorder.effect(effect)
+        schedule = self._recorder.schedule()
+        procs = sum(node.cpus for node in self._config.nodes)
+        return ReplayResult(
+            workload=self._workload.name,
+            scheduler=options.scheduler,
+            priority=options.priority,
+            options=options.label,
+            machine_procs=procs,
+            origin=self.tape.origin,
+            schedule=schedule,
+            summary=summarise(schedule, procs, events=engine.events, passes=engine.passes, wall_s=self._wall_s),
+        )
+
+
 def replay(workload: Workload, config: ClusterConfig, options: ReplayOptions | None = None) -> ReplayResult:
     """Schedule a workload in virtual time.
 
@@ -109,55 +234,9 @@ def replay(workload: Workload, config: ClusterConfig, options: ReplayOptions | N
         InputError: the workload, the configuration or an option cannot be used.
         PluginError: a plugin cannot.
     """
-    options = options or ReplayOptions()
-    if options.pass_per not in PASS_PER:
-        raise InputError(f"{options.pass_per!r} is none of {', '.join(PASS_PER)}", field="pass_per")
-    _check_type(options.scheduler, "sched", "scheduler")
-    _check_type(options.priority, "priority", "priority")
-    tape = make_tape(workload, options.estimate)
-    if tape.left_out:
-        options.report(
-            f"{tape.left_out:,} of {len(workload):,} jobs are left out: "
-            "the log has no run time or no processors for them, or tells only of a part of them"
-        )
-    recorder = _Recorder(tape, options.report)
-    total, progress = len(tape), options.progress
-    with PluginHost(options.plugin_dir, report=options.report) as host:
-        priority, sched = host.load(options.priority), host.load(options.scheduler)
-        engine = Engine(
-            config, priority=priority.container, sched=sched.container, boot_time=tape.start, clock=perf_counter
-        )
-        priority.start(engine.priority_controller)
-        sched.start(engine.sched_controller)
-        driver = ReplayDriver(
-            engine,
-            tape,
-            pass_per_event=options.pass_per == "event",
-            on_finished=recorder.finished,
-            on_effect=recorder.effect,
-            on_progress=None if progress is None else lambda done: progress(done, total),
-        )
-        begun = perf_counter()
-        driver.run()
-        wall_s = perf_counter() - begun
-        if options.check:
-            engine.check_invariants()
-        _report_faults(engine, options.report)
-        _report_unfinished(engine, total, options.report)
-    for effect in engine.drain():
-        recorder.effect(effect)
-    schedule = recorder.schedule()
-    machine_procs = sum(node.cpus for node in config.nodes)
-    return ReplayResult(
-        workload=workload.name,
-        scheduler=options.scheduler,
-        priority=options.priority,
-        options=options.label,
-        machine_procs=machine_procs,
-        origin=tape.origin,
-        schedule=schedule,
-        summary=summarise(schedule, machine_procs, events=engine.events, passes=engine.passes, wall_s=wall_s),
-    )
+    with Replay(workload, config, options) as running:
+        running.run()
+        return running.result()
 
 
 def _check_type(plugin_type: str, major: str, option: str) -> None:

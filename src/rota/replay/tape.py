@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,10 +35,24 @@ class Tape:
     time_limit: list[int]
     user_id: list[int]
     group_id: list[int]
+    #: Names; empty where nothing is known. A log of numbers has ``user3`` and, as account, ``group1``.
+    user: list[str] = field(init=False)
+    account: list[str] = field(init=False)
 
     def __len__(self) -> int:
         """Count the jobs."""
         return len(self.job_id)
+
+    def __post_init__(self) -> None:
+        """Name the users and groups of logs that have but numbers."""
+        if self.workload.requests is None:
+            users = {number: f"user{number}" if number >= 0 else "" for number in set(self.user_id)}
+            groups = {number: f"group{number}" if number >= 0 else "" for number in set(self.group_id)}
+            object.__setattr__(self, "user", [users[number] for number in self.user_id])
+            object.__setattr__(self, "account", [groups[number] for number in self.group_id])
+        else:
+            object.__setattr__(self, "user", [one.user for one in self.workload.requests])
+            object.__setattr__(self, "account", [one.account for one in self.workload.requests])
 
     @property
     def start(self) -> int:
@@ -47,7 +61,23 @@ class Tape:
 
     def spec(self, row: int) -> JobSpec:
         """Make the request of one job."""
-        return JobSpec(self.procs[row], self.time_limit[row] or None, 0, self.user_id[row], self.group_id[row])
+        requests = self.workload.requests
+        if requests is not None:
+            return requests[row]._replace(time_limit=self.time_limit[row] or None)
+        return JobSpec(
+            self.procs[row],
+            self.time_limit[row] or None,
+            0,
+            self.user_id[row],
+            self.group_id[row],
+            "",
+            self.account[row],
+            user=self.user[row],
+        )
+
+    def charged(self) -> set[tuple[str, str]]:
+        """Give user and account of all jobs, by name."""
+        return set(zip(self.user, self.account, strict=True))
 
 
 def make_tape(workload: Workload, estimate: str = "requested") -> Tape:

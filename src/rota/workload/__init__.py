@@ -1,11 +1,13 @@
-"""Recorded workloads: reading and writing SWF, filters, and the log that comes with rota.
+"""Recorded workloads: reading and writing SWF, reading event files, filters, and the log that comes with rota.
 
 Importing this costs no more than NumPy does.
 """
 
 from rota.workload.bundled import bundled, bundled_names
+from rota.workload.events import read_events
 from rota.workload.fields import FIELDS, Column, Field, IntColumn
 from rota.workload.filters import FILTERS, Filter, sc15
+from rota.workload.read import read_workload
 from rota.workload.swf import read_swf, write_swf
 from rota.workload.workload import Workload
 
@@ -19,7 +21,9 @@ __all__ = [
     "Workload",
     "bundled",
     "bundled_names",
+    "read_events",
     "read_swf",
+    "read_workload",
     "sc15",
     "write_swf",
 ]

@@ -34,6 +34,16 @@ def read_bytes(path: Path) -> bytes:
     return _unpacked(data, path) if data.startswith(_GZIP_MAGIC) else data
 
 
+def first_bytes(path: Path, count: int) -> bytes:
+    """Read the beginning of a file, unpacked as by `read_bytes`; empty when it cannot be read."""
+    try:
+        with path.open("rb") as stream:
+            packed_file = stream.peek(2).startswith(_GZIP_MAGIC)
+            return (gzip.GzipFile(fileobj=stream) if packed_file else stream).read(count)
+    except (OSError, EOFError, zlib.error):
+        return b""
+
+
 def _unpacked(data: bytes, path: Path) -> bytes:
     try:
         return gzip.decompress(data)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from rota.model import JobSpec
     from rota.workload.fields import Column, IntColumn
 
 
@@ -65,12 +66,16 @@ class Workload:
     partition: IntColumn
     preceding_job: IntColumn
     think_time: IntColumn
+    #: What the file says of each request beyond the columns, one a row; ``None`` where the columns are all there is.
+    requests: tuple[JobSpec, ...] | None = None
 
     def __post_init__(self) -> None:
         """Check the whole, and make the columns canonical: int64 wherever that loses nothing, and read-only."""
         columns: list[NDArray[Any]] = [np.asarray(column) for column in self.columns()]
         if {(len(self.line),)} != {column.shape for column in columns}:
             raise ValueError("a workload's columns must be of one length")
+        if self.requests is not None and len(self.requests) != len(self.line):
+            raise ValueError("a workload needs one request a row")
         if any(not is_comment(line) or "\n" in line or line.endswith("\r") for line in self.header):
             raise ValueError("a header line must be one line that begins with a semicolon")
         fault = first_fault(columns)
@@ -81,7 +86,13 @@ class Workload:
 
     @classmethod
     def build(
-        cls, name: str, columns: Mapping[str, ArrayLike], *, header: Sequence[str] = (), source: Path | None = None
+        cls,
+        name: str,
+        columns: Mapping[str, ArrayLike],
+        *,
+        header: Sequence[str] = (),
+        source: Path | None = None,
+        requests: tuple[JobSpec, ...] | None = None,
     ) -> Workload:
         """Make a workload of the columns that are known; the others are -1, job numbers and lines count from 1.
 
@@ -90,6 +101,7 @@ class Workload:
             columns: by attribute name; ``line`` may be among them.
             header: comment lines.
             source: the file that it was read from.
+            requests: what is known of each beyond the columns.
 
         Raises:
             ValueError: as for the class, or without any column.
@@ -102,7 +114,8 @@ class Workload:
         for key in ("line", "job_number"):
             arrays.setdefault(key, np.arange(1, count + 1))
         unknown = np.full(count, UNKNOWN)
-        return cls(name=name, header=tuple(header), source=source, **(dict.fromkeys(FIELD_NAMES, unknown) | arrays))
+        arrays = dict.fromkeys(FIELD_NAMES, unknown) | arrays
+        return cls(name=name, header=tuple(header), source=source, requests=requests, **arrays)
 
     def __len__(self) -> int:
         """Count the jobs."""
@@ -115,7 +128,10 @@ class Workload:
     def take(self, rows: NDArray[np.bool_] | NDArray[np.intp]) -> Workload:
         """Give the jobs that a mask marks, or those at the given rows in the given order."""
         kept = {name: getattr(self, name)[rows] for name in ("line", *FIELD_NAMES)}
-        return dataclasses.replace(self, **kept)
+        requests = self.requests
+        if requests is not None:
+            requests = tuple(requests[row] for row in np.arange(len(requests))[rows].tolist())
+        return dataclasses.replace(self, requests=requests, **kept)
 
     def with_columns(self, **columns: ArrayLike) -> Workload:
         """Give the same jobs with some columns replaced.

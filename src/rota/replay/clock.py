@@ -1,0 +1,85 @@
+"""Times of a replay: how they are written, and what local time is."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
+
+from rota.model import InputError
+from rota.model.units import parse_time_seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+_ZONE = re.compile(r";\s*TimeZoneString:\s*(\S+)")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def log_zone(header: Sequence[str]) -> str:
+    """Give the time zone that a log's header names (``TimeZoneString``), ``UTC`` if it names none that is known."""
+    match = next(filter(None, map(_ZONE.match, header)), None)
+    if match is not None:
+        try:
+            ZoneInfo(match[1])
+        except (OSError, ValueError):  # unknown, or this system has no table of time zones
+            return "UTC"
+        return match[1]
+    return "UTC"
+
+
+def utc_offset_of(zone: str) -> Callable[[int], int]:
+    """Give the function that says what local time is: seconds east of UTC, at a Unix time.
+
+    Raises:
+        InputError: there is no such time zone.
+    """
+    try:
+        info = ZoneInfo(zone)
+    except (OSError, ValueError):
+        raise InputError(
+            f"{zone!r} is no time zone: write one such as Europe/Stockholm or UTC", field="--time-zone"
+        ) from None
+
+    def offset(time: int) -> int:
+        delta = (_EPOCH + timedelta(seconds=time)).astimezone(info).utcoffset() or timedelta()
+        return round(delta.total_seconds())
+
+    return offset
+
+
+def parse_moment(text: str, start: int, utc_offset: Callable[[int], int]) -> int:
+    """Read a moment of a replay.
+
+    Args:
+        text: ``2022-01-01T12:00:00`` in local time, or how long after the log's start:
+            ``days-hours[:minutes[:seconds]]``, ``[hours:]minutes:seconds`` or, plain, seconds.
+        start: Unix time of the log's second 0.
+        utc_offset: See `utc_offset_of`.
+
+    Returns:
+        Unix seconds.
+
+    Raises:
+        InputError: neither.
+    """
+    text = text.strip()
+    if text.isascii() and text.isdigit():
+        return start + int(text)
+    try:
+        return start + (parse_time_seconds(text) or 0)
+    except ValueError:
+        pass
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise InputError(
+            f"{text!r} is no moment: write a date such as 2022-01-01T12:00:00, or the time since the log's start "
+            "such as 5-12:00:00 or 86400",
+            field="time",
+        ) from None
+    if moment.tzinfo is not None:
+        return int(moment.timestamp())
+    local = round((moment.replace(tzinfo=UTC) - _EPOCH).total_seconds())
+    return local - utc_offset(local - utc_offset(local))

@@ -1,0 +1,133 @@
+"""Event files of the Slurm simulator of the Center for Computational Research at Buffalo: one ``sbatch`` a line.
+
+::
+
+    -dt 10.50 -e submit_batch_job | -sim-walltime 84805.00 --uid=user001 -N 1 -n 32 -t 3-00:00:00 -p main --mem=500G job
+
+``-dt`` is when the job is submitted, in seconds after the start of the log; fractions are cut off and lines of one
+second stay in order. ``-sim-walltime`` is how long it runs; a negative one runs until its time limit. Blank lines and
+comments (``#``) may be anywhere. Jobs are numbered from 1.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rota.model import YEAR, InputError
+from rota.workload.files import read_bytes
+from rota.workload.sbatch import OptionError, parse_request, split_words
+from rota.workload.workload import Workload
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from rota.model import JobSpec
+
+_SUBMIT = "submit_batch_job"
+_KIB = 1024
+
+
+def is_event_file(beginning: bytes) -> bool:
+    """Tell by the first line that says something whether a file is one."""
+    lines = (line.strip() for line in beginning.split(b"\n"))
+    first = next((line for line in lines if line and not line.startswith(b"#")), b"")
+    return first.startswith(b"-dt")
+
+
+def read_events(path: Path) -> Workload:
+    """Read an event file, gzip or plain.
+
+    Raises:
+        InputError: it cannot be read, has no jobs or a line that cannot be used; names line and option.
+    """
+    numbers: list[int] = []
+    submit: list[int] = []
+    run: list[int] = []
+    requests: list[JobSpec] = []
+    for number, line in enumerate(read_bytes(path).decode("utf-8", errors="replace").split("\n"), start=1):
+        text = line.strip()
+        if not text or text.startswith("#"):
+            continue
+        try:
+            when, seconds, request = _read_line(text)
+        except OptionError as error:
+            raise InputError(str(error), path=path, line=number, field=error.option) from None
+        numbers.append(number)
+        submit.append(when)
+        run.append(seconds)
+        requests.append(request)
+    if not requests:
+        raise InputError("no jobs: a line for each is needed, such as -dt 0 -e submit_batch_job | …", path=path)
+    nodes = np.array([max(one.min_nodes, 1) for one in requests])
+    procs = np.array([one.num_cpus for one in requests])
+    memory = np.array([one.mem_per_cpu or one.mem_per_node * nodes[i] / procs[i] for i, one in enumerate(requests)])
+    columns: dict[str, Any] = {
+        "line": numbers,
+        "submit_time": submit,
+        "run_time": run,
+        "requested_procs": procs,
+        "allocated_procs": procs,
+        "requested_time": [one.time_limit or -1 for one in requests],
+        "requested_memory": np.where(memory > 0, np.ceil(memory * _KIB), -1).astype(np.int64),
+        "status": np.ones(len(requests), np.int64),
+        "user_id": _numbered(one.user for one in requests),
+        "group_id": _numbered(one.account for one in requests),
+        "queue": _numbered(one.qos for one in requests),
+        "partition": _numbered(one.partition for one in requests),
+    }
+    users: list[int] = columns["user_id"]
+    known = tuple(one._replace(user_id=max(user, 0)) for one, user in zip(requests, users, strict=True))
+    return Workload.build(path.name, columns, source=path, requests=known)
+
+
+def _read_line(text: str) -> tuple[int, int, JobSpec]:
+    """Give submit time, run time and request."""
+    event, bar, command = text.partition("|")
+    if not bar:
+        raise OptionError("", "not an event: write -dt SECONDS -e submit_batch_job | sbatch options")
+    head = _pairs(event, ("-dt", "-e"))
+    if head["-e"] != _SUBMIT:
+        raise OptionError("-e", f"event {head['-e']!r} is not known: only {_SUBMIT} is")
+    try:
+        words = split_words(command)
+    except ValueError as error:
+        raise OptionError("", f"{error}: close the quotes") from None
+    run = ""
+    if "-sim-walltime" in words:
+        place = words.index("-sim-walltime")
+        run = "".join(words[place + 1 : place + 2])
+        del words[place : place + 2]
+    request = parse_request(words)
+    seconds = math.floor(_number("-sim-walltime", run))
+    return math.floor(_number("-dt", head["-dt"])), seconds if seconds >= 0 else request.time_limit or YEAR, request
+
+
+def _pairs(text: str, names: tuple[str, ...]) -> dict[str, str]:
+    words = text.split()
+    pairs = dict(zip(words[::2], words[1::2], strict=False))
+    for name in names:
+        if name not in pairs:
+            raise OptionError(name, "is missing")
+    return pairs
+
+
+def _number(option: str, text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number) or (option == "-dt" and number < 0):
+        raise OptionError(option, f"{text!r} is no number of seconds" if text else "is missing, or has no value")
+    return number
+
+
+def _numbered(names: Iterable[str]) -> list[int]:
+    """Number names from 1 in the order in which they come; -1 for none."""
+    known: dict[str, int] = {"": -1}
+    numbers = count(1)
+    return [known[name] if name in known else known.setdefault(name, next(numbers)) for name in names]
