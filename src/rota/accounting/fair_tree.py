@@ -27,13 +27,12 @@ if TYPE_CHECKING:
     from rota.accounting.tree import TreeColumns
 
 
-def fair_tree(tree: TreeColumns, usage: NDArray[np.float64], *, cluster_usage: float, merge: bool = True) -> FairShares:
+def fair_tree(tree: TreeColumns, usage: NDArray[np.float64], *, merge: bool = True) -> FairShares:
     """Compute Fair Tree's factors.
 
     Args:
         tree: The associations.
         usage: Raw usage by row.
-        cluster_usage: What `FairShares.usage_norm` is normalised by: the root's.
         merge: Sort the children of tied accounts together; see above.
     """
     count = len(usage)
@@ -45,12 +44,11 @@ def fair_tree(tree: TreeColumns, usage: NDArray[np.float64], *, cluster_usage: f
     level_fs[shares == 0] = 0.0
     level_fs[~tree.has_shares] = level_fs[0] = np.inf
     shares = shares.copy()
-    without = np.flatnonzero(~tree.has_shares)
-    if len(without):
-        shares[without], part[without] = shares[tree.fs_parent[without]], part[tree.fs_parent[without]]
+    without = ~tree.has_shares
+    shares[without] = shares[tree.fs_parent[without]]
     return FairShares(
         shares_norm=shares,
-        usage_norm=usage_norm(usage, cluster_usage),
+        usage_norm=usage_norm(usage, float(usage[0])),
         usage_efctv=part,
         level_fs=level_fs,
         factor=_rank(tree, level_fs, merge=merge),

@@ -43,16 +43,22 @@ class FairShares:
     factor: NDArray[np.float64]
 
 
-def classic(tree: TreeColumns, usage: NDArray[np.float64], *, cluster_usage: float, damping: float) -> FairShares:
+def classic(
+    tree: TreeColumns, usage: NDArray[np.float64], *, damping: float, before: NDArray[np.float64] | None = None
+) -> FairShares:
     """Compute classic fair-share, F = 2^(−(UE/S)/damping).
 
     Args:
         tree: The associations.
-        usage: Raw usage by row.
-        cluster_usage: What usage is normalised by: the root's.
+        usage: Raw usage by row; the root's is what it is normalised by.
         damping: ``FairShareDampeningFactor``.
+        before: Raw usage that accounts go by, if not the same: Slurm looks at them when a period begins, and at users
+            when it is over.
     """
-    shares, used = _shares_norm(tree), usage_norm(usage, cluster_usage)
+    shares, used = _shares_norm(tree), usage_norm(usage, float(usage[0]))
+    if before is not None:
+        accounts = ~tree.is_user
+        used[accounts] = usage_norm(before, float(before[0]))[accounts]
     effective = classic_usage(tree, used)
     return FairShares(
         shares_norm=shares,
@@ -63,11 +69,9 @@ def classic(tree: TreeColumns, usage: NDArray[np.float64], *, cluster_usage: flo
     )
 
 
-def depth_oblivious(
-    tree: TreeColumns, usage: NDArray[np.float64], *, cluster_usage: float, damping: float
-) -> FairShares:
+def depth_oblivious(tree: TreeColumns, usage: NDArray[np.float64], *, damping: float) -> FairShares:
     """Compute depth-oblivious fair-share, F = 2^(−(UE/S)/damping). Arguments as for `classic`."""
-    shares, used = _shares_norm(tree), usage_norm(usage, cluster_usage)
+    shares, used = _shares_norm(tree), usage_norm(usage, float(usage[0]))
     effective = used.copy()
     effective[0] = 1.0
     for rows, above, _ in tree.levels[1:]:
@@ -91,7 +95,7 @@ def depth_oblivious(
 
 
 def linear(tree: TreeColumns, usage: NDArray[np.float64], *, cluster_usage: float) -> FairShares:
-    """Compute fair-share as Slurm 2.0 did, F = (S − UE + 1)/2, with classic UE."""
+    """Compute fair-share as Slurm 2.0 did, F = (S − UE + 1)/2, with classic UE; ``cluster_usage`` normalises it."""
     shares, used = _shares_norm(tree), usage_norm(usage, cluster_usage)
     effective = classic_usage(tree, used)
     return FairShares(

@@ -150,7 +150,7 @@ class Accounts:
             tres=tres,
             start_time=self._state.now if job.start_time is None else job.start_time,
             qos=[name for name in (qos.name if qos else "", job.partition.qos) if name],
-            usage_factor=1.0 if qos is None else qos.usage_factor,
+            usage_factor=self._usage_factor(job),
         )
 
     def fill(self, associations: Iterable[Association]) -> None:
@@ -169,13 +169,19 @@ class Accounts:
             one.grp_used_tres_run_secs = tuple(run_secs[row].tolist())
 
     def _run_seconds(self) -> NDArray[np.float64]:
-        """Sum what running jobs may still use until their time limits: TRES seconds, a row an association."""
-        now, running = self._state.now, self._state.running
+        """Sum what running jobs could use from the last period to their time limits: TRES seconds, a row each."""
+        running = self._state.running
         rows = [self.tree.row(self.association_of(job)) for job in running]
         seconds = np.zeros((len(self.tree), len(self.tres)))
         for row, job in zip(rows, running, strict=True):
-            seconds[self.tree.path(row)] += np.array(self.tres_of(job)) * max((job.end_time or now) - now, 0)
+            since = max(job.start_time or 0, (self.usage and self.usage.last_ran) or 0)
+            left = max((job.end_time or since) - since, 0) * self._usage_factor(job)
+            seconds[self.tree.path(row)] += np.array(self.tres_of(job)) * left
         return seconds
+
+    def _usage_factor(self, job: Job) -> float:
+        qos = self.qos_of(job)
+        return 1.0 if qos is None else qos.usage_factor
 
     def ended(self, job: Job) -> None:
         """Charge a job no more that has given its resources back."""

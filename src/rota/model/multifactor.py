@@ -110,6 +110,7 @@ def _weights(config: ClusterConfig, tres: Sequence[str]) -> PriorityWeights:
         partition=weight("Partition"),
         qos=weight("QOS"),
         tres=tres_weights,
+        tres_text=config.get("PriorityWeightTRES"),
     )
 
 

@@ -30,6 +30,8 @@ class PriorityWeights:
     qos: int = 0
     #: ``PriorityWeightTRES`` by TRES name; may have fractions and be negative.
     tres: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    #: The same as it was written.
+    tres_text: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,8 +34,15 @@ COLUMNS = {
     "run": "end - start, seconds",
     "bounded_slowdown": "max(1, (wait + run) / max(run, 10 s))",
 }
+#: Columns that are there only when the replay knew the names.
+NAME_COLUMNS = {
+    "user_name": "name of who submitted it",
+    "account": "account that it was charged to",
+}
 _STORED = ("job_id", "user_id", "submit", "start", "end", "procs", "time_limit")
 _NULLABLE = ("start", "end")
+#: The field of `Schedule` that each column of names holds.
+_NAMES = {"user_name": "user", "account": "account"}
 
 
 def write_jobs(schedule: Schedule, path: Path) -> None:
@@ -59,9 +66,11 @@ def read_jobs(path: Path) -> Schedule:
     import pyarrow.parquet as pq
 
     try:
-        table = pq.read_table(path, columns=[*_STORED, "state"])
+        present = [name for name in _NAMES if name in pq.read_schema(path).names]
+        table = pq.read_table(path, columns=[*_STORED, "state", *present])
         columns = {name: _integers(table, name) for name in _STORED}
-        return Schedule(**columns, state=_states(table))
+        names = {_NAMES[name]: _texts(table, name) for name in present}
+        return Schedule(**columns, **names, state=_states(table))
     except FileNotFoundError:
         raise InputError("no such file", path=path) from None
     except (pa.ArrowException, OSError, KeyError, ValueError) as error:
@@ -69,7 +78,7 @@ def read_jobs(path: Path) -> Schedule:
 
 
 def _table(schedule: Schedule) -> pa.Table:
-    """Lay out the columns, with their description, in the order of ``COLUMNS``."""
+    """Lay out the columns, with their description, in the order of ``COLUMNS``, names last."""
     import pyarrow as pa
 
     never = schedule.start < 0
@@ -84,9 +93,15 @@ def _table(schedule: Schedule) -> pa.Table:
             arrays.append(pa.DictionaryArray.from_arrays(pa.array(values), names))
         else:
             arrays.append(pa.array(values, mask=missing.get(name)))
+    described = dict(COLUMNS)
+    for name, text in NAME_COLUMNS.items():
+        names = getattr(schedule, _NAMES[name])
+        if names is not None:
+            described[name] = text
+            arrays.append(pa.array(names, pa.string()).dictionary_encode())
     fields = [
         pa.field(name, array.type, metadata={"description": text})
-        for (name, text), array in zip(COLUMNS.items(), arrays, strict=True)
+        for (name, text), array in zip(described.items(), arrays, strict=True)
     ]
     return pa.table(arrays, schema=pa.schema(fields))
 
@@ -102,6 +117,16 @@ def _integers(table: pa.Table, name: str) -> NDArray[np.int64]:
         raise ValueError(f"column {name} has empty values")
     values: NDArray[np.int64] = column.cast(pa.int64()).to_numpy()
     return values.copy()  # Arrow's own memory is read-only
+
+
+def _texts(table: pa.Table, name: str) -> tuple[str, ...]:
+    """Give one column of names."""
+    import pyarrow as pa
+
+    column = table.column(name)
+    if column.null_count:
+        raise ValueError(f"column {name} has empty values")
+    return tuple(column.cast(pa.string()).to_pylist())
 
 
 def _states(table: pa.Table) -> NDArray[np.int8]:

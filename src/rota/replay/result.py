@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +11,8 @@ from rota.model import JobState
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from rota.replay.history import PriorityHistory
 
 #: Seconds below which a run counts as this long in the bounded slowdown (Feitelson and Rudolph).
 BOUNDED_SLOWDOWN_TAU = 10
@@ -34,10 +36,18 @@ class Schedule:
     time_limit: NDArray[np.int64]
     #: Places in `STATES`.
     state: NDArray[np.int8]
+    #: Names of users and accounts, one a row; ``None`` where the replay knew none.
+    user: tuple[str, ...] | None = None
+    account: tuple[str, ...] | None = None
 
     def __len__(self) -> int:
         """Count the jobs."""
         return len(self.job_id)
+
+    def take(self, rows: NDArray[np.int64]) -> Schedule:
+        """Give the jobs in these rows, in this order."""
+        columns = {field.name: getattr(self, field.name) for field in fields(self)}
+        return Schedule(**{name: _chosen(values, rows) for name, values in columns.items()})
 
     @property
     def wait(self) -> NDArray[np.int64]:
@@ -98,6 +108,8 @@ class ReplayResult:
     origin: int
     schedule: Schedule
     summary: Summary
+    #: ``None`` unless the priority plugin works with shares and factors.
+    priorities: PriorityHistory | None = None
 
 
 def summarise(schedule: Schedule, machine_procs: int, *, events: int, passes: int, wall_s: float) -> Summary:
@@ -132,3 +144,10 @@ def summarise(schedule: Schedule, machine_procs: int, *, events: int, passes: in
         wall_s=wall_s,
         us_per_job=wall_s / jobs * 1e6,
     )
+
+
+def _chosen(values: Any, rows: NDArray[np.int64]) -> Any:
+    """Give some values of a column: of an array, of names, or of nothing."""
+    if values is None:
+        return None
+    return tuple(values[row] for row in rows.tolist()) if isinstance(values, tuple) else values[rows]

@@ -5,6 +5,7 @@
 | ``schedule.swf.gz`` | the workload with the waits filled in; written by the caller |
 | ``jobs.parquet`` | one row a job, see ``parquet`` |
 | ``summary.json`` | what ran on what, and the figures |
+| ``priorities.json`` | what fair-share and priorities did, see ``history``; only where there is such a history |
 | ``timing.json`` | how long it took: the one file in which two runs of the same replay differ |
 | ``report.html`` | the page |
 
@@ -21,6 +22,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from rota.model import InputError
+from rota.replay.history import read_history
 from rota.replay.parquet import read_jobs, write_jobs
 from rota.replay.result import ReplayResult, Summary
 
@@ -79,6 +81,8 @@ def write_result(result: ReplayResult, out: Path, *, swf: Callable[[Path], None]
     with _naming(out), _new_folder(target) as folder:
         write_jobs(result.schedule, folder / "jobs.parquet")
         _write_json(_summary_json(result), folder / "summary.json")
+        if result.priorities is not None:
+            _write_compact_json(result.priorities.as_dict(), folder / "priorities.json")
         _write_json({name: getattr(result.summary, name) for name in _TIMING}, folder / "timing.json")
         write_report(result, folder / "report.html")
         if swf is not None:
@@ -100,8 +104,13 @@ def read_result(folder: Path) -> ReplayResult:
     if stored.get("format") != FORMAT:
         raise InputError(f"not the summary of a replay: format is not {FORMAT}", path=path)
     header = {name: _typed(stored, name, kind, path) for name, kind in _HEADER.items()}
-    schedule = read_jobs(folder / "jobs.parquet")
-    return ReplayResult(**header, schedule=schedule, summary=_read_summary(stored, path, folder / "timing.json"))
+    history = folder / "priorities.json"
+    return ReplayResult(
+        **header,
+        schedule=read_jobs(folder / "jobs.parquet"),
+        summary=_read_summary(stored, path, folder / "timing.json"),
+        priorities=read_history(_read_json(history), history) if history.exists() else None,
+    )
 
 
 def _summary_json(result: ReplayResult) -> dict[str, Any]:
@@ -128,6 +137,12 @@ def _typed(stored: dict[str, Any], name: str, kind: type | tuple[type, ...], pat
 
 def _write_json(data: dict[str, Any], path: Path) -> None:
     path.write_text(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def _write_compact_json(data: dict[str, Any], path: Path) -> None:
+    """Write without spaces: a history is for programs, and mostly numbers."""
+    text = json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    path.write_text(text + "\n", encoding="utf-8")
 
 
 def _read_json(path: Path) -> dict[str, Any]:

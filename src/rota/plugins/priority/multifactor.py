@@ -53,6 +53,8 @@ _conf: MultifactorConf
 _usage: Usage
 #: Raw usage at the end of the last period, which fair-share goes by until the next.
 _period_usage: NDArray[np.float64]
+#: The same at its beginning.
+_usage_before: NDArray[np.float64]
 #: Fair-share from that, once it is needed; ``None`` until then.
 _shares: FairShares | None = None
 #: When usage is set to zero next; ``None``: never.
@@ -105,11 +107,12 @@ def _configure() -> None:
 
 def _end_period() -> None:
     """Bring usage and all priorities up to date."""
-    global _period_usage, _shares, _next_reset
+    global _period_usage, _usage_before, _shares, _next_reset
     now = _ctld.now
     if _next_reset is not None and now >= _next_reset:
         _usage.reset(now)
         _next_reset = next_reset(_conf.reset_period, now, _ctld.utc_offset)
+    _usage_before = _usage.raw.copy()
     _usage.advance(now)
     _period_usage = _usage.raw.copy()
     _shares = None
@@ -145,9 +148,9 @@ def priority_p_set_assoc_usage(assoc: Association) -> None:
     assoc.shares_norm = float(shares.shares_norm[row])
     assoc.usage_norm = float(shares.usage_norm[row])
     assoc.usage_efctv = float(shares.usage_efctv[row])
-    has_level = shares.level_fs is not None and assoc.parent_id and _ctld.associations.columns.has_shares[row]
+    has_level = assoc.parent_id and _ctld.associations.columns.has_shares[row]
     assoc.level_fs = float(shares.level_fs[row]) if shares.level_fs is not None and has_level else None
-    assoc.fs_factor = float(shares.factor[row]) if assoc.user else 0.0
+    assoc.fs_factor = float(shares.factor[row])
 
 
 def priority_p_get_priority_factors_list(req_msg: PriorityFactorsRequest) -> list[PriorityFactors] | None:
@@ -179,14 +182,17 @@ def _fair_shares() -> FairShares:
     if _shares is None or len(_shares.factor) != len(tree):
         usage = np.zeros(len(tree))
         usage[: len(_period_usage)] = _period_usage
-        total, flags = float(usage[0]), _conf.flags
+        flags = _conf.flags
         if "V100" in flags:
             _shares = linear(tree.columns, usage, cluster_usage=float(_max_cluster_usage))
         elif "FAIR_TREE" in flags:
-            _shares = fair_tree(tree.columns, usage, cluster_usage=total, merge="COMPAT" not in flags)
+            _shares = fair_tree(tree.columns, usage, merge="COMPAT" not in flags)
+        elif "DEPTH_OBLIVIOUS" in flags:
+            _shares = depth_oblivious(tree.columns, usage, damping=_conf.damping)
         else:
-            compute = depth_oblivious if "DEPTH_OBLIVIOUS" in flags else classic
-            _shares = compute(tree.columns, usage, cluster_usage=total, damping=_conf.damping)
+            before = np.zeros(len(tree))
+            before[: len(_usage_before)] = _usage_before
+            _shares = classic(tree.columns, usage, damping=_conf.damping, before=before)
     return _shares
 
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from rota.replay.report.distribution import Classes
     from rota.replay.result import ReplayResult
 
-_SCHEDULE_ARRAYS = tuple(field.name for field in fields(Schedule))
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
@@ -249,8 +247,7 @@ def compare_results(results: Sequence[ReplayResult], names: Sequence[str] | None
 
 def _by_job(schedule: Schedule) -> Schedule:
     """Sort by job number."""
-    order = np.argsort(schedule.job_id, kind="stable")
-    return Schedule(**{name: getattr(schedule, name)[order] for name in _SCHEDULE_ARRAYS})
+    return schedule.take(np.argsort(schedule.job_id, kind="stable"))
 
 
 def _check_same_workload(first: ReplayResult, other: ReplayResult, first_name: str, name: str) -> None:

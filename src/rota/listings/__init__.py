@@ -1,0 +1,9 @@
+"""What ``squeue``, ``sprio`` and ``sshare`` print: the state of a cluster as text, in Slurm's columns.
+
+Compared with the commands of Slurm 22.05.8, whose recorded output the tests hold.
+"""
+
+from rota.listings.render import LISTINGS, render, to_json
+from rota.listings.view import JobLine, View
+
+__all__ = ["LISTINGS", "JobLine", "View", "render", "to_json"]

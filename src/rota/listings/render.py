@@ -1,0 +1,150 @@
+"""A command line of a listing, such as ``sprio -l -u alice``, and what it prints."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rota.listings.sprio import sprio
+from rota.listings.squeue import squeue
+from rota.listings.sshare import sshare
+from rota.model import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rota.listings.view import View
+    from rota.model import Association, PriorityFactors
+
+
+class _Option(NamedTuple):
+    """Where an option goes: a keyword argument, and how its value is read (``None``: it has none, but sets this)."""
+
+    keyword: str
+    read: Callable[[str], Any] | None = None
+    sets: Any = True
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(word.strip() for word in text.split(",") if word.strip())
+
+
+def _numbers(text: str) -> frozenset[int]:
+    words = _words(text)
+    if not all(word.isascii() and word.isdigit() for word in words):
+        raise ValueError(f"{text!r} is no list of job ids")
+    return frozenset(map(int, words))
+
+
+_SPRIO: dict[tuple[str, ...], _Option] = {
+    ("-h", "--noheader"): _Option("noheader"),
+    ("-j", "--jobs"): _Option("job_ids", _numbers),
+    ("-l", "--long"): _Option("long"),
+    ("-n", "--norm"): _Option("norm"),
+    ("-o", "--format"): _Option("fmt", str),
+    ("-p", "--partition"): _Option("partitions", _words),
+    ("-S", "--sort"): _Option("sort", str),
+    ("-u", "--user"): _Option("users", _words),
+    ("-w", "--weights"): _Option("weights_only"),
+}
+_SQUEUE: dict[tuple[str, ...], _Option] = {
+    ("-a", "--all"): _Option(""),
+    ("-h", "--noheader"): _Option("noheader"),
+    ("-j", "--jobs"): _Option("job_ids", _numbers),
+    ("-l", "--long"): _Option("long"),
+    ("-n", "--name"): _Option("names", _words),
+    ("-o", "--format"): _Option("fmt", str),
+    ("-O", "--Format"): _Option("named_fmt", str),
+    ("-p", "--partition"): _Option("partitions", _words),
+    ("-r", "--array"): _Option(""),
+    ("-S", "--sort"): _Option("sort", str),
+    ("--start",): _Option("start"),
+    ("-t", "--states"): _Option("states", _words),
+    ("-u", "--user"): _Option("users", _words),
+}
+_SSHARE: dict[tuple[str, ...], _Option] = {
+    ("-A", "--accounts"): _Option("accounts", _words),
+    ("-a", "--all"): _Option("all_users"),
+    ("-l", "--long"): _Option("long"),
+    ("-m", "--partition"): _Option("partitions"),
+    ("-n", "--noheader"): _Option("noheader"),
+    ("-o", "--format"): _Option("fmt", str),
+    ("-p", "--parsable"): _Option("parsable", sets=1),
+    ("-P", "--parsable2"): _Option("parsable", sets=2),
+    ("-u", "--users"): _Option("users", _words),
+    ("-U", "--Users"): _Option("users_only"),
+}
+#: The commands that there are, with their options.
+LISTINGS: dict[str, dict[tuple[str, ...], _Option]] = {"squeue": _SQUEUE, "sprio": _SPRIO, "sshare": _SSHARE}
+
+
+def render(command_line: str, view: View) -> str:
+    """Print what a command would print.
+
+    Raises:
+        InputError: there is no such command or option, or its value cannot be used.
+    """
+    command, options = _parse(command_line)
+    if command == "squeue":
+        return squeue(view.jobs, now=view.now, utc_offset=view.utc_offset, **options)
+    if command == "sprio":
+        return sprio(view.factors, view.weights, **options)
+    return sshare(view.associations, view.tres, fair_tree=view.fair_tree, **options)
+
+
+def to_json(command_line: str, view: View) -> list[dict[str, Any]]:
+    """Give everything that a command is about, as data; of its options only their validity counts.
+
+    Raises:
+        InputError: there is no such command or option.
+    """
+    command, _ = _parse(command_line)
+    if command == "squeue":
+        return [asdict(job) for job in sorted(view.jobs, key=lambda job: job.job_id)]
+    if command == "sprio":
+        ordered = sorted(view.factors, key=lambda one: (one.job_id, one.partition))
+        return [{**_fields(one), "priority_tres": dict(one.priority_tres)} for one in ordered]
+    return [_fields(one) | {"depth": depth} for one, depth in view.associations]
+
+
+def _fields(record: PriorityFactors | Association) -> dict[str, Any]:
+    # Not asdict(): that copies what it finds, which a read-only mapping does not let it do.
+    return {name: getattr(record, name) for name in record.__slots__}
+
+
+def _parse(command_line: str) -> tuple[str, dict[str, Any]]:
+    try:
+        words = shlex.split(command_line)
+    except ValueError as error:
+        raise InputError(f"{command_line!r}: {error}", field="--show") from None
+    command, *arguments = words or [""]
+    if command not in LISTINGS:
+        raise InputError(f"{command!r} is none of {', '.join(LISTINGS)}", field="--show")
+    table = {name: option for names, option in LISTINGS[command].items() for name in names}
+    options: dict[str, Any] = {}
+    queue = list(reversed(arguments))
+    while queue:
+        word = queue.pop()
+        name, equals, value = word.partition("=") if word.startswith("--") else (word[:2], "", word[2:])
+        option = table.get(name)
+        if option is None:
+            raise InputError(f"no option {name}: there are {', '.join(sorted(table))}", field=command)
+        if option.read is None:
+            if value and not equals and not word.startswith("--"):
+                queue.append(f"-{value}")  # several letters in one word
+            elif equals:
+                raise InputError(f"option {name} has no value", field=command)
+            options[option.keyword] = option.sets
+            continue
+        if not value and not equals:
+            # The value of sprio's and squeue's --jobs may be left out.
+            if not queue:
+                raise InputError(f"option {name} needs a value", field=command)
+            value = queue.pop()
+        try:
+            options[option.keyword] = option.read(value)
+        except ValueError as error:
+            raise InputError(str(error), field=f"{command} {name}") from None
+    options.pop("", None)
+    return command, options

@@ -1,0 +1,133 @@
+"""``sprio``: the factors of pending jobs' priorities."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rota.listings.columns import Column, parse_format, sort_records, table
+from rota.model import MAX_PRIORITY, PriorityFactors
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rota.model import PriorityWeights
+
+#: Letter of the weighted and of the normalised factor, heading, and where the weight and the weighted factor are.
+_FACTORS = (
+    ("A", "a", "AGE", "age", "priority_age"),
+    ("B", "b", "ASSOC", "assoc", "priority_assoc"),
+    ("F", "f", "FAIRSHARE", "fairshare", "priority_fs"),
+    ("J", "j", "JOBSIZE", "job_size", "priority_js"),
+    ("P", "p", "PARTITION", "partition", "priority_part"),
+    ("Q", "q", "QOS", "qos", "priority_qos"),
+)
+
+
+def sprio(
+    factors: Sequence[PriorityFactors],
+    weights: PriorityWeights,
+    *,
+    long: bool = False,
+    norm: bool = False,
+    weights_only: bool = False,
+    fmt: str = "",
+    sort: str = "",
+    job_ids: frozenset[int] = frozenset(),
+    partitions: frozenset[str] = frozenset(),
+    users: frozenset[str] = frozenset(),
+    noheader: bool = False,
+) -> str:
+    """Set the factors as ``sprio`` does; the arguments are its options.
+
+    Raises:
+        InputError: the format or the sort keys cannot be used.
+    """
+    columns = _weight_columns(weights) if weights_only else _columns(weights)
+    fmt = fmt or _default_format(weights, long=long, norm=norm, with_user=bool(users) or long)
+    prefix, fields = parse_format(fmt, columns, "sprio")
+    shown = [
+        one
+        for one in factors
+        if (not job_ids or one.job_id in job_ids)
+        and (not partitions or one.partition in partitions)
+        and (not users or one.user in users)
+    ]
+    shown.sort(key=lambda one: one.job_id)
+    if weights_only:
+        shown = [PriorityFactors(job_id=0, user_id=0, priority=0)]
+    elif sort:
+        shown = sort_records(shown, sort, columns, "sprio")
+    return table(prefix, fields, shown, header=not noheader)
+
+
+def _default_format(weights: PriorityWeights, *, long: bool, norm: bool, with_user: bool) -> str:
+    words = ["%.15i %9r", *(["%.8u"] if with_user else []), "%10y" if norm else "%.10Y %.10S"]
+    for weighted, normalised, _, weight, _ in _FACTORS:
+        if getattr(weights, weight) or (long and not norm):
+            words.append(f"%10{normalised}" if norm else f"%.10{weighted}")
+    if long and not norm:
+        words.append("%.11N")
+    if weights.tres or (long and not norm):
+        words.append("%20t" if norm else "%.20T")
+    return " ".join(words)
+
+
+def _columns(weights: PriorityWeights) -> dict[str, Column[PriorityFactors]]:
+    columns: dict[str, Column[PriorityFactors]] = {
+        "c": Column("CLUSTER", lambda _: "(null)"),
+        "i": Column("JOBID", lambda one: str(one.job_id), lambda one: one.job_id),
+        "n": Column("NICE", lambda one: str(one.nice), lambda one: one.nice),
+        "N": Column("NICE", lambda one: str(one.nice), lambda one: one.nice),
+        "o": Column("ACCOUNT", lambda one: one.account),
+        "r": Column("PARTITION", lambda one: one.partition),
+        "S": Column("SITE", lambda one: str(one.priority_site), lambda one: one.priority_site),
+        "t": Column("TRES", lambda one: _tres(one, weights, norm=True)),
+        "T": Column("TRES", lambda one: _tres(one, weights, norm=False)),
+        "u": Column("USER", lambda one: one.user),
+        "y": Column("PRIORITY", _normalised_priority, lambda one: one.priority),
+        "Y": Column("PRIORITY", lambda one: str(one.priority), lambda one: one.priority),
+    }
+    for weighted, normalised, heading, weight, attribute in _FACTORS:
+        columns[weighted] = Column(heading, _show(attribute, 0), _value(attribute))
+        columns[normalised] = Column(heading, _show(attribute, getattr(weights, weight)), _value(attribute))
+    return columns
+
+
+def _value(attribute: str) -> Callable[[PriorityFactors], float]:
+    return lambda one: float(getattr(one, attribute))
+
+
+def _show(attribute: str, weight: float) -> Callable[[PriorityFactors], str]:
+    """Show a factor weighted or, given its weight, as it was before."""
+    if weight:
+        return lambda one: f"{getattr(one, attribute) / weight:.7f}"
+    return lambda one: f"{getattr(one, attribute):.0f}"
+
+
+def _normalised_priority(one: PriorityFactors) -> str:
+    """Show the sum of the factors before it was cut to a whole number; what an administrator has set as it is."""
+    if one.direct:
+        return f"{one.priority:.14f}"
+    factors = sum(getattr(one, attribute) for *_, attribute in _FACTORS) + sum(one.priority_tres.values())
+    return f"{(factors + one.priority_site - one.nice) / MAX_PRIORITY:.14f}"
+
+
+def _tres(one: PriorityFactors, weights: PriorityWeights, *, norm: bool) -> str:
+    if norm:
+        shown = {name: value / weights.tres[name] for name, value in one.priority_tres.items() if value}
+        return ",".join(f"{name}={value:.2f}" for name, value in shown.items())
+    return ",".join(f"{name}={value:.0f}" for name, value in one.priority_tres.items() if value)
+
+
+def _weight_columns(weights: PriorityWeights) -> dict[str, Column[PriorityFactors]]:
+    """Give the columns of the one row that shows the weights."""
+    columns = {
+        letter: Column[PriorityFactors](column.heading, lambda _: "") for letter, column in _columns(weights).items()
+    }
+    columns["i"] = Column("JOBID", lambda _: "Weights")
+    columns["S"] = Column("SITE", lambda _: "1")
+    columns["T"] = Column("TRES", lambda _: weights.tres_text)
+    for weighted, normalised, heading, weight, _ in _FACTORS:
+        text = str(getattr(weights, weight))
+        columns[weighted] = columns[normalised] = Column(heading, lambda _, text=text: text)  # type: ignore[misc]
+    return columns
