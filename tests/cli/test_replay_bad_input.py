@@ -128,10 +128,6 @@ CONFIGURATIONS: dict[str, tuple[str, str]] = {
         "NodeName=n1 CPUs=8\nPartitionName=p Nodes=n1\n",
         "no partition is the default one: ",
     ),
-    "a plugin directory that is not there": (
-        "PluginDir=/no/such/folder\nNodeName=n1 CPUs=8\nPartitionName=p Nodes=n1 Default=YES\n",
-        "/no/such/folder: PluginDir: No such file or directory",
-    ),
     "not Key=Value": ("NodeName=n1 CPUs 8\n", "{here}/slurm.conf:1: "),
 }
 

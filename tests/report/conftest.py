@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import heapq
+from dataclasses import replace
 from random import Random
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pytest
 
 from rota.model import JobState
+from rota.replay.history import JobFactors, PriorityHistory
 from rota.replay.result import STATES, ReplayResult, Schedule, summarise
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 COMPLETED, CANCELLED, RUNNING = (STATES.index(s) for s in (JobState.COMPLETED, JobState.CANCELLED, JobState.RUNNING))
 #: Job number, user, submit, start, end, processors, requested time.
@@ -34,6 +36,13 @@ class RandomLog(Protocol):
         """Build it, for a machine of ten processors."""
 
 
+class MakeHistory(Protocol):
+    """Build a history of priorities."""
+
+    def __call__(self, schedule: Schedule, *, fair_tree: bool = True) -> PriorityHistory:
+        """Build it, over the time of the schedule; see `fair_history`."""
+
+
 class MakeResult(Protocol):
     """Build a result from a schedule."""
 
@@ -52,7 +61,8 @@ def rows_to_schedule(rows: Sequence[Row]) -> Schedule:
     names = ("job_id", "user_id", "submit", "start", "end", "procs", "time_limit")
     start, end = columns[3], columns[4]
     state = np.where(start < 0, CANCELLED, np.where(end < 0, RUNNING, COMPLETED)).astype(np.int8)
-    return Schedule(**{name: column.copy() for name, column in zip(names, columns, strict=True)}, state=state)
+    named: dict[str, Any] = {name: column.copy() for name, column in zip(names, columns, strict=True)}
+    return Schedule(**named, state=state)
 
 
 @pytest.fixture
@@ -75,6 +85,62 @@ def make_result() -> MakeResult:
         )
 
     return build
+
+
+def fair_history(schedule: Schedule, *, fair_tree: bool = True) -> PriorityHistory:
+    """Four samples: physics has the groups optics and plasma, chemistry none, and biology has used nothing yet.
+
+    Half of what physics used was used by a user directly in that account.
+    """
+    first = int(schedule.submit.min(initial=0))
+    last = max(int(schedule.end.max(initial=0)), first + 3)
+    physics = np.array([0.0, 0.8, 0.6, 0.4])
+    columns = [physics, physics / 4, physics / 4, np.array([0.0, 0.2, 0.4, 0.6]), np.zeros(4)]
+    usage, target = np.stack(columns, axis=1), np.array([0.5, 0.3, 0.2, 0.4, 0.1])
+    with np.errstate(divide="ignore"):
+        fairshare = target / usage if fair_tree else np.exp2(-usage / target)
+    return PriorityHistory(
+        times=np.linspace(first, last, 4).astype(np.int64),
+        accounts=("physics", "optics", "plasma", "chemistry", "biology"),
+        depth=(1, 2, 2, 1, 1),
+        usage_share=usage,
+        target_share=target,
+        fairshare=fairshare,
+        fair_tree=fair_tree,
+        waits=tuple(
+            JobFactors(
+                job_id=int(job),
+                user="ann",
+                account="optics",
+                wait=90,
+                priority=1150,
+                age=250.5,
+                fairshare=1e3,
+                nice=100,
+            )
+            for job in schedule.job_id[:2]
+        ),
+    )
+
+
+@pytest.fixture
+def make_history() -> MakeHistory:
+    return fair_history
+
+
+def with_names(schedule: Schedule) -> Schedule:
+    """Users are called u1, u2, …; those with odd numbers are charged to optics, the others to chemistry."""
+    ids = schedule.user_id.tolist()
+    return replace(
+        schedule,
+        user=tuple(f"u{user}" for user in ids),
+        account=tuple("optics" if user % 2 else "chemistry" for user in ids),
+    )
+
+
+@pytest.fixture
+def name_jobs() -> Callable[[Schedule], Schedule]:
+    return with_names
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,9 +14,11 @@ import pytest
 from rota.replay.report import write_comparison, write_report
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
-    from report.conftest import MakeResult, RandomLog
+    from report.conftest import MakeHistory, MakeResult, RandomLog
+    from rota.replay.result import ReplayResult, Schedule
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 FLAGS = (
@@ -90,6 +93,42 @@ CONTROLS = """() => {
   return { states, hit };
 }"""
 
+#: Looks at the fair-share chart in each way that a reader can, then zooms it, and opens an account.
+SHARES = """() => {
+  const { shares, charts } = window.rota;
+  const change = (id, value) => {
+    const input = document.getElementById(id);
+    if (!input) return;
+    input.value = value;
+    input.dispatchEvent(new Event("change"));
+  };
+  const plot = () => shares.charts.plots.get("chart-shares").plot;
+  const look = () => ({
+    labels: plot().series.slice(1).map((s) => s.label),
+    last: plot().data.slice(1).map((column) => column.at(-1)),
+    first: plot().data.slice(1).map((column) => column[0]),
+    range: plot().scales.y.range(plot(), 0, 1, "y"), // minimum and maximum are set only later
+    said: plot().series.slice(1).map((s, i) => s.value(plot(), plot().data[i + 1][0], i + 1, 0)),
+  });
+  const seen = { used: look() };
+  change("shares-level", "1");
+  seen.lower = look();
+  change("shares-measure", "fairshare");
+  change("shares-level", "0");
+  seen.fairshare = look();
+  const [from, to] = charts.full;
+  shares.charts.zoom(from, (from + to) / 2);
+  seen.linked = charts.range[1] === shares.charts.range[1] && charts.range[1] < to;
+  charts.zoom(from, to);
+  seen.back = shares.charts.range[1] === to;
+  const open = () => [...document.querySelectorAll("table.served tr.under")].filter((row) => !row.hidden).length;
+  const button = document.querySelector("table.served button");
+  seen.open = [open()];
+  for (let i = 0; i < 2; i++) { button.click(); seen.open.push(open()); }
+  seen.canvases = document.querySelectorAll("#chart-shares canvas").length;
+  return { seen };
+}"""
+
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine: pages are not looked at"),
@@ -131,6 +170,49 @@ def test_report_draws_without_complaints(
         assert missing == "There is no job 123456."
         assert back is True
         assert seen["hit"] >= 0
+
+
+@pytest.fixture(params=[True, False], ids=["fair-tree", "classic"])
+def fair_result(
+    request: pytest.FixtureRequest,
+    random_log: RandomLog,
+    name_jobs: Callable[[Schedule], Schedule],
+    make_history: MakeHistory,
+    make_result: MakeResult,
+) -> ReplayResult:
+    schedule = random_log(200, 2)
+    history = make_history(schedule, fair_tree=request.param)
+    return replace(make_result(name_jobs(schedule)), priorities=history)
+
+
+def test_fair_share_chart_follows_its_controls(fair_result: ReplayResult, tmp_path: Path) -> None:
+    write_report(fair_result, tmp_path / "report.html")
+    page = look(tmp_path / "report.html", SHARES)
+    assert page["problems"] == []
+    assert page["drawn"] == [True] * 7
+    seen = page["seen"]
+    # What is expected here is written down in conftest.fair_history.
+    assert seen["used"]["labels"] == [
+        "physics, target 50.0 %",
+        "chemistry, target 40.0 %",
+        "biology, target 10.0 %",
+    ]
+    assert seen["used"]["last"] == [0.4, 0.6, 0]
+    assert seen["lower"]["labels"][-1] == "others, target 0.0 %"
+    assert seen["lower"]["last"] == [0.6, 0.1, 0.1, 0, 0.2]
+    assert seen["fairshare"]["labels"] == ["physics", "chemistry", "biology"]
+    if fair_result.priorities is not None and fair_result.priorities.fair_tree:
+        assert seen["fairshare"]["range"] == [0.1, 10]
+        assert seen["fairshare"]["said"] == ["∞"] * 3
+        assert seen["fairshare"]["first"] == [10] * 3
+        assert seen["fairshare"]["last"] == [1.25, 0.667, 10]
+    else:
+        assert seen["fairshare"]["range"] == [0, 1]
+        assert seen["fairshare"]["last"] == [0.574, 0.354, 1]  # 2^-0.8, 2^-1.5, 2^0
+    assert seen["linked"] is True
+    assert seen["back"] is True
+    assert seen["open"] == [0, 3, 0]  # the users of one account: of six, those with odd or even numbers
+    assert seen["canvases"] == 1
 
 
 def test_compare_draws_without_complaints(random_log: RandomLog, make_result: MakeResult, tmp_path: Path) -> None:

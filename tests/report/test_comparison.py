@@ -15,10 +15,11 @@ from rota.replay.report import compare_results, write_comparison
 from rota.replay.store import write_result
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
-    from report.conftest import MakeResult, MakeSchedule, Row
-    from rota.replay.result import ReplayResult
+    from report.conftest import MakeHistory, MakeResult, MakeSchedule, Row
+    from rota.replay.result import ReplayResult, Schedule
 
     Pair = tuple[ReplayResult, ReplayResult]
 
@@ -37,6 +38,20 @@ def folders(pair: Pair, tmp_path: Path) -> list[str]:
     for result, path in zip(pair, paths, strict=True):
         write_result(result, path)
     return [str(path) for path in paths]
+
+
+def test_results_with_and_without_names_and_history_compare(
+    pair: Pair, name_jobs: Callable[[Schedule], Schedule], make_history: MakeHistory, tmp_path: Path
+) -> None:
+    first, second = pair
+    newer = replace(second, schedule=name_jobs(second.schedule), priorities=make_history(second.schedule))
+    for result, name in ((first, "old"), (newer, "new")):
+        write_result(result, tmp_path / name)
+    page = tmp_path / "page.html"
+    outcome = CliRunner().invoke(compare, [str(tmp_path / "old"), str(tmp_path / "new"), "--out", str(page)])
+    assert outcome.exit_code == 0, outcome.output
+    write_comparison([first, second], tmp_path / "plain.html")
+    assert page.read_text().count("<td") == (tmp_path / "plain.html").read_text().count("<td")
 
 
 def test_metrics_with_ratios_and_the_best(pair: Pair) -> None:

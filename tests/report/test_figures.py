@@ -83,6 +83,22 @@ def test_durations_read_as_slurm_writes_them(seconds: float, text: str) -> None:
     assert wording.duration(seconds) == text
 
 
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (0, "0"),
+        (0.04, "0.0"),
+        (-0.04, "0.0"),
+        (12.34, "12.3"),
+        (12.0, "12"),
+        (-1234.5, "−1\u202f234"),
+        (99.96, "100.0"),
+    ],
+)
+def test_points_have_tenths_only_where_they_are_few(number: float, text: str) -> None:
+    assert wording.points(number) == text
+
+
 def test_times_are_dates_unless_the_log_knows_none(make_schedule: MakeSchedule, make_result: MakeResult) -> None:
     early = make_schedule([(1, 1, 3 * 86400 + 3661, 5, 6, 1, 1)])
     assert wording.clock_of(make_result(early))(3 * 86400 + 3661) == "day 3 01:01:01"

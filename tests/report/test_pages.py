@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 from importlib.resources import files
 from typing import TYPE_CHECKING
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from report.conftest import MakeResult, RandomLog
+    from report.conftest import MakeHistory, MakeResult, RandomLog
     from rota.replay.result import Schedule
 
     Render = Callable[..., str]
@@ -103,6 +104,46 @@ def test_report_shows_the_figures(three_jobs: Schedule, make_result: MakeResult,
     assert "1 job did not run to an end" in text
     assert "day 0 00:01:40" in text
     assert "00:00:50" in text
+
+
+def test_fair_share_is_shown_only_with_a_history(
+    three_jobs: Schedule,
+    name_jobs: Callable[[Schedule], Schedule],
+    make_history: MakeHistory,
+    make_result: MakeResult,
+    tmp_path: Path,
+) -> None:
+    plain = make_result(name_jobs(three_jobs))
+    write_report(plain, tmp_path / "r.html")
+    text = (tmp_path / "r.html").read_text()
+    assert 'id="h-shares"' not in text
+    assert json.loads(Page(text).scripts[0])["shares"] is None
+    write_report(replace(plain, priorities=make_history(three_jobs)), tmp_path / "r.html")
+    text = (tmp_path / "r.html").read_text()
+    page = Page(text)
+    assert len(page.ids) == len(set(page.ids))
+    assert 'id="h-shares"' in text
+    assert "Nothing came from Job size, Partition, QOS, Association, TRES, Site." in text
+    # optics: job 1 of three_jobs, 100 s on 6 processors; job 3 did not run.
+    assert re.search(
+        r">optics</button> <span[^>]*>1 user</span></th><td>1</td><td>0</td><td>93.75 %</td><td>30.00 %", text
+    )
+
+
+def test_names_in_a_history_are_escaped(
+    three_jobs: Schedule, make_history: MakeHistory, make_result: MakeResult, tmp_path: Path
+) -> None:
+    history = make_history(three_jobs)
+    nasty = replace(
+        history,
+        accounts=(NASTY, *history.accounts[1:]),
+        waits=(replace(history.waits[0], user=NASTY, account=NASTY),),
+    )
+    schedule = replace(three_jobs, user=(NASTY,) * 3, account=(NASTY,) * 3)
+    write_report(replace(make_result(schedule), priorities=nasty), tmp_path / "r.html")
+    text = (tmp_path / "r.html").read_text()
+    assert "alert(1)</script>" not in text
+    assert len(Page(text).scripts) == 3
 
 
 def test_what_is_slow_to_import_waits_until_it_is_needed() -> None:

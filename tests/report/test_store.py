@@ -17,9 +17,10 @@ from rota.replay.result import Schedule
 from rota.replay.store import check_out, read_result, write_result
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
-    from report.conftest import MakeResult, RandomLog
+    from report.conftest import MakeHistory, MakeResult, RandomLog
     from rota.replay.result import ReplayResult
 
 
@@ -31,7 +32,8 @@ def result(three_jobs: Schedule, make_result: MakeResult) -> ReplayResult:
 def assert_equal(one: Schedule, other: Schedule) -> None:
     for field in fields(Schedule):
         ours, theirs = getattr(one, field.name), getattr(other, field.name)
-        assert ours.dtype == theirs.dtype
+        assert type(ours) is type(theirs)
+        assert getattr(ours, "dtype", None) == getattr(theirs, "dtype", None)
         assert np.array_equal(ours, theirs), field.name
 
 
@@ -48,6 +50,42 @@ def test_round_trip(result: ReplayResult, tmp_path: Path) -> None:
     again = read_result(tmp_path / "out")
     assert_equal(again.schedule, result.schedule)
     assert replace(again, schedule=result.schedule) == result
+
+
+def test_names_and_history_are_read_back_and_give_the_same_page(
+    result: ReplayResult, name_jobs: Callable[[Schedule], Schedule], make_history: MakeHistory, tmp_path: Path
+) -> None:
+    named = replace(result, schedule=name_jobs(result.schedule), priorities=make_history(result.schedule))
+    for out in (tmp_path / "out", tmp_path / "out"):  # the second time over the first
+        write_result(named, out)
+    again = read_result(tmp_path / "out")
+    assert_equal(again.schedule, named.schedule)
+    assert again.schedule.account == ("optics", "chemistry", "optics")
+    write_result(again, tmp_path / "again")
+    assert everything(tmp_path / "again") == everything(tmp_path / "out")
+
+
+def test_names_are_columns_of_their_own(
+    result: ReplayResult, name_jobs: Callable[[Schedule], Schedule], tmp_path: Path
+) -> None:
+    write_result(result, tmp_path / "plain")
+    write_result(replace(result, schedule=name_jobs(result.schedule)), tmp_path / "named")
+    plain, named = (pq.read_table(tmp_path / name / "jobs.parquet") for name in ("plain", "named"))
+    assert named.column_names == [*plain.column_names, "user_name", "account"]
+    assert named.select(plain.column_names).equals(plain)
+    assert pa.types.is_dictionary(named.schema.field("account").type)
+    assert named["user_name"].to_pylist() == ["u7", "u8", "u7"]
+    assert named.schema.field("user_name").metadata[b"description"]
+
+
+def test_a_history_of_a_replaced_result_does_not_stay(
+    result: ReplayResult, make_history: MakeHistory, tmp_path: Path
+) -> None:
+    write_result(replace(result, priorities=make_history(result.schedule)), tmp_path / "out")
+    assert "priorities.json" in everything(tmp_path / "out")
+    write_result(result, tmp_path / "out")
+    assert "priorities.json" not in everything(tmp_path / "out")
+    assert read_result(tmp_path / "out").priorities is None
 
 
 @pytest.mark.parametrize("jobs", [0, 1])
@@ -186,6 +224,8 @@ def test_reading_what_is_no_result(tmp_path: Path) -> None:
         ("summary.json", "{}", "not the summary of a replay"),
         ("timing.json", '{"wall_s": "long"}', "wall_s: unexpected value 'long'"),
         ("timing.json", "{}", "wall_s: missing"),
+        ("priorities.json", "{", "not JSON"),
+        ("priorities.json", "{}", "not the history of priorities: format is not rota-priorities-1"),
         ("jobs.parquet", "PAR1", "not a table of jobs"),
         ("jobs.parquet", None, "no such file"),
     ],

@@ -248,9 +248,17 @@ class Usage:
             raise InputError(
                 f"the usage is of cluster {saved.get('cluster')!r}, not of {self._tree.cluster!r}", field="cluster"
             )
+        self._associations.grow(len(self._tree))
+        try:
+            self._take_up(saved)
+        except (LookupError, TypeError) as error:
+            raise InputError(
+                f"this is not what rota saves ({error!r}): leave it out, and all begin with no usage", field="usage"
+            ) from None
+
+    def _take_up(self, saved: Mapping[str, Any]) -> None:
         column = {name: _TRES + index for index, name in enumerate(saved["tres"])}
         order = [_BILLABLE, _WALL, *(column.get(name, -1) for name in self.tres)]
-        self._associations.grow(len(self._tree))
         for one in saved["associations"]:
             found = self._tree.find(one["user"], one["account"], one["partition"])
             if found is not None and found.partition == one["partition"]:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from rota.config.lines import Line
 
@@ -34,6 +34,16 @@ def expand(text: str, line: Line, field: str) -> list[str]:
         return list(NodeSet(_BRACKETS.sub(_normal, text), resolver=RESOLVER_NOGROUP))
     except (NodeSetParseError, ValueError) as error:
         raise line.error(f"{text!r} is not a list of nodes: {error}", field) from None
+
+
+def fold(names: Iterable[str]) -> str:
+    """Write names as a hostlist, ``n[01-04],m7``; empty for none."""
+    listed = list(names)
+    if len(listed) < 2:
+        return "".join(listed)
+    from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet
+
+    return str(NodeSet.fromlist(listed, resolver=RESOLVER_NOGROUP))
 
 
 def _normal(brackets: re.Match[str]) -> str:

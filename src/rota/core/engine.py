@@ -172,9 +172,9 @@ class Engine:
         self.priority_plugin.set_assoc_usage(association)
         return association
 
-    def association_usages(self) -> list[tuple[Association, int]]:
-        """Fill in all associations; give them as people see the tree, each with its depth."""
-        hierarchy = list(self.state.accounts.tree.hierarchy())
+    def association_usages(self, *, users: bool = True) -> list[tuple[Association, int]]:
+        """Fill in all associations, or just the accounts'; give them as people see the tree, each with its depth."""
+        hierarchy = [(one, depth) for one, depth in self.state.accounts.tree.hierarchy() if users or not one.user]
         self.state.accounts.fill(one for one, _ in hierarchy)
         for one, _ in hierarchy:
             self.priority_plugin.set_assoc_usage(one)

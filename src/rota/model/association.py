@@ -30,7 +30,7 @@ class Association:
     #: For the association factor of priorities.
     priority: int = 0
     default_qos: str = ""
-    #: Names of the QOS that jobs may have; empty: the parent's, or any.
+    #: Names of the QOS that jobs may have; ``+`` or ``-`` before each: changes to the parent's; empty: the parent's.
     qos: tuple[str, ...] = ()
     #: Limits by sacctmgr's own names (``GrpTRES``, ``MaxJobs`` …), as written.
     limits: dict[str, str] = field(default_factory=dict)

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 HISTORY_FORMAT = "rota-priorities-1"
 #: The most jobs whose factors are kept.
 MAX_WAITS = 20
-_TEXTS = ("user", "account")
-_WHOLE = ("job_id", "wait", "priority")
+#: Types of the fields of `JobFactors`; all others are factors.
+_KINDS: dict[str, type] = {"job_id": int, "user": str, "account": str, "wait": int, "priority": int}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +103,7 @@ class PriorityHistory:
             "fair_tree": self.fair_tree,
             "times": self.times.tolist(),
             "accounts": [dict(zip(_ACCOUNT_FIELDS, column, strict=True)) for column in columns],
-            "waits": [asdict(job) for job in self.waits],
+            "waits": [_typed(asdict(job)) for job in self.waits],
         }
 
 
@@ -154,6 +154,9 @@ def _series(accounts: list[dict[str, Any]], name: str, shape: tuple[int, int]) -
 
 
 def _job_factors(stored: dict[str, Any]) -> JobFactors:
-    """Build one job's factors, each of its own type."""
-    kinds: dict[str, type] = dict.fromkeys(_TEXTS, str) | dict.fromkeys(_WHOLE, int)
-    return JobFactors(**{field.name: kinds.get(field.name, float)(stored[field.name]) for field in fields(JobFactors)})
+    return JobFactors(**_typed(stored))
+
+
+def _typed(values: dict[str, Any]) -> dict[str, Any]:
+    """Give the fields of a `JobFactors`, each of its own type: what is read back is then written the same again."""
+    return {field.name: _KINDS.get(field.name, float)(values[field.name]) for field in fields(JobFactors)}

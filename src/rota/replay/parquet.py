@@ -68,9 +68,9 @@ def read_jobs(path: Path) -> Schedule:
     try:
         present = [name for name in _NAMES if name in pq.read_schema(path).names]
         table = pq.read_table(path, columns=[*_STORED, "state", *present])
-        columns = {name: _integers(table, name) for name in _STORED}
-        names = {_NAMES[name]: _texts(table, name) for name in present}
-        return Schedule(**columns, **names, state=_states(table))
+        columns: dict[str, Any] = {name: _integers(table, name) for name in _STORED}
+        columns |= {_NAMES[name]: _texts(table, name) for name in present}
+        return Schedule(**columns, state=_states(table))
     except FileNotFoundError:
         raise InputError("no such file", path=path) from None
     except (pa.ArrowException, OSError, KeyError, ValueError) as error:

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from copy import deepcopy
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -17,19 +17,22 @@ from rota.core.effects import Log, PluginFault, Refused
 from rota.interfaces import APIS
 from rota.loader import PluginHost
 from rota.model import InputError
-from rota.replay.clock import log_zone, utc_offset_of
+from rota.replay.clock import log_zone, parse_moment, utc_offset_of
 from rota.replay.driver import PASS_PER, ReplayDriver
 from rota.replay.result import STATES, ReplayResult, Schedule, summarise
 from rota.replay.tape import make_tape
+from rota.replay.watch import SAMPLES, Watcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from rota.accounting import AssociationTree
+    from rota.accounting import AssociationTree, Usage
     from rota.core.effects import Effect
+    from rota.loader import LoadedPlugin
     from rota.model import ClusterConfig, Job
     from rota.replay.tape import Tape
+    from rota.replay.usage_file import UsageFile
     from rota.workload import Workload
 
 _STATE_CODE = {state: code for code, state in enumerate(STATES)}
@@ -49,10 +52,12 @@ class ReplayOptions:
     pass_per: str = "instant"
     #: Accounts and users; ``None``: those of the workload, with one share each.
     associations: AssociationTree | None = None
-    #: What they had used before, as `rota.accounting.Usage.save` gives it.
-    usage: dict[str, Any] | None = None
+    #: What they had used before.
+    usage: UsageFile | None = None
     #: Local time, such as ``Europe/Stockholm``; empty: what the workload names, else UTC.
     time_zone: str = ""
+    #: Keep a history of fair-share and factors, if the priority plugin knows of them.
+    watch: bool = False
     #: Check the engine's invariants at the end.
     check: bool = False
     #: What tells this run from others in reports.
@@ -74,6 +79,8 @@ class _Recorder:
         self.end = [-1] * count
         self.state = [0] * count
         self.limit = tape.time_limit.copy()
+        #: Those that the jobs were charged to, where that is known; else those that they asked for.
+        self.account = tape.account.copy()
         #: Faults by (plugin, symbol): only the first of each is reported as it happens.
         self._faults: set[tuple[str, str]] = set()
 
@@ -85,6 +92,8 @@ class _Recorder:
             self.end[row] = job.end_time
         self.state[row] = _STATE_CODE[job.state]
         self.limit[row] = job.time_limit
+        if job.assoc is not None:
+            self.account[row] = job.assoc.account
 
     def effect(self, effect: Effect) -> None:
         """Report what is not the driver's to perform."""
@@ -96,8 +105,8 @@ class _Recorder:
         elif isinstance(effect, Log | Refused):
             self._report(_one_line(effect.message))
 
-    def schedule(self) -> Schedule:
-        """Give the columns."""
+    def schedule(self, *, named: bool) -> Schedule:
+        """Give the columns, with names of users and accounts where they mean something."""
         tape = self._tape
         return Schedule(
             job_id=np.asarray(tape.job_id, np.int64),
@@ -108,6 +117,8 @@ class _Recorder:
             procs=np.asarray(tape.procs, np.int64),
             time_limit=np.asarray(self.limit, np.int64),
             state=np.asarray(self.state, np.int8),
+            user=tuple(tape.user) if named else None,
+            account=tuple(self.account) if named else None,
         )
 
 
@@ -152,12 +163,12 @@ class Replay:
                 utc_offset=self.utc_offset,
                 clock=perf_counter,
             )
-            self.engine.state.accounts.saved = options.usage
-            priority.start(self.engine.priority_controller)
-            sched.start(self.engine.sched_controller)
+            self._start(priority, sched)
             self._stack = stack.pop_all()
+        self._watcher = None
         if self.engine.state.accounts.usage is not None:
             self._associate()
+            self._watcher = Watcher(self.engine) if options.watch else None
         progress, total = options.progress, len(self.tape)
         self._driver = ReplayDriver(
             self.engine,
@@ -167,6 +178,24 @@ class Replay:
             on_effect=self._recorder.effect,
             on_progress=None if progress is None else lambda done: progress(done, total),
         )
+
+    def _start(self, priority: LoadedPlugin, sched: LoadedPlugin) -> None:
+        """Start the plugins, with what was used before."""
+        usage = self._options.usage
+        if usage is None:
+            priority.start(self.engine.priority_controller)
+        else:
+            self.engine.state.accounts.saved = usage.data
+            try:
+                priority.start(self.engine.priority_controller)
+            except InputError as error:
+                raise usage.blame(error) if error.path is None else error from None
+        sched.start(self.engine.sched_controller)
+
+    @property
+    def usage(self) -> Usage | None:
+        """What associations have used, if that is kept."""
+        return self.engine.state.accounts.usage
 
     def __enter__(self) -> Self:
         """Enter the context."""
@@ -193,13 +222,28 @@ class Replay:
     def run(self, until: int | None = None) -> bool:
         """Play the workload to its end, or to ``until`` (Unix seconds); whether there is more to play."""
         begun = perf_counter()
-        if until is None:
-            more = self._driver.run()
-        else:
+        if until is not None:
             more = self._driver.run(until)
             self._driver.set_clock(until)
+        elif self._watcher is None:
+            more = self._driver.run()
+        else:
+            more = self._run_watched(self._watcher)
         self._wall_s += perf_counter() - begun
         return more
+
+    def _run_watched(self, watcher: Watcher) -> bool:
+        step = max((self.tape.submit[-1] - self.tape.start) // SAMPLES, 1)
+        moment = self.tape.start
+        while self._driver.run(moment):
+            watcher.sample()
+            moment += step
+        watcher.sample()
+        return False
+
+    def moment(self, text: str) -> int:
+        """Read a moment of this replay, see `parse_moment`; give Unix seconds."""
+        return parse_moment(text, self.tape.origin, self.utc_offset)
 
     def result(self) -> ReplayResult:
         """Give what came of it. Reports the jobs that have not ended, and what plugins did wrong."""
@@ -211,7 +255,14 @@ class Replay:
         self._stack.close()
         for effect in engine.drain():
             self._recorder.effect(effect)
-        schedule = self._recorder.schedule()
+        accounts = engine.state.accounts
+        schedule = self._recorder.schedule(named=accounts.usage is not None)
+        history = None
+        if self._watcher is not None:
+            begun = schedule.start >= 0
+            history = self._watcher.history(
+                dict(zip(schedule.job_id[begun].tolist(), schedule.wait[begun].tolist(), strict=True))
+            )
         procs = sum(node.cpus for node in self._config.nodes)
         return ReplayResult(
             workload=self._workload.name,
@@ -222,6 +273,7 @@ class Replay:
             origin=self.tape.origin,
             schedule=schedule,
             summary=summarise(schedule, procs, events=engine.events, passes=engine.passes, wall_s=self._wall_s),
+            priorities=history,
         )
 
 

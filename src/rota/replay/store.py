@@ -31,7 +31,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 #: Everything that a result folder may hold. A folder with anything else in it is somebody's, and is left alone.
-RESULT_FILES = frozenset({"schedule.swf.gz", "jobs.parquet", "summary.json", "timing.json", "report.html"})
+RESULT_FILES = frozenset(
+    {"schedule.swf.gz", "jobs.parquet", "summary.json", "priorities.json", "timing.json", "report.html"}
+)
 #: Marks ``summary.json``, and with it the folder, as ours; changes when old readers can no longer read it.
 FORMAT = "rota-result-1"
 _TIMING = ("wall_s", "us_per_job")

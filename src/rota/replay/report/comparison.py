@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +12,6 @@ from rota.model import InputError
 from rota.replay.report import wording
 from rota.replay.report.distribution import size_classes, time_classes
 from rota.replay.report.tables import TOP, finished
-from rota.replay.result import Schedule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rota.replay.report.distribution import Classes
-    from rota.replay.result import ReplayResult
+    from rota.replay.result import ReplayResult, Schedule
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

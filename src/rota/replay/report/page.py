@@ -10,7 +10,10 @@ import numpy as np
 from rota.replay.report import steps, tables, wording
 from rota.replay.report.columns import encode_schedule
 from rota.replay.report.distribution import ecdf, log_grid, size_classes
+from rota.replay.report.factors import factor_bars
 from rota.replay.report.render import numbers, write_page
+from rota.replay.report.served import served
+from rota.replay.report.shares import share_data
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from rota.replay.history import PriorityHistory
     from rota.replay.result import ReplayResult, Schedule
 
     Numbers = NDArray[np.int64] | NDArray[np.float64]
@@ -48,6 +52,8 @@ def write_report(result: ReplayResult, path: Path) -> None:
         ],
         users=tables.users(schedule),
         data=report_data(result),
+        history=result.priorities,
+        **_fairness(result),
     )
 
 
@@ -70,6 +76,22 @@ def report_data(result: ReplayResult) -> dict[str, Any]:
         "ecdf": _distributions(schedule),
         "window": [steps.busiest_week(queue, first, last), _WEEK],
         "schedule": encode_schedule(schedule),
+        "shares": _shares(result.priorities),
+    }
+
+
+def _shares(history: PriorityHistory | None) -> dict[str, Any] | None:
+    """Give the curves of fair-share; ``None`` without samples."""
+    return share_data(history) if history is not None and history.usage_share.size else None
+
+
+def _fairness(result: ReplayResult) -> dict[str, Any]:
+    """Give the bars and the table of the section on fair-share, both empty without a history."""
+    history = result.priorities
+    targets = {} if history is None else dict(zip(history.accounts, history.target_share.tolist(), strict=True))
+    return {
+        "bars": factor_bars(() if history is None else history.waits),
+        "served": [] if history is None else served(result.schedule, targets),
     }
 
 

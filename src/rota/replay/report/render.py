@@ -61,7 +61,7 @@ def _environment() -> Environment:
     environment.globals["asset"] = _asset
     environment.globals["uplot"] = _uplot
     environment.filters["script_json"] = script_json
-    for word in (wording.duration, wording.count, wording.decimal, wording.percent):
+    for word in (wording.duration, wording.count, wording.decimal, wording.percent, wording.points):
         environment.filters[word.__name__] = word
     return environment
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -63,21 +63,30 @@ def users(schedule: Schedule) -> list[UserRow]:
     ran = finished(schedule)
     if not ran.any():
         return []
-    wait, procs, run = schedule.wait[ran], schedule.procs[ran], schedule.run[ran]
     ids, who = np.unique(schedule.user_id[ran], return_inverse=True)
-    jobs = np.bincount(who)
-    work = np.bincount(who, (run * procs).astype(np.float64))
-    columns = {
-        "user_id": ids,
-        "jobs": jobs,
-        "mean_wait": np.bincount(who, wait) / jobs,
-        "median_wait": _medians(who, wait, jobs),
-        "mean_bounded_slowdown": np.bincount(who, schedule.bounded_slowdown[ran]) / jobs,
-        "share": work / max(work.sum(), 1.0),
-    }
+    figures = by_group(schedule.take(np.flatnonzero(ran)), who)
+    work = figures.pop("work")
+    columns = {"user_id": ids, **figures, "share": work / max(work.sum(), 1.0)}
     order = np.lexsort((ids, -work))
     rows = zip(*(column[order].tolist() for column in columns.values()), strict=True)
     return [UserRow(**dict(zip(columns, row, strict=True))) for row in rows]
+
+
+def by_group(schedule: Schedule, group: NDArray[np.intp]) -> dict[str, NDArray[Any]]:
+    """Sum up jobs, all of them finished, by group; groups are numbered from 0 and none of them is empty.
+
+    Returns:
+        Arrays by group: ``jobs``, ``mean_wait``, ``median_wait``, ``mean_bounded_slowdown`` and ``work``, in processor
+        seconds.
+    """
+    wait, jobs = schedule.wait, np.bincount(group)
+    return {
+        "jobs": jobs,
+        "mean_wait": np.bincount(group, wait) / jobs,
+        "median_wait": _medians(group, wait, jobs),
+        "mean_bounded_slowdown": np.bincount(group, schedule.bounded_slowdown) / jobs,
+        "work": np.bincount(group, (schedule.run * schedule.procs).astype(np.float64)),
+    }
 
 
 def _worst(schedule: Schedule, measure: NDArray[np.int64] | NDArray[np.float64]) -> list[JobRow]:

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 _DAY = 86400
 #: Seconds below which a time is not meant as a date: no log is as old as 1980.
 _SMALL_TIMES = 10 * 365 * _DAY
+#: Points of priority below which tenths are told.
+_SMALL_POINTS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,14 @@ def decimal(number: float) -> str:
 def percent(share: float) -> str:
     """Say a share of 1 in per cent."""
     return f"{share * 100:.2f} %"
+
+
+def points(number: float) -> str:
+    """Say a part of a priority: to a tenth where it is small and not whole."""
+    small = abs(number) < _SMALL_POINTS and not float(number).is_integer()
+    text = f"{abs(number):,.1f}" if small else f"{abs(number):,.0f}"
+    sign = "−" if number < 0 and text.strip("0.") else ""
+    return sign + text.replace(",", "\N{NARROW NO-BREAK SPACE}")
 
 
 def policy(result: ReplayResult) -> str:

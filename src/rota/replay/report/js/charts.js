@@ -1,6 +1,6 @@
 // uPlot, set up the way both pages use it: curves over time that zoom together, and distributions over a log axis.
 
-const CHART_HEIGHT = 200, ECDF_HEIGHT = 280;
+const CHART_HEIGHT = 200, ECDF_HEIGHT = 280, SHARES_HEIGHT = 300;
 /** Points of a curve over time: more only make it restless. Zooming in shows finer ones. */
 const CURVE_POINTS = 400;
 const DASHES = [[], [7, 3], [2, 2], [9, 3, 2, 3], [4, 4], [12, 4]];
@@ -25,10 +25,12 @@ function chart(element, height, options, data) {
   const width = () => Math.max(element.clientWidth, 240);
   const legend = { markers: { fill: (u, i) => u.series[i].stroke(u, i) } };
   const plot = new uPlot({ width: width(), height, legend, ...options }, data, element);
-  new ResizeObserver(() => {
+  const resized = new ResizeObserver(() => {
     if (plot.width !== width()) plot.setSize({ width: width(), height });
-  }).observe(element);
-  onThemeChange(() => plot.redraw(false, true));
+  });
+  resized.observe(element);
+  const forget = onThemeChange(() => plot.redraw(false, true));
+  (plot.hooks.destroy ??= []).push(() => { resized.disconnect(); forget(); });
   return plot;
 }
 
@@ -45,31 +47,42 @@ function coarser(curve, every, merge) {
 /** Charts over one axis of time: cursor and zoom are common to all of them. */
 class TimeCharts {
   /**
-   * @param {{t: number[], dated: boolean, detail?: (min: number, max: number) => Object,
+   * @param {{t: number[], dated: boolean, full?: [number, number], detail?: (min: number, max: number) => Object,
    *          band?: () => [number, number], onPick?: (t: number) => void}} options
    *   `detail` gives data by chart for a stretch of time; `band` is shaded; `onPick` is told of a click.
+   *   `full` is the stretch of time to begin with, where that is not the one of `t`.
    */
   constructor(options) {
     Object.assign(this, { onZoom: () => {} }, options);
-    this.full = [this.t[0], this.t.at(-1)];
+    this.full ??= [this.t[0], this.t.at(-1)];
     this.range = this.full;
     this.plots = new Map();
   }
 
   /**
    * Adds a chart: `series` as uPlot takes them, with `merge` to join bins of each (`mean` or `peak`); `say` words a
-   * value, `top` fixes the upper end (without it the axis counts), `bands` are uPlot's.
+   * value, `top` fixes the upper end (without it the axis counts), `decades` makes it logarithmic between two powers of
+   * ten, `bands` are uPlot's, `onDraw` may draw over it.
    */
-  add(id, { series, data, label, say, top, bands }) {
+  add(id, { series, data, label, say, top, decades, bands, height = CHART_HEIGHT, onDraw = () => {} }) {
     const element = document.getElementById(id);
     const entry = { data, merges: series.map((s) => s.merge) };
-    entry.plot = chart(element, CHART_HEIGHT, { ...this.options(series, label, say, top), bands }, this.prepared(entry, ...this.full));
+    const options = this.options(series, label, say, top);
+    if (decades) makeLogarithmic(options, ...decades);
+    options.hooks.draw = [onDraw];
+    entry.plot = chart(element, height, { ...options, bands }, this.prepared(entry, ...this.range));
     this.plots.set(id, entry);
     const { plot } = entry;
     plot.over.addEventListener("mousedown", (e) => { this.pressed = e.clientX; });
     plot.over.addEventListener("click", (e) => {
       if (this.onPick && Math.abs(e.clientX - this.pressed) < 3) this.onPick(plot.posToVal(e.offsetX, "x"));
     });
+  }
+
+  /** Takes a chart away, if it is there. */
+  remove(id) {
+    this.plots.get(id)?.plot.destroy();
+    this.plots.delete(id);
   }
 
   options(series, label, say, top) {
@@ -127,14 +140,19 @@ class TimeCharts {
     this.zoom(...range);
   }
 
-  /** Shows a stretch of time in all charts, with finer data where there are any. */
+  /** Shows a stretch of time in all charts, and tells so. */
   zoom(min, max) {
+    this.show(min, max);
+    this.onZoom();
+  }
+
+  /** Shows a stretch of time in all charts, with finer data where there are any. */
+  show(min, max) {
     const [first, last] = this.full;
     const low = Math.round(Math.max(Math.min(min, last - 1), first));
     this.range = [low, Math.round(Math.max(Math.min(max, last), low + 1))];
     const finer = this.detail && this.joined(...this.range) === 1 ? this.detail(...this.range) : null;
     for (const [id, entry] of this.plots) entry.plot.setData(finer?.[id] ?? this.prepared(entry, ...this.range));
-    this.onZoom();
   }
 
   shade(u) {
@@ -150,6 +168,14 @@ class TimeCharts {
   redraw() {
     for (const { plot } of this.plots.values()) plot.redraw(false, false);
   }
+}
+
+/** Makes a chart's upright axis logarithmic, with a mark at each power of ten. */
+function makeLogarithmic({ scales, axes }, low, high) {
+  const powers = Math.round(Math.log10(high / low));
+  const marks = Array.from({ length: powers + 1 }, (_, i) => Number((low * 10 ** i).toPrecision(3)));
+  scales.y = { distr: 3, range: [low, high] };
+  Object.assign(axes[1], { splits: () => marks, filter: (_, splits) => splits, incrs: undefined });
 }
 
 /** Sharp words for counts that are often small, such as a mean queue of 0.4 jobs. */

@@ -53,11 +53,18 @@ charts.add("chart-busy", {
 });
 addQueue("chart-jobs", data.series.jobs, "jobs");
 addQueue("chart-procs", data.series.procs, "processors");
-charts.onZoom = () => { byId("bin-width").textContent = shortDuration(charts.binWidth); };
+const shares = data.shares && new ShareChart(data.shares, {
+  dated, full: charts.full, band: charts.band, onPick: charts.onPick,
+});
+charts.onZoom = () => {
+  byId("bin-width").textContent = shortDuration(charts.binWidth);
+  shares?.charts.show(...charts.range);
+};
+if (shares) shares.charts.onZoom = () => charts.zoom(...shares.charts.range);
 charts.onZoom();
 
 const gantt = new Gantt(byId("gantt-canvas"), { jobs, machine: data.machine, dated, last, window: data.window });
-controls = new GanttControls(gantt, { span: data.span, busiest: data.window, onMove: () => charts.redraw() });
+controls = new GanttControls(gantt, { span: data.span, busiest: data.window, onMove: () => { charts.redraw(); shares?.charts.redraw(); } });
 byId("zoom-all").addEventListener("click", () => charts.zoom(...charts.full));
 byId("zoom-window").addEventListener("click", () => charts.zoom(...gantt.window));
 
@@ -75,8 +82,9 @@ addDistribution("chart-wait", data.ecdf.wait, { marks: LOG_WAITS, say: shortDura
 addDistribution("chart-slowdown", data.ecdf.slowdown, { marks: LOG_DECADES, say: count, label: "bounded slowdown" });
 
 document.querySelectorAll("table.sortable").forEach(makeSortable);
+document.querySelectorAll("table.served").forEach(makeExpandable);
 document.querySelectorAll("button[data-job]").forEach((button) => {
   button.addEventListener("click", () => controls.find(Number(button.dataset.job)));
 });
 // For the console of the curious, and for tests.
-window.rota = { data, jobs, gantt, controls, charts, first };
+window.rota = { data, jobs, gantt, controls, charts, shares, first };

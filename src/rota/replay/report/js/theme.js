@@ -8,7 +8,8 @@ const darkQuery = window.matchMedia("(prefers-color-scheme: dark)");
 const cssColour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const seriesColour = (i) => cssColour(`--c${(i % 8) + 1}`);
 
-/** Calls back whenever the reader's system changes between light and dark. */
+/** Calls back whenever the reader's system changes between light and dark, until what is returned is called. */
 function onThemeChange(redraw) {
   darkQuery.addEventListener("change", redraw);
+  return () => darkQuery.removeEventListener("change", redraw);
 }

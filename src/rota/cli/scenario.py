@@ -1,0 +1,204 @@
+"""What several commands replay: a workload, a machine, plugins, accounts; their common options."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from dataclasses import replace as with_changes
+from functools import reduce
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from rota.config.keys import KNOWN_KEYS
+from rota.model import InputError
+from rota.replay.driver import PASS_PER
+from rota.replay.run import ReplayOptions
+from rota.replay.tape import ESTIMATES
+from rota.replay.usage_file import read_usage
+from rota.workload import FILTERS, bundled, bundled_names, read_workload
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rota.accounting import AssociationTree
+    from rota.model import ClusterConfig
+    from rota.workload import Workload
+
+F = TypeVar("F", bound="Callable[..., object]")
+
+_OPTIONS: tuple[Callable[[Any], Any], ...] = (
+    click.argument("workload"),
+    click.option("--config", "config_file", type=click.Path(path_type=Path), help="slurm.conf of the machine."),
+    click.option("--scheduler", help="Scheduler plugin.  [default: SchedulerType of --config, else sched/easy]"),
+    click.option("--priority", help="Priority plugin.  [default: PriorityType of --config, else priority/basic]"),
+    click.option("--plugin-dir", multiple=True, help="Directory with plugins; may be repeated."),
+    click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Set a key of slurm.conf; repeatable."),
+    click.option(
+        "--associations",
+        "association_files",
+        multiple=True,
+        type=click.Path(path_type=Path),
+        help="Accounts, users, QOS: a sacctmgr dump, a script of sacctmgr commands; may be repeated.",
+    ),
+    click.option(
+        "--usage", "usage_file", type=click.Path(path_type=Path), help="What they had used before, from --save-usage."
+    ),
+    click.option("--filter", "filter_name", type=click.Choice(sorted(FILTERS)), help="Clean the workload first."),
+    click.option(
+        "--estimate",
+        type=click.Choice(ESTIMATES),
+        default="requested",
+        show_default=True,
+        help="Time limits: as requested, or the actual run times, as if users knew.",
+    ),
+    click.option(
+        "--pass-per",
+        type=click.Choice(PASS_PER),
+        default="instant",
+        show_default=True,
+        help="A scheduling pass after each event, or after all events of a second.",
+    ),
+    click.option("--time-zone", default="", help="Local time, such as Europe/Paris.  [default: the log's, else UTC]"),
+)
+
+
+def scenario_options(command: F) -> F:
+    """Give a command the argument WORKLOAD and the options of what is replayed; `read_scenario` takes them."""
+    return reduce(lambda fn, option: option(fn), reversed(_OPTIONS), command)
+
+
+@dataclass(slots=True)
+class Scenario:
+    """What is to be replayed."""
+
+    log: Workload
+    config: ClusterConfig
+    options: ReplayOptions
+
+
+def read_scenario(
+    *,
+    workload: str,
+    config_file: Path | None,
+    scheduler: str | None,
+    priority: str | None,
+    plugin_dir: tuple[str, ...],
+    settings: tuple[str, ...],
+    association_files: tuple[Path, ...],
+    usage_file: Path | None,
+    filter_name: str | None,
+    estimate: str,
+    pass_per: str,
+    time_zone: str,
+) -> Scenario:
+    """Read all that the options name.
+
+    Raises:
+        InputError: something of it cannot be used.
+    """
+    log = _read_workload(workload)
+    config = _configure(log, config_file, settings)
+    if filter_name is not None:
+        log = FILTERS[filter_name](log, sum(node.cpus for node in config.nodes))
+        if not len(log):
+            raise InputError(f"--filter {filter_name} leaves no job", path=workload)
+    options = ReplayOptions(
+        scheduler=scheduler or config.get("SchedulerType", ReplayOptions.scheduler),
+        priority=priority or config.get("PriorityType", ReplayOptions.priority),
+        plugin_dir=[*plugin_dir, *_plugin_dirs(config)],
+        estimate=estimate,
+        pass_per=pass_per,
+        associations=_read_associations(association_files, config, named=config_file is not None),
+        usage=None if usage_file is None else read_usage(usage_file),
+        time_zone=time_zone,
+        label=_label(settings, filter_name, estimate, pass_per),
+        report=say,
+    )
+    return Scenario(log, config, options)
+
+
+def say(message: str) -> None:
+    """Tell the user something that is no result."""
+    click.echo(f"rota: {message}", err=True)
+
+
+def _read_workload(name: str) -> Workload:
+    """Read a file or, when there is none of that name, a bundled log."""
+    path = Path(name)
+    if not path.exists():
+        path = bundled(name) or path
+    try:
+        return read_workload(path)
+    except InputError as error:
+        if path.exists():
+            raise
+        names = ", ".join(bundled_names())
+        raise InputError(f"{error.problem} (logs that come with rota: {names})", path=path) from None
+
+
+def _configure(log: Workload, config_file: Path | None, settings: tuple[str, ...]) -> ClusterConfig:
+    """Find out what the machine is: slurm.conf's nodes, or the processors that the log's header names."""
+    if config_file is not None:
+        from rota.config import read_slurm_conf
+
+        loaded = read_slurm_conf(config_file)
+        for warning in loaded.warnings:
+            say(f"warning: {warning}")
+        config = loaded.config
+    else:
+        from rota.config import interchangeable
+
+        if log.procs is None:
+            raise InputError(
+                "the header names neither MaxProcs nor MaxNodes: describe the machine with --config", path=log.source
+            )
+        config = interchangeable(log.procs)
+    given = _parse_settings(settings)
+    places = {key: place for key, place in config.places.items() if key not in given}
+    return with_changes(config, parameters={**config.parameters, **given}, places=places)
+
+
+def _parse_settings(settings: tuple[str, ...]) -> dict[str, str]:
+    parsed = {}
+    for setting in settings:
+        key, equals, value = setting.partition("=")
+        if not equals or not key.strip():
+            raise InputError(f"{setting!r} is not KEY=VALUE", field="--set")
+        if key.strip().lower() not in KNOWN_KEYS:
+            say(f"warning: --set {key.strip()}: no key of slurm.conf; nothing reads it")
+        parsed[key.strip().lower()] = value.strip()
+    return parsed
+
+
+def _plugin_dirs(config: ClusterConfig) -> list[str]:
+    """Give PluginDir's directories. Those of the machine that slurm.conf is from need not be on this one."""
+    directories = [part for part in config.get("PluginDir").split(":") if part]
+    there = [directory for directory in directories if Path(directory).is_dir()]
+    for directory in directories:
+        if directory not in there:
+            say(f"warning: {config.error('PluginDir', f'{directory} is not a directory of this machine; left out')}")
+    return there
+
+
+def _read_associations(paths: tuple[Path, ...], config: ClusterConfig, *, named: bool) -> AssociationTree | None:
+    if not paths:
+        return None
+    from rota.sacctmgr import read_associations
+
+    loaded = read_associations(paths, config.cluster_name if named else None)
+    for warning in loaded.warnings:
+        say(f"warning: {warning}")
+    return loaded.tree
+
+
+def _label(settings: tuple[str, ...], filter_name: str | None, estimate: str, pass_per: str) -> str:
+    """Say what is not the default."""
+    parts = [*settings]
+    if filter_name:
+        parts.append(f"filter={filter_name}")
+    if estimate != "requested":
+        parts.append(f"estimate={estimate}")
+    if pass_per != "instant":
+        parts.append(f"pass_per={pass_per}")
+    return " ".join(parts)

@@ -1,0 +1,77 @@
+"""One moment of a replay as records: what ``squeue``, ``sprio`` and ``sshare`` show of it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from rota.config.hostlist import fold
+from rota.listings import LISTINGS, JobLine, View
+from rota.model import YEAR, MultifactorConf, PriorityFactorsRequest
+from rota.resources.nodeset import indices
+
+if TYPE_CHECKING:
+    from rota.core import Engine
+    from rota.model import Job
+
+
+def view_of(engine: Engine) -> View:
+    """Look at an engine as it is now."""
+    accounts = engine.state.accounts
+    # Before the jobs: it brings their priorities up to date.
+    factors = tuple(engine.priority_factors(PriorityFactorsRequest()))
+    conf = MultifactorConf.of(engine.state.config, accounts.tres)
+    return View(
+        now=engine.state.now,
+        utc_offset=engine.utc_offset,
+        jobs=tuple(_line(engine, job) for job in engine.state.jobs.values()),
+        factors=factors,
+        weights=conf.weights,
+        associations=tuple(engine.association_usages()),
+        tres=accounts.tres,
+        fair_tree=conf.fair_tree,
+    )
+
+
+def split_commands(text: str) -> list[str]:
+    """Split ``squeue,sprio -l,sshare -A a,b`` into command lines: a comma parts them where a command follows."""
+    return [part.strip() for part in re.split(rf",\s*(?=(?:{'|'.join(LISTINGS)})\b)", text)]
+
+
+def _line(engine: Engine, job: Job) -> JobLine:
+    state = engine.state
+    qos = state.accounts.qos_of(job)
+    counted = state.pool.interchangeable
+    running = job.start_time is not None
+    num_nodes = max(job.spec.min_nodes, 1) if counted else len(list(indices(job.alloc))) or job.units
+    return JobLine(
+        job_id=job.job_id,
+        partition=job.partition.name,
+        name=job.spec.name or "(null)",
+        user=job.spec.user or str(job.user_id),
+        user_id=job.user_id,
+        account=state.accounts.association_of(job).account,
+        qos=qos.name if qos else job.spec.qos,
+        state=job.state.value,
+        state_compact=job.state.compact,
+        reason=str(engine.reason(job)),
+        priority=job.priority,
+        nice=job.nice,
+        num_nodes=num_nodes,
+        num_cpus=int(state.accounts.tres_of(job)[0]),
+        time_limit=None if job.time_limit == YEAR else job.time_limit,
+        submit_time=job.submit_time,
+        eligible_time=job.eligible_time,
+        start_time=job.start_time if running else job.planned_start,
+        end_time=job.end_time if running else None,
+        nodes=_nodes(engine, job.alloc),
+        planned_nodes=_nodes(engine, job.planned_nodes),
+    )
+
+
+def _nodes(engine: Engine, resources: int) -> str:
+    state = engine.state
+    if not resources:
+        return ""
+    held = [0] if state.pool.interchangeable else indices(resources)
+    return fold(state.nodes[index].name for index in held)

@@ -1,0 +1,60 @@
+"""What associations have used, from one replay to the next: ``--save-usage`` and ``--usage``."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rota.model import InputError
+from rota.workload.files import write_bytes
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rota.accounting import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class UsageFile:
+    """Saved usage, and where it was read."""
+
+    path: Path
+    #: As `Usage.save` gives it.
+    data: dict[str, Any]
+    text: str
+
+    def blame(self, error: InputError) -> InputError:
+        """Make the error say where in this file what it complains about stands."""
+        key = re.search(rf'^\s*"{error.field}"', self.text, re.MULTILINE)
+        line = None if key is None else self.text.count("\n", 0, key.end()) + 1
+        return InputError(error.problem, path=self.path, line=line, field=error.field)
+
+
+def read_usage(path: Path) -> UsageFile:
+    """Read saved usage.
+
+    Raises:
+        InputError: it cannot be read, or is something else.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+        data = json.loads(text)
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", path=path) from None
+    except ValueError as error:
+        line = error.lineno if isinstance(error, json.JSONDecodeError) else None
+        raise InputError("is no JSON, and so not what --save-usage writes", path=path, line=line) from None
+    if not isinstance(data, dict):
+        raise InputError("is not what --save-usage writes", path=path)
+    return UsageFile(path, data, text)
+
+
+def write_usage(path: Path, usage: Usage) -> None:
+    """Save usage, whole or not at all.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    write_bytes(path, (json.dumps(usage.save(), indent=1) + "\n").encode())

@@ -1,0 +1,102 @@
+"""Watching a replay: samples of fair-share over time, and of the factors of the jobs that wait longest."""
+
+from __future__ import annotations
+
+from heapq import nsmallest
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rota.model import JobState, MultifactorConf, PriorityFactorsRequest
+from rota.replay.history import MAX_WAITS, JobFactors, PriorityHistory
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rota.core import Engine
+    from rota.model import PriorityFactors
+
+#: Samples taken while jobs are submitted; about as many pixels wide is a chart.
+SAMPLES = 200
+
+
+class Watcher:
+    """Takes samples of an engine that keeps usage.
+
+    Args:
+        engine: To look at.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._times: list[int] = []
+        #: By sample: by account usage and fair-share.
+        self._usage: list[dict[str, float]] = []
+        self._fairshare: list[dict[str, float]] = []
+        #: Last seen factors of jobs that were among those that waited longest.
+        self._factors: dict[int, PriorityFactors] = {}
+
+    def sample(self) -> None:
+        """Look at the engine as it is now."""
+        engine = self._engine
+        if self._times and engine.state.now <= self._times[-1]:
+            return
+        accounts = [one for one, depth in engine.association_usages(users=False) if depth]
+        self._times.append(engine.state.now)
+        self._usage.append({one.account: one.usage_norm for one in accounts})
+        self._fairshare.append(
+            {one.account: one.fs_factor if one.level_fs is None else one.level_fs for one in accounts}
+        )
+        waiting = (job for job in engine.state.jobs.values() if job.state is JobState.PENDING and job.priority)
+        oldest = frozenset(job.job_id for job in nsmallest(MAX_WAITS, waiting, key=lambda job: job.submit_time))
+        if oldest:
+            for one in engine.priority_factors(PriorityFactorsRequest(job_ids=oldest)):
+                self._factors[one.job_id] = one
+
+    def history(self, waits: dict[int, int]) -> PriorityHistory:
+        """Put the samples together.
+
+        Args:
+            waits: Seconds that each job waited, by job id.
+        """
+        engine = self._engine
+        conf = MultifactorConf.of(engine.state.config, engine.state.accounts.tres)
+        shown = [(one, depth) for one, depth in engine.association_usages(users=False) if depth]
+        names = [one.account for one, _ in shown]
+        tree = engine.state.accounts.tree
+        levels = tree.columns.shares_level
+        target = [float(np.prod(levels[tree.path(tree.row(one))[:-1]])) for one, _ in shown]
+        longest = sorted(self._factors.keys() & waits.keys(), key=lambda job_id: (-waits[job_id], job_id))[:MAX_WAITS]
+        return PriorityHistory(
+            times=np.array(self._times, np.int64),
+            accounts=tuple(names),
+            depth=tuple(depth for _, depth in shown),
+            usage_share=_matrix(self._usage, names),
+            target_share=np.array(target),
+            fairshare=_matrix(self._fairshare, names),
+            fair_tree=conf.fair_tree,
+            waits=tuple(_job_factors(self._factors[job_id], waits[job_id]) for job_id in longest),
+        )
+
+
+def _matrix(samples: list[dict[str, float]], names: list[str]) -> NDArray[np.float64]:
+    return np.array([[sample.get(name, 0.0) for name in names] for sample in samples]).reshape(len(samples), len(names))
+
+
+def _job_factors(one: PriorityFactors, wait: int) -> JobFactors:
+    return JobFactors(
+        job_id=one.job_id,
+        user=one.user,
+        account=one.account,
+        wait=wait,
+        priority=one.priority,
+        age=one.priority_age,
+        assoc=one.priority_assoc,
+        fairshare=one.priority_fs,
+        job_size=one.priority_js,
+        partition=one.priority_part,
+        qos=one.priority_qos,
+        tres=sum(one.priority_tres.values()),
+        site=one.priority_site,
+        nice=one.nice,
+    )

@@ -1,0 +1,121 @@
+"""The format of ``sacctmgr dump``: a line a thing, ``Kind - 'name':Key=value:Key='value'``.
+
+``Cluster`` comes first. ``Parent`` says under which account the accounts and users after it belong; it must have been
+defined before. A quote within a value is a backtick.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from rota.sacctmgr.builder import Place, TreeBuilder
+from rota.sacctmgr.keys import ASSOCIATION, LIMITS, find_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from rota.accounting import AssociationTree
+    from rota.model import Association
+
+_LINE = re.compile(r"(?P<kind>\w+)\s*-\s*(?P<name>'[^']*'|\"[^\"]*\"|[^:'\"]+)\s*(?P<rest>.*)")
+_PAIR = re.compile(r":\s*(?P<key>\w+)\s*=\s*(?P<value>'[^']*'|\"[^\"]*\"|[^:'\"]*)")
+_QUOTED = frozenset({"Description", "Organization", "DefaultQOS", "DefaultAccount", "AdminLevel", "Coordinator", "QOS"})
+
+
+def is_dump_line(text: str) -> bool:
+    """Whether a line is one of a dump."""
+    return re.match(r"(Cluster|Parent|Account|User)\s*-\s", text) is not None
+
+
+def read_dump(builder: TreeBuilder, text: str, path: Path) -> None:
+    """Read a dump.
+
+    Raises:
+        InputError: a line cannot be used; names line and key.
+    """
+    parent = "root"
+    for number, line in enumerate(text.split("\n"), start=1):
+        place, words = Place(path, number), line.strip()
+        if not words or words.startswith("#"):
+            continue
+        kind, name, pairs = _parse(words, place)
+        if kind == "Cluster":
+            one = builder.begin_cluster(name, place)
+        elif not builder.cluster:
+            raise place.error("a line such as Cluster - 'name' must come first", kind)
+        elif kind == "Parent":
+            parent = builder.account(name, place, "Parent").account
+            continue
+        elif kind == "Account":
+            one = builder.add_account(name, parent, place)
+        else:
+            one = builder.add_user(name, parent, dict(pairs).get("Partition", ""), place)
+        for key, value in pairs:
+            if key != "Partition":
+                builder.set_association(one, key, value, "=", place)
+
+
+def _parse(text: str, place: Place) -> tuple[str, str, list[tuple[str, str]]]:
+    match = _LINE.fullmatch(text)
+    kind = match["kind"].capitalize() if match else ""
+    if match is None or kind not in {"Cluster", "Parent", "Account", "User"}:
+        raise place.error(f"{text[:60]!r} is none of Cluster, Parent, Account, User - 'name':Key=value…")
+    pairs, position, rest = [], 0, match["rest"]
+    while position < len(rest):
+        pair = _PAIR.match(rest, position)
+        if pair is None:
+            raise place.error(f"{rest[position : position + 40]!r} is not :Key=value; are the quotes closed?", kind)
+        key = find_key(pair["key"], ASSOCIATION)
+        if key is None:
+            raise place.error("no key of sacctmgr", pair["key"])
+        pairs.append((key, _unquoted(pair["value"]).replace("`", "'")))
+        position = pair.end()
+    return kind, _unquoted(match["name"].strip()), pairs
+
+
+def _unquoted(text: str) -> str:
+    return text[1:-1] if text[:1] in {"'", '"'} else text.strip()
+
+
+def write_dump(tree: AssociationTree) -> str:
+    """Write a tree as ``sacctmgr dump`` does, without its introduction; ``sacctmgr load`` takes it."""
+    children: dict[int, list[Association]] = {}
+    for one, _ in tree.hierarchy():
+        children.setdefault(one.parent_id, []).append(one)
+    lines = [f"Cluster - '{tree.cluster}'{_pairs(tree, tree.root)}", *_section(tree, tree.root, children)]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _section(tree: AssociationTree, above: Association, children: dict[int, list[Association]]) -> Iterator[str]:
+    below = children.get(above.id, [])
+    if not below:
+        return
+    yield f"Parent - '{above.account}'"
+    for one in below:
+        yield f"{'User' if one.user else 'Account'} - '{one.user or one.account}'{_pairs(tree, one)}"
+    for one in below:
+        if not one.user:
+            yield from _section(tree, one, children)
+
+
+def _pairs(tree: AssociationTree, one: Association) -> str:
+    values: dict[str, str] = {}
+    if one.user:
+        user = tree.users[one.user]
+        values["Partition"] = one.partition
+        values["DefaultAccount"] = user.default_account
+        values["AdminLevel"] = "" if user.admin_level == "None" else user.admin_level
+        values["Coordinator"] = ",".join(user.coordinator)
+    elif one.parent_id:
+        account = tree.accounts[one.account]
+        values["Description"], values["Organization"] = account.description, account.organization
+    values["DefaultQOS"] = one.default_qos
+    values["Fairshare"] = str(one.shares_raw)
+    values |= {key: one.limits.get(key, "") for key in LIMITS}
+    values["Priority"] = str(one.priority or "")
+    values["QOS"] = ",".join(one.qos)
+    written = {key: value.replace("'", "`") for key, value in values.items() if value}
+    quoted = _QUOTED | {"Partition"}
+    return "".join(f":{key}='{value}'" if key in quoted else f":{key}={value}" for key, value in written.items())
