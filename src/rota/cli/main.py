@@ -40,6 +40,7 @@ class Command(NamedTuple):
 #: Every command, in the order of the help text.
 COMMANDS: dict[str, Command] = {
     "replay": Command("rota.cli.replay", "replay", "Schedule a recorded workload in virtual time."),
+    "explain": Command("rota.cli.explain", "explain", "Say why a job waits and what its priority is made of."),
     "compare": Command("rota.cli.compare", "compare", "Put the results of several replays side by side."),
     "plugin": Command("rota.cli.plugin", "plugin", "List, show and check plugins."),
 }

@@ -245,6 +245,14 @@ class Replay:
         """Read a moment of this replay, see `parse_moment`; give Unix seconds."""
         return parse_moment(text, self.tape.origin, self.utc_offset)
 
+    def start_of(self, job_id: int) -> int | None:
+        """Give when a job started, Unix seconds; ``None``: it has not, so far."""
+        job = self.engine.state.jobs.get(job_id)
+        if job is not None:
+            return job.start_time
+        start = self._recorder.start[self.tape.job_id.index(job_id)]
+        return start if start >= 0 else None
+
     def result(self) -> ReplayResult:
         """Give what came of it. Reports the jobs that have not ended, and what plugins did wrong."""
         options, engine = self._options, self.engine

@@ -1,0 +1,123 @@
+"""``rota explain JOB WORKLOAD``: where a job's priority comes from, and which jobs stand before it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rota.cli.scenario import read_scenario, scenario_options
+from rota.listings.squeue import duration
+from rota.replay.explain import explain as explain_job
+from rota.replay.explain import find_start
+from rota.replay.run import Replay
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rota.replay.explain import Explanation
+
+#: Jobs before it that are listed; the others are counted.
+_LISTED = 10
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@click.command()
+@click.argument("job_id", metavar="JOB", type=int)
+@scenario_options
+@click.option("--at", metavar="TIME", help="When: see rota replay --until.  [default: just before it starts]")
+@click.option("--json", "as_json", is_flag=True, help="Print all of it as JSON.")
+def explain(*, job_id: int, at: str | None, as_json: bool, **words: Any) -> None:
+    """Say of a job of a replay where its priority comes from and which jobs stand before it.
+
+    The workload is replayed with the same options as `rota replay` takes, so the answer is about that very schedule.
+    """
+    scenario = read_scenario(**words)
+    start = None
+    if at is None:
+        with Replay(scenario.log, scenario.config, scenario.options) as first:
+            start = find_start(first, job_id)
+            submit = first.tape.submit[first.tape.job_id.index(job_id)]
+            # A job that starts at once, and one that never does, is looked at as it is submitted.
+            moment = submit if start is None else max(start - 1, submit)
+        scenario.options.report = lambda _text: None  # it has been said
+    with Replay(scenario.log, scenario.config, scenario.options) as run:
+        run.run(moment if at is None else run.moment(at))
+        explanation = explain_job(run.engine, job_id)
+        utc_offset = run.utc_offset
+    if as_json:
+        click.echo(json.dumps({**asdict(explanation), "starts": start or explanation.start_time}))
+    else:
+        _print(explanation, start or explanation.start_time, utc_offset)
+
+
+def _print(one: Explanation, start: int | None, utc_offset: Callable[[int], int]) -> None:
+    def when(time: int) -> str:
+        return f"{_EPOCH + timedelta(seconds=time + utc_offset(time)):%Y-%m-%d %H:%M:%S}"
+
+    who = f"user {one.user or '(none)'} of account {one.account}"
+    click.echo(f"Job {one.job_id} of {who}: {one.num_cpus:,} CPUs for up to {duration(one.time_limit)},")
+    click.echo(
+        f"submitted {when(one.submit_time)} to partition {one.partition}{f', QOS {one.qos}' if one.qos else ''}."
+    )
+    click.echo()
+    if one.state != "PENDING":
+        waited = f" after {duration(start - one.submit_time)}" if start else ""
+        click.echo(f"At {when(one.now)} it is {one.state}: it started{waited}, with priority {one.priority:,}.")
+        return
+    place = f"place {one.place:,} of {one.queue_length:,} in the queue" if one.place else "not in the queue"
+    click.echo(
+        f"At {when(one.now)} it has waited {duration(one.now - one.submit_time)} and is {one.state} ({one.reason}),"
+    )
+    click.echo(f"{place}, with priority {one.priority:,}{' that an administrator has set' if one.direct else ''}.")
+    if one.planned_start is not None:
+        click.echo(f"The scheduler plans to start it at {when(one.planned_start)}.")
+    if start is not None:
+        click.echo(f"It starts at {when(start)}, after {duration(start - one.submit_time)}.")
+    _print_factors(one)
+    _print_before(one)
+
+
+def _print_factors(one: Explanation) -> None:
+    if not one.factors:
+        if not one.direct:
+            click.echo("\nThe priority plugin gives no factors: its order is that of the priorities alone.")
+        return
+    click.echo()
+    rows = [("factor", "value", "weight", "points")]
+    for factor in one.factors:
+        value = "" if factor.value is None else f"{factor.value:.4f}"
+        weight = "" if factor.weight is None else f"{factor.weight:,.10g}"
+        rows.append((factor.name, value, weight, f"{factor.points:,.1f}"))
+    rows.append(("sum", "", "", f"{sum(factor.points for factor in one.factors):,.1f}"))
+    _table(rows)
+    for name, used, target in one.shares:
+        verdict = "more than" if used > target else "less than" if used < target else "just"
+        click.echo(f"{name} has used {used:.2%} of the cluster, {verdict} its share of {target:.2%}.")
+
+
+def _print_before(one: Explanation) -> None:
+    if not one.before:
+        if one.place:
+            click.echo("\nNo job stands before it.")
+        return
+    click.echo(f"\nBefore it: {len(one.before):,} job{'s' if len(one.before) > 1 else ''}")
+    rows = [("job", "user", "account", "priority", "because of")]
+    for other in one.before[:_LISTED]:
+        points = f" (+{other.points:,.0f})" if other.points > 0 else ""
+        rows.append((str(other.job_id), other.user, other.account, f"{other.priority:,}", f"{other.because}{points}"))
+    _table(rows, left={1, 2, 4})
+    if len(one.before) > _LISTED:
+        click.echo(f"and {len(one.before) - _LISTED:,} more")
+
+
+def _table(rows: list[tuple[str, ...]], left: frozenset[int] | set[int] = frozenset({0})) -> None:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = (
+            text.ljust(w) if i in left else text.rjust(w) for i, (text, w) in enumerate(zip(row, widths, strict=True))
+        )
+        click.echo("  " + "  ".join(cells).rstrip())

@@ -1,0 +1,200 @@
+"""Why a job stands where it stands: its priority factor by factor, and the jobs before it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rota.core.containers import queue_key
+from rota.model import InputError, JobState, MultifactorConf, PriorityFactorsRequest
+
+if TYPE_CHECKING:
+    from rota.core import Engine
+    from rota.model import Association, Job, PriorityFactors
+    from rota.replay.run import Replay
+
+#: Chunks in which a replay is played to find when a job starts.
+_CHUNKS = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Factor:
+    """One factor of a priority."""
+
+    name: str
+    #: ``None`` where a factor has none: site and nice count as they are.
+    weight: float | None
+    #: What it adds to the priority.
+    points: float
+
+    @property
+    def value(self) -> float | None:
+        """The factor before it was weighted, from 0 to 1 as a rule."""
+        return self.points / self.weight if self.weight else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Before:
+    """A job that stands before the one that is explained."""
+
+    job_id: int
+    user: str
+    account: str
+    partition: str
+    priority: int
+    #: What puts it before: ``PriorityTier``, the name of the factor that gives it most, or ``submitted earlier``.
+    because: str
+    #: How much more that factor gives it.
+    points: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """One job at one moment; times are Unix seconds."""
+
+    job_id: int
+    now: int
+    user: str
+    account: str
+    partition: str
+    qos: str
+    state: str
+    reason: str
+    priority: int
+    #: An administrator has set the priority.
+    direct: bool
+    submit_time: int
+    eligible_time: int | None
+    start_time: int | None
+    planned_start: int | None
+    num_cpus: int
+    time_limit: int
+    #: Empty when the priority plugin has no factors, or the job does not wait.
+    factors: tuple[Factor, ...]
+    #: Part of the cluster's usage, and of its shares, of the association and of the accounts above it, that of the job
+    #: first; empty without fair-share.
+    shares: tuple[tuple[str, float, float], ...]
+    #: Place in the queue, from 1; 0 when it is not in it.
+    place: int
+    queue_length: int
+    before: tuple[Before, ...]
+
+
+def find_start(replay: Replay, job_id: int) -> int | None:
+    """Play a replay until a job starts; give when that is, ``None`` if it never does.
+
+    Raises:
+        InputError: the workload has no such job.
+    """
+    if job_id not in replay.tape.job_id:
+        raise InputError(f"the workload has no job {job_id} that is replayed", field="JOB")
+    submit = replay.tape.submit[replay.tape.job_id.index(job_id)]
+    step = max((replay.tape.submit[-1] - submit) // _CHUNKS, 3600)
+    moment = submit
+    while replay.run(moment):
+        start = replay.start_of(job_id)
+        if start is not None:
+            return start
+        moment += step
+    return replay.start_of(job_id)
+
+
+def explain(engine: Engine, job_id: int) -> Explanation:
+    """Explain a live job as it stands now.
+
+    Raises:
+        InputError: there is no such job now.
+    """
+    job = engine.state.jobs.get(job_id)
+    if job is None:
+        raise InputError(f"job {job_id} is not in the cluster at that time: not submitted yet, or over", field="JOB")
+    accounts = engine.state.accounts
+    queue = [other for other in engine.state.queue if other.state is JobState.PENDING]
+    ahead = queue[: queue.index(job)] if job in queue else []
+    asked = frozenset({job_id, *(other.job_id for other in ahead)})
+    known = {one.job_id: one for one in engine.priority_factors(PriorityFactorsRequest(job_ids=asked))}
+    association, qos = accounts.association_of(job), accounts.qos_of(job)
+    own = known.get(job_id)
+    return Explanation(
+        job_id=job_id,
+        now=engine.state.now,
+        user=association.user,
+        account=association.account,
+        partition=job.partition.name,
+        qos=qos.name if qos else job.spec.qos,
+        state=job.state.value,
+        reason=str(engine.reason(job)),
+        priority=job.priority,
+        direct=job.admin_priority,
+        submit_time=job.submit_time,
+        eligible_time=job.eligible_time,
+        start_time=job.start_time,
+        planned_start=job.planned_start,
+        num_cpus=job.num_cpus,
+        time_limit=job.time_limit,
+        factors=() if own is None or own.direct else _factors(engine, own),
+        shares=_shares(engine, association) if known else (),
+        place=len(ahead) + 1 if job in queue else 0,
+        queue_length=len(queue),
+        before=tuple(_before(engine, other, job, known) for other in ahead),
+    )
+
+
+def _factors(engine: Engine, one: PriorityFactors) -> tuple[Factor, ...]:
+    weights = MultifactorConf.of(engine.state.config, engine.state.accounts.tres).weights
+    listed = [
+        Factor(name="age", weight=weights.age, points=one.priority_age),
+        Factor(name="association", weight=weights.assoc, points=one.priority_assoc),
+        Factor(name="fair-share", weight=weights.fairshare, points=one.priority_fs),
+        Factor(name="job size", weight=weights.job_size, points=one.priority_js),
+        Factor(name="partition", weight=weights.partition, points=one.priority_part),
+        Factor(name="QOS", weight=weights.qos, points=one.priority_qos),
+        *(
+            Factor(name=f"TRES {name}", weight=weights.tres.get(name), points=points)
+            for name, points in one.priority_tres.items()
+        ),
+        Factor(name="site", weight=None, points=float(one.priority_site)),
+        Factor(name="nice", weight=None, points=float(-one.nice)),
+    ]
+    return tuple(factor for factor in listed if factor.weight or factor.points)
+
+
+def _shares(engine: Engine, association: Association) -> tuple[tuple[str, float, float], ...]:
+    tree = engine.state.accounts.tree
+    if engine.state.accounts.usage is None or association not in tree:
+        return ()
+    path = tree.path(tree.row(association)).tolist()
+    level, found = tree.columns.shares_level, []
+    for place, row in enumerate(path[:-1]):
+        one = engine.association_usage(tree.associations[row])
+        target = 1.0
+        for above in path[place:-1]:
+            target *= float(level[above])
+        found.append((one.user or one.account, one.usage_norm, target))
+    return tuple(found)
+
+
+def _before(engine: Engine, other: Job, job: Job, known: dict[int, PriorityFactors]) -> Before:
+    association = engine.state.accounts.association_of(other)
+    because, points = "submitted earlier", 0.0
+    mine, theirs = known.get(job.job_id), known.get(other.job_id)
+    if queue_key(other)[0] != queue_key(job)[0]:
+        because = "PriorityTier"
+    elif other.priority != job.priority:
+        because, points = "priority", float(other.priority - job.priority)
+        if mine is not None and theirs is not None and not (mine.direct or theirs.direct):
+            own = {factor.name: factor.points for factor in _factors(engine, mine)}
+            more = {factor.name: factor.points - own.get(factor.name, 0.0) for factor in _factors(engine, theirs)} or {
+                because: points
+            }
+            because = max(more, key=lambda name: more[name])
+            points = more[because]
+    return Before(
+        job_id=other.job_id,
+        user=association.user,
+        account=association.account,
+        partition=other.partition.name,
+        priority=other.priority,
+        because=because,
+        points=points,
+    )
