@@ -134,6 +134,12 @@ class AssociationTree:
             path = self._paths[row] = np.array(rows)
         return path
 
+    def target_share(self, row: int) -> float:
+        """Give the part of the cluster that an association's shares stand for: the product of shares/level."""
+        path, columns = self.path(row), self.columns
+        own = path[:-1][columns.has_shares[path[:-1]]]
+        return float(np.prod(columns.shares_level[own]))
+
     def hierarchy(self) -> Iterator[tuple[Association, int]]:
         """Walk through the tree as people see it; each association comes with its depth, 0 for the root."""
         for row in np.argsort(self.columns.lineage).tolist():

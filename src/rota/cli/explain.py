@@ -16,7 +16,7 @@ from rota.replay.explain import find_start
 from rota.replay.run import Replay
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from rota.replay.explain import Explanation
 
@@ -36,7 +36,7 @@ def explain(*, job_id: int, at: str | None, as_json: bool, **words: Any) -> None
     The workload is replayed with the same options as `rota replay` takes, so the answer is about that very schedule.
     """
     scenario = read_scenario(**words)
-    start = None
+    start, moment = None, 0
     if at is None:
         with Replay(scenario.log, scenario.config, scenario.options) as first:
             start = find_start(first, job_id)
@@ -45,7 +45,7 @@ def explain(*, job_id: int, at: str | None, as_json: bool, **words: Any) -> None
             moment = submit if start is None else max(start - 1, submit)
         scenario.options.report = lambda _text: None  # it has been said
     with Replay(scenario.log, scenario.config, scenario.options) as run:
-        run.run(moment if at is None else run.moment(at))
+        run.run(run.moment(at) if at is not None else moment)
         explanation = explain_job(run.engine, job_id)
         utc_offset = run.utc_offset
     if as_json:
@@ -69,9 +69,8 @@ def _print(one: Explanation, start: int | None, utc_offset: Callable[[int], int]
         click.echo(f"At {when(one.now)} it is {one.state}: it started{waited}, with priority {one.priority:,}.")
         return
     place = f"place {one.place:,} of {one.queue_length:,} in the queue" if one.place else "not in the queue"
-    click.echo(
-        f"At {when(one.now)} it has waited {duration(one.now - one.submit_time)} and is {one.state} ({one.reason}),"
-    )
+    waited = duration(one.now - one.submit_time)
+    click.echo(f"At {when(one.now)} it has waited {waited} and is {one.state} ({one.reason}),")
     click.echo(f"{place}, with priority {one.priority:,}{' that an administrator has set' if one.direct else ''}.")
     if one.planned_start is not None:
         click.echo(f"The scheduler plans to start it at {when(one.planned_start)}.")
@@ -114,10 +113,8 @@ def _print_before(one: Explanation) -> None:
         click.echo(f"and {len(one.before) - _LISTED:,} more")
 
 
-def _table(rows: list[tuple[str, ...]], left: frozenset[int] | set[int] = frozenset({0})) -> None:
+def _table(rows: Sequence[tuple[str, ...]], left: frozenset[int] | set[int] = frozenset({0})) -> None:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
-        cells = (
-            text.ljust(w) if i in left else text.rjust(w) for i, (text, w) in enumerate(zip(row, widths, strict=True))
-        )
+        cells = (text.ljust(widths[i]) if i in left else text.rjust(widths[i]) for i, text in enumerate(row))
         click.echo("  " + "  ".join(cells).rstrip())

@@ -164,13 +164,10 @@ def _shares(engine: Engine, association: Association) -> tuple[tuple[str, float,
     if engine.state.accounts.usage is None or association not in tree:
         return ()
     path = tree.path(tree.row(association)).tolist()
-    level, found = tree.columns.shares_level, []
-    for place, row in enumerate(path[:-1]):
+    found = []
+    for row in path[:-1]:
         one = engine.association_usage(tree.associations[row])
-        target = 1.0
-        for above in path[place:-1]:
-            target *= float(level[above])
-        found.append((one.user or one.account, one.usage_norm, target))
+        found.append((one.user or one.account, one.usage_norm, tree.target_share(row)))
     return tuple(found)
 
 

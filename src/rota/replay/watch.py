@@ -64,8 +64,7 @@ class Watcher:
         shown = [(one, depth) for one, depth in engine.association_usages(users=False) if depth]
         names = [one.account for one, _ in shown]
         tree = engine.state.accounts.tree
-        levels = tree.columns.shares_level
-        target = [float(np.prod(levels[tree.path(tree.row(one))[:-1]])) for one, _ in shown]
+        target = [tree.target_share(tree.row(one)) for one, _ in shown]
         longest = sorted(self._factors.keys() & waits.keys(), key=lambda job_id: (-waits[job_id], job_id))[:MAX_WAITS]
         return PriorityHistory(
             times=np.array(self._times, np.int64),

@@ -83,11 +83,17 @@ def _cycle() -> None:
     _planned.clear()
     now = _ctld.now
     profile = _ctld.profile(_resolution)
+    # Within a cycle the profile only loses: a request like an earlier one cannot start before that one could.
+    earliest: dict[tuple[object, ...], int | None] = {}
     for job in _ctld.queue[:_max_job_test]:
-        found = profile.earliest(job, job.time_limit, now, before=now + _window)
+        request = (job.partition.name, job.units, job.num_cpus, job.time_limit)
+        after = earliest.get(request, now)
+        found = None if after is None else profile.earliest(job, job.time_limit, after, before=now + _window)
         if found is None:
+            earliest[request] = None
             continue
         start, resources = found
+        earliest[request] = start
         if start > now:
             _ctld.plan(job, start, resources)
             _planned.append(job)
