@@ -97,7 +97,10 @@ def spec(**fields: Any) -> JobSpec:
     """Describe a request.
 
     Takes the fields of `rota.model.JobSpec` and, for short, ``cpus``, ``limit`` (seconds), ``nodes`` (least number),
-    ``user`` and ``begin``. Without a limit it asks for an hour, for jobs that run for a year make poor scenarios.
+    ``user`` (a number, or a name) and ``begin``. Without a limit it asks for an hour, for jobs that run for a year make
+    poor scenarios.
     """
     named = {_SHORT.get(name, name): value for name, value in fields.items()}
+    if isinstance(fields.get("user"), str):
+        named["user"] = named.pop("user_id")
     return JobSpec(**({"time_limit": 3600} | named))
