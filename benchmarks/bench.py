@@ -1,9 +1,10 @@
 """Time and memory of whole ``rota replay`` processes: per job, and how they grow.
 
-``make bench`` prints two tables. The first has every scheduler on every log that is found: the bundled KTH-SP2 always,
-SDSC-BLUE and HPC2N when the folder with the archive's logs is there (``ROTA_TRACES``, or ``../shared/traces``). The
+``make bench`` prints these tables. The first has every scheduler on every log that is found: the bundled KTH-SP2,
+and SDSC-BLUE and HPC2N when the folder with the archive's logs is there (``ROTA_TRACES``, or ``../shared/traces``). The
 second has the KTH-SP2 log grown: more jobs (the log again and again), a longer queue (submissions closer together), a
-larger machine (jobs and machine scaled alike), each once, twice and four times.
+larger machine (jobs and machine scaled alike), each once, twice and four times. Then come the tables of
+``bench_priority``.
 
 Machines differ and are noisy: read the ratios. The figure for time is processor time, start-up and reading included;
 the best of three runs counts.
@@ -19,11 +20,15 @@ import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+import bench_priority
 import numpy as np
 
 from rota.workload import FILTERS, Workload, bundled, read_swf, write_swf
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 SCHEDULERS = ("builtin", "easy", "conservative", "backfill")
 LOGS = {
@@ -161,6 +166,15 @@ def bench_growth(log: Workload, folder: Path) -> list[dict[str, object]]:
     return rows
 
 
+def bench_table(rows: Iterable[dict[str, object]]) -> list[dict[str, object]]:
+    """Print rows as they are measured."""
+    measured: list[dict[str, object]] = []
+    for row in rows:
+        measured.append(row)
+        print_row(row, header=len(measured) == 1)
+    return measured
+
+
 def print_row(row: dict[str, object], *, header: bool) -> None:
     """Print one row of a table, with its column names first when it is the first."""
     if header:
@@ -182,6 +196,7 @@ def main() -> None:
             print(f"not found, left out: {', '.join(missing)} (set ROTA_TRACES)")
         figures = {"logs": bench_logs(logs)}
         if not options.logs_only:
+            figures |= {name: bench_table(table()) for name, table in bench_priority.TABLES.items()}
             figures["growth"] = bench_growth(read_swf(logs["KTH-SP2"]), folder)
     if options.json is not None:
         options.json.write_text(json.dumps(figures, indent=2) + "\n")

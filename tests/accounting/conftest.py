@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeAlias
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeAlias
+from unittest.mock import patch
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from rota.accounting import AssociationTree
+from rota.core import Engine
 from rota.model import SHARES_PARENT, Association
+from rota.testing import Harness
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from rota.model import ClusterConfig
 
 #: Name to (shares, usage) of a user, or to (shares, children) of an account; shares ``None`` is ``parent``.
 Children: TypeAlias = "Mapping[str, tuple[int | None, float | Children]]"
@@ -48,6 +58,11 @@ class Scenario:
     def total(self) -> float:
         """The root's usage."""
         return float(self.usage[0])
+
+    @property
+    def users(self) -> list[str]:
+        """Names of the users."""
+        return [one.user for one in self.tree.associations if one.user]
 
     def by_name(self, values: NDArray[np.float64]) -> dict[str, float]:
         """Give values by user or account."""
@@ -112,3 +127,35 @@ def page_with_h() -> Scenario:
 @pytest.fixture
 def test_24_4() -> Scenario:
     return Scenario(TEST_24_4)
+
+
+@contextmanager
+def machine(
+    config: ClusterConfig,
+    make_tree: Callable[[], AssociationTree],
+    *,
+    usage: Mapping[str, object] | None = None,
+    utc_offset: Callable[[int], int] | None = None,
+    now: int = 0,
+) -> Iterator[Harness]:
+    """Make a cluster with accounts and multifactor priorities; within, a restart reads the accounts anew.
+
+    Args:
+        config: The cluster.
+        make_tree: Reads the accounts.
+        usage: What had been used before, as `rota.accounting.Usage.save` gives it.
+        utc_offset: Local time minus UTC.
+        now: When it begins.
+    """
+
+    def engine(*args: Any, **others: Any) -> Engine:
+        made = Engine(*args, associations=make_tree(), utc_offset=utc_offset, **others)
+        made.state.accounts.saved = None if usage is None else dict(usage)
+        return made
+
+    with (
+        patch("rota.testing.harness.Engine", engine),
+        Harness(config, priority="priority/multifactor", now=now) as rota,
+    ):
+        yield rota
+        assert not rota.engine.faults

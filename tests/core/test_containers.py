@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,9 +11,6 @@ from rota.core.containers import JobView, SortedJobs
 from rota.core.timers import Timers
 from rota.model import Job, Partition
 from rota.testing import spec
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 PART = Partition(name="p", nodes=1)
 
@@ -38,7 +34,9 @@ def test_sorted_jobs_are_sorted_and_what_was_handed_out_stays_as_it_was(steps: l
             assert jobs[key].sort_key == ()
         elif what == "reverse":
             sign = -sign
-            container.reorder(_key(sign))
+            for job in container:
+                job.sort_key = (sign * job.job_id,)
+            container.resort()
         elif what == "look":
             views.append((container.snapshot(), list(container)))
         expected = [jobs[i] for i in (sorted(there) if sign > 0 else sorted(there, reverse=True))]
@@ -50,10 +48,6 @@ def test_sorted_jobs_are_sorted_and_what_was_handed_out_stays_as_it_was(steps: l
         assert list(view) == then
         assert view[:2] == then[:2]
         assert len(view) == len(then)
-
-
-def _key(sign: int) -> Callable[[Job], tuple[int, ...]]:
-    return lambda job: (sign * job.job_id,)
 
 
 @given(st.lists(st.tuples(st.integers(1, 20), st.booleans(), st.booleans()), max_size=8), st.lists(st.integers(1, 9)))

@@ -9,13 +9,16 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import islice
-from operator import lt
+from operator import attrgetter, lt
 from typing import TYPE_CHECKING, overload
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from rota.model import Job
+
+
+_SORT_KEY = attrgetter("sort_key")
 
 
 class JobView(Sequence["Job"]):
@@ -101,20 +104,14 @@ class SortedJobs:
         del self._jobs[i]
         job.sort_key = ()
 
-    def reorder(self, key: Callable[[Job], tuple[int, ...]]) -> bool:
-        """Sort anew, after what ``key`` goes by has changed. Whether the order is another now."""
-        jobs = self._jobs
-        keys = [key(job) for job in jobs]
-        moved = not all(map(lt, keys, islice(keys, 1, None)))
-        if moved:
-            order = sorted(range(len(keys)), key=keys.__getitem__)
-            jobs = [jobs[i] for i in order]
-            keys = [keys[i] for i in order]
+    def resort(self) -> bool:
+        """Sort anew, after jobs have been given other ``sort_key``. Whether the order is another now."""
+        keys = list(map(_SORT_KEY, self._jobs))
+        if moved := not all(map(lt, keys, islice(keys, 1, None))):
+            self._jobs = sorted(self._jobs, key=_SORT_KEY)
             self._view = None
-            self._jobs = jobs
+            keys = list(map(_SORT_KEY, self._jobs))
         self._keys = keys
-        for job, new in zip(jobs, keys, strict=True):
-            job.sort_key = new
         return moved
 
     def _unshare(self) -> None:
@@ -127,6 +124,10 @@ class SortedJobs:
         return ascending and self._keys == [job.sort_key for job in self._jobs]
 
 
-def queue_key(job: Job) -> tuple[int, int, int, int]:
-    """Slurm's order of the queue: partition tier, priority, submit time, job id."""
-    return -job.partition.priority_tier, -job.priority, job.submit_time, job.job_id
+def queue_key(job: Job) -> tuple[int, int, int]:
+    """Slurm's order of the queue: partition tier, priority, submit time, job id; the first two as one number."""
+    return -(job.partition.priority_tier << PRIORITY_BITS) - job.priority, job.submit_time, job.job_id
+
+
+#: Of a priority.
+PRIORITY_BITS = 32

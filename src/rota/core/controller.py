@@ -168,7 +168,9 @@ class PluginController:
         for rank, job in enumerate(reversed(jobs), start=1):
             if job.sort_key and not job.alloc:  # `key` is the plugin's: it may have held or started jobs
                 job.priority = rank
-        self._state.queue.reorder(queue_key)
+        for job in self._state.queue:
+            job.sort_key = queue_key(job)
+        self._state.queue.resort()
         self._state.arrivals = None
 
     def hold(self, job: Job) -> Reason | None:

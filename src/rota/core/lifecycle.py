@@ -238,14 +238,19 @@ class Lifecycle:
 
     def set_priorities(self, jobs: Sequence[Job], priorities: Sequence[int]) -> bool:
         """Give many jobs other priorities, see `Controller.set_priorities`. Whether the queue's order has changed."""
-        live = self.state.jobs
+        pending, running = JobState.PENDING, JobState.RUNNING
         changed = False
         for job, priority in zip(jobs, priorities, strict=True):
             before = job.priority
-            if before != priority and before and not job.admin_priority and live.get(job.job_id) is job:
+            if before == priority or not before or job.admin_priority:
+                continue
+            if job.state is pending or job.state is running:
                 job.priority = priority
-                changed = True
-        if not changed or not self.state.queue.reorder(queue_key):
+                if job.sort_key and not job.alloc:
+                    # Here, where the job is at hand: of 100,000, those in the queue's order lie all over the memory.
+                    job.sort_key = queue_key(job)
+                    changed = True
+        if not changed or not self.state.queue.resort():
             return False
         self.state.arrivals = None
         self.state.changed = True

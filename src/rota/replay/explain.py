@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rota.core.containers import queue_key
 from rota.model import InputError, JobState, MultifactorConf, PriorityFactorsRequest
 
 if TYPE_CHECKING:
@@ -175,7 +174,7 @@ def _before(engine: Engine, other: Job, job: Job, known: dict[int, PriorityFacto
     association = engine.state.accounts.association_of(other)
     because, points = "submitted earlier", 0.0
     mine, theirs = known.get(job.job_id), known.get(other.job_id)
-    if queue_key(other)[0] != queue_key(job)[0]:
+    if other.partition.priority_tier != job.partition.priority_tier:
         because = "PriorityTier"
     elif other.priority != job.priority:
         because, points = "priority", float(other.priority - job.priority)

@@ -64,6 +64,8 @@ _highest: tuple[int, int, int] = (0, 0, 1)
 #: Processors of the machine, and Slurm 2.0's measure of usage.
 _procs = 0
 _max_cluster_usage = 0
+#: The end of the period of which priorities are still to be computed, Unix seconds; ``None``: of none.
+_owed: int | None = None
 #: Stops the periods.
 _stop: Callable[[], None] | None = None
 _table: _Table
@@ -79,11 +81,16 @@ def init(ctld: Controller) -> int:
     if _conf.reset_period == "NOW":
         _usage.reset(ctld.now)
     _end_period()
+    _settle()
+    # Jobs of before a restart keep their priorities until the next period: the size of the machine is still to come.
+    for job in ctld.jobs.values():
+        _table.price(job)
     return SLURM_SUCCESS
 
 
 def priority_p_reconfig() -> None:
     """Read the configuration again: new weights count at once, fair-share is computed anew at the next period."""
+    _settle()
     _configure()
     _table.rebuild()
     _table.reprice(_ctld.now)
@@ -107,7 +114,7 @@ def _configure() -> None:
 
 def _end_period() -> None:
     """Bring usage and all priorities up to date."""
-    global _period_usage, _usage_before, _shares, _next_reset
+    global _period_usage, _usage_before, _shares, _next_reset, _owed
     now = _ctld.now
     if _next_reset is not None and now >= _next_reset:
         _usage.reset(now)
@@ -116,11 +123,21 @@ def _end_period() -> None:
     _usage.advance(now)
     _period_usage = _usage.raw.copy()
     _shares = None
+    _table.refresh()
+    _owed = now
     # It makes no difference in which order jobs wait while none of them could start.
     if _table.is_contested(_ctld.size(_ctld.free)) or "INCR_ONLY" in _conf.flags:
-        _table.reprice(now)
+        _settle()
     else:
-        _ctld.before_queue(lambda: _table.reprice(now))
+        _ctld.before_queue(_settle)
+
+
+def _settle() -> None:
+    """Compute the priorities of the last period, if they are still owed."""
+    global _owed
+    if _owed is not None:
+        now, _owed = _owed, None
+        _table.reprice(now)
 
 
 # ---- the API ----------------------------------------------------------------------------------------------------
@@ -128,6 +145,7 @@ def _end_period() -> None:
 
 def priority_p_set(last_prio: int, job_ptr: Job) -> int:
     """Give a job that is submitted, released or queued again its priority."""
+    _settle()  # by what held when the period ended: a new job may bring a new user
     return _table.price(job_ptr)
 
 
@@ -135,8 +153,10 @@ def priority_p_set_max_cluster_usage(procs: int, half_life: int) -> int:
     """Take the size of the machine; Slurm 2.0 also measured usage by what it does in two half-lives."""
     global _procs, _max_cluster_usage, _shares
     if (procs, procs * half_life * 2) != (_procs, _max_cluster_usage):
+        _settle()
         _procs, _max_cluster_usage = procs, procs * half_life * 2
         _shares = None
+        _table.rebuild()  # the size of a job is its part of the machine
     return SLURM_SUCCESS
 
 
@@ -259,8 +279,12 @@ class _Table:
         self._assoc = np.zeros(64, np.int64)
         #: Jobs whose age has not begun.
         self._not_eligible: list[Job] = []
-        #: Jobs that had not been given resources when they were written down.
-        self._requests: set[int] = set()
+        #: Units of the jobs that wait.
+        self._waiting: list[int] = []
+        #: Jobs that held resources when they were written down, which they need not have asked for.
+        self._given: set[int] = set()
+        #: Jobs that were struck off because they run: nobody tells when one of them is queued again.
+        self._started: list[Job] = []
 
     def price(self, job: Job) -> int:
         """Write a job down and give its priority."""
@@ -288,8 +312,10 @@ class _Table:
         self._accrue[slot] = np.inf if began is None else began
         if began is None:
             self._not_eligible.append(job)
-        if not job.alloc:
-            self._requests.add(job.job_id)
+        if job.alloc:
+            self._given.add(job.job_id)
+        else:
+            self._given.discard(job.job_id)
         part = job.partition.priority_job_factor
         self._columns[:, slot] = (
             weights.age * _age(began),
@@ -305,30 +331,31 @@ class _Table:
 
     def _sum(self, slot: int) -> int:
         *added, nice = self._columns[:, slot].tolist()
-        return int(min(max(sum(added) - nice, 1.0), MAX_PRIORITY))
+        total = 0.0
+        for value in added:  # one after the other, as in `reprice`: from Python 3.12 on sum() is more exact
+            total += value
+        return int(min(max(total - nice, 1.0), MAX_PRIORITY))
 
     def rebuild(self) -> None:
-        """Write all jobs down anew: weights have changed."""
-        self._drop_others()
+        """Write all jobs down anew: weights or the machine have changed."""
+        self.refresh()
         self._not_eligible.clear()
         for slot, job in enumerate(self._jobs):
             self._write(slot, job)
 
     def is_contested(self, free: int) -> bool:
         """Whether several jobs wait and one of them could fit into so many free units of the machine."""
-        waiting = [job.units for job in self._jobs if job.state is JobState.PENDING]
-        return len(waiting) > 1 and min(waiting) <= free
+        return len(self._waiting) > 1 and min(self._waiting) <= free
 
     def reprice(self, now: int) -> None:
         """Give all jobs their priorities of ``now``, which may be some time ago."""
-        self._drop_others()
         jobs, count = self._jobs, len(self._jobs)
         if not count:
             return
         self._begin_ages()
         columns = self._columns[:, :count]
         waited = now - self._accrue[:count]
-        grown = np.maximum(waited, 0.0) / _conf.max_age if _conf.max_age else waited
+        grown = np.maximum(waited, 0.0) / max(_conf.max_age, 1)
         columns[_AGE] = _conf.weights.age * np.where(waited < _conf.max_age, grown, 1.0)
         if _conf.weights.fairshare:
             columns[_FAIRSHARE] = _conf.weights.fairshare * _fair_shares().factor[self._assoc[:count]]
@@ -353,22 +380,34 @@ class _Table:
             else:
                 self._accrue[slot] = job.eligible_time
 
-    def _drop_others(self) -> None:
+    def refresh(self) -> None:
         """Forget the jobs that do not wait any more; those that run, if they count, are written down as they are."""
         pending, running = JobState.PENDING, JobState.RUNNING if "CALCULATE_RUNNING" in _conf.flags else None
-        kept = [slot for slot, job in enumerate(self._jobs) if job.state is pending or job.state is running]
-        count = len(kept)
-        if count < len(self._jobs):
-            self._columns[:, :count] = self._columns[:, kept]
-            self._accrue[:count] = self._accrue[kept]
-            self._assoc[:count] = self._assoc[kept]
-            self._jobs = [self._jobs[slot] for slot in kept]
-            self._slot = {job.job_id: slot for slot, job in enumerate(self._jobs)}
-            self._requests &= self._slot.keys()
-        if running is not None:
-            for job_id in [id_ for id_ in self._requests if self._jobs[self._slot[id_]].alloc]:
-                self._requests.remove(job_id)
-                self._write(self._slot[job_id], self._jobs[self._slot[job_id]])
+        started, self._started = self._started, []
+        for job in started:
+            if job.state is pending or job.state is running:
+                self.price(job)
+            elif job.state is JobState.RUNNING:
+                self._started.append(job)
+        self._waiting = [job.units for job in self._jobs if job.state is pending]
+        if len(self._waiting) < len(self._jobs):
+            self._strike_off([job.state is pending or job.state is running for job in self._jobs])
+        for job in self._jobs if running else [self._jobs[self._slot[job_id]] for job_id in self._given]:
+            if (job.job_id in self._given) != bool(job.alloc):
+                self._write(self._slot[job.job_id], job)
+
+    def _strike_off(self, stays: list[bool]) -> None:
+        """Forget the others, except that those that run may come back."""
+        kept, count = np.flatnonzero(stays), sum(stays)
+        self._started += [
+            job for job, stay in zip(self._jobs, stays, strict=True) if not stay and job.state is JobState.RUNNING
+        ]
+        self._columns[:, :count] = self._columns[:, kept]
+        self._accrue[:count] = self._accrue[kept]
+        self._assoc[:count] = self._assoc[kept]
+        self._jobs = [self._jobs[slot] for slot in kept.tolist()]
+        self._slot = {job.job_id: slot for slot, job in enumerate(self._jobs)}
+        self._given &= self._slot.keys()
 
     def factors(self, job: Job) -> PriorityFactors:
         """Give the factors from which the job's priority was last computed."""
