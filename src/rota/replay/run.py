@@ -237,6 +237,9 @@ class Replay:
         moment = self.tape.start
         while self._driver.run(moment):
             watcher.sample()
+            if watcher.is_full:
+                watcher.thin()
+                step *= 2
             moment += step
         watcher.sample()
         return False

@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from rota.core import Engine
     from rota.model import PriorityFactors
 
-#: Samples taken while jobs are submitted; about as many pixels wide is a chart.
-SAMPLES = 200
+#: Samples taken while jobs are submitted, and at least kept of a long replay; a chart is not much wider.
+SAMPLES = 150
+#: Digits of the figures that are kept.
+_DIGITS = 6
 
 
 class Watcher:
@@ -53,6 +55,16 @@ class Watcher:
             for one in engine.priority_factors(PriorityFactorsRequest(job_ids=oldest)):
                 self._factors[one.job_id] = one
 
+    @property
+    def is_full(self) -> bool:
+        """Whether there are more samples than anybody could see."""
+        return len(self._times) >= 2 * SAMPLES
+
+    def thin(self) -> None:
+        """Drop every other sample."""
+        for samples in (self._times, self._usage, self._fairshare):
+            del samples[1::2]
+
     def history(self, waits: dict[int, int]) -> PriorityHistory:
         """Put the samples together.
 
@@ -79,7 +91,8 @@ class Watcher:
 
 
 def _matrix(samples: list[dict[str, float]], names: list[str]) -> NDArray[np.float64]:
-    return np.array([[sample.get(name, 0.0) for name in names] for sample in samples]).reshape(len(samples), len(names))
+    rows = [[float(f"{sample.get(name, 0.0):.{_DIGITS}g}") for name in names] for sample in samples]
+    return np.array(rows).reshape(len(samples), len(names))
 
 
 def _job_factors(one: PriorityFactors, wait: int) -> JobFactors:
