@@ -53,10 +53,10 @@ def _machine(**parameters: str) -> ClusterConfig:
     return with_parameters(cluster(nodes=100, cpus_per_node=16, partitions=parts), **WEIGHTS | parameters)
 
 
-def _harness(config: ClusterConfig, *, sched: str = "sched/builtin") -> Harness:
+def _harness(config: ClusterConfig) -> Harness:
     """Make a cluster whose users are `_tree`'s; a job of bob's has all of it."""
     with patch("rota.testing.harness.Engine", partial(Engine, associations=_tree())):
-        rota = Harness(config, priority="priority/multifactor", sched=sched)
+        rota = Harness(config, priority="priority/multifactor")
     _submit(rota, "bob", nodes=len(config.nodes), priority=MAX_PRIORITY, limit=20 * DAY)
     return rota
 

@@ -52,10 +52,9 @@ class Accounts:
     def association_of(self, job: Job) -> Association:
         """Find a job's association; one that is missing is added, see `AssociationTree.add`."""
         if job.assoc is None:
-            spec = job.spec
-            user = spec.user or f"user{spec.user_id}"
-            found = self.tree.find(user, spec.account, job.partition.name)
-            job.assoc = found or self.tree.add(user, spec.account or DEFAULT_ACCOUNT)
+            user, account = job.user_name, job.spec.account
+            found = self.tree.find(user, account, job.partition.name)
+            job.assoc = found or self.tree.add(user, account or DEFAULT_ACCOUNT)
         return job.assoc
 
     def qos_of(self, job: Job) -> Qos | None:

@@ -174,6 +174,11 @@ class Job:
         return self.spec.user_id
 
     @property
+    def user_name(self) -> str:
+        """The user's name; where none is known, one made of the number: ``user7``."""
+        return self.spec.user or f"user{self.spec.user_id}"
+
+    @property
     def num_cpus(self) -> int:
         """Processors asked for."""
         return self.spec.num_cpus

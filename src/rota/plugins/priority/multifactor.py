@@ -145,7 +145,8 @@ def _settle() -> None:
 
 def priority_p_set(last_prio: int, job_ptr: Job) -> int:
     """Give a job that is submitted, released or queued again its priority."""
-    _settle()  # by what held when the period ended: a new job may bring a new user
+    if _ctld.associations.find(job_ptr.user_name, job_ptr.spec.account, job_ptr.partition.name) is None:
+        _settle()  # by what held when the period ended: this user will be added, and change the others' shares
     return _table.price(job_ptr)
 
 
