@@ -56,6 +56,7 @@ def replay(
         raise InputError("a result is of a whole replay: leave out one of the two", field="--out and --until")
     if show is not None and until is None:
         raise InputError("shows a moment: say which with --until", field="--show")
+    commands = _commands(show or "squeue")
     if out is not None:
         from rota.replay.store import check_out
 
@@ -68,7 +69,7 @@ def replay(
             raise InputError("no usage is kept: only priority plugins with fair-share do", field="--save-usage")
         run.run(None if until is None else run.moment(until))
         if until is not None:
-            _show(show or "squeue", run, as_json=as_json)
+            _show(commands, run, as_json=as_json)
         result = run.result() if until is None else None
         if save_usage is not None and run.usage is not None:
             write_usage(save_usage, run.usage)
@@ -82,12 +83,27 @@ def replay(
         _print_summary(result, out)
 
 
-def _show(commands: str, run: Replay, *, as_json: bool) -> None:
-    """Print listings, each with its command line where there are several."""
-    from rota.listings import render, to_json
-    from rota.replay.moment import split_commands, view_of
+def _commands(show: str) -> list[str]:
+    """Split and check ``--show``, before hours of work."""
+    from rota.listings import check
+    from rota.replay.moment import split_commands
 
-    view, names = view_of(run.engine), split_commands(commands)
+    commands = split_commands(show)
+    for command in commands:
+        check(command)
+    return commands
+
+
+def _show(names: list[str], run: Replay, *, as_json: bool) -> None:
+    """Print listings, each with its command line where there are several."""
+    from rota.listings import check, render, to_json
+    from rota.replay.moment import view_of
+
+    if run.usage is None and "sshare" in map(check, names):
+        raise InputError(
+            "no usage is kept: use a plugin with fair-share, --priority priority/multifactor", field="sshare"
+        )
+    view = view_of(run.engine)
     if as_json:
         click.echo(json.dumps({name: to_json(name, view) for name in names}, default=str))
         return

@@ -93,6 +93,15 @@ def render(command_line: str, view: View) -> str:
     return sshare(view.associations, view.tres, fair_tree=view.fair_tree, **options)
 
 
+def check(command_line: str) -> str:
+    """Check a command line before there is anything to show; give the command.
+
+    Raises:
+        InputError: there is no such command or option.
+    """
+    return _parse(command_line)[0]
+
+
 def to_json(command_line: str, view: View) -> list[dict[str, Any]]:
     """Give everything that a command is about, as data; of its options only their validity counts.
 
