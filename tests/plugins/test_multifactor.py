@@ -349,7 +349,7 @@ def test_jobs_from_before_a_restart_have_priorities_that_go_on(rota: Harness) ->
     assert again.priority == 9180 + 142
 
 
-@pytest.mark.parametrize("flags", ["", "NO_FAIR_TREE", "DEPTH_OBLIVIOUS", "V100"])
+@pytest.mark.parametrize("flags", ["", "NO_FAIR_TREE", "DEPTH_OBLIVIOUS"])
 def test_a_maximum_age_of_0_makes_every_job_that_may_start_old(flags: str) -> None:
     """Whoever may not start yet has no age all the same."""
     config = _machine(PriorityMaxAge="0", PriorityFlags=flags, PriorityWeightFairshare="0")
@@ -359,3 +359,31 @@ def test_a_maximum_age_of_0_makes_every_job_that_may_start_old(flags: str) -> No
         assert len(rota.queue) == 1
         assert now.priority - later.priority == 1000
         assert later.priority > 1
+
+
+def test_v100_knows_no_priority_below_2_and_gives_1_before_the_begin_time() -> None:
+    """Slurm 2.0: 0 was a user's hold, 1 what could not start yet."""
+    config = cluster(cpus=4, PriorityFlags="V100", PriorityWeightAge="0")
+    with Harness(config, priority="priority/multifactor") as rota:
+        blocker = rota.submit(cpus=4, run=900, limit=1000)
+        waiting, later = rota.submit(cpus=4), rota.submit(cpus=1, begin=600)
+        assert (blocker.priority, waiting.priority, later.priority) == (2, 2, 1)
+        rota.wait(300)  # a period
+        assert (waiting.priority, later.priority) == (2, 1)
+        rota.wait(300)
+        rota.wait(300)
+        assert (waiting.priority, later.priority) == (2, 2)
+
+
+def test_a_job_that_lost_its_node_counts_again_for_what_it_asks_for() -> None:
+    """It asks for 1 of 8 processors: 125. While it gives its node back it still has 4 of them."""
+    config = cluster(nodes=2, cpus_per_node=4, PriorityWeightTRES="cpu=1000")
+    with Harness(config, priority="priority/multifactor") as rota:
+        job = rota.submit(nodes=1, cpus=1, limit=DAY, requeue=True)
+        rota.submit(nodes=1, cpus=1, limit=DAY, priority=MAX_PRIORITY)
+        rota.wait(300)  # a period: it runs, and does not count
+        rota.node("n0", NodeState.DOWN)
+        assert (job.state, job.alloc) == (JobState.PENDING, 0)
+        rota.wait(300)
+        assert rota.queue == [job.job_id]
+        assert job.priority == 125

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from rota.accounting import AssociationTree
 from rota.core import Engine
 from rota.model import Association, JobState, Qos
-from rota.testing import Harness, cluster, partition, random_script, spec, with_parameters
+from rota.testing import Harness, cluster, partition, random_script, with_parameters
 
 if TYPE_CHECKING:
     from random import Random
@@ -152,17 +152,14 @@ def test_an_account_has_used_what_its_children_have_used(rng: Random) -> None:
         assert usage.raw[0] > 0 or not rota.launches
 
 
-def test_the_scripts_do_leave_priorities_for_later() -> None:
-    """Else the property would say nothing: on a full machine a period's priorities are owed until somebody looks."""
+def test_priorities_are_owed_until_somebody_looks_and_are_then_those_of_the_periods_end() -> None:
+    """Else the property would say nothing. A second of age is 1 here; periods end at 60 and 120, and at 180 s."""
     plugin = _plugin()
-    with _harness(cluster(cpus=4, PriorityCalcPeriod="1", PriorityWeightAge="1000"), plugin) as rota:
-        rota.submit(spec(cpus=4, limit=10**6))
-        waiting = [rota.submit(spec(cpus=4)) for _ in range(2)]
-        rota.wait(60)
-        assert plugin._owed == 60
+    parameters = {"PriorityCalcPeriod": "1", "PriorityMaxAge": "1-0", "PriorityWeightAge": "86400"}
+    with _harness(with_parameters(cluster(cpus=4), **parameters), plugin) as rota:
+        rota.submit(cpus=4, limit=10**6)
+        waiting = [rota.submit(cpus=4) for _ in range(2)]
+        rota.wait(150)
+        assert (plugin._owed, [job.priority for job in waiting]) == (120, [1, 1])
         assert rota.queue == [job.job_id for job in waiting]
-        assert plugin._owed is None
-        assert [job.priority for job in waiting] == [1, 1]
-        rota.wait(6000)
-        assert rota.queue
-        assert [job.priority for job in waiting] == [10, 10]
+        assert (plugin._owed, [job.priority for job in waiting]) == (None, [120, 120])

@@ -47,11 +47,12 @@ def explain(*, job_id: int, at: str | None, as_json: bool, **words: Any) -> None
     with Replay(scenario.log, scenario.config, scenario.options) as run:
         run.run(run.moment(at) if at is not None else moment)
         explanation = explain_job(run.engine, job_id)
+        start = explanation.start_time if start is None else start
         utc_offset = run.utc_offset
     if as_json:
-        click.echo(json.dumps({**asdict(explanation), "starts": start or explanation.start_time}))
+        click.echo(json.dumps({**asdict(explanation), "starts": start}))
     else:
-        _print(explanation, start or explanation.start_time, utc_offset)
+        _print(explanation, start, utc_offset)
 
 
 def _print(one: Explanation, start: int | None, utc_offset: Callable[[int], int]) -> None:
@@ -65,7 +66,7 @@ def _print(one: Explanation, start: int | None, utc_offset: Callable[[int], int]
     )
     click.echo()
     if one.state != "PENDING":
-        waited = f" after {duration(start - one.submit_time)}" if start else ""
+        waited = f" after {duration(start - one.submit_time)}" if start is not None else ""
         click.echo(f"At {when(one.now)} it is {one.state}: it started{waited}, with priority {one.priority:,}.")
         return
     place = f"place {one.place:,} of {one.queue_length:,} in the queue" if one.place else "not in the queue"

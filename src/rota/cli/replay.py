@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from contextlib import contextmanager
 from functools import partial
@@ -105,12 +106,18 @@ def _show(names: list[str], run: Replay, *, as_json: bool) -> None:
         )
     view = view_of(run.engine)
     if as_json:
-        click.echo(json.dumps({name: to_json(name, view) for name in names}, default=str))
+        click.echo(json.dumps({name: [_strict(one) for one in to_json(name, view)] for name in names}, default=str))
         return
-    for number, name in enumerate(names):
+    listings = [render(name, view) for name in names]  # all of them, before one that cannot be spoils the others
+    for number, (name, text) in enumerate(zip(names, listings, strict=True)):
         if len(names) > 1:
             click.echo(f"{chr(10) if number else ''}$ {name}")
-        click.echo(render(name, view), nl=False)
+        click.echo(text, nl=False)
+
+
+def _strict(record: dict[str, Any]) -> dict[str, Any]:
+    """Write an infinite LevelFS as sshare does: JSON has no number for it."""
+    return {key: str(value) if value == math.inf else value for key, value in record.items()}
 
 
 @contextmanager

@@ -219,7 +219,11 @@ class PluginController:
         self._life.effects.append(Background(token=token, fn=fn))
 
     def before_queue(self, fn: Callable[[], object]) -> None:
-        self._state.unsettled = self._guard.callback(fn)
+        guarded = self._guard.callback(fn)
+        if self._state.timers.sleepers:
+            guarded()  # whoever sleeps until something changes could tell the difference
+        else:
+            self._state.unsettled = guarded
 
     def before_pass(self, fn: Callable[[], object]) -> None:
         self._engine.add_before_pass(self._guard.callback(fn))

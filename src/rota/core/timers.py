@@ -36,11 +36,13 @@ class _Timer:
 class Timers:
     """Timers by due time; equal times in the order of setting."""
 
-    __slots__ = ("_asleep", "_heap", "_sequence")
+    __slots__ = ("_asleep", "_heap", "_sequence", "sleepers")
 
     def __init__(self) -> None:
         self._heap: list[tuple[int, int, _Timer]] = []
         self._sequence = 0
+        #: How many timers there are that sleep until something changes.
+        self.sleepers = 0
         #: Periodic timers that wait for a change.
         self._asleep: list[_Timer] = []
 
@@ -54,8 +56,10 @@ class Timers:
         """Set a periodic timer; give what stops it."""
         timer = _Timer(fn, now, seconds, only_after_change=only_after_change, quiet=quiet)
         self._push(now + seconds, timer)
+        self.sleepers += only_after_change
 
         def stop() -> None:
+            self.sleepers -= timer.only_after_change
             timer.interval = 0
             timer.only_after_change = False
             timer.fn = _nothing

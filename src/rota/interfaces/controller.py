@@ -224,7 +224,8 @@ class Controller(Protocol):
     def before_queue(self, fn: Callable[[], object]) -> None:
         """Call ``fn`` once, before somebody next looks at the order of the queue; it replaces the one given before.
 
-        For priorities that have changed while nobody could tell the difference.
+        For priorities that have changed while nobody could tell the difference. With timers that sleep until something
+        changes, `every` ``only_after_change``, that is at once.
         """
 
     def before_pass(self, fn: Callable[[], object]) -> None:

@@ -44,7 +44,7 @@ class MultifactorConf:
     weights: PriorityWeights
     #: Of `FLAGS`, those that follow from others included.
     flags: frozenset[str]
-    #: After so long a job's age factor is 1.
+    #: After so long a job's age factor is 1; at least 1 s, for who has not waited is not old.
     max_age: int
     #: 0: usage does not fade.
     half_life: int
@@ -81,7 +81,7 @@ class MultifactorConf:
         return cls(
             weights=_weights(config, tres),
             flags=_flags(config),
-            max_age=config.seconds("PriorityMaxAge", 7 * 86400),
+            max_age=config.seconds("PriorityMaxAge", 7 * 86400) or 1,
             half_life=half_life,
             calc_period=config.seconds("PriorityCalcPeriod", 300, least=60),
             reset_period=reset_period,

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 _ZONE = re.compile(r";\s*TimeZoneString:\s*(\S+)")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+#: A day before the calendar ends, so that there is local time everywhere.
+_LAST = (datetime(9999, 12, 31, tzinfo=UTC) - _EPOCH) // timedelta(seconds=1)
 
 
 def log_zone(header: Sequence[str]) -> str:
@@ -23,7 +25,7 @@ def log_zone(header: Sequence[str]) -> str:
     if match is not None:
         try:
             ZoneInfo(match[1])
-        except (OSError, ValueError):  # unknown, or this system has no table of time zones
+        except (KeyError, OSError, ValueError):  # unknown, or this system has no table of time zones
             return "UTC"
         return match[1]
     return "UTC"
@@ -37,7 +39,7 @@ def utc_offset_of(zone: str) -> Callable[[int], int]:
     """
     try:
         info = ZoneInfo(zone)
-    except (OSError, ValueError):
+    except (KeyError, OSError, ValueError):
         raise InputError(
             f"{zone!r} is no time zone: write one such as Europe/Stockholm or UTC", field="--time-zone"
         ) from None
@@ -62,15 +64,27 @@ def parse_moment(text: str, start: int, utc_offset: Callable[[int], int]) -> int
         Unix seconds.
 
     Raises:
-        InputError: neither.
+        InputError: neither, or not from 1970 to 9999.
     """
     text = text.strip()
+    after = _seconds_after(text)
+    moment = _date(text, utc_offset) if after is None else start + after
+    if not 0 <= moment < _LAST:
+        raise InputError(f"{text!r} is not from 1970 to 9999: write a moment of the log", field="time")
+    return moment
+
+
+def _seconds_after(text: str) -> int | None:
+    """Read how long after the log's start; ``None``: it is no such thing, as UNLIMITED is not."""
     if text.isascii() and text.isdigit():
-        return start + int(text)
+        return int(text)
     try:
-        return start + (parse_time_seconds(text) or 0)
+        return parse_time_seconds(text)
     except ValueError:
-        pass
+        return None
+
+
+def _date(text: str, utc_offset: Callable[[int], int]) -> int:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
@@ -79,7 +93,8 @@ def parse_moment(text: str, start: int, utc_offset: Callable[[int], int]) -> int
             "such as 5-12:00:00 or 86400",
             field="time",
         ) from None
-    if moment.tzinfo is not None:
-        return int(moment.timestamp())
-    local = round((moment.replace(tzinfo=UTC) - _EPOCH).total_seconds())
+    local = (moment.replace(tzinfo=moment.tzinfo or UTC) - _EPOCH) // timedelta(seconds=1)
+    if moment.tzinfo is not None or not 0 <= local < _LAST:
+        return local
+    # Twice: the first offset may be that of the other side of a change of the clocks.
     return local - utc_offset(local - utc_offset(local))

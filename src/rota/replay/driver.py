@@ -232,12 +232,14 @@ class ReplayDriver:
             self._on_effect(effect)
             return
         workload = self._tape.workload
-        field = None
+        field, cure = None, ""
         if effect.errno is Errno.REQUESTED_NODE_CONFIG_UNAVAILABLE:
+            cure = "; --filter sc15 drops such jobs"
+        if cure and workload.requests is None:
             requested = workload.requested_procs[row] > 0
             field = label(FIELD_NAMES.index("requested_procs" if requested else "allocated_procs"))
         raise InputError(
-            f"job {effect.job_id} cannot be replayed: {effect.message}; --filter sc15 drops such jobs",
+            f"job {effect.job_id} cannot be replayed: {effect.message}{cure}",
             path=workload.source,
             line=int(workload.line[row]),
             field=field,

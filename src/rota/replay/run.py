@@ -169,6 +169,8 @@ class Replay:
         if self.engine.state.accounts.usage is not None:
             self._associate()
             self._watcher = Watcher(self.engine) if options.watch else None
+        elif options.usage is not None:
+            options.report(f"warning: {options.usage.path}: left out: {options.priority} keeps no usage")
         progress, total = options.progress, len(self.tape)
         self._driver = ReplayDriver(
             self.engine,
@@ -185,6 +187,7 @@ class Replay:
         if usage is None:
             priority.start(self.engine.priority_controller)
         else:
+            self._associate()  # before the usage is taken up: what users of no association had used would be lost
             self.engine.state.accounts.saved = usage.data
             try:
                 priority.start(self.engine.priority_controller)

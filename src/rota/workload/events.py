@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rota.model import YEAR, InputError
+from rota.workload.fields import LIMIT
 from rota.workload.files import read_bytes
 from rota.workload.sbatch import OptionError, parse_request, split_words
 from rota.workload.workload import Workload
@@ -65,7 +66,9 @@ def read_events(path: Path) -> Workload:
         raise InputError("no jobs: a line for each is needed, such as -dt 0 -e submit_batch_job | …", path=path)
     nodes = np.array([max(one.min_nodes, 1) for one in requests])
     procs = np.array([one.num_cpus for one in requests])
-    memory = np.array([one.mem_per_cpu or one.mem_per_node * nodes[i] / procs[i] for i, one in enumerate(requests)])
+    memory = np.array(
+        [one.mem_per_cpu or float(one.mem_per_node) * nodes[i] / procs[i] for i, one in enumerate(requests)]
+    )
     columns: dict[str, Any] = {
         "line": numbers,
         "submit_time": submit,
@@ -73,7 +76,7 @@ def read_events(path: Path) -> Workload:
         "requested_procs": procs,
         "allocated_procs": procs,
         "requested_time": [one.time_limit or -1 for one in requests],
-        "requested_memory": np.where(memory > 0, np.ceil(memory * _KIB), -1).astype(np.int64),
+        "requested_memory": np.where(memory > 0, np.minimum(np.ceil(memory * _KIB), LIMIT), -1).astype(np.int64),
         "status": np.ones(len(requests), np.int64),
         "user_id": _numbered(one.user for one in requests),
         "group_id": _numbered(one.account for one in requests),
@@ -121,7 +124,7 @@ def _number(option: str, text: str) -> float:
         number = float(text)
     except ValueError:
         number = math.nan
-    if not math.isfinite(number) or (option == "-dt" and number < 0):
+    if not abs(number) <= LIMIT or (option == "-dt" and number < 0):
         raise OptionError(option, f"{text!r} is no number of seconds" if text else "is missing, or has no value")
     return number
 

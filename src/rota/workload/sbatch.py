@@ -17,6 +17,8 @@ _SIZE = re.compile(r"(?P<number>\d+)(?P<unit>[KMGT]?)B?", re.IGNORECASE | re.ASC
 _KIB = {"K": 1, "M": 2**10, "": 2**10, "G": 2**20, "T": 2**30}
 #: What sbatch takes a job's ``--nice`` without a value as.
 _NICE = 100
+#: Counts, minutes and MiB are at most this, which is more than there is of anything.
+_MOST = 2**32 - 1
 
 
 class OptionError(ValueError):
@@ -30,7 +32,13 @@ class OptionError(ValueError):
 def _count(text: str) -> int:
     if not text.isascii() or not text.isdigit() or int(text) < 1:
         raise ValueError(f"{text!r} is not a whole number of at least 1")
-    return int(text)
+    return _bounded(int(text), text)
+
+
+def _bounded(number: int, text: str) -> int:
+    if number > _MOST:
+        raise ValueError(f"{text!r} is too large")
+    return number
 
 
 def _integer(text: str) -> int:
@@ -51,14 +59,14 @@ def _nodes(text: str) -> int:
 def _minutes(text: str) -> int | None:
     """Read a time limit: whole minutes, rounded up; ``None`` without limit, and for 0 as sbatch has it."""
     seconds = parse_time_seconds(text)
-    return -(-seconds // 60) * 60 if seconds else None
+    return _bounded(-(-seconds // 60), text) * 60 if seconds else None
 
 
 def _mebibytes(text: str) -> int:
     match = _SIZE.fullmatch(text)
     if match is None:
         raise ValueError(f"{text!r} is no size: write a number with K, M, G or T")
-    return -(-int(match["number"]) * _KIB[match["unit"].upper()] // 2**10)
+    return _bounded(-(-int(match["number"]) * _KIB[match["unit"].upper()] // 2**10), text)
 
 
 def _gres(text: str) -> str:
@@ -135,11 +143,16 @@ def parse_request(words: Sequence[str]) -> JobSpec:
         OptionError: an option is not known, has no value or one that cannot be used.
     """
     fields = _fields(words)
-    per_node, tasks = fields.pop("ntasks_per_node", 1), fields.pop("ntasks", 0)
+    per_node, tasks = fields.pop("ntasks_per_node", 0), fields.pop("ntasks", 0)
     cpus = fields.pop("cpus_per_task", 1)
     fields.pop("", None)
     nodes = fields.get("min_nodes", 0)
-    return JobSpec(num_cpus=(tasks or max(nodes, 1) * per_node) * cpus, **fields)
+    if tasks and per_node:  # then it is the most that a node gets
+        fields["min_nodes"] = max(nodes, -(-tasks // per_node))
+    num_cpus = (tasks or max(nodes, 1) * max(per_node, 1)) * cpus
+    if num_cpus > _MOST:
+        raise OptionError("--ntasks", f"{num_cpus} CPUs are too many")
+    return JobSpec(num_cpus=num_cpus, **fields)
 
 
 def _fields(words: Sequence[str]) -> dict[str, Any]:

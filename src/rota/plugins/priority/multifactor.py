@@ -145,8 +145,7 @@ def _settle() -> None:
 
 def priority_p_set(last_prio: int, job_ptr: Job) -> int:
     """Give a job that is submitted, released or queued again its priority."""
-    if _ctld.associations.find(job_ptr.user_name, job_ptr.spec.account, job_ptr.partition.name) is None:
-        _settle()  # by what held when the period ended: this user will be added, and change the others' shares
+    _settle()  # by what held when the period ended: this job is not to be computed with the others of then
     return _table.price(job_ptr)
 
 
@@ -191,6 +190,16 @@ def _is_shown(job: Job) -> bool:
     if job.state is not JobState.PENDING:
         return job.state is JobState.RUNNING and "CALCULATE_RUNNING" in _conf.flags
     return job.priority > 0 and (job.eligible_time is not None or "ACCRUE_ALWAYS" in _conf.flags)
+
+
+def _is_eligible(job: Job, now: int) -> bool:
+    """Whether the job's begin time had come."""
+    return job.spec.begin_time <= now
+
+
+def _least() -> float:
+    """Give the lowest priority; in Slurm 2.0 a priority of 1 meant something else."""
+    return 2.0 if "V100" in _conf.flags else 1.0
 
 
 # ---- factors ----------------------------------------------------------------------------------------------------
@@ -335,7 +344,9 @@ class _Table:
         total = 0.0
         for value in added:  # one after the other, as in `reprice`: from Python 3.12 on sum() is more exact
             total += value
-        return int(min(max(total - nice, 1.0), MAX_PRIORITY))
+        if "V100" in _conf.flags and not _is_eligible(self._jobs[slot], _ctld.now):
+            return 1
+        return int(min(max(total - nice, _least()), MAX_PRIORITY))
 
     def rebuild(self) -> None:
         """Write all jobs down anew: weights or the machine have changed."""
@@ -364,7 +375,9 @@ class _Table:
         for row in range(_AGE + 1, _NICE):
             total += columns[row]
         total -= columns[_NICE]
-        priorities = np.clip(total, 1.0, MAX_PRIORITY).astype(np.int64)
+        priorities = np.clip(total, _least(), MAX_PRIORITY).astype(np.int64)
+        if "V100" in _conf.flags:
+            priorities[[not _is_eligible(job, now) for job in jobs]] = 1
         if "INCR_ONLY" in _conf.flags:
             priorities = np.maximum(priorities, [job.priority for job in jobs]).clip(1)
         _ctld.set_priorities(jobs, priorities)
