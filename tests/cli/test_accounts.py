@@ -156,11 +156,9 @@ def test_without_associations_nobody_is_announced(lab: Lab) -> None:
     ("options", "first"), [(["--associations", "lab.dump"], "3"), (["--priority", "priority/basic"], "2")]
 )
 def test_shares_decide_who_is_first(lab: Lab, files: Path, options: list[str], first: str) -> None:
-    # One node, which jobs get whole: ann's second job waits for it longer than bob's, but she has used all of it.
-    (files / "slurm.conf").write_text(CONF.replace("n[1-2]", "n1").replace("CPUs=4", "CPUs=8"))
-    lines = EVENTS.splitlines(True)
-    later = lines[1].replace("-dt 60", "-dt 130")
-    (files / "log.events").write_text(lines[0] + lines[2] + later)
+    # All jobs need the whole machine. Ann's second waits longer than bob's, but all that was used she has used.
+    anns, bobs, more = EVENTS.replace("-n 4", "-n 8").splitlines(keepends=True)
+    (files / "log.events").write_text(anns + more + bobs.replace("-dt 60", "-dt 130"))
     outcome = lab(*options, "--until", "600", "--show", "squeue -h -t R -o %i")
     assert (outcome.status, outcome.err, outcome.out) == (0, "", f"{first}\n")
 
@@ -209,7 +207,8 @@ def test_usage_goes_on_where_it_ended(lab: Lab) -> None:
 
 @pytest.mark.parametrize("pause", [0, 300, 3600])
 def test_a_log_cut_in_two(rota: Rota, files: Path, pause: int) -> None:
-    # Job by job over at 900, so that nothing runs at the cut; what comes then is a log of its own that begins later.
+    # Both jobs are over at 900, the end of a period, so that nothing runs there. No accounts are given: users of no
+    # tree keep their usage too. The second log is the same again, and begins ``pause`` seconds after the cut.
     def half(start: int) -> str:
         jobs = [(1, 0, 600, 8, 1), (2, 60, 250, 4, 2)]
         lines = [f"{n} {at} -1 {run} {cpus} -1 -1 {cpus} 900 -1 1 {u} {u} -1 1 1 -1 -1" for n, at, run, cpus, u in jobs]

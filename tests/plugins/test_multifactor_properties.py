@@ -160,6 +160,7 @@ def test_priorities_are_owed_until_somebody_looks_and_are_then_those_of_the_peri
         rota.submit(cpus=4, limit=10**6)
         waiting = [rota.submit(cpus=4) for _ in range(2)]
         rota.wait(150)
+        rota.tick()  # the engine's clock goes by events
         assert (plugin._owed, [job.priority for job in waiting]) == (120, [1, 1])
         assert rota.queue == [job.job_id for job in waiting]
         assert (plugin._owed, [job.priority for job in waiting]) == (None, [120, 120])

@@ -1,0 +1,182 @@
+"""A production cluster whole: slurm.conf, sacctmgr script and 5,000 jobs of UB-HPC, from UB CCR's Slurm simulator.
+
+How Slurm itself scheduled them is not known; this is what must hold of any schedule, computed from the log anew.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pytest
+
+from rota.cli.main import main
+from rota.config import read_slurm_conf
+from rota.replay import ReplayOptions
+from rota.replay.run import Replay
+from rota.replay.store import RESULT_FILES, read_result
+from rota.sacctmgr import read_associations
+from rota.workload import read_swf, read_workload
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rota.replay.result import ReplayResult, Schedule
+    from rota.workload import Workload
+
+pytestmark = pytest.mark.slow
+JOBS = 5000
+#: Of the two partitions; they share none.
+NODES = {"general-compute": 215, "debug": 2}
+#: CPUs of the largest node of each.
+LARGEST = {"general-compute": 40, "debug": 32}
+
+
+class Files(NamedTuple):
+    """What the cluster's administrators wrote, and the jobs."""
+
+    conf: Path
+    script: Path
+    events: Path
+
+
+@pytest.fixture(scope="module")
+def files(traces: Path) -> Files:
+    folder = traces / "slurm"
+    found = Files(
+        folder / "ubccr_medium_slurm.conf",
+        folder / "ubccr_medium_sacctmgr.script",
+        folder / "ubccr_workload_5k.events.gz",
+    )
+    for path in found:
+        if not path.is_file():
+            pytest.skip(f"the cluster is not there: {path}")
+    return found
+
+
+@pytest.fixture(scope="module")
+def log(files: Files) -> Workload:
+    return read_workload(files.events)
+
+
+@pytest.fixture(scope="module")
+def out(files: Files, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The result of the command, invariants checked."""
+    folder = tmp_path_factory.mktemp("ubccr") / "out"
+    options = ["--config", str(files.conf), "--associations", str(files.script), "--check", "--out", str(folder)]
+    assert main(["replay", str(files.events), *options]) == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def result(out: Path) -> ReplayResult:
+    return read_result(out)
+
+
+def most_at_once(schedule: Schedule, sizes: list[int]) -> int:
+    """Sum the sizes of the jobs that run at a time, at the time when that is most; ends come before starts."""
+    changes = [(end, -size) for end, size in zip(schedule.end.tolist(), sizes, strict=True)]
+    changes += [(start, size) for start, size in zip(schedule.start.tolist(), sizes, strict=True)]
+    held = most = 0
+    for _, change in sorted(changes):
+        held += change
+        most = max(most, held)
+    return most
+
+
+def test_policy_and_machine_are_those_of_slurm_conf(result: ReplayResult) -> None:
+    assert (result.scheduler, result.priority) == ("sched/backfill", "priority/multifactor")
+    # 87 + 2 nodes of 32 processors, 8 + 96 + 24 of 40.
+    assert result.machine_procs == 89 * 32 + 128 * 40
+
+
+def test_all_jobs_run_to_their_end_or_limit(result: ReplayResult, log: Workload) -> None:
+    schedule = result.schedule
+    assert result.summary.jobs == len(schedule) == len(log) == JOBS
+    assert schedule.job_id.tolist() == log.job_number.tolist()
+    assert schedule.submit.tolist() == log.submit_time.tolist()
+    assert schedule.time_limit.tolist() == log.requested_time.tolist()
+    assert schedule.run.tolist() == np.minimum(log.run_time, log.requested_time).tolist()
+
+
+def test_no_job_starts_before_it_is_submitted(result: ReplayResult) -> None:
+    assert (result.schedule.start >= result.schedule.submit).all()
+    assert (result.schedule.wait > 0).any()
+
+
+@pytest.mark.parametrize("partition", NODES)
+def test_no_more_nodes_are_used_than_there_are(result: ReplayResult, log: Workload, partition: str) -> None:
+    assert log.requests is not None
+    rows = np.flatnonzero([one.partition == partition for one in log.requests])
+    requests = [log.requests[row] for row in rows]
+    # Jobs get whole nodes: at least as many as they ask for, and as hold their processors. One of no length has none.
+    largest = LARGEST[partition]
+    least = [max(one.min_nodes, -(-one.num_cpus // largest)) for one in requests]
+    schedule = result.schedule.take(rows)
+    lasting = np.flatnonzero(schedule.run > 0)
+    most = most_at_once(schedule.take(lasting), [least[row] for row in lasting])
+    assert 0 < most <= NODES[partition]
+
+
+def test_step_by_step_no_node_is_given_twice_and_the_schedule_is_the_same(files: Files, result: ReplayResult) -> None:
+    config = read_slurm_conf(files.conf).config
+    options = ReplayOptions(
+        scheduler="sched/backfill",
+        priority="priority/multifactor",
+        associations=read_associations([files.script], config.cluster_name).tree,
+    )
+    looked = 0
+    with Replay(read_workload(files.events), config, options) as run:
+        state = run.engine.state
+        moment = run.tape.start
+        while run.run(moment):
+            held = 0
+            for job in state.running:
+                assert not job.alloc & held, f"{job} shares a node at {moment}"
+                assert not job.alloc & ~job.partition.nodes, f"{job} is outside of its partition at {moment}"
+                assert job.alloc.bit_count() >= job.spec.min_nodes
+                assert sum(n.cpus for i, n in enumerate(state.nodes) if job.alloc >> i & 1) >= job.spec.num_cpus
+                held |= job.alloc
+                looked += 1
+            moment += 3600
+        run.engine.check_invariants()
+        again = run.result().schedule
+    assert looked > JOBS
+    for name in ("job_id", "submit", "start", "end", "time_limit", "state"):
+        assert getattr(again, name).tolist() == getattr(result.schedule, name).tolist(), name
+    assert (again.user, again.account) == (result.schedule.user, result.schedule.account)
+
+
+def test_the_result_is_whole(out: Path, result: ReplayResult) -> None:
+    assert {path.name for path in out.iterdir()} == RESULT_FILES
+    waits = read_swf(out / "schedule.swf.gz").wait_time
+    assert waits.tolist() == result.schedule.wait.tolist()
+
+
+def test_jobs_are_charged_to_the_accounts_of_their_users(files: Files, result: ReplayResult, log: Workload) -> None:
+    # No job names an account, so it is the user's default one, which the script names once for each.
+    pairs = re.findall(r"(?im)^add user name=(\w+) .*?DefaultAccount=(\w+)", files.script.read_text())
+    default = dict(pairs)
+    assert log.requests is not None
+    assert len(default) == len(pairs) > 50
+    assert result.schedule.user == tuple(one.user for one in log.requests)
+    assert result.schedule.account == tuple(default[one.user] for one in log.requests)
+
+
+def test_fair_share_is_in_the_result_and_in_the_report(files: Files, out: Path, result: ReplayResult) -> None:
+    accounts = re.findall(r"(?im)^add account name=(\w+)", files.script.read_text())
+    history = result.priorities
+    assert history is not None
+    assert sorted(history.accounts) == sorted(accounts)
+    assert history.fair_tree
+    assert (np.diff(history.times) > 0).all()
+    # Parts of the whole, which all accounts together make up once something has been used.
+    shares = history.usage_share
+    assert shares.sum(axis=1) == pytest.approx(np.where(shares.any(axis=1), 1, 0), abs=1e-4)  # a file has six digits
+    assert json.loads((out / "priorities.json").read_text())["accounts"]
+    page = (out / "report.html").read_text()
+    used = set(result.schedule.account or ())
+    assert used
+    assert [name for name in used if name not in page] == []
