@@ -2,64 +2,45 @@
 
 from __future__ import annotations
 
-#: Limits of associations that dumps hold, in the order in which they have them. What reads limits comes later.
-DUMPED_LIMITS = (
-    "GrpTRESMins",
-    "GrpTRESRunMins",
-    "GrpTRES",
+#: Limits of associations, in the order in which a dump has them. Kept as written; what reads them comes later.
+LIMITS = (
     "GrpJobs",
     "GrpJobsAccrue",
     "GrpSubmitJobs",
+    "GrpTRES",
+    "GrpTRESMins",
+    "GrpTRESRunMins",
     "GrpWall",
-    "MaxTRESMinsPerJob",
-    "MaxTRESRunMins",
-    "MaxTRESPerJob",
-    "MaxTRESPerNode",
     "MaxJobs",
     "MaxJobsAccrue",
     "MaxSubmitJobs",
+    "MaxTRESMinsPerJob",
+    "MaxTRESPerJob",
+    "MaxTRESPerNode",
     "MaxWallDurationPerJob",
+    "MinPrioThreshold",
 )
-#: All of them. Slurm 22.05 does not dump the last, and cannot load it.
-LIMITS = (*DUMPED_LIMITS, "MinPrioThreshold")
-#: Limits from before there were TRES: the limit that they are now, and of which TRES.
-OLD_LIMITS = {
-    "GrpCPUMins": ("GrpTRESMins", "cpu"),
-    "GrpCPURunMins": ("GrpTRESRunMins", "cpu"),
-    "GrpCPUs": ("GrpTRES", "cpu"),
-    "GrpMemory": ("GrpTRES", "mem"),
-    "GrpNodes": ("GrpTRES", "node"),
-    "MaxCPUMinsPerJob": ("MaxTRESMinsPerJob", "cpu"),
-    "MaxCPUsPerJob": ("MaxTRESPerJob", "cpu"),
-    "MaxCPUsPerUser": ("MaxTRESPerUser", "cpu"),
-    "MaxNodesPerJob": ("MaxTRESPerJob", "node"),
-    "MaxNodesPerUser": ("MaxTRESPerUser", "node"),
-    "MinCPUsPerJob": ("MinTRESPerJob", "cpu"),
-}
-#: Known, and without a meaning to rota.
-PASSED_OVER = frozenset(
-    {"Classification", "Comment", "DefaultWCKey", "Features", "Federation", "Flags", "RawUsage", "WCKeys"}
-)
-#: What associations, accounts, users and clusters have.
+#: What else an association has.
 ASSOCIATION = (
-    "Accounts",
+    "Account",
     "AdminLevel",
     "Cluster",
+    "Comment",
     "Coordinator",
     "DefaultAccount",
     "DefaultQOS",
+    "DefaultWCKey",
     "Description",
     "Fairshare",
     "Names",
     "Organization",
     "Parent",
-    "Partitions",
+    "Partition",
     "Priority",
     "QOS",
+    "QosLevel",
     "Users",
     *LIMITS,
-    *OLD_LIMITS,
-    *sorted(PASSED_OVER),
 )
 QOS = (
     "Description",
@@ -73,17 +54,23 @@ QOS = (
     "GrpTRESRunMins",
     "GrpWall",
     "LimitFactor",
-    "MaxJobsPerUser",
-    "MaxJobsPerAccount",
     "MaxJobsAccruePerAccount",
     "MaxJobsAccruePerUser",
-    "MaxSubmitJobsPerUser",
+    "MaxJobsPerAccount",
+    "MaxJobsPA",
+    "MaxJobsPerUser",
+    "MaxJobsPU",
     "MaxSubmitJobsPerAccount",
-    "MaxTRESPerJob",
+    "MaxSubmitPA",
+    "MaxSubmitJobsPerUser",
+    "MaxSubmitPU",
+    "MaxTRESMinsPerJob",
     "MaxTRESPerAccount",
+    "MaxTRESPA",
+    "MaxTRESPerJob",
     "MaxTRESPerNode",
     "MaxTRESPerUser",
-    "MaxTRESMinsPerJob",
+    "MaxTRESPU",
     "MaxTRESRunMinsPerAccount",
     "MaxTRESRunMinsPerUser",
     "MaxWallDurationPerJob",
@@ -96,28 +83,16 @@ QOS = (
     "Priority",
     "UsageFactor",
     "UsageThreshold",
-    *OLD_LIMITS,
 )
-#: Other names for the same, and short ones that begin several names.
-_ALIASES = {
-    "maxtres": "MaxTRESPerJob",
-    "qoslevel": "QOS",
-    "shares": "Fairshare",
-}
+#: Other names for the same.
+_ALIASES = {"name": "Names", "qoslevel": "QOS", "id": "Names", "share": "Fairshare", "shares": "Fairshare"}
 
 
 def find_key(word: str, known: tuple[str, ...]) -> str | None:
-    """Give the full name of a key that may be cut short, ``None`` when there is none of that name.
-
-    Where several begin alike it is the shortest, then the first.
-    """
+    """Give the full name of a key that may be cut short, ``None`` when there is none of that name."""
     lower = word.lower()
-    if lower.endswith(("pu", "pa")) and known is QOS:
-        # As ``sacctmgr show qos`` has them: MaxSubmitPU for MaxSubmitJobsPerUser.
-        account = lower.endswith("pa")
-        found = find_key(lower[:-2] + ("" if "jobs" in lower or "tres" in lower else "jobs"), QOS)
-        return found and found.replace("PerUser", "PerAccount" if account else "PerUser")
-    for alias, name in _ALIASES.items():
-        if alias.startswith(lower) and len(lower) > 3 and name in known:
-            return name
-    return min((name for name in known if name.lower().startswith(lower)), key=len, default=None)
+    if lower in _ALIASES:
+        return _ALIASES[lower]
+    matches = [name for name in known if name.lower().startswith(lower)]
+    exact = next((name for name in matches if name.lower() == lower), None)
+    return _ALIASES.get((exact or "").lower(), exact) or (matches[0] if matches else None)
