@@ -15,11 +15,12 @@ MAX_NICE = 2**31 - 3
 _ACCEPTS_NONE = frozenset({PartitionState.DRAIN, PartitionState.INACTIVE})
 
 
-def admit(state: ClusterState, job_id: int, spec: JobSpec) -> tuple[Partition, int]:
+def admit(state: ClusterState, job_id: int, spec: JobSpec) -> list[tuple[Partition, int]]:
     """Check a request against the machine.
 
     Returns:
-        Its partition, and how many units of the machine it takes at least.
+        The partitions that it names and how many units of each it takes at least, 0 where it could never run. That is
+        so for some of several partitions at most.
 
     Raises:
         RequestError: it cannot be met; ``errno`` says why.
@@ -27,7 +28,25 @@ def admit(state: ClusterState, job_id: int, spec: JobSpec) -> tuple[Partition, i
     if job_id in state.jobs:
         raise RequestError(f"there is a job {job_id} already", Errno.DUPLICATE_JOB_ID)
     _check_values(spec)
-    partition = state.partition_of(spec.partition)
+    if "," not in spec.partition:
+        partition = state.partition_of(spec.partition)
+        return [(partition, _units(state, spec, partition))]
+    found: list[tuple[Partition, int]] = []
+    refused: list[RequestError] = []
+    for name in dict.fromkeys(filter(None, spec.partition.split(","))):
+        partition = state.partition_of(name)
+        try:
+            found.append((partition, _units(state, spec, partition)))
+        except RequestError as error:
+            found.append((partition, 0))
+            refused.append(error)
+    if len(refused) == len(found):
+        raise refused[0] if refused else RequestError("no partition is named", Errno.INVALID_PARTITION_NAME)
+    return found
+
+
+def _units(state: ClusterState, spec: JobSpec, partition: Partition) -> int:
+    """Count the units of the machine that a request takes in a partition."""
     if partition.state in _ACCEPTS_NONE:
         raise RequestError(
             f"partition {partition.name} is {partition.state.value} and accepts no jobs", Errno.PARTITION_NOT_AVAIL
@@ -39,7 +58,7 @@ def admit(state: ClusterState, job_id: int, spec: JobSpec) -> tuple[Partition, i
             f"partition {partition.name} never has so much",
             Errno.REQUESTED_NODE_CONFIG_UNAVAILABLE,
         )
-    return partition, units
+    return units
 
 
 def _check_values(spec: JobSpec) -> None:

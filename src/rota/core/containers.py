@@ -12,6 +12,8 @@ from itertools import islice
 from operator import attrgetter, lt
 from typing import TYPE_CHECKING, overload
 
+from rota.model import QueueRecord
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -124,9 +126,15 @@ class SortedJobs:
         return ascending and self._keys == [job.sort_key for job in self._jobs]
 
 
-def queue_key(job: Job) -> tuple[int, int, int]:
-    """Slurm's order of the queue: partition tier, priority, submit time, job id; the first two as one number."""
-    return -(job.partition.priority_tier << PRIORITY_BITS) - job.priority, job.submit_time, job.job_id
+def queue_key(job: Job) -> tuple[int, ...]:
+    """Slurm's order of the queue: partition tier, priority, submit time, job id; the first two as one number.
+
+    Records of one job that are alike in all this stand in the order of the request.
+    """
+    first = -(job.partition.priority_tier << PRIORITY_BITS) - job.priority
+    if isinstance(job, QueueRecord):
+        return first, job.submit_time, job.job_id, job.rank
+    return first, job.submit_time, job.job_id
 
 
 #: Of a priority.

@@ -128,7 +128,7 @@ class PluginController:
 
     def start(self, job: Job, resources: int = 0) -> Reason | None:
         state = self._state
-        if not job.sort_key or job.alloc or state.jobs.get(job.job_id) is not job:
+        if not job.sort_key or job.alloc or state.jobs.get(job.job_id) is not job.whole:
             return Reason.BAD_CONSTRAINTS if job.state is not JobState.PENDING else job.reason
         pool = self._pool
         resources = index(resources)
@@ -142,14 +142,14 @@ class PluginController:
         return None
 
     def plan(self, job: Job, start_time: int | None, resources: int = 0) -> None:
-        if job.state is JobState.PENDING and self._state.jobs.get(job.job_id) is job:
-            job.planned_start = start_time
-            job.planned_nodes = resources
+        if job.state is JobState.PENDING and self._state.jobs.get(job.job_id) is job.whole:
+            self._life.plan(job, start_time, resources)
 
     def set_priority(self, job: Job, priority: int) -> None:
         if type(priority) is not int or not 0 <= priority <= MAX_PRIORITY:
             raise ValueError(f"priority {priority!r} is not an integer from 0 to 2**32 - 1")
-        self._require_live(job)
+        if job is job.whole or job.whole is not self._life.pricing:
+            self._require_live(job)
         self._life.set_priority(job, priority)
 
     def set_priorities(self, jobs: Sequence[Job], priorities: Sequence[int] | NDArray[np.integer[Any]]) -> None:
@@ -168,19 +168,21 @@ class PluginController:
         for rank, job in enumerate(reversed(jobs), start=1):
             if job.sort_key and not job.alloc:  # `key` is the plugin's: it may have held or started jobs
                 job.priority = rank
+                if job.whole is not job:
+                    job.whole.priority = max(record.priority for record in job.whole.records)
         for job in self._state.queue:
             job.sort_key = queue_key(job)
         self._state.queue.resort()
         self._state.arrivals = None
 
     def hold(self, job: Job) -> Reason | None:
-        return self._propose(job, lambda: self._life.hold(job))
+        return self._propose(job, lambda: self._life.hold(job.whole))
 
     def release(self, job: Job) -> Reason | None:
-        return self._propose(job, lambda: self._life.release(job))
+        return self._propose(job, lambda: self._life.release(job.whole))
 
     def requeue(self, job: Job) -> Reason | None:
-        return self._propose(job, lambda: self._life.requeue(job))
+        return self._propose(job, lambda: self._life.requeue(job.whole))
 
     def _propose(self, job: Job, change: Callable[[], None]) -> Reason | None:
         try:
@@ -192,8 +194,9 @@ class PluginController:
 
     def _require_live(self, job: Job) -> None:
         # While its plugins are asked for its first priority, a job has no place yet.
-        placed = job.sort_key or job.alloc or job.job_id in self._state.parked
-        if not placed or self._state.jobs.get(job.job_id) is not job:
+        whole = job.whole
+        placed = whole.sort_key or whole.alloc or job.job_id in self._state.parked
+        if not placed or self._state.jobs.get(job.job_id) is not whole:
             raise RequestError(f"job {job.job_id} is not a live job of this cluster", Errno.INVALID_JOB_ID)
 
     # ---- time and life ----------------------------------------------------------------------------------------

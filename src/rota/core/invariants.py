@@ -32,7 +32,7 @@ def _check_places(state: ClusterState) -> None:
     """Every job in exactly one place, and in the state that belongs there."""
     places = Counter(
         job.job_id
-        for place in (state.queue, state.parked.values(), state.running, state.completing.values())
+        for place in (state.waiting(), state.parked.values(), state.running, state.completing.values())
         for job in place
     )
     _require(

@@ -8,7 +8,7 @@ from rota.core.admission import admit
 from rota.core.containers import queue_key
 from rota.core.effects import JobFinished, Kill, Launch, Refused
 from rota.core.transitions import Trigger, change_state
-from rota.model import Errno, Job, JobState, NodeState, Reason, RequestError
+from rota.model import Errno, Job, JobState, NodeState, QueueRecord, Reason, RequestError
 from rota.resources.nodeset import indices
 
 if TYPE_CHECKING:
@@ -17,13 +17,28 @@ if TYPE_CHECKING:
     from rota.core.effects import Effect
     from rota.core.guard import SchedCalls
     from rota.core.state import ClusterState
-    from rota.model import JobSpec, RotaError
+    from rota.model import JobSpec, Partition, RotaError
+
+
+def make_job(job_id: int, spec: JobSpec, submit_time: int, found: Sequence[tuple[Partition, int]]) -> Job:
+    """Make a job's record, with a queue record for each partition if it has several.
+
+    Args:
+        job_id: Its number.
+        spec: What is asked for.
+        submit_time: Unix seconds.
+        found: Its partitions, and the units that it takes of each.
+    """
+    job = Job(job_id, spec, submit_time, *next(one for one in found if one[1]))
+    if len(found) > 1:
+        job.records = tuple(QueueRecord(job, *one, rank) for rank, one in enumerate(found))
+    return job
 
 
 class Lifecycle:
     """Moves jobs from place to place. It is the only one that writes job records."""
 
-    __slots__ = ("_pricing", "effects", "sched", "state")
+    __slots__ = ("effects", "pricing", "sched", "state")
 
     def __init__(self, state: ClusterState, sched: SchedCalls) -> None:
         self.state = state
@@ -31,7 +46,7 @@ class Lifecycle:
         #: Since the engine last handed them out.
         self.effects: list[Effect] = []
         #: The job whose priority the plugins are being asked for.
-        self._pricing: Job | None = None
+        self.pricing: Job | None = None
 
     # ---- submission -------------------------------------------------------------------------------------------
 
@@ -39,11 +54,11 @@ class Lifecycle:
         """Take a new job. False when it is refused."""
         state = self.state
         try:
-            partition, units = admit(state, job_id, spec)
+            found = admit(state, job_id, spec)
         except RequestError as error:
             self.refuse(error, job_id)
             return False
-        job = Job(job_id, spec, state.now, partition, units)
+        job = make_job(job_id, spec, state.now, found)
         state.jobs[job_id] = job
         if spec.priority is not None:
             job.priority = spec.priority
@@ -63,27 +78,34 @@ class Lifecycle:
     def give_priority(self, job: Job) -> None:
         """Ask the scheduler plugin for a job's priority, unless an administrator has set it."""
         if job.admin_priority:
+            for record in job.records:
+                record.priority = job.priority
             return
         state = self.state
-        self._pricing = job
+        for record in job.records:
+            record.priority = 0
+        self.pricing = job
         job.priority = priority = self.sched.initial_priority(state.last_priority, job)
-        self._pricing = None
+        self.pricing = None
+        for record in job.records:  # unless the plugin has given them priorities of their own
+            record.priority = (record.priority or priority) if priority else 0
         if priority > 1 and 1 < priority + job.nice < state.last_priority:
             state.last_priority = priority + job.nice
 
     # ---- running ----------------------------------------------------------------------------------------------
 
     def start(self, job: Job, resources: int) -> None:
-        """Start a queued job on free resources."""
+        """Start a queued job, or the job of a queue record in that record's partition, on free resources."""
         state = self.state
+        state.take_from_queue(job.whole)
+        if isinstance(job, QueueRecord):
+            job = job.settle()
         change_state(job, Trigger.START)
-        state.queue.remove(job)
         state.pool.free -= resources
         job.alloc = resources
         job.start_time = state.now
         job.end_time = end = state.now + job.time_limit
-        job.planned_start = None
-        job.planned_nodes = 0
+        job.forget_plan()
         state.running.add(job, (end, job.job_id))
         state.changed = True
         state.accounts.started(job)
@@ -111,7 +133,7 @@ class Lifecycle:
         if job.state is JobState.RUNNING:
             job.reason = Reason.JOB_LAUNCH_FAILURE
             if job.spec.requeue:
-                job.priority = 0
+                job.zero_priority()
             change_state(job, Trigger.REQUEUE if job.spec.requeue else Trigger.LAUNCH_FAIL)
         self._free(job)
         return True
@@ -195,6 +217,16 @@ class Lifecycle:
                 job.end_time = self.state.now
                 self._forget(job)
 
+    def plan(self, job: Job, start_time: int | None, resources: int) -> None:
+        """Note what the scheduler plans for a job or record; a job has the soonest plan of its records."""
+        job.planned_start, job.planned_nodes = start_time, resources
+        whole = job.whole
+        if whole.records:
+            planned = [one for one in whole.records if one.planned_start is not None]
+            first = min(planned, key=lambda one: one.planned_start or 0, default=None)
+            whole.planned_start = None if first is None else first.planned_start
+            whole.planned_nodes = 0 if first is None else first.planned_nodes
+
     def hold(self, job: Job, *, by_user: bool = False) -> None:
         """Hold a pending job. A user's hold does not replace an administrator's.
 
@@ -204,7 +236,7 @@ class Lifecycle:
         self._require_pending(job)
         if by_user and job.priority == 0 and job.reason is not Reason.JOB_HELD_USER:
             return
-        job.priority = 0
+        job.zero_priority()
         self._replace(job, Reason.JOB_HELD_USER if by_user else Reason.JOB_HELD_ADMIN)
 
     def release(self, job: Job, *, by_user: bool = False) -> None:
@@ -216,7 +248,7 @@ class Lifecycle:
         self._require_pending(job)
         if by_user and job.priority == 0 and job.reason is Reason.JOB_HELD_ADMIN:
             raise RequestError(f"job {job.job_id} is held by an administrator", Errno.ACCESS_DENIED)
-        if job.priority == 0 and job is not self._pricing:
+        if job.priority == 0 and job is not self.pricing:
             job.reason = Reason.NONE
             if job.spec.priority:
                 job.priority = job.spec.priority
@@ -232,9 +264,22 @@ class Lifecycle:
             RequestError: it is not pending.
         """
         self._require_pending(job)
-        if priority != job.priority:
+        if priority == 0:
+            job = job.whole
+        if isinstance(job, QueueRecord):
+            self._set_record_priority(job, priority)
+        elif priority != job.priority or job.records:
             job.priority = priority
+            for record in job.records:
+                record.priority = priority
             self._replace(job, Reason.JOB_HELD_ADMIN if priority == 0 else Reason.NONE)
+
+    def _set_record_priority(self, record: QueueRecord, priority: int) -> None:
+        record.priority = priority
+        whole = record.whole
+        whole.priority = max(other.priority for other in whole.records)
+        if record.sort_key:
+            self._replace(whole, Reason.NONE)
 
     def set_priorities(self, jobs: Sequence[Job], priorities: Sequence[int]) -> bool:
         """Give many jobs other priorities, see `Controller.set_priorities`. Whether the queue's order has changed."""
@@ -246,6 +291,8 @@ class Lifecycle:
                 continue
             if job.state is pending or job.state is running:
                 job.priority = priority
+                if isinstance(job, QueueRecord):
+                    job.whole.priority = max(record.priority for record in job.whole.records)
                 if job.sort_key and not job.alloc:
                     # Here, where the job is at hand: of 100,000, those in the queue's order lie all over the memory.
                     job.sort_key = queue_key(job)

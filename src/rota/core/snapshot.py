@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rota.core.effects import Kill
-from rota.model import InputError, Job, JobSpec, JobState, NodeState, PartitionState, Reason
+from rota.model import InputError, Job, JobSpec, JobState, NodeState, PartitionState, QueueRecord, Reason
 
 if TYPE_CHECKING:
     from rota.core.effects import Effect
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rota.core.state import ClusterState
 
 #: Changes when older data can no longer be read.
-FORMAT = 2
+FORMAT = 3
 #: Attributes of `Job` that are saved as they are.
 _PLAIN = (
     "units",
@@ -84,6 +84,7 @@ def _save_job(job: Job) -> dict[str, Any]:
         "spec": job.spec._asdict(),
         "submit_time": job.submit_time,
         "partition": job.partition.name,
+        "records": [[record.partition.name, record.units, record.priority] for record in job.records],
         "state": job.state.value,
         "reason": job.reason.value,
         **{name: getattr(job, name) for name in _PLAIN},
@@ -94,6 +95,11 @@ def _restore_job(state: ClusterState, data: dict[str, Any]) -> None:
     """Make a job again and put it where it was."""
     spec = JobSpec(**data["spec"])
     job = Job(data["job_id"], spec, data["submit_time"], state.partitions[data["partition"]], data["units"])
+    job.records = tuple(
+        QueueRecord(job, state.partitions[name], units, rank) for rank, (name, units, _) in enumerate(data["records"])
+    )
+    for record, (_, _, priority) in zip(job.records, data["records"], strict=True):
+        record.priority = priority
     for name in _PLAIN:
         setattr(job, name, data[name])
     job.state = JobState(data["state"])

@@ -28,6 +28,11 @@ _PARTITION_CLOSED = {
 }
 
 
+def _lasting(reason: Reason) -> int:
+    """Rank reasons by how they go away."""
+    return {Reason.BEGIN_TIME: 0, Reason.PARTITION_CONFIG: 2}.get(reason, 1)
+
+
 class ClusterState:
     """The machine and the live jobs. Every live job is in exactly one of queue, parked, running, completing."""
 
@@ -114,10 +119,12 @@ class ClusterState:
             ) from None
 
     def park_reason(self, job: Job) -> Reason | None:
-        """Say why a pending job must not be considered now, ``None`` when it may be."""
+        """Say why a pending job, or one of its queue records, must not be considered now; ``None`` when it may be."""
         if job.priority == 0:
             return job.reason if job.reason in HELD else Reason.JOB_HELD_ADMIN
         part = job.partition
+        if not job.units:
+            return Reason.PARTITION_CONFIG
         if part.state is not PartitionState.UP and part.state in _PARTITION_CLOSED:
             return _PARTITION_CLOSED[part.state]
         if part.max_time is not None and job.time_limit > part.max_time:
@@ -130,12 +137,17 @@ class ClusterState:
 
     def place(self, job: Job) -> None:
         """Put a pending job that is nowhere where it belongs: in the queue, or parked."""
-        reason = self.park_reason(job)
         self.changed = True
+        if job.records:
+            reasons = [self.park_reason(record) for record in job.records]
+            open_records: list[Job] = [one for one, why in zip(job.records, reasons, strict=True) if why is None]
+            # Of several reasons the one that goes away by itself, if there is one; a partition's size never does.
+            reason = None if open_records else min(filter(None, reasons), key=_lasting)
+        else:
+            open_records, reason = [job], self.park_reason(job)
         if reason is not None:
             job.reason = reason
-            job.planned_start = None
-            job.planned_nodes = 0
+            job.forget_plan()
             self.parked[job.job_id] = job
             alarm = (job.spec.begin_time, job.job_id)
             if reason is Reason.BEGIN_TIME and alarm not in self.alarms:
@@ -145,16 +157,30 @@ class ClusterState:
         job.reason = Reason.NONE
         if job.eligible_time is None:
             job.eligible_time = self.now
-        self.queue.add(job, queue_key(job))
+        for record in open_records:
+            self.queue.add(record, queue_key(record))
+        if job.records:
+            job.sort_key = min(record.sort_key for record in open_records)
         if self.arrivals is not None:
-            self.arrivals.append(job)
+            self.arrivals += open_records
 
     def unplace(self, job: Job) -> None:
         """Take a pending job out of the queue, or from where it is parked."""
         self.changed = True
         if self.parked.pop(job.job_id, None) is None:
-            self.queue.remove(job)
+            self.take_from_queue(job)
             self.arrivals = None
+
+    def take_from_queue(self, job: Job) -> None:
+        """Take a job out of the queue, with all its records."""
+        for record in job.records or (job,):
+            if record.sort_key:
+                self.queue.remove(record)
+        job.sort_key = ()
+
+    def waiting(self) -> list[Job]:
+        """Give the jobs that are in the queue, each once, in its order."""
+        return list(dict.fromkeys(job.whole for job in self.queue))
 
     def _begin(self, alarm: tuple[int, int]) -> None:
         """Look anew where a job belongs whose begin time has come, if it is still parked."""
@@ -165,7 +191,7 @@ class ClusterState:
 
     def replace_all(self) -> None:
         """Look anew where every pending job belongs, after partitions or their limits have changed."""
-        pending = [*self.parked.values(), *self.queue]
+        pending = [*self.parked.values(), *self.waiting()]
         for job in pending:
             self.unplace(job)
         for job in pending:
@@ -180,8 +206,10 @@ class ClusterState:
         if not job.sort_key or job.alloc:
             return job.reason
         self.settle()
-        first = next(other for other in self.queue if other.partition is job.partition)
-        return Reason.RESOURCES if first is job else Reason.PRIORITY
+        for record in job.whole.records or (job,):
+            if record.sort_key and record is next(one for one in self.queue if one.partition is record.partition):
+                return Reason.RESOURCES
+        return Reason.PRIORITY
 
     def refresh_pool(self) -> None:
         """Take node states into account."""

@@ -66,6 +66,10 @@ class Controller(Protocol):
 
         The order is partition tier, priority, submit time, job id. During one call into a plugin the sequence does not
         change: a job that was started stays in it, with ``job.state`` RUNNING, until the call returns.
+
+        A job that names several partitions stands in it once for each that could take it now, as a `QueueRecord`:
+        that reads as a job does, with partition, units, time limit and priority of its own, and can be given to every
+        function that takes a job. What becomes of one of them becomes of the `whole` job.
         """
 
     @property
@@ -161,7 +165,7 @@ class Controller(Protocol):
         """Record when and where the scheduler means to start the job; people see it, nothing enforces it."""
 
     def set_priority(self, job: Job, priority: int) -> None:
-        """Give a pending job another priority. 0 holds it.
+        """Give a pending job, or one of its queue records, another priority. 0 holds the job.
 
         Raises:
             RequestError: the job is not pending.

@@ -35,6 +35,9 @@ class PriorityPlugin(Protocol):
 
         Called when a job is submitted (through the scheduler plugin's ``slurm_sched_p_initial_priority``) and when it
         is released. ``last_prio`` is the lowest priority given so far, 4294901760 at first.
+
+        A job with several partitions has this priority in all of them, unless the plugin gives its ``records`` others
+        with `Controller.set_priority` meanwhile; then the highest of these is to be returned.
         """
 
     def priority_p_reconfig(self) -> None:

@@ -112,7 +112,7 @@ def to_json(command_line: str, view: View) -> list[dict[str, Any]]:
     if command == "squeue":
         return [asdict(job) for job in sorted(view.jobs, key=lambda job: job.job_id)]
     if command == "sprio":
-        ordered = sorted(view.factors, key=lambda one: (one.job_id, one.partition))
+        ordered = sorted(view.factors, key=lambda one: one.job_id)  # partitions as requested
         return [{**_fields(one), "priority_tres": dict(one.priority_tres)} for one in ordered]
     return [_fields(one) | {"depth": depth} for one, depth in view.associations]
 

@@ -12,7 +12,7 @@ from rota.model.errors import (
     RequestError,
     RotaError,
 )
-from rota.model.job import MAX_PRIORITY, YEAR, Job, JobSpec, JobState
+from rota.model.job import MAX_PRIORITY, YEAR, Job, JobSpec, JobState, QueueRecord
 from rota.model.multifactor import MultifactorConf
 from rota.model.node import Node, NodeState
 from rota.model.partition import Partition, PartitionState
@@ -44,6 +44,7 @@ __all__ = [
     "PriorityFactorsRequest",
     "PriorityWeights",
     "Qos",
+    "QueueRecord",
     "Reason",
     "RequestError",
     "RotaError",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rota.model.reason import Reason
 
@@ -68,7 +68,7 @@ class JobSpec(NamedTuple):
     min_nodes: int = 0
     user_id: int = 0
     group_id: int = 0
-    #: Empty: the default partition.
+    #: Empty: the default partition. Several are joined by commas: any of them will do.
     partition: str = ""
     account: str = ""
     qos: str = ""
@@ -94,6 +94,35 @@ class JobSpec(NamedTuple):
     constraint: str = ""
     #: No node is shared with another job.
     exclusive: bool = False
+    #: Tasks, of ``cpus_per_task`` processors each; 0: not told, ``num_cpus`` is all that counts.
+    num_tasks: int = 0
+    cpus_per_task: int = 1
+    #: With ``num_tasks`` the most that a node gets, else what each gets; 0: not told.
+    ntasks_per_node: int = 0
+    #: Largest number of nodes; 0: as many as the processors need.
+    max_nodes: int = 0
+    #: Least processors that each node has (``--mincpus``).
+    min_cpus_per_node: int = 0
+    #: Hostlist of nodes that must all be used; empty: none.
+    required_nodes: str = ""
+    #: Hostlist of nodes that must not be used.
+    excluded_nodes: str = ""
+    #: The nodes follow each other in the configuration.
+    contiguous: bool = False
+    #: Features that are tried first, as ``constraint``.
+    prefer: str = ""
+    #: Resources may be shared with other such jobs, where the partition allows that.
+    oversubscribe: bool = False
+    #: As written: ``matlab:2,ansys``.
+    licenses: str = ""
+    #: For the whole job, as ``gres``.
+    gres_per_job: str = ""
+    #: For each task, as ``gres``.
+    gres_per_task: str = ""
+    #: Seconds; backfill may start the job with a limit as short as this. ``None``: with no shorter one.
+    time_min: int | None = None
+    #: When it must have ended, Unix seconds; 0: whenever.
+    deadline: int = 0
 
 
 class Job:
@@ -117,6 +146,7 @@ class Job:
         "planned_start",
         "priority",
         "reason",
+        "records",
         "restart_count",
         "site_factor",
         "sort_key",
@@ -167,6 +197,24 @@ class Job:
         self.planned_nodes = 0
         #: Its place in the queue or among the running jobs; ``()`` when it is in neither.
         self.sort_key: tuple[int, ...] = ()
+        #: One for each partition that it may run in, in the order of the request; empty when there is only one.
+        self.records: tuple[QueueRecord, ...] = ()
+
+    @property
+    def whole(self) -> Job:
+        """The job itself, of which a `QueueRecord` is one possibility."""
+        return self
+
+    def zero_priority(self) -> None:
+        """Hold it in all its partitions."""
+        for record in (self, *self.records):
+            record.priority = 0
+
+    def forget_plan(self) -> None:
+        """Plan no start any more."""
+        for record in (self, *self.records):
+            record.planned_start = None
+            record.planned_nodes = 0
 
     @property
     def user_id(self) -> int:
@@ -191,3 +239,44 @@ class Job:
     def __repr__(self) -> str:
         """Name the job with its state."""
         return f"<Job {self.job_id} {self.state.value} units={self.units} priority={self.priority}>"
+
+
+class QueueRecord(Job):
+    """A job with several partitions as it would run in one of them: what stands in the queue for it.
+
+    It reads as a job does. Its own are partition, units, time limit, priority, place in the queue and plan; all else is
+    that of the `whole` job.
+    """
+
+    __slots__ = ("_whole", "rank")
+
+    def __init__(self, job: Job, partition: Partition, units: int, rank: int) -> None:
+        self._whole = job
+        #: Place of the partition in the request, from 0.
+        self.rank = rank
+        self.partition = partition
+        #: 0: the partition could never serve the job.
+        self.units = units
+        self.time_limit = job.spec.time_limit or partition.default_time or partition.max_time or YEAR
+        self.priority = 0
+        self.planned_start = None
+        self.planned_nodes = 0
+        self.sort_key = ()
+
+    @property
+    def whole(self) -> Job:
+        """The job itself."""
+        return self._whole
+
+    def settle(self) -> Job:
+        """Make this partition the job's; give the job."""
+        job = self._whole
+        if job.partition is not self.partition:
+            job.assoc = None  # a user may have an association of its own for a partition
+        job.partition, job.units, job.time_limit = self.partition, self.units, self.time_limit
+        job.priority = self.priority
+        return job
+
+    def __getattr__(self, name: str) -> Any:
+        """Give what is the whole job's: the attributes that a record leaves unset."""
+        return getattr(self._whole, name)

@@ -18,6 +18,7 @@ class Reason(Enum):
     PARTITION_DOWN = "PartitionDown"
     PARTITION_INACTIVE = "PartitionInactive"
     PARTITION_NODE_LIMIT = "PartitionNodeLimit"
+    PARTITION_CONFIG = "PartitionConfig"
     PARTITION_TIME_LIMIT = "PartitionTimeLimit"
     REQ_NODE_NOT_AVAIL = "ReqNodeNotAvail"
     BAD_CONSTRAINTS = "BadConstraints"

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from rota.model import Association, Job, PriorityFactors
     from rota.replay.run import Replay
 
+#: Factors by job id and partition.
+_Known = dict[tuple[int, str], "PriorityFactors"]
 #: Chunks in which a replay is played to find when a job starts.
 _CHUNKS = 100
 
@@ -109,11 +111,17 @@ def explain(engine: Engine, job_id: int) -> Explanation:
         raise InputError(f"job {job_id} is not in the cluster at that time: not submitted yet, or over", field="JOB")
     accounts = engine.state.accounts
     queue = [other for other in engine.state.queue if other.state is JobState.PENDING]
+    # Of a job with several partitions the one in which it comes first.
+    job = next((record for record in queue if record.job_id == job_id), job)
     ahead = queue[: queue.index(job)] if job in queue else []
-    asked = frozenset({job_id, *(other.job_id for other in ahead)})
-    known = {one.job_id: one for one in engine.priority_factors(PriorityFactorsRequest(job_ids=asked))}
+    first: dict[int, Job] = {}
+    for other in ahead:
+        first.setdefault(other.job_id, other)
+    asked = frozenset({job_id, *first})
+    factors = engine.priority_factors(PriorityFactorsRequest(job_ids=asked))
+    known = {(one.job_id, one.partition): one for one in factors}
     association, qos = accounts.association_of(job), accounts.qos_of(job)
-    own = known.get(job_id)
+    own = known.get((job_id, job.partition.name))
     return Explanation(
         job_id=job_id,
         now=engine.state.now,
@@ -128,14 +136,14 @@ def explain(engine: Engine, job_id: int) -> Explanation:
         submit_time=job.submit_time,
         eligible_time=job.eligible_time,
         start_time=job.start_time,
-        planned_start=job.planned_start,
+        planned_start=job.whole.planned_start,
         num_cpus=job.num_cpus,
         time_limit=job.time_limit,
         factors=() if own is None or own.direct else _factors(engine, own),
         shares=_shares(engine, association) if known else (),
-        place=len(ahead) + 1 if job in queue else 0,
-        queue_length=len(queue),
-        before=tuple(_before(engine, other, job, known) for other in ahead),
+        place=len(first) + 1 if job in queue else 0,
+        queue_length=len(engine.state.waiting()),
+        before=tuple(_before(engine, other, job, known) for other in first.values()),
     )
 
 
@@ -170,10 +178,11 @@ def _shares(engine: Engine, association: Association) -> tuple[tuple[str, float,
     return tuple(found)
 
 
-def _before(engine: Engine, other: Job, job: Job, known: dict[int, PriorityFactors]) -> Before:
+def _before(engine: Engine, other: Job, job: Job, known: _Known) -> Before:
     association = engine.state.accounts.association_of(other)
     because, points = "submitted earlier", 0.0
-    mine, theirs = known.get(job.job_id), known.get(other.job_id)
+    mine = known.get((job.job_id, job.partition.name))
+    theirs = known.get((other.job_id, other.partition.name))
     if other.partition.priority_tier != job.partition.priority_tier:
         because = "PriorityTier"
     elif other.priority != job.priority:

@@ -46,7 +46,7 @@ def _line(engine: Engine, job: Job) -> JobLine:
     num_nodes = max(job.spec.min_nodes, 1) if counted else len(list(indices(job.alloc))) or job.units
     return JobLine(
         job_id=job.job_id,
-        partition=job.partition.name,
+        partition=job.spec.partition if job.records and not running else job.partition.name,
         name=job.spec.name or "(null)",
         user=job.spec.user or str(job.user_id),
         user_id=job.user_id,

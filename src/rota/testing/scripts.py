@@ -127,7 +127,9 @@ def _request(rng: Random, config: ClusterConfig, now: int, *, calm: bool) -> Job
         "user": rng.randint(1, 4),
     }
     if not calm:
+        others = rng.sample(config.partitions, rng.randint(0, len(config.partitions)))
         fields |= {
+            "partition": rng.choice((part.name, ",".join([part.name, *(one.name for one in others if one != part)]))),
             "begin": rng.choice((0, 0, 0, now + rng.randint(-50, 500))),
             "hold": rng.random() < 0.1,
             "nice": rng.choice((0, 0, 0, 10, -10, 1000)),

@@ -146,7 +146,10 @@ def _settle() -> None:
 def priority_p_set(last_prio: int, job_ptr: Job) -> int:
     """Give a job that is submitted, released or queued again its priority."""
     _settle()  # by what held when the period ended: this job is not to be computed with the others of then
-    return _table.price(job_ptr)
+    priority = _table.price(job_ptr)
+    for record in job_ptr.records:
+        _ctld.set_priority(record, _table.priority(record))
+    return priority
 
 
 def priority_p_set_max_cluster_usage(procs: int, half_life: int) -> int:
@@ -175,7 +178,7 @@ def priority_p_set_assoc_usage(assoc: Association) -> None:
 
 def priority_p_get_priority_factors_list(req_msg: PriorityFactorsRequest) -> list[PriorityFactors] | None:
     """Give the factors of the jobs that wait; ``None`` when there are none."""
-    jobs = (job for job in _ctld.jobs.values() if _is_shown(job))
+    jobs = (record for job in _ctld.jobs.values() if _is_shown(job) for record in _records(job))
     if req_msg.job_ids:
         jobs = (job for job in jobs if job.job_id in req_msg.job_ids)
     if req_msg.user_ids:
@@ -190,6 +193,18 @@ def _is_shown(job: Job) -> bool:
     if job.state is not JobState.PENDING:
         return job.state is JobState.RUNNING and "CALCULATE_RUNNING" in _conf.flags
     return job.priority > 0 and (job.eligible_time is not None or "ACCRUE_ALWAYS" in _conf.flags)
+
+
+def _records(job: Job) -> tuple[Job, ...]:
+    """Give what a job has priorities for: each of several partitions while it waits."""
+    return (job,) if job.alloc or not job.records else job.records
+
+
+def _stays(job: Job, running: JobState | None) -> bool:
+    """Whether a job or record goes on to have a priority."""
+    if job.state is JobState.PENDING:
+        return job.whole is not job or not job.records
+    return job.state is running and job.whole is job
 
 
 def _is_eligible(job: Job, now: int) -> bool:
@@ -281,7 +296,7 @@ class _Table:
 
     def __init__(self) -> None:
         self._jobs: list[Job] = []
-        self._slot: dict[int, int] = {}
+        self._slot: dict[Job, int] = {}
         self._columns = np.zeros((9, 64))
         #: When each job's age begins, Unix seconds; infinite until that is known.
         self._accrue = np.full(64, np.inf)
@@ -292,14 +307,21 @@ class _Table:
         #: Units of the jobs that wait.
         self._waiting: list[int] = []
         #: Jobs that held resources when they were written down, which they need not have asked for.
-        self._given: set[int] = set()
+        self._given: set[Job] = set()
         #: Jobs that were struck off because they run: nobody tells when one of them is queued again.
         self._started: list[Job] = []
 
     def price(self, job: Job) -> int:
-        """Write a job down and give its priority."""
-        slot = self._slot.get(job.job_id)
-        if slot is None or self._jobs[slot] is not job:
+        """Write a job down, in each of its partitions while it waits; give its highest priority."""
+        return max(self._price(record) for record in _records(job))
+
+    def priority(self, job: Job) -> int:
+        """Give what a job or record was last worked out to have."""
+        return self._sum(self._slot[job])
+
+    def _price(self, job: Job) -> int:
+        slot = self._slot.get(job)
+        if slot is None:
             slot = self._add(job)
         self._write(slot, job)
         return self._sum(slot)
@@ -311,7 +333,7 @@ class _Table:
             self._accrue = np.concatenate((self._accrue, self._accrue))
             self._assoc = np.concatenate((self._assoc, self._assoc))
         self._jobs.append(job)
-        self._slot[job.job_id] = slot
+        self._slot[job] = slot
         return slot
 
     def _write(self, slot: int, job: Job) -> None:
@@ -323,9 +345,9 @@ class _Table:
         if began is None:
             self._not_eligible.append(job)
         if job.alloc:
-            self._given.add(job.job_id)
+            self._given.add(job)
         else:
-            self._given.discard(job.job_id)
+            self._given.discard(job)
         part = job.partition.priority_job_factor
         self._columns[:, slot] = (
             weights.age * _age(began),
@@ -386,8 +408,8 @@ class _Table:
         """Note of jobs that have become eligible when that was."""
         waiting, self._not_eligible = self._not_eligible, []
         for job in waiting:
-            slot = self._slot.get(job.job_id)
-            if slot is None or self._jobs[slot] is not job:
+            slot = self._slot.get(job)
+            if slot is None:
                 continue
             if job.eligible_time is None:
                 self._not_eligible.append(job)
@@ -397,36 +419,40 @@ class _Table:
     def refresh(self) -> None:
         """Forget the jobs that do not wait any more; those that run, if they count, are written down as they are."""
         pending, running = JobState.PENDING, JobState.RUNNING if "CALCULATE_RUNNING" in _conf.flags else None
+        self._take_back(running)
+        self._waiting = [job.units for job in self._jobs if job.state is pending]
+        if len(self._waiting) < len(self._jobs):
+            self._strike_off([_stays(job, running) for job in self._jobs])
+            self._take_back(running)
+        for job in self._jobs if running else list(self._given):
+            if (job in self._given) != bool(job.alloc):
+                self._write(self._slot[job], job)
+
+    def _take_back(self, running: JobState | None) -> None:
+        """Write down the jobs that were struck off and count again: queued again or, if those count, running."""
         started, self._started = self._started, []
         for job in started:
-            if job.state is pending or job.state is running:
+            if job.state is JobState.PENDING or job.state is running:
                 self.price(job)
             elif job.state is JobState.RUNNING:
                 self._started.append(job)
-        self._waiting = [job.units for job in self._jobs if job.state is pending]
-        if len(self._waiting) < len(self._jobs):
-            self._strike_off([job.state is pending or job.state is running for job in self._jobs])
-        for job in self._jobs if running else [self._jobs[self._slot[job_id]] for job_id in self._given]:
-            if (job.job_id in self._given) != bool(job.alloc):
-                self._write(self._slot[job.job_id], job)
 
     def _strike_off(self, stays: list[bool]) -> None:
         """Forget the others, except that those that run may come back."""
         kept, count = np.flatnonzero(stays), sum(stays)
-        self._started += [
-            job for job, stay in zip(self._jobs, stays, strict=True) if not stay and job.state is JobState.RUNNING
-        ]
+        gone = (job for job, stay in zip(self._jobs, stays, strict=True) if not stay)
+        self._started += dict.fromkeys(job.whole for job in gone if job.state is JobState.RUNNING)
         self._columns[:, :count] = self._columns[:, kept]
         self._accrue[:count] = self._accrue[kept]
         self._assoc[:count] = self._assoc[kept]
         self._jobs = [self._jobs[slot] for slot in kept.tolist()]
-        self._slot = {job.job_id: slot for slot, job in enumerate(self._jobs)}
+        self._slot = {job: slot for slot, job in enumerate(self._jobs)}
         self._given &= self._slot.keys()
 
     def factors(self, job: Job) -> PriorityFactors:
         """Give the factors from which the job's priority was last computed."""
         association, qos = _ctld.association_of(job), _ctld.qos_of(job)
-        slot = self._slot.get(job.job_id)
+        slot = self._slot.get(job)
         direct = job.admin_priority or slot is None
         values = [0.0] * 9 if direct or slot is None else self._columns[:, slot].tolist()
         return PriorityFactors(

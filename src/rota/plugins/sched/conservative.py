@@ -47,6 +47,8 @@ _profile: Profile | None = None
 #: Reservations of waiting jobs and slots of running ones, by job id. Both are taken out of the profile.
 _reserved: dict[int, _Slot] = {}
 _running: dict[int, _Slot] = {}
+#: In which of its partitions a waiting job has its reservation.
+_record: dict[int, Job] = {}
 #: (start, job id) of every reservation ever made; those that no longer hold are passed over.
 _starts: list[tuple[int, int]] = []
 #: Ends, and reservations given back, since the last pass: in how many rounds waiting jobs may move forward.
@@ -74,6 +76,7 @@ def slurm_sched_p_newalloc(job_ptr: Job) -> int:
     """Turn the job's reservation into its slot; a start that was not ours makes the plan worthless."""
     global _profile
     slot = _reserved.pop(job_ptr.job_id, None)
+    _record.pop(job_ptr.job_id, None)
     if slot is None or slot.start != _ctld.now or slot.resources != job_ptr.alloc:
         _profile = None
     else:
@@ -100,8 +103,9 @@ def slurm_sched_p_schedule() -> int:
         if arrivals is None:
             _drop_strays()
             arrivals = _ctld.queue
+        new = {job.job_id for job in arrivals} - _reserved.keys()
         for job in arrivals:
-            if job.job_id not in _reserved:
+            if job.job_id in new:
                 _reserve(_profile, job, now)
         _move_forward(_profile, now)
     _start_due(now)
@@ -119,6 +123,7 @@ def _plan_anew() -> None:
     for job in _ctld.running:
         _running[job.job_id] = _Slot(now, job.end_time or now, _ctld.common(job.alloc, _up))
     _reserved.clear()
+    _record.clear()
     for job in _ctld.queue:
         _reserve(_profile, job, now)
 
@@ -129,6 +134,7 @@ def _drop_strays() -> None:
         waiting = {job.job_id for job in _ctld.queue}
         for job_id in [job_id for job_id in _reserved if job_id not in waiting]:
             _give_back(_reserved.pop(job_id))
+            del _record[job_id]
 
 
 def _give_back(slot: _Slot) -> None:
@@ -151,7 +157,8 @@ def _move_forward(profile: Profile, now: int) -> None:
             slot = _reserved.get(job.job_id)
             if slot is None or slot.start <= now:
                 continue
-            found = profile.earliest(job, job.time_limit, now, before=slot.start, held=slot.resources)
+            held = slot.resources if _record[job.job_id] is job else 0
+            found = profile.earliest(job, job.time_limit, now, before=slot.start, held=held)
             if found is not None:
                 moved = True
                 profile.give(*slot)
@@ -160,16 +167,22 @@ def _move_forward(profile: Profile, now: int) -> None:
 
 
 def _reserve(profile: Profile, job: Job, now: int) -> None:
-    """Reserve the earliest slot; none when nodes that the job needs are down."""
-    found = profile.earliest(job, job.time_limit, now)
+    """Reserve the earliest slot, none when nodes that the job needs are down; another partition's if that is sooner."""
+    slot = _reserved.get(job.job_id)
+    found = profile.earliest(job, job.time_limit, now, before=None if slot is None else slot.start)
     if found is not None:
+        if slot is not None:
+            profile.give(*slot)
         _take(profile, job, *found)
 
 
 def _take(profile: Profile, job: Job, start: int, resources: int) -> None:
     slot = _Slot(start, start + job.time_limit, resources)
     profile.take(*slot)
-    _reserved[job.job_id] = slot
+    before = _record.get(job.job_id, job)
+    if before is not job:
+        _ctld.plan(before, None)
+    _reserved[job.job_id], _record[job.job_id] = slot, job
     heappush(_starts, (start, job.job_id))
     _ctld.plan(job, start, resources)
 
@@ -180,7 +193,7 @@ def _start_due(now: int) -> None:
     while _starts and _starts[0][0] <= now:
         start, job_id = heappop(_starts)
         slot = _reserved.get(job_id)
-        if slot is not None and slot.start == start and _ctld.start(_ctld.jobs[job_id], slot.resources) is not None:
+        if slot is not None and slot.start == start and _ctld.start(_record[job_id], slot.resources) is not None:
             # A job that should have ended has not: its resources come later than planned.
             _profile = None
 

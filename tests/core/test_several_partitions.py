@@ -1,0 +1,101 @@
+"""Jobs that name several partitions: one record in the queue for each, until one of them starts."""
+
+from __future__ import annotations
+
+import pytest
+
+from rota.model import Errno, JobState, Node, PartitionState, QueueRecord, Reason, RequestError
+from rota.testing import Harness, cluster, partition
+
+
+def _machine() -> Harness:
+    nodes = [Node(name=f"n{place}", cpus=4) for place in range(4)]
+    parts = [
+        partition("batch"),
+        partition("short", (0, 1), max_time=600),
+        partition("express", (3,), tier=2),
+    ]
+    return Harness(cluster(nodes=nodes, partitions=parts), sched="sched/builtin")
+
+
+def test_a_job_runs_in_the_first_of_its_partitions_that_has_room() -> None:
+    with _machine() as rota:
+        rota.submit(partition="batch", cpus=8)
+        rota.submit(partition="batch", cpus=16)  # blocks batch, and with it all nodes that batch has
+        job = rota.submit(partition="short,express", cpus=4)
+        assert (job.state, job.partition.name) == (JobState.RUNNING, "express")
+
+
+def test_each_partition_has_its_own_record() -> None:
+    with _machine() as rota:
+        rota.submit(cpus=16, limit=60)
+        job = rota.submit(partition="short,batch,express", cpus=4, limit=60)
+        records = [one for one in rota.ctld.queue if one.job_id == job.job_id]
+        assert [one.partition.name for one in records] == ["express", "short", "batch"]  # by tier, then as requested
+        assert all(isinstance(one, QueueRecord) and one.whole is job for one in records)
+        rota.until(60)
+        assert (job.state, job.partition.name, len(rota.ctld.queue)) == (JobState.RUNNING, "express", 0)
+
+
+def test_a_partition_that_is_too_small_or_closed_is_passed_over() -> None:
+    with _machine() as rota:
+        wide = rota.submit(partition="express,batch", cpus=8)
+        assert (wide.state, wide.partition.name) == (JobState.RUNNING, "batch")
+        rota.partition("batch", PartitionState.DOWN)
+        long = rota.submit(partition="short,batch", cpus=4, limit=6000)
+        assert (long.state, rota.reason(long)) == (JobState.PENDING, Reason.PARTITION_TIME_LIMIT)
+        rota.partition("batch", PartitionState.UP)
+        assert (long.state, long.partition.name) == (JobState.RUNNING, "batch")
+
+
+def test_a_job_that_none_can_serve_is_refused() -> None:
+    with _machine() as rota, pytest.raises(RequestError) as caught:
+        rota.submit(partition="short,express", cpus=16)
+    assert caught.value.errno is Errno.REQUESTED_NODE_CONFIG_UNAVAILABLE
+    with _machine() as rota, pytest.raises(RequestError, match="no partition 'nowhere'"):
+        rota.submit(partition="batch,nowhere")
+
+
+def test_the_default_time_is_that_of_the_partition_where_it_runs() -> None:
+    nodes = [Node(name=f"n{place}", cpus=4) for place in range(2)]
+    parts = [partition("one", (0,), default_time=100), partition("two", (1,), default_time=200)]
+    with Harness(cluster(nodes=nodes, partitions=parts), sched="sched/builtin") as rota:
+        rota.submit(partition="one", cpus=4)
+        job = rota.submit(partition="one,two", cpus=4, limit=None)
+        assert (job.partition.name, job.time_limit) == ("two", 200)
+
+
+def test_hold_release_and_cancel_are_the_whole_jobs() -> None:
+    with _machine() as rota:
+        rota.submit(cpus=16)
+        job = rota.submit(partition="batch,short", cpus=4, limit=60)
+        rota.hold(job)
+        assert not [one for one in rota.ctld.queue if one.job_id == job.job_id]
+        assert rota.reason(job) is Reason.JOB_HELD_ADMIN
+        rota.release(job)
+        assert len([one for one in rota.ctld.queue if one.job_id == job.job_id]) == 2
+        rota.cancel(job)
+        assert (job.state, len(rota.ctld.queue)) == (JobState.CANCELLED, 0)
+
+
+def test_a_job_that_is_queued_again_may_run_in_another_partition() -> None:
+    with _machine() as rota:
+        first = rota.submit(partition="batch", cpus=12, limit=100)
+        job = rota.submit(partition="express,short", cpus=4, limit=300)
+        assert job.partition.name == "express"
+        rota.until(100)
+        assert first.state.finished
+        rota.partition("express", PartitionState.DOWN)
+        rota.requeue(job)
+        rota.tick()
+        assert (job.state, job.partition.name, job.restart_count) == (JobState.RUNNING, "short", 1)
+
+
+def test_what_is_saved_has_the_records() -> None:
+    with _machine() as rota:
+        rota.submit(cpus=16)
+        job = rota.submit(partition="short,batch", cpus=4, limit=60)
+        before = [(one.job_id, one.partition.name, one.priority) for one in rota.ctld.queue]
+        rota.restart()
+        assert [(one.job_id, one.partition.name, one.priority) for one in rota.ctld.queue] == before
+        assert rota.job(job.job_id).records[0].whole is rota.job(job.job_id)
