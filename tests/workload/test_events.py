@@ -67,6 +67,8 @@ def test_lines_of_a_production_cluster() -> None:
         num_cpus=32,
         time_limit=259200,
         min_nodes=1,
+        max_nodes=1,
+        num_tasks=32,
         user_id=1,
         partition="general-compute",
         qos="general-compute",
@@ -173,7 +175,7 @@ def test_the_whole_log_of_the_test_cluster_against_tables_of_the_same_jobs(trace
         ("--nice=-5", {"nice": -5}),
         ("--hold", {"hold": True}),
         ("-H", {"hold": True}),
-        ("--requeue --no-requeue", {"requeue": True}),
+        ("--requeue --no-requeue", {"requeue": False}),
         ("--priority=7", {"priority": 7}),
         ("-A chem -q high -p long -C 'a&b' -J \"two words\"", {"account": "chem", "qos": "high", "partition": "long"}),
         ("-C 'a&b' -J \"two words\"", {"constraint": "a&b", "name": "two words"}),
@@ -271,8 +273,8 @@ def test_a_tape_plays_requests_in_order_of_submission(log_file: LogFile) -> None
     assert (tape.job_id, tape.submit) == ([2, 1], [0, 9])
     assert (tape.user, tape.account) == (["ann", "bob"], ["", "chem"])
     assert tape.charged() == {("ann", ""), ("bob", "chem")}
-    assert tape.spec(0) == JobSpec(2, None, 0, 2, user="ann")
-    assert tape.spec(1) == JobSpec(2, 180, 0, 1, account="chem", user="bob")
+    assert tape.spec(0) == JobSpec(2, None, 0, 2, user="ann", num_tasks=2)
+    assert tape.spec(1) == JobSpec(2, 180, 0, 1, account="chem", user="bob", num_tasks=2)
 
 
 def test_actual_run_times_become_the_limits_of_requests(log_file: LogFile) -> None:

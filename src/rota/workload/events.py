@@ -5,8 +5,9 @@
     -dt 10.50 -e submit_batch_job | -sim-walltime 84805.00 --uid=user001 -N 1 -n 32 -t 3-00:00:00 -p main --mem=500G job
 
 ``-dt`` is when the job is submitted, in seconds after the start of the log; fractions are cut off and lines of one
-second stay in order. ``-sim-walltime`` is how long it runs; a negative one runs until its time limit. Blank lines and
-comments (``#``) may be anywhere. Jobs are numbered from 1.
+second stay in order. ``-sim-walltime`` is how long it runs; a negative one runs until its time limit. ``--begin`` and
+``--deadline`` are told from the submission, ``now+2hours``, and become seconds after the start of the log. Blank lines
+and comments (``#``) may be anywhere. Jobs are numbered from 1.
 """
 
 from __future__ import annotations
@@ -107,7 +108,11 @@ def _read_line(text: str) -> tuple[int, int, JobSpec]:
         del words[place : place + 2]
     request = parse_request(words)
     seconds = math.floor(_number("-sim-walltime", run))
-    return math.floor(_number("-dt", head["-dt"])), seconds if seconds >= 0 else request.time_limit or YEAR, request
+    when = math.floor(_number("-dt", head["-dt"]))
+    if request.begin_time or request.deadline:
+        begin, deadline = (when + after if after else 0 for after in (request.begin_time, request.deadline))
+        request = request._replace(begin_time=begin, deadline=deadline)
+    return when, seconds if seconds >= 0 else request.time_limit or YEAR, request
 
 
 def _pairs(text: str, names: tuple[str, ...]) -> dict[str, str]:

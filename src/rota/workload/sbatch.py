@@ -1,130 +1,23 @@
-"""Options of ``sbatch``, as they stand in event files: one table says what each means."""
+"""Command lines of ``sbatch``, as they stand in event files: what their options ask for, each and together.
+
+Where options meet, it is as with Slurm 22.05: nodes are no more than tasks, those of ``--nodelist`` are counted, of
+GPUs for job, node and task two that are given tell the number of nodes or of tasks, ``--mem`` and ``--mem-per-cpu``
+exclude each other. A number of tasks follows from nodes and tasks on each where none is given.
+"""
 
 from __future__ import annotations
 
-import re
 import shlex
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from rota.model import JobSpec
 from rota.model.tres import gres_counts
-from rota.model.units import parse_time_seconds
+from rota.workload.options import ALL_MEMORY, MOST, OPTIONS, SHORT, Flag, OptionError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-_SIZE = re.compile(r"(?P<number>\d+)(?P<unit>[KMGT]?)B?", re.IGNORECASE | re.ASCII)
-_KIB = {"K": 1, "M": 2**10, "": 2**10, "G": 2**20, "T": 2**30}
-#: What sbatch takes a job's ``--nice`` without a value as.
-_NICE = 100
-#: Counts, minutes and MiB are at most this, which is more than there is of anything.
-_MOST = 2**32 - 1
-
-
-class OptionError(ValueError):
-    """An option that cannot be used."""
-
-    def __init__(self, option: str, problem: str) -> None:
-        super().__init__(problem)
-        self.option = option
-
-
-def _count(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or int(text) < 1:
-        raise ValueError(f"{text!r} is not a whole number of at least 1")
-    return _bounded(int(text), text)
-
-
-def _bounded(number: int, text: str) -> int:
-    if number > _MOST:
-        raise ValueError(f"{text!r} is too large")
-    return number
-
-
-def _integer(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise ValueError(f"{text!r} is not a whole number") from None
-
-
-def _nodes(text: str) -> int:
-    """Read ``min`` or ``min-max``; jobs get the least that they can do with."""
-    least, dash, most = text.partition("-")
-    if dash and _count(most) < _count(least):
-        raise ValueError(f"{text!r}: the most is less than the least")
-    return _count(least)
-
-
-def _minutes(text: str) -> int | None:
-    """Read a time limit: whole minutes, rounded up; ``None`` without limit, and for 0 as sbatch has it."""
-    seconds = parse_time_seconds(text)
-    return _bounded(-(-seconds // 60), text) * 60 if seconds else None
-
-
-def _mebibytes(text: str) -> int:
-    match = _SIZE.fullmatch(text)
-    if match is None:
-        raise ValueError(f"{text!r} is no size: write a number with K, M, G or T")
-    return _bounded(-(-int(match["number"]) * _KIB[match["unit"].upper()] // 2**10), text)
-
-
-def _gres(text: str) -> str:
-    gres_counts(text)
-    return text
-
-
-def _text(text: str) -> str:
-    if not text:
-        raise ValueError("has no value")
-    return text
-
-
-class _Option(NamedTuple):
-    """One option: where its value goes, how it is read, and what it is without one."""
-
-    target: str
-    read: Callable[[str], Any]
-    #: ``None``: a value is needed.
-    without: Any = None
-
-
-#: Long names. Targets that `JobSpec` has not are worked into it by `parse_request`.
-_OPTIONS: dict[str, _Option] = {
-    "account": _Option("account", _text),
-    "constraint": _Option("constraint", _text),
-    "cpus-per-task": _Option("cpus_per_task", _count),
-    "exclusive": _Option("exclusive", lambda _: True, without=True),
-    "gid": _Option("", _text),
-    "gres": _Option("gres", _gres),
-    "hold": _Option("hold", _text, without=True),
-    "job-name": _Option("name", _text),
-    "mem": _Option("mem_per_node", _mebibytes),
-    "mem-per-cpu": _Option("mem_per_cpu", _mebibytes),
-    "nice": _Option("nice", _integer, without=_NICE),
-    "no-requeue": _Option("", _text, without=False),
-    "nodes": _Option("min_nodes", _nodes),
-    "ntasks": _Option("ntasks", _count),
-    "ntasks-per-node": _Option("ntasks_per_node", _count),
-    "partition": _Option("partition", _text),
-    "priority": _Option("priority", _integer),
-    "qos": _Option("qos", _text),
-    "requeue": _Option("requeue", _text, without=True),
-    "time": _Option("time_limit", _minutes),
-    "uid": _Option("user", _text),
-}
-_SHORT = {
-    "A": "account",
-    "C": "constraint",
-    "H": "hold",
-    "J": "job-name",
-    "N": "nodes",
-    "c": "cpus-per-task",
-    "n": "ntasks",
-    "p": "partition",
-    "q": "qos",
-    "t": "time",
-}
+__all__ = ["OptionError", "parse_request", "split_words"]
 
 
 def split_words(line: str) -> list[str]:
@@ -139,20 +32,25 @@ def split_words(line: str) -> list[str]:
 def parse_request(words: Sequence[str]) -> JobSpec:
     """Make the request of a command line without ``sbatch``: options, then the script, which is not looked at.
 
+    Returns:
+        The request; its ``begin_time`` and ``deadline`` are seconds after submission, 0 where there is none.
+
     Raises:
-        OptionError: an option is not known, has no value or one that cannot be used.
+        OptionError: an option is not known, has no value or one that cannot be used, or goes against another.
     """
     fields = _fields(words)
-    per_node, tasks = fields.pop("ntasks_per_node", 0), fields.pop("ntasks", 0)
-    cpus = fields.pop("cpus_per_task", 1)
     fields.pop("", None)
-    nodes = fields.get("min_nodes", 0)
-    if tasks and per_node:  # then it is the most that a node gets
-        fields["min_nodes"] = max(nodes, -(-tasks // per_node))
-    num_cpus = (tasks or max(nodes, 1) * max(per_node, 1)) * cpus
-    if num_cpus > _MOST:
-        raise OptionError("--ntasks", f"{num_cpus} CPUs are too many")
-    return JobSpec(num_cpus=num_cpus, **fields)
+    if sharing := fields.pop("sharing", ""):
+        fields[sharing] = True
+    if "required_nodes" in fields or "excluded_nodes" in fields or "nodes" in fields:
+        _settle_nodes(fields)
+    if "mem_per_cpu" in fields:
+        _settle_memory(fields)
+    if "gpus" in fields or "gpus_per_node" in fields or "gpus_per_task" in fields:
+        _settle_gpus(fields)
+    if "time_min" in fields or "deadline" in fields:
+        _check_times(fields)
+    return _settle_processors(fields)
 
 
 def _fields(words: Sequence[str]) -> dict[str, Any]:
@@ -162,18 +60,23 @@ def _fields(words: Sequence[str]) -> dict[str, Any]:
         word = queue.pop()
         if not word.startswith("-") or word == "-":
             break  # the script, and then its own arguments
-        if word.startswith("--"):
+        long = word.startswith("--")
+        if long:
             name, equals, value = word[2:].partition("=")
             shown, attached = f"--{name}", bool(equals)
         else:
-            name, value, shown, attached = _SHORT.get(word[1], word[1]), word[2:], word[:2], len(word) > 2
-        option = _OPTIONS.get(name)
+            name, value, shown, attached = SHORT.get(word[1], word[1]), word[2:], word[:2], len(word) > 2
+        option = OPTIONS.get(name)
         if option is None:
             raise OptionError(shown, "no option of sbatch that rota knows")
-        if not attached and option.without is not None:
-            fields[option.target] = option.without
+        if isinstance(option, Flag) or not (long or option.needed):
+            if attached and long:
+                raise OptionError(shown, "takes no value")
+            if attached:  # letters may follow each other: -Hn2
+                queue.append(f"-{value}")
+            fields[option.target] = option.value if isinstance(option, Flag) else option.read("")
             continue
-        if not attached:
+        if not attached and option.needed:
             if not queue:
                 raise OptionError(shown, "has no value")
             value = queue.pop()
@@ -182,3 +85,111 @@ def _fields(words: Sequence[str]) -> dict[str, Any]:
         except ValueError as error:
             raise OptionError(shown, str(error)) from None
     return fields
+
+
+# ---- what options say together ----------------------------------------------------------------------------------
+
+
+def _settle_nodes(fields: dict[str, Any]) -> None:
+    """Work out the number of nodes: those named are part of it, and no node is without a task."""
+    least, most = fields.pop("nodes", (0, 0))
+    named: tuple[str, ...] = fields.pop("required_nodes", ())
+    excluded: tuple[str, ...] = fields.pop("excluded_nodes", ())
+    if most and most < len(named):
+        raise OptionError("--nodelist", f"{len(named)} nodes are named, and --nodes allows {most}")
+    least = max(least, len(named))
+    tasks = fields.get("num_tasks", 0)
+    if tasks and least > tasks:
+        least = most = tasks
+        named = named[:tasks]
+    elif tasks:
+        most = min(most, tasks)
+    if both := set(named).intersection(excluded):
+        raise OptionError("--exclude", f"{min(both)} is in --nodelist too: take it out of one")
+    fields["min_nodes"], fields["max_nodes"] = least, most
+    fields["required_nodes"], fields["excluded_nodes"] = ",".join(named), ",".join(excluded)
+
+
+def _settle_memory(fields: dict[str, Any]) -> None:
+    if "mem_per_node" in fields:
+        raise OptionError("--mem-per-cpu", "--mem is there too: give one of them")
+    if fields["mem_per_cpu"] == ALL_MEMORY:
+        fields["mem_per_node"] = fields.pop("mem_per_cpu")
+
+
+def _settle_gpus(fields: dict[str, Any]) -> None:
+    """Write GPUs as GRES; of job, node and task two that are given tell the number of nodes or of tasks."""
+    job, task, node = (fields.pop(name, "") for name in ("gpus", "gpus_per_task", "gpus_per_node"))
+    gres = fields.get("gres", "")
+    listed = ",".join(item for item in gres.split(",") if item.partition(":")[0] == "gpu")
+    counts = [gres_counts(text) for text in (job, task, listed, node)]
+    if len({len(count) > 1 for count in counts if count}) > 1:
+        raise OptionError("--gpus", "GPUs are asked for with and without a type: write it everywhere or nowhere")
+    if not listed:  # else it goes before --gpus-per-node
+        fields["gres"] = ",".join(filter(None, (node, gres)))
+    fields["gres_per_job"], fields["gres_per_task"] = job, task
+    per_job, per_task, per_node = (count.get("gpu", 0) for count in (*counts[:2], counts[2] or counts[3]))
+    least, most = fields.get("min_nodes", 0), fields.get("max_nodes", 0)
+    if per_job and least > per_job:
+        raise OptionError("--gpus", f"{per_job} GPUs are too few for {least} nodes: each gets one")
+    if per_task:
+        _settle_tasks(fields, per_job, per_task)
+    if per_job and per_node:
+        nodes = _ratio("--gpus", per_job, "--gpus-per-node", per_node)
+        if nodes < least or nodes > (most or nodes):
+            raise OptionError("--gpus", f"{per_job} with {per_node} a node take {nodes} nodes, against --nodes")
+        fields["min_nodes"] = fields["max_nodes"] = nodes
+    if per_node and per_task:
+        tasks = _ratio("--gpus-per-node", per_node, "--gpus-per-task", per_task)
+        if fields.setdefault("ntasks_per_node", tasks) != tasks:
+            raise OptionError("--ntasks-per-node", f"GPUs of node and task make it {tasks}")
+
+
+def _settle_tasks(fields: dict[str, Any], per_job: int, per_task: int) -> None:
+    """Make sure that there is a number of tasks for ``--gpus-per-task``."""
+    tasks, per_node = fields.get("num_tasks", 0), fields.get("ntasks_per_node", 0)
+    least, most = fields.get("min_nodes", 0), fields.get("max_nodes", 0)
+    if not tasks and (per_node or (least and most in {0, least})):
+        tasks = max(least, 1) * max(per_node, 1)
+    if per_job:
+        known, tasks = tasks, _ratio("--gpus", per_job, "--gpus-per-task", per_task)
+        if known not in {0, tasks}:
+            raise OptionError("--gpus-per-task", f"{per_job} GPUs are for {tasks} tasks, and there are {known}")
+    elif not tasks:
+        raise OptionError("--gpus-per-task", "needs --ntasks, or --gpus")
+    fields["num_tasks"] = tasks
+
+
+def _ratio(option: str, total: int, other: str, part: int) -> int:
+    if total % part:
+        raise OptionError(option, f"{total} is no multiple of the {part} of {other}")
+    return total // part
+
+
+def _check_times(fields: dict[str, Any]) -> None:
+    limit, shortest = fields.get("time_limit"), fields.get("time_min")
+    if shortest and limit and shortest > limit:
+        raise OptionError("--time-min", "is more than --time")
+    if deadline := fields.get("deadline", 0):
+        if fields.get("begin_time", 0) > deadline:
+            raise OptionError("--deadline", "is before --begin")
+        if shortest and shortest > deadline:
+            raise OptionError("--time-min", "is more than there is until --deadline")
+
+
+def _settle_processors(fields: dict[str, Any]) -> JobSpec:
+    """Work out processors, in all and on a node, from tasks and nodes."""
+    tasks, per_node = fields.get("num_tasks", 0), fields.get("ntasks_per_node", 0)
+    cpus, nodes = fields.get("cpus_per_task", 1), fields.get("min_nodes", 0)
+    if tasks and per_node:  # then it is the most that a node gets
+        most = fields.get("max_nodes", 0)
+        nodes = fields["min_nodes"] = max(nodes, -(-tasks // per_node))
+        if most and nodes > most:
+            raise OptionError("--ntasks-per-node", f"{tasks} tasks need {nodes} nodes, and --nodes allows {most}")
+    num_cpus = (tasks or max(nodes, 1) * max(per_node, 1)) * cpus
+    if num_cpus > MOST:
+        raise OptionError("--ntasks", f"{num_cpus} CPUs are too many")
+    on_each = cpus * per_node if per_node and tasks != 1 else cpus
+    on_each = max(on_each, fields.get("min_cpus_per_node", 0))
+    fields["min_cpus_per_node"] = on_each if on_each > 1 else 0
+    return JobSpec(num_cpus=num_cpus, **fields)
