@@ -75,7 +75,7 @@ LOGS: dict[str, tuple[str | bytes, list[str], str]] = {
 ARGUMENTS: dict[str, tuple[list[str], str]] = {
     "an unknown scheduler": (["--scheduler", "sched/esay"], "there is no plugin sched/esay in "),
     "an unknown priority plugin": (["--priority", "priority/fifo"], "there is no plugin priority/fifo in "),
-    "an unknown API": (["--scheduler", "select/linear"], "select/linear: there is no API 'select'"),
+    "an unknown API": (["--scheduler", "gres/gpu"], "gres/gpu: there is no API 'gres'"),
     "a scheduler's name alone": (["--scheduler", "easy"], "'easy'"),
     "a priority plugin as scheduler": (
         ["--scheduler", "priority/basic"],

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rota.model import Job, JobSpec, Node, NodeState, Partition
-from rota.resources import ProcessorPool, WholeNodePool, make_pool
+from rota.resources import ProcessorPool, SharedNodePool, WholeNodePool, make_pool
 from rota.resources.nodeset import indices, lowest
+from rota.testing import cluster
 
 #: Processors and weight of each node.
 NODES = st.lists(st.tuples(st.integers(1, 4), st.integers(1, 3)), min_size=2, max_size=7)
@@ -105,8 +106,11 @@ def test_processors_are_counted(free: int, size: int) -> None:
 
 
 def test_one_node_is_shared_by_processor_and_several_are_handed_out_whole() -> None:
-    assert make_pool([Node(name="n0", cpus=8)]).interchangeable
-    assert not make_pool([Node(name="n0"), Node(name="n1")]).interchangeable
+    one, several = cluster(cpus=8), cluster(nodes=2)
+    assert make_pool(one, one.nodes).interchangeable
+    assert isinstance(make_pool(several, several.nodes), WholeNodePool)
+    shared = cluster(nodes=2, SelectType="select/cons_tres")
+    assert isinstance(make_pool(shared, shared.nodes), SharedNodePool)
 
 
 @pytest.mark.parametrize("state", [NodeState.DOWN, NodeState.DRAIN])

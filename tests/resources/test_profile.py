@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rota.model import Job, JobSpec, Node, Partition
-from rota.resources import FutureProfile, make_pool
+from rota.resources import FutureProfile, ProcessorPool, WholeNodePool
 
 if TYPE_CHECKING:
     from rota.resources import Pool
@@ -60,7 +60,7 @@ class _Machine:
         else:
             sizes = draw(st.lists(st.tuples(st.integers(1, 3), st.integers(1, 2)), min_size=2, max_size=6))
             nodes = [Node(name=f"n{i}", cpus=cpus, weight=weight) for i, (cpus, weight) in enumerate(sizes)]
-        self.pool = make_pool(nodes)
+        self.pool = ProcessorPool(nodes[0].cpus) if len(nodes) == 1 else WholeNodePool(nodes)
         self.whole = self.pool.up
         ends = []
         for _ in range(draw(st.integers(0, 4))):
@@ -182,7 +182,7 @@ def test_advancing_forgets_the_past_and_nothing_else(data: Any) -> None:
 
 @pytest.mark.parametrize("cpus", [4, 0], ids=["processors", "nodes"])
 def test_what_is_past_can_neither_be_taken_nor_given_back(cpus: int) -> None:
-    pool = make_pool([Node(name="n0", cpus=cpus)] if cpus else [Node(name="n0"), Node(name="n1")])
+    pool = ProcessorPool(cpus) if cpus else WholeNodePool([Node(name="n0"), Node(name="n1")])
     profile = FutureProfile(pool, NOW, [])
     before = profile.steps()
     profile.give(NOW - 20, NOW - 10, 1)

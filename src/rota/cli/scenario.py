@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound="Callable[..., object]")
 
+#: Plugins of Slurm for which cons_tres stands.
+_LIKE_CONS_TRES = frozenset({"select/cons_res", "select/cray_aries", "select/linear"})
 _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.argument("workload"),
     click.option("--config", "config_file", type=click.Path(path_type=Path), help="slurm.conf of the machine."),
@@ -106,6 +108,7 @@ def read_scenario(
     options = ReplayOptions(
         scheduler=scheduler or config.get("SchedulerType", ReplayOptions.scheduler),
         priority=priority or config.get("PriorityType", ReplayOptions.priority),
+        select=_select_type(config),
         plugin_dir=[*plugin_dir, *_plugin_dirs(config)],
         estimate=estimate,
         pass_per=pass_per,
@@ -179,6 +182,12 @@ def _plugin_dirs(config: ClusterConfig) -> list[str]:
         if directory not in there:
             say(f"warning: {config.error('PluginDir', f'{directory} is not a directory of this machine; left out')}")
     return there
+
+
+def _select_type(config: ClusterConfig) -> str:
+    """Give SelectType. What came before cons_tres, or hands everything on to it, is that."""
+    given = config.get("SelectType", ReplayOptions.select)
+    return ReplayOptions.select if given in _LIKE_CONS_TRES else given
 
 
 def _read_associations(paths: tuple[Path, ...], config: ClusterConfig, *, named: bool) -> AssociationTree | None:

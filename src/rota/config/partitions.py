@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from rota.config.hostlist import expand
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from rota.config.lines import Line
     from rota.config.nodes import ReadNodes
 
+_OVERSUBSCRIBE = re.compile(r"NO|EXCLUSIVE|(YES|FORCE)(:\d+)?")
 #: Keys that become attributes of `Partition`; the others are kept as text.
 _READ = frozenset(
     [
@@ -33,6 +35,8 @@ _READ = frozenset(
         "tresbillingweights",
         "defmempercpu",
         "defmempernode",
+        "oversubscribe",
+        "shared",
     ]
 )
 
@@ -128,8 +132,18 @@ def _partition(name: str, record: Record, nodes: int, tres: Sequence[str]) -> Pa
         billing_weights=_billing_weights(record, tres),
         def_mem_per_cpu=record.limit("defmempercpu") or 0,
         def_mem_per_node=record.limit("defmempernode") or 0,
+        exclusive=_is_exclusive(record),
         options={key: value for key, value in record.values.items() if key not in _READ},
     )
+
+
+def _is_exclusive(record: Record) -> bool:
+    """Read OverSubscribe: NO, EXCLUSIVE, YES or FORCE, the last two with how many jobs may share a core."""
+    key = "oversubscribe" if "oversubscribe" in record.values else "shared"
+    text = (record.text("oversubscribe", "shared") or "NO").upper()
+    if _OVERSUBSCRIBE.fullmatch(text) is None:
+        raise record.error(key, f"{text!r} is none of NO, EXCLUSIVE, YES, YES:4, FORCE, FORCE:4")
+    return text == "EXCLUSIVE"
 
 
 def _billing_weights(record: Record, tres: Sequence[str]) -> dict[str, float]:

@@ -73,23 +73,21 @@ class Accounts:
     def tres_of(self, job: Job) -> tuple[float, ...]:
         """Count the TRES that a job has been given or, while it waits, asks for."""
         spec, cpus, nodes = job.spec, job.spec.num_cpus, max(job.spec.min_nodes, 1)
-        state = self._state
-        if job.alloc and not state.pool.interchangeable:
-            held = list(indices(job.alloc))
-            nodes, cpus = len(held), sum(state.nodes[index].cpus for index in held)
+        held = self._state.pool.tres(job.alloc) if job.alloc else {}
+        cpus, nodes = held.get("cpu", cpus), held.get("node", nodes)
         counts = [0.0] * len(self.tres)
         counts[CPU], counts[NODE] = cpus, nodes
-        counts[MEM] = self._memory(job, cpus, nodes)
+        counts[MEM] = held.get("mem", self._memory(job, cpus, nodes))
         if spec.gres:
             for index, count in self._gres_of(spec.gres):
-                counts[index] = count * nodes
+                counts[index] = held.get(self.tres[index], count * nodes)
         counts[BILLING] = billable(counts, self.tres, job.partition.billing_weights, self._largest)
         return tuple(counts)
 
     def _memory(self, job: Job, cpus: int, nodes: int) -> int:
         spec, part = job.spec, job.partition
         if spec.mem_per_node:
-            return spec.mem_per_node * nodes
+            return max(spec.mem_per_node, 0) * nodes
         if spec.mem_per_cpu:
             return spec.mem_per_cpu * cpus
         return part.def_mem_per_cpu * cpus or part.def_mem_per_node * nodes

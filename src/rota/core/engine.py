@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rota.core import events as ev
 from rota.core.controller import PluginController
 from rota.core.effects import PluginFault
-from rota.core.guard import PluginGuard, PriorityCalls, SchedCalls
+from rota.core.guard import PluginGuard, PriorityCalls, SchedCalls, SelectCalls
 from rota.core.invariants import check_invariants
 from rota.core.lifecycle import Lifecycle
 from rota.core.main_pass import main_pass
@@ -35,6 +35,8 @@ class Engine:
         config: Nodes, partitions, parameters.
         priority: Symbol container of the priority plugin.
         sched: Symbol container of the scheduler plugin.
+        select: Symbol container of the node selection plugin, for a machine whose nodes are shared; ``None``: the first
+            nodes that fit are taken.
         boot_time: When the clock begins, Unix seconds.
         associations: Accounts and users; ``None``: only the root, to which users are added as they come.
         utc_offset: Local time minus UTC, seconds, at a Unix time; ``None``: local time is UTC.
@@ -61,6 +63,8 @@ class Engine:
         "sched_controller",
         "sched_guard",
         "sched_plugin",
+        "select_controller",
+        "select_guard",
         "state",
         "utc_offset",
     )
@@ -71,12 +75,14 @@ class Engine:
         *,
         priority: object,
         sched: object,
+        select: object | None = None,
         boot_time: int = 0,
         associations: AssociationTree | None = None,
         utc_offset: Callable[[int], int] | None = None,
         clock: Callable[[], float] | None = None,
     ) -> None:
-        self.state = ClusterState(config, boot_time, associations)
+        self.select_guard = None if select is None else PluginGuard(select, self._fault, clock)
+        self.state = ClusterState(config, boot_time, associations, SelectCalls(self.select_guard).job_test)
         self.utc_offset = utc_offset or _utc
         #: How often each (plugin, symbol) misbehaved.
         self.faults: Counter[tuple[str, str]] = Counter()
@@ -99,6 +105,7 @@ class Engine:
         self._token = 0
         self.priority_controller: Controller = PluginController(self, self.priority_guard)
         self.sched_controller: Controller = PluginController(self, self.sched_guard)
+        self.select_controller: Controller = PluginController(self, self.select_guard or self.sched_guard)
         self._handlers: dict[type[Any], Callable[[Any], None]] = {
             ev.Submit: self._on_submit,
             ev.JobEnded: self._on_job_ended,

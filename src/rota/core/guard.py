@@ -10,12 +10,16 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from rota.model import MAX_PRIORITY, SLURM_SUCCESS, Errno, PriorityFactors
+from rota.resources import first_fit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from rota.model import Association, Job, PriorityFactorsRequest
+    from rota.resources import Candidates, Needs
 
 
 #: What a plugin may raise without doing harm. ``sys.exit()`` in a plugin is no reason to stop the cluster; Ctrl-C is.
@@ -221,6 +225,47 @@ class PriorityCalls:
             return factors
         self._guard.returned(symbol, None, answer, "PriorityFactors in a list, or None")
         return []
+
+
+class SelectCalls:
+    """The node selection plugin, guarded: without one, and where it fails, the first nodes that fit are taken."""
+
+    __slots__ = ("_guard", "_test")
+
+    def __init__(self, guard: PluginGuard | None) -> None:
+        self._guard = guard
+        self._test = None if guard is None else guard.function("select_p_job_test")
+
+    def job_test(self, needs: Needs, candidates: Candidates) -> list[tuple[int, int]] | None:
+        """``select_p_job_test(needs, candidates)``."""
+        if self._guard is None or self._test is None:
+            return first_fit(needs, candidates)
+        symbol = "select_p_job_test"
+        try:
+            picked = self._test(needs, candidates)
+            if picked is None or _is_choice(picked, needs, candidates):
+                return picked  # type: ignore[no-any-return] # it has just been looked at
+        except PLUGIN_ERRORS as error:
+            self._guard.raised(symbol, None, error)
+        else:
+            self._guard.returned(symbol, None, picked, "candidates with enough of their processors, or None")
+        return first_fit(needs, candidates)
+
+
+def _is_choice(picked: list[tuple[int, int]], needs: Needs, candidates: Candidates) -> bool:
+    """Whether nodes and processors are among those that there are, and enough."""
+    given = dict(picked)
+    nodes = np.array(sorted(given))
+    place = np.searchsorted(candidates.nodes, nodes)
+    cpus = np.array([given[node] for node in nodes.tolist()])
+    return bool(
+        len(given) == len(picked) >= needs.min_nodes
+        and place[-1] < len(candidates.nodes)
+        and (candidates.nodes[place] == nodes).all()
+        and (cpus <= candidates.cpus[place]).all()
+        and cpus.min() > 0
+        and cpus.sum() >= needs.cpus
+    )
 
 
 class SchedCalls:

@@ -56,18 +56,8 @@ def _check_places(state: ClusterState) -> None:
 
 def _check_resources(state: ClusterState) -> None:
     """Nothing is given twice, and free + allocated = whole."""
-    pool = state.pool
-    held = [job.alloc for job in (*state.running, *state.completing.values())]
-    allocated = sum(held)
-    if pool.interchangeable:
-        _require(pool.free >= 0, f"{-pool.free} processors oversubscribed")
-        _require(not pool.up or pool.free + allocated == pool.up, "free + allocated processors are not the whole")
-        return
-    union = 0
-    for resources in held:
-        _require(union & resources == 0, "a node is allocated twice")
-        union |= resources
-    _require(pool.free == pool.up & ~union, "free + allocated nodes are not the whole")
+    problem = state.pool.problem([job.alloc for job in (*state.running, *state.completing.values())])
+    _require(not problem, problem)
 
 
 def _check_order(state: ClusterState) -> None:

@@ -9,7 +9,6 @@ from rota.core.containers import queue_key
 from rota.core.effects import JobFinished, Kill, Launch, Refused
 from rota.core.transitions import Trigger, change_state
 from rota.model import Errno, Job, JobState, NodeState, QueueRecord, Reason, RequestError
-from rota.resources.nodeset import indices
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -103,6 +102,7 @@ class Lifecycle:
         change_state(job, Trigger.START)
         state.pool.free -= resources
         job.alloc = resources
+        job.alloc_nodes = state.pool.nodes_of(resources)
         job.start_time = state.now
         job.end_time = end = state.now + job.time_limit
         job.forget_plan()
@@ -153,7 +153,7 @@ class Lifecycle:
             del state.completing[job.job_id]
         state.accounts.ended(job)
         state.pool.release(job.alloc)
-        job.alloc = 0
+        job.alloc = job.alloc_nodes = 0
         state.arrivals = None
         state.changed = True
         if job.state is JobState.PENDING:
@@ -187,9 +187,8 @@ class Lifecycle:
 
     def lose_node(self, index: int) -> None:
         """Stop the jobs of a node that is down: they are queued again if they may be, else they fail."""
-        interchangeable = self.state.pool.interchangeable
         for job in self.state.running.snapshot():
-            if interchangeable or index in indices(job.alloc):
+            if job.alloc_nodes >> index & 1:
                 self.stop(job, Trigger.REQUEUE if job.spec.requeue else Trigger.NODE_LOST, Reason.NODE_DOWN)
 
     # ---- requests ---------------------------------------------------------------------------------------------
@@ -219,7 +218,7 @@ class Lifecycle:
 
     def plan(self, job: Job, start_time: int | None, resources: int) -> None:
         """Note what the scheduler plans for a job or record; a job has the soonest plan of its records."""
-        job.planned_start, job.planned_nodes = start_time, resources
+        job.planned_start, job.planned_nodes = start_time, self.state.pool.nodes_of(resources)
         whole = job.whole
         if whole.records:
             planned = [one for one in whole.records if one.planned_start is not None]

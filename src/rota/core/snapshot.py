@@ -104,6 +104,7 @@ def _restore_job(state: ClusterState, data: dict[str, Any]) -> None:
         setattr(job, name, data[name])
     job.state = JobState(data["state"])
     job.reason = Reason(data["reason"])
+    job.alloc_nodes = state.pool.nodes_of(job.alloc)
     state.jobs[job.job_id] = job
     if job.completing:
         state.completing[job.job_id] = job

@@ -11,12 +11,13 @@ from rota.core.containers import SortedJobs, queue_key
 from rota.core.timers import Timers
 from rota.model import NodeState, PartitionState, Reason, RequestError
 from rota.model.errors import Errno
-from rota.resources import FutureProfile, make_pool
+from rota.resources import FutureProfile, first_fit, make_pool
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rota.model import ClusterConfig, Job, Node, Partition
+    from rota.resources.needs import Choose
 
 #: Where ``priority/basic`` and Slurm begin to count down.
 FIRST_PRIORITY = 0xFFFF0000
@@ -58,13 +59,19 @@ class ClusterState:
         "unsettled",
     )
 
-    def __init__(self, config: ClusterConfig, boot_time: int, tree: AssociationTree | None = None) -> None:
+    def __init__(
+        self,
+        config: ClusterConfig,
+        boot_time: int,
+        tree: AssociationTree | None = None,
+        choose: Choose = first_fit,
+    ) -> None:
         self.config = config
         #: Copies: two engines made from one configuration share nothing.
         self.nodes: list[Node] = [replace(node) for node in config.nodes]
         self.partitions: dict[str, Partition] = {part.name: replace(part) for part in config.partitions}
         self.default_partition = next((part for part in self.partitions.values() if part.default), None)
-        self.pool = make_pool(self.nodes)
+        self.pool = make_pool(config, self.nodes, choose)
         self.accounts = Accounts(self, AssociationTree(config.cluster_name) if tree is None else tree)
         self.boot_time = boot_time
         #: Unix seconds; never goes back.
@@ -129,7 +136,7 @@ class ClusterState:
             return _PARTITION_CLOSED[part.state]
         if part.max_time is not None and job.time_limit > part.max_time:
             return Reason.PARTITION_TIME_LIMIT
-        if part.max_nodes is not None and job.units > part.max_nodes and not self.pool.interchangeable:
+        if part.max_nodes is not None and self.pool.least_nodes(job) > part.max_nodes:
             return Reason.PARTITION_NODE_LIMIT
         if job.spec.begin_time > self.now:
             return Reason.BEGIN_TIME
@@ -233,7 +240,7 @@ class ClusterState:
     def earliest_start(self, job: Job) -> tuple[int, int] | None:
         """Give the first time when running jobs leave enough for the job, and all that is free then."""
         pool, need = self.pool, job.units
-        up, select, common, counted = pool.up, pool.select, pool.common, pool.interchangeable
+        up, select, common, size = pool.up, pool.select, pool.common, pool.size
         avail = pool.free
         for other in self.completing.values():
             avail += common(other.alloc, up)
@@ -242,8 +249,8 @@ class ClusterState:
         running = iter(self.running)
         for other in running:
             avail += other.alloc
-            # By number first: that is cheap, and necessary on both kinds of machine.
-            if (avail if counted else avail.bit_count()) >= need and select(job, common(avail, up)):
+            # By number first: that is cheap, and necessary on all kinds of machine.
+            if size(avail) >= need and select(job, common(avail, up)):
                 end: int = other.end_time  # type: ignore[assignment] # a running job has one
                 break
         else:

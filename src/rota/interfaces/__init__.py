@@ -5,6 +5,7 @@ from rota.interfaces.plugin import OPTIONAL_IDENTITY, REQUIRED_IDENTITY, PluginA
 from rota.interfaces.priority import PRIORITY_API, PriorityPlugin
 from rota.interfaces.profile import Profile
 from rota.interfaces.sched import SCHED_API, SchedPlugin
+from rota.interfaces.select import SELECT_API, SelectPlugin
 from rota.model import (
     MAX_PRIORITY,
     SHARES_PARENT,
@@ -31,7 +32,7 @@ from rota.model import (
 )
 
 #: Every API that this rota hosts, by major type.
-APIS: dict[str, PluginApi] = {api.major: api for api in (PRIORITY_API, SCHED_API)}
+APIS: dict[str, PluginApi] = {api.major: api for api in (PRIORITY_API, SCHED_API, SELECT_API)}
 
 __all__ = [
     "APIS",
@@ -40,6 +41,7 @@ __all__ = [
     "PRIORITY_API",
     "REQUIRED_IDENTITY",
     "SCHED_API",
+    "SELECT_API",
     "SHARES_PARENT",
     "SLURM_ERROR",
     "SLURM_SUCCESS",
@@ -66,5 +68,6 @@ __all__ = [
     "RequestError",
     "RotaError",
     "SchedPlugin",
+    "SelectPlugin",
     "Symbol",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 #: ``fairshare=parent``: the association has no shares of its own, see `Association.shares_raw`.
 SHARES_PARENT = 0x7FFFFFFF
@@ -32,7 +33,7 @@ class Association:
     default_qos: str = ""
     #: Names of the QOS that jobs may have; ``+`` or ``-`` before each: changes to the parent's; empty: the parent's.
     qos: tuple[str, ...] = ()
-    #: Limits by sacctmgr's own names (``GrpTRES``, ``MaxJobs`` …), as written.
+    #: Limits by sacctmgr's own names (``GrpTRES``, ``MaxJobs`` …), as a dump has them; `Limits.of` reads them.
     limits: dict[str, str] = field(default_factory=dict)
 
     #: Billable TRES seconds, decayed.
@@ -77,6 +78,23 @@ class User:
     coordinator: tuple[str, ...] = ()
 
 
+class QosFlag(StrEnum):
+    """Flags of a QOS, in the order in which sacctmgr prints them."""
+
+    DENY_ON_LIMIT = "DenyOnLimit"
+    ENFORCE_USAGE_THRESHOLD = "EnforceUsageThreshold"
+    NO_RESERVE = "NoReserve"
+    PARTITION_MAX_NODES = "PartitionMaxNodes"
+    PARTITION_MIN_NODES = "PartitionMinNodes"
+    OVER_PART_QOS = "OverPartQOS"
+    PARTITION_TIME_LIMIT = "PartitionTimeLimit"
+    REQUIRES_RESERVATION = "RequiresReservation"
+    NO_DECAY = "NoDecay"
+    USAGE_FACTOR_SAFE = "UsageFactorSafe"
+    #: Not in Slurm 22.05.
+    RELATIVE = "Relative"
+
+
 @dataclass(slots=True, kw_only=True)
 class Qos:
     """A quality of service."""
@@ -88,12 +106,29 @@ class Qos:
     priority: int = 0
     #: What a job's usage is multiplied with.
     usage_factor: float = 1.0
-    #: Flags such as ``NoDecay`` and ``DenyOnLimit``, as written.
+    #: Flags by name; those that sacctmgr's files set are of `QosFlag`. Ask with `has`, which heeds no case.
     flags: tuple[str, ...] = ()
-    #: Everything else that was set, by sacctmgr's own names (``MaxJobsPU``, ``Preempt`` …), as written.
+    #: Limits by sacctmgr's full names (``MaxJobsPerUser`` …), as a dump would have them; `Limits.of` reads them.
     limits: dict[str, str] = field(default_factory=dict)
+    #: What TRES limits of associations are multiplied with for its jobs; ``None``: nothing.
+    limit_factor: float | None = None
+    #: Fair-share factor that its jobs need; ``None``: any. Of effect with the flag EnforceUsageThreshold.
+    usage_threshold: float | None = None
+    #: Seconds between the notice and the end of a preempted job.
+    grace_time: int = 0
+    #: Names of the QOS whose jobs its jobs preempt.
+    preempt: tuple[str, ...] = ()
+    #: What becomes of preempted jobs of this QOS: ``cancel``, ``requeue`` or ``suspend``, and ``gang`` and ``within``
+    #: before that; empty: what the cluster has.
+    preempt_mode: tuple[str, ...] = ()
+    #: Seconds that its jobs run before they may be preempted; ``None``: what the cluster has.
+    preempt_exempt_time: int | None = None
+
+    def has(self, flag: QosFlag) -> bool:
+        """Whether it has a flag."""
+        return any(one.lower() == flag.lower() for one in self.flags)
 
     @property
     def decays(self) -> bool:
         """Whether its usage fades: without the flag NoDecay."""
-        return not any(flag.lower() == "nodecay" for flag in self.flags)
+        return not self.has(QosFlag.NO_DECAY)

@@ -84,7 +84,7 @@ class JobSpec(NamedTuple):
     requeue: bool = False
     #: The user's name, which associations go by; empty: none is known.
     user: str = ""
-    #: MiB; 0: the partition's default.
+    #: MiB; 0: the partition's default; -1: all memory of each node.
     mem_per_node: int = 0
     #: MiB; used where ``mem_per_node`` is 0.
     mem_per_cpu: int = 0
@@ -128,18 +128,20 @@ class JobSpec(NamedTuple):
 class Job:
     """A job record. Everybody reads it; only the engine writes it.
 
-    ``units`` is what it takes of the machine in the machine's own unit: processors where processors are
-    interchangeable, whole nodes otherwise (then the least number of nodes it can do with).
+    ``units`` is what it takes of the machine in the machine's own unit: whole nodes where nodes are given out whole,
+    the least number that it can do with; processors otherwise.
     """
 
     __slots__ = (
         "admin_priority",
         "alloc",
+        "alloc_nodes",
         "assoc",
         "eligible_time",
         "end_time",
         "exit_code",
         "job_id",
+        "needs",
         "nice",
         "partition",
         "planned_nodes",
@@ -188,12 +190,16 @@ class Job:
         self.end_time: int | None = None
         #: Resource set held: non-zero while RUNNING or completing.
         self.alloc = 0
+        #: Bitmap of the nodes that it is held on.
+        self.alloc_nodes = 0
+        #: What it needs of a machine whose nodes are shared, once that has been worked out.
+        self.needs: Any = None
         #: How often it was put back in the queue.
         self.restart_count = 0
         self.exit_code = 0
         #: Start that the scheduler plans, ``None``: nothing planned.
         self.planned_start: int | None = None
-        #: Resource set that goes with it, 0 when left open.
+        #: Bitmap of the nodes planned, 0 when left open.
         self.planned_nodes = 0
         #: Its place in the queue or among the running jobs; ``()`` when it is in neither.
         self.sort_key: tuple[int, ...] = ()
@@ -261,6 +267,7 @@ class QueueRecord(Job):
         self.priority = 0
         self.planned_start = None
         self.planned_nodes = 0
+        self.needs = None
         self.sort_key = ()
 
     @property
@@ -274,6 +281,7 @@ class QueueRecord(Job):
         if job.partition is not self.partition:
             job.assoc = None  # a user may have an association of its own for a partition
         job.partition, job.units, job.time_limit = self.partition, self.units, self.time_limit
+        job.needs = self.needs
         job.priority = self.priority
         return job
 

@@ -49,5 +49,7 @@ class Partition:
     #: MiB that a job gets which asks for no memory; 0: not set.
     def_mem_per_cpu: int = 0
     def_mem_per_node: int = 0
+    #: Jobs get whole nodes (``OverSubscribe=EXCLUSIVE``).
+    exclusive: bool = False
     #: Options of slurm.conf that nothing reads yet, by lower-case key.
     options: dict[str, str] = field(default_factory=dict)

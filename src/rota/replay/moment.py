@@ -41,9 +41,8 @@ def split_commands(text: str) -> list[str]:
 def _line(engine: Engine, job: Job) -> JobLine:
     state = engine.state
     qos = state.accounts.qos_of(job)
-    counted = state.pool.interchangeable
     running = job.start_time is not None
-    num_nodes = max(job.spec.min_nodes, 1) if counted else len(list(indices(job.alloc))) or job.units
+    num_nodes = job.alloc_nodes.bit_count() or state.pool.least_nodes(job)
     return JobLine(
         job_id=job.job_id,
         partition=job.spec.partition if job.records and not running else job.partition.name,
@@ -64,14 +63,10 @@ def _line(engine: Engine, job: Job) -> JobLine:
         eligible_time=job.eligible_time,
         start_time=job.start_time if running else job.planned_start,
         end_time=job.end_time if running else None,
-        nodes=_nodes(engine, job.alloc),
+        nodes=_nodes(engine, job.alloc_nodes),
         planned_nodes=_nodes(engine, job.planned_nodes),
     )
 
 
-def _nodes(engine: Engine, resources: int) -> str:
-    state = engine.state
-    if not resources:
-        return ""
-    held = [0] if state.pool.interchangeable else indices(resources)
-    return fold(state.nodes[index].name for index in held)
+def _nodes(engine: Engine, nodes: int) -> str:
+    return fold(engine.state.nodes[index].name for index in indices(nodes))

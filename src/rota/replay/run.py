@@ -22,6 +22,7 @@ from rota.replay.driver import PASS_PER, ReplayDriver
 from rota.replay.result import STATES, ReplayResult, Schedule, summarise
 from rota.replay.tape import make_tape
 from rota.replay.watch import SAMPLES, Watcher
+from rota.resources import shares_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -44,6 +45,8 @@ class ReplayOptions:
 
     scheduler: str = "sched/easy"
     priority: str = "priority/basic"
+    #: Picks nodes, on machines whose nodes are shared.
+    select: str = "select/cons_tres"
     #: Directories with plugins, before the installed and the built-in ones.
     plugin_dir: Sequence[Path | str] = ()
     #: What the scheduler takes as time limits: ``requested`` or ``actual``.
@@ -138,6 +141,7 @@ class Replay:
             raise InputError(f"{options.pass_per!r} is none of {', '.join(PASS_PER)}", field="pass_per")
         _check_type(options.scheduler, "sched", "scheduler")
         _check_type(options.priority, "priority", "priority")
+        _check_type(options.select, "select", "select")
         self._workload = workload
         self._config = config
         self._options = options
@@ -153,16 +157,20 @@ class Replay:
         with ExitStack() as stack:
             host = stack.enter_context(PluginHost(options.plugin_dir, report=options.report))
             priority, sched = host.load(options.priority), host.load(options.scheduler)
+            select = host.load(options.select) if shares_nodes(config) else None
             self.engine = Engine(
                 config,
                 priority=priority.container,
                 sched=sched.container,
+                select=None if select is None else select.container,
                 boot_time=self.tape.start,
                 # A copy: users who are in no association are added to it.
                 associations=deepcopy(options.associations),
                 utc_offset=self.utc_offset,
                 clock=perf_counter,
             )
+            if select is not None:
+                select.start(self.engine.select_controller)
             self._start(priority, sched)
             self._stack = stack.pop_all()
         self._watcher = None

@@ -1,6 +1,20 @@
 """What the machine has: node sets as bitmaps, the pool of free resources, the profile of future availability."""
 
-from rota.resources.pool import Pool, ProcessorPool, WholeNodePool, make_pool
+from rota.resources.needs import Candidates, Gres, Needs, first_fit
+from rota.resources.pool import Pool, ProcessorPool, WholeNodePool, make_pool, shares_nodes
 from rota.resources.profile import FutureProfile
+from rota.resources.shared import SharedNodePool
 
-__all__ = ["FutureProfile", "Pool", "ProcessorPool", "WholeNodePool", "make_pool"]
+__all__ = [
+    "Candidates",
+    "FutureProfile",
+    "Gres",
+    "Needs",
+    "Pool",
+    "ProcessorPool",
+    "SharedNodePool",
+    "WholeNodePool",
+    "first_fit",
+    "make_pool",
+    "shares_nodes",
+]

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from numpy.typing import NDArray
 
 
 def lowest(nodes: int, count: int) -> int:
@@ -29,3 +33,14 @@ def indices(nodes: int) -> Iterator[int]:
         bit = nodes & -nodes
         yield bit.bit_length() - 1
         nodes ^= bit
+
+
+def to_mask(nodes: int, count: int) -> NDArray[np.bool_]:
+    """Give a bitmap as an array with one place for each of ``count`` nodes."""
+    packed = np.frombuffer(nodes.to_bytes((count + 7) // 8, "little"), np.uint8)
+    return np.unpackbits(packed, bitorder="little", count=count).view(np.bool_)
+
+
+def from_mask(mask: NDArray[np.bool_]) -> int:
+    """Give the bitmap of a mask."""
+    return int.from_bytes(np.packbits(mask, bitorder="little").tobytes(), "little")

@@ -1,8 +1,8 @@
 """The machine's resources: what is up, what is free, what a job would be given.
 
-A resource set is an ``int``, with one notation for both kinds of machine (see `rota.interfaces.controller`): disjoint
-sets are joined with ``+``, a subset is taken away with ``-``. What differs is here: how a job's request becomes units,
-which part of a set it is given, and what two sets have in common.
+A resource set is an ``int``, with one notation for all kinds of machine (see `rota.interfaces.controller`): disjoint
+sets are joined with ``+``, a subset is taken away with ``-``. What differs is in the pools: how a job's request becomes
+units, which part of a set it is given, and what two sets have in common.
 """
 
 from __future__ import annotations
@@ -12,12 +12,15 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Protocol
 
 from rota.model import NodeState
-from rota.resources.nodeset import lowest
+from rota.resources.needs import first_fit
+from rota.resources.nodeset import indices, lowest
+from rota.resources.shared import SharedNodePool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from rota.model import Job, JobSpec, Node, Partition
+    from rota.model import ClusterConfig, Job, JobSpec, Node, Partition
+    from rota.resources.needs import Choose
 
 
 class Pool(Protocol):
@@ -41,6 +44,18 @@ class Pool(Protocol):
 
     def size(self, resources: int) -> int:
         """Count the units of a resource set."""
+
+    def nodes_of(self, resources: int) -> int:
+        """Give the bitmap of the nodes of which a resource set has something."""
+
+    def least_nodes(self, job: Job) -> int:
+        """Count the nodes that a job needs at least."""
+
+    def tres(self, resources: int) -> dict[str, int]:
+        """Count what a resource set has, by TRES; what is not named is not given out by the piece."""
+
+    def problem(self, held: Sequence[int]) -> str:
+        """Say what is wrong when jobs hold these sets; empty: nothing."""
 
     def without_partition(self, avail: int, partition: Partition) -> int:
         """Take all of a partition's nodes out of ``avail``."""
@@ -81,6 +96,24 @@ class ProcessorPool:
     def size(self, resources: int) -> int:
         """Count processors."""
         return resources
+
+    def nodes_of(self, resources: int) -> int:
+        """Give the one node."""
+        return 1 if resources else 0
+
+    def least_nodes(self, job: Job) -> int:  # noqa: ARG002 - there is but one
+        """Count the one node."""
+        return 1
+
+    def tres(self, resources: int) -> dict[str, int]:
+        """Count processors."""
+        return {"cpu": resources, "node": 1}
+
+    def problem(self, held: Sequence[int]) -> str:
+        """Say whether free and allocated processors are the whole."""
+        if self.free < 0:
+            return f"{-self.free} processors oversubscribed"
+        return "free + allocated processors are not the whole" if self.up and self.free + sum(held) != self.up else ""
 
     def without_partition(self, avail: int, partition: Partition) -> int:  # noqa: ARG002 - it is the whole machine
         """Leave nothing."""
@@ -144,6 +177,28 @@ class WholeNodePool:
         """Count nodes."""
         return resources.bit_count()
 
+    def nodes_of(self, resources: int) -> int:
+        """Give the set itself."""
+        return resources
+
+    def least_nodes(self, job: Job) -> int:
+        """Count units."""
+        return job.units
+
+    def tres(self, resources: int) -> dict[str, int]:
+        """Count nodes and all of their processors."""
+        held = list(indices(resources))
+        return {"cpu": sum(self._cpus[place] for place in held), "node": len(held)}
+
+    def problem(self, held: Sequence[int]) -> str:
+        """Say whether a node is allocated twice, or lost."""
+        union = 0
+        for resources in held:
+            if union & resources:
+                return "a node is allocated twice"
+            union |= resources
+        return "" if self.free == self.up & ~union else "free + allocated nodes are not the whole"
+
     def without_partition(self, avail: int, partition: Partition) -> int:
         """Take the partition's nodes out."""
         return avail & ~partition.nodes
@@ -158,8 +213,26 @@ class WholeNodePool:
         self.free = self.up & ~sum(allocated)
 
 
-def make_pool(nodes: Sequence[Node]) -> Pool:
-    """Choose the pool for a machine: one node is shared by processor, several are handed out whole."""
+def shares_nodes(config: ClusterConfig) -> bool:
+    """Whether jobs share nodes, and so a ``select`` plugin picks them. ``SelectType`` is cons_tres if it is not set.
+
+    On one node whose processors are all that is given out there is nothing to pick.
+    """
+    if len(config.nodes) == 1:
+        return "MEMORY" in config.get("SelectTypeParameters").upper() or bool(config.nodes[0].gres)
+    return config.get("SelectType", "select/cons_tres") != "select/linear"
+
+
+def make_pool(config: ClusterConfig, nodes: Sequence[Node], choose: Choose = first_fit) -> Pool:
+    """Make the pool for a machine.
+
+    Args:
+        config: The machine.
+        nodes: Its nodes as they are now.
+        choose: Picks nodes where jobs share them.
+    """
+    if shares_nodes(config):
+        return SharedNodePool(config, nodes, choose)
     if len(nodes) == 1:
         pool = ProcessorPool(nodes[0].cpus)
         pool.refresh(nodes, ())

@@ -51,7 +51,7 @@ class FutureProfile:
                 self._times.append(end)
                 self._avail.append(free)
         if not pool.interchangeable:
-            self._sizes = [resources.bit_count() for resources in self._avail]
+            self._sizes = list(map(pool.size, self._avail))
 
     def steps(self) -> list[tuple[int, int]]:
         """Give the steps as (time, resource set)."""
@@ -95,10 +95,10 @@ class FutureProfile:
             return job.units
         common = self._avail[i]
         for k in range(i + 1, j):
-            common &= self._avail[k]
+            common = self._pool.common(common, self._avail[k])
         if held:
             for k in range(j, bisect_left(self._times, end)):
-                common &= self._avail[k] | held
+                common = self._pool.common(common, self._avail[k] + held)
         return self._pool.select(job, common)
 
     def take(self, start: int, end: int, resources: int) -> None:
@@ -119,7 +119,7 @@ class FutureProfile:
         j = self._split(end)
         avail[i:j] = changed = [resources + change for resources in avail[i:j]]
         if sizes is not avail:
-            sizes[i:j] = [resources.bit_count() for resources in changed]
+            sizes[i:j] = map(self._pool.size, changed)
         if j < len(avail) and avail[j] == avail[j - 1]:
             self._drop(j)
         if i and avail[i] == avail[i - 1]:

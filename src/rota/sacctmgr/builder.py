@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from rota.accounting import AssociationTree
-from rota.model import SHARES_PARENT, Account, Association, InputError, Qos, User
-from rota.sacctmgr.keys import LIMITS
+from rota.model import Account, Association, InputError, Qos, User
+from rota.model.limits import LimitError
+from rota.sacctmgr import values
+from rota.sacctmgr.keys import LIMITS, OLD_LIMITS, OLD_QOS_LIMITS, QOS_LIMITS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
-
-_MAX_32 = 2**32 - 1
-#: What sacctmgr takes for "no limit".
-_UNSET = "-1"
 
 
 class Place(NamedTuple):
@@ -130,7 +129,13 @@ class TreeBuilder:
         """Add a QOS, or give the one of that name."""
         name = name.lower()
         number = max((qos.id for qos in self.qos.values()), default=0) + 1
-        return self.qos.setdefault(name, Qos(name=name, id=number))
+        return self.qos.setdefault(name, Qos(name=name, id=number, description=name))
+
+    def remove_qos(self, name: str) -> None:
+        """Remove a QOS, from what others preempt as well."""
+        self.qos.pop(name.lower(), None)
+        for qos in self.qos.values():
+            qos.preempt = tuple(other for other in qos.preempt if other != name.lower())
 
     def remove(self, doomed: Iterable[Association]) -> None:
         """Remove associations, and all that is under them."""
@@ -171,33 +176,32 @@ class TreeBuilder:
         Raises:
             InputError: the value cannot be used.
         """
-        if key == "Fairshare":
-            one.shares_raw = _shares(value, place)
-        elif key == "Priority":
-            one.priority = _whole(value, key, place)
-        elif key == "QOS":
-            one.qos = _changed(one.qos, _list(value), change)
-        elif key == "DefaultQOS":
-            one.default_qos = "" if value == _UNSET else value.lower()
-        elif key == "Parent":
-            self._move(one, value, place)
-        elif key == "Description":
-            self.accounts[one.account].description = value
-        elif key == "Organization":
-            self.accounts[one.account].organization = value
-        elif key == "DefaultAccount" and one.user:
-            self.users[one.user].default_account = value.lower()
-        elif key == "AdminLevel" and one.user:
-            self.users[one.user].admin_level = value
-        elif key == "Coordinator" and one.user:
-            self.users[one.user].coordinator = _changed(self.users[one.user].coordinator, _list(value), change)
-        elif key in LIMITS:
-            if value == _UNSET:
-                one.limits.pop(key, None)
-            else:
-                one.limits[key] = value
-        elif key not in {"Cluster", "Comment", "DefaultWCKey"}:
-            raise place.error("cannot be set here", key)
+        with _blame(place, key):
+            if key == "Fairshare":
+                one.shares_raw = values.shares(value)
+            elif key == "Priority":
+                one.priority = values.whole(value)
+            elif key == "QOS":
+                one.qos = values.changed_qos(one.qos, value, change)
+            elif key == "DefaultQOS":
+                one.default_qos = "" if value == values.UNSET else value.lower()
+            elif key == "Parent":
+                self._move(one, value, place)
+            elif key == "Description":
+                self.accounts[one.account].description = value
+            elif key == "Organization":
+                self.accounts[one.account].organization = value
+            elif key == "DefaultAccount" and one.user:
+                self.users[one.user].default_account = value.lower()
+            elif key == "AdminLevel" and one.user:
+                self.users[one.user].admin_level = value
+            elif key == "Coordinator" and one.user:
+                user = self.users[one.user]
+                user.coordinator = values.changed_names(user.coordinator, value, change)
+            elif key in LIMITS or key in OLD_LIMITS:
+                values.set_limit(one.limits, key, value, OLD_LIMITS)
+            elif key not in {"Cluster", "Comment", "DefaultWCKey"}:
+                raise place.error("cannot be set here", key)
 
     def _move(self, one: Association, parent: str, place: Place) -> None:
         above = self.account(parent, place, "Parent")
@@ -208,65 +212,47 @@ class TreeBuilder:
             )
         one.parent_id = above.id
 
-    def set_qos(self, qos: Qos, key: str, value: str, place: Place) -> None:
-        """Set a key of a QOS.
+    def set_qos(self, qos: Qos, key: str, value: str, change: str, place: Place) -> None:
+        """Set a key of a QOS; the arguments are those of `set_association`.
 
         Raises:
             InputError: the value cannot be used.
         """
-        if key == "Priority":
-            qos.priority = _whole(value, key, place)
-        elif key == "UsageFactor":
-            qos.usage_factor = _factor(value, key, place)
-        elif key == "Flags":
-            qos.flags = tuple(word.strip() for word in value.split(",") if word.strip() not in {"", _UNSET})
-        elif key == "Description":
-            qos.description = value
-        elif value == _UNSET:
-            qos.limits.pop(key, None)
-        else:
-            qos.limits[key] = value
+        with _blame(place, key):
+            if key == "Description":
+                qos.description = value
+            elif key == "Flags":
+                qos.flags = values.changed_flags(qos.flags, value, change)
+            elif key == "GraceTime":
+                qos.grace_time = values.seconds(value)
+            elif key == "LimitFactor":
+                # 0 is how Slurm keeps "none".
+                qos.limit_factor = values.factor(value) or None
+            elif key == "Preempt":
+                qos.preempt = values.changed_names(qos.preempt, value, change)
+            elif key == "PreemptExemptTime":
+                qos.preempt_exempt_time = values.exempt_time(value)
+            elif key == "PreemptMode":
+                qos.preempt_mode = values.preempt_mode(value)
+            elif key == "Priority":
+                qos.priority = values.whole(value)
+            elif key == "UsageFactor":
+                factor = values.factor(value)
+                qos.usage_factor = 1.0 if factor is None else factor
+            elif key == "UsageThreshold":
+                qos.usage_threshold = values.factor(value)
+            elif key in QOS_LIMITS or key in OLD_QOS_LIMITS:
+                values.set_limit(qos.limits, key, value, OLD_QOS_LIMITS)
+            elif key != "Names":
+                raise place.error("cannot be set here", key)
 
 
-def _shares(text: str, place: Place) -> int:
-    if text.lower() == "parent":
-        return SHARES_PARENT
-    if not text.isascii() or not text.isdigit() or int(text) > SHARES_PARENT:
-        if text == _UNSET:
-            return 1
-        raise place.error(f"{text!r} is not a number of shares: a whole number of at least 0, or parent", "Fairshare")
-    return int(text)
-
-
-def _whole(text: str, key: str, place: Place) -> int:
-    if text == _UNSET:
-        return 0
-    if not text.isascii() or not text.isdigit() or int(text) > _MAX_32:
-        raise place.error(f"{text!r} is not a whole number from 0 to {_MAX_32}", key)
-    return int(text)
-
-
-def _factor(text: str, key: str, place: Place) -> float:
+@contextmanager
+def _blame(place: Place, key: str) -> Iterator[None]:
+    """Make of what is wrong with a value the error that says where it stands."""
     try:
-        factor = float(text)
-    except ValueError:
-        factor = -1.0
-    if not 0 <= factor < float("inf"):
-        raise place.error(f"{text!r} is not a number of at least 0", key)
-    return factor
-
-
-def _list(text: str) -> tuple[str, ...]:
-    return tuple(word.strip().lower() for word in text.split(",") if word.strip())
-
-
-def _changed(old: tuple[str, ...], words: tuple[str, ...], change: str) -> tuple[str, ...]:
-    """Change a list of names, sorted. To what is inherited (``+x``, ``-x``, or nothing) changes are noted."""
-    if change == "=":
-        return tuple(sorted(words))
-    sign = change[0]
-    if old and old[0][0] not in "+-":
-        kept = tuple(name for name in old if name not in words)
-        return tuple(sorted(kept + words)) if sign == "+" else kept
-    noted = tuple(name for name in old if name[1:] not in words)
-    return noted + tuple(f"{sign}{name}" for name in words)
+        yield
+    except LimitError as error:
+        raise place.error(error.problem, key) from None
+    except ValueError as error:
+        raise place.error(str(error), key) from None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from rota.model.limits import TRES_LIMITS
 from rota.sacctmgr.builder import Place, TreeBuilder
 from rota.sacctmgr.keys import ASSOCIATION, LIMITS, find_key
 
@@ -21,7 +22,13 @@ if TYPE_CHECKING:
 
 _LINE = re.compile(r"(?P<kind>\w+)\s*-\s*(?P<name>'[^']*'|\"[^\"]*\"|[^:'\"]+)\s*(?P<rest>.*)")
 _PAIR = re.compile(r":\s*(?P<key>\w+)\s*=\s*(?P<value>'[^']*'|\"[^\"]*\"|[^:'\"]*)")
-_QUOTED = frozenset({"Description", "Organization", "DefaultQOS", "DefaultAccount", "AdminLevel", "Coordinator", "QOS"})
+#: Slurm writes GrpTRES=gres/gpu:a100=4 without quotes, and cannot load it.
+_GRES_TYPE = re.compile(r":[\w.-]+=[^:'\"]*")
+_QUOTED = frozenset(
+    {"Description", "Organization", "DefaultQOS", "DefaultAccount", "AdminLevel", "Coordinator", "QOS", "Partition"}
+)
+#: What is called otherwise when sacctmgr loads it.
+_DUMPED = {"MinPrioThreshold": "MinPrioThresh"}
 
 
 def is_dump_line(text: str) -> bool:
@@ -62,8 +69,14 @@ def _parse(text: str, place: Place) -> tuple[str, str, list[tuple[str, str]]]:
     kind = match["kind"].capitalize() if match else ""
     if match is None or kind not in {"Cluster", "Parent", "Account", "User"}:
         raise place.error(f"{text[:60]!r} is none of Cluster, Parent, Account, User - 'name':Key=value…")
-    pairs, position, rest = [], 0, match["rest"]
+    pairs: list[tuple[str, str]] = []
+    position, rest = 0, match["rest"]
     while position < len(rest):
+        gres_type = _GRES_TYPE.match(rest, position) if pairs and _is_cut(*pairs[-1]) else None
+        if gres_type is not None:
+            pairs[-1] = (pairs[-1][0], pairs[-1][1] + gres_type[0])
+            position = gres_type.end()
+            continue
         pair = _PAIR.match(rest, position)
         if pair is None:
             raise place.error(f"{rest[position : position + 40]!r} is not :Key=value; are the quotes closed?", kind)
@@ -75,12 +88,21 @@ def _parse(text: str, place: Place) -> tuple[str, str, list[tuple[str, str]]]:
     return kind, _unquoted(match["name"].strip()), pairs
 
 
+def _is_cut(key: str, value: str) -> bool:
+    """Whether a limit ends in the middle, after the name of a GRES."""
+    return key in TRES_LIMITS and re.fullmatch(r"gres/\w+", value.rpartition(",")[2].strip()) is not None
+
+
 def _unquoted(text: str) -> str:
     return text[1:-1] if text[:1] in {"'", '"'} else text.strip()
 
 
 def write_dump(tree: AssociationTree) -> str:
-    """Write a tree as ``sacctmgr dump`` does, without its introduction; ``sacctmgr load`` takes it."""
+    """Write a tree as ``sacctmgr dump`` does, without its introduction; ``sacctmgr load`` takes it.
+
+    Limits on TRES with types of GRES are quoted, and memory is in whole units, since Slurm cannot load what it writes
+    of these. Slurm 22.05 does not dump the priority threshold.
+    """
     children: dict[int, list[Association]] = {}
     for one, _ in tree.hierarchy():
         children.setdefault(one.parent_id, []).append(one)
@@ -113,9 +135,10 @@ def _pairs(tree: AssociationTree, one: Association) -> str:
         values["Description"], values["Organization"] = account.description, account.organization
     values["DefaultQOS"] = one.default_qos
     values["Fairshare"] = str(one.shares_raw)
-    values |= {key: one.limits.get(key, "") for key in LIMITS}
+    values |= {_DUMPED.get(key, key): one.limits.get(key, "") for key in LIMITS}
     values["Priority"] = str(one.priority or "")
     values["QOS"] = ",".join(one.qos)
     written = {key: value.replace("'", "`") for key, value in values.items() if value}
-    quoted = _QUOTED | {"Partition"}
-    return "".join(f":{key}='{value}'" if key in quoted else f":{key}={value}" for key, value in written.items())
+    return "".join(
+        f":{key}='{value}'" if key in _QUOTED or ":" in value else f":{key}={value}" for key, value in written.items()
+    )

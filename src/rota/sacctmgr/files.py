@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 
     from rota.accounting import AssociationTree
 
-#: Columns of ``sacctmgr -P show qos`` that are called otherwise where QOS are set.
-_QOS_COLUMNS = {"UsageThres": "UsageThreshold", "MinTRES": "MinTRESPerJob", "MaxTRES": "MaxTRESPerJob"}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedTree:
@@ -82,14 +79,15 @@ def _read_qos(builder: TreeBuilder, text: str, path: Path) -> None:
             raise place.error(f"{len(cells)} columns, and the first line has {len(header)}")
         qos = builder.add_qos(cells[0])
         for column, value in zip(header[1:], cells[1:], strict=True):
-            key = find_key(_QOS_COLUMNS.get(column, column), QOS)
+            key = find_key(column, QOS)
             if key is not None and value:
-                builder.set_qos(qos, key, value, place)
+                builder.set_qos(qos, key, value, "=", place)
 
 
 def _doubts(builder: TreeBuilder, path: Path) -> list[str]:
-    """Say which QOS associations have that are not defined: their priority is not known."""
+    """Say which QOS associations have, or others preempt, that are not defined: their priority is not known."""
     named = {name.lstrip("+-") for one in builder.select((), (), ()) for name in (*one.qos, one.default_qos) if name}
+    named.update(name for qos in builder.qos.values() for name in qos.preempt)
     unknown = sorted(named - builder.qos.keys())
     for name in unknown:
         builder.add_qos(name)

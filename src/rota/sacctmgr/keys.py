@@ -2,8 +2,47 @@
 
 from __future__ import annotations
 
-#: Limits of associations, in the order in which a dump has them. Kept as written; what reads them comes later.
+#: Limits of associations, in the order in which a dump has them. The last one Slurm 22.05 loads and does not dump.
 LIMITS = (
+    "GrpTRESMins",
+    "GrpTRESRunMins",
+    "GrpTRES",
+    "GrpJobs",
+    "GrpJobsAccrue",
+    "GrpSubmitJobs",
+    "GrpWall",
+    "MaxTRESMinsPerJob",
+    "MaxTRESRunMins",
+    "MaxTRESPerJob",
+    "MaxTRESPerNode",
+    "MaxJobs",
+    "MaxJobsAccrue",
+    "MaxSubmitJobs",
+    "MaxWallDurationPerJob",
+    "MinPrioThreshold",
+)
+#: Limits of associations from before there were TRES: the limit that each is now, and of which TRES.
+OLD_LIMITS = {
+    "GrpCPUs": ("GrpTRES", "cpu"),
+    "GrpCPUMins": ("GrpTRESMins", "cpu"),
+    "GrpCPURunMins": ("GrpTRESRunMins", "cpu"),
+    "GrpMemory": ("GrpTRES", "mem"),
+    "GrpNodes": ("GrpTRES", "node"),
+    "MaxCPUsPerJob": ("MaxTRESPerJob", "cpu"),
+    "MaxCPUMinsPerJob": ("MaxTRESMinsPerJob", "cpu"),
+    "MaxCPURunMins": ("MaxTRESRunMins", "cpu"),
+    "MaxNodesPerJob": ("MaxTRESPerJob", "node"),
+}
+#: The same for a QOS.
+OLD_QOS_LIMITS = {
+    **OLD_LIMITS,
+    "MaxCPURunMins": ("MaxTRESRunMinsPerUser", "cpu"),
+    "MaxCPUsPerUser": ("MaxTRESPerUser", "cpu"),
+    "MaxNodesPerUser": ("MaxTRESPerUser", "node"),
+    "MinCPUsPerJob": ("MinTRESPerJob", "cpu"),
+}
+#: Limits of QOS.
+QOS_LIMITS = (
     "GrpJobs",
     "GrpJobsAccrue",
     "GrpSubmitJobs",
@@ -11,16 +50,24 @@ LIMITS = (
     "GrpTRESMins",
     "GrpTRESRunMins",
     "GrpWall",
-    "MaxJobs",
-    "MaxJobsAccrue",
-    "MaxSubmitJobs",
+    "MaxJobsAccruePerAccount",
+    "MaxJobsAccruePerUser",
+    "MaxJobsPerAccount",
+    "MaxJobsPerUser",
+    "MaxSubmitJobsPerAccount",
+    "MaxSubmitJobsPerUser",
     "MaxTRESMinsPerJob",
+    "MaxTRESPerAccount",
     "MaxTRESPerJob",
     "MaxTRESPerNode",
+    "MaxTRESPerUser",
+    "MaxTRESRunMinsPerAccount",
+    "MaxTRESRunMinsPerUser",
     "MaxWallDurationPerJob",
     "MinPrioThreshold",
+    "MinTRESPerJob",
 )
-#: What else an association has.
+#: What an association has.
 ASSOCIATION = (
     "Account",
     "AdminLevel",
@@ -41,41 +88,14 @@ ASSOCIATION = (
     "QosLevel",
     "Users",
     *LIMITS,
+    *OLD_LIMITS,
 )
+#: What a QOS has.
 QOS = (
     "Description",
     "Flags",
     "GraceTime",
-    "GrpJobs",
-    "GrpJobsAccrue",
-    "GrpSubmitJobs",
-    "GrpTRES",
-    "GrpTRESMins",
-    "GrpTRESRunMins",
-    "GrpWall",
     "LimitFactor",
-    "MaxJobsAccruePerAccount",
-    "MaxJobsAccruePerUser",
-    "MaxJobsPerAccount",
-    "MaxJobsPA",
-    "MaxJobsPerUser",
-    "MaxJobsPU",
-    "MaxSubmitJobsPerAccount",
-    "MaxSubmitPA",
-    "MaxSubmitJobsPerUser",
-    "MaxSubmitPU",
-    "MaxTRESMinsPerJob",
-    "MaxTRESPerAccount",
-    "MaxTRESPA",
-    "MaxTRESPerJob",
-    "MaxTRESPerNode",
-    "MaxTRESPerUser",
-    "MaxTRESPU",
-    "MaxTRESRunMinsPerAccount",
-    "MaxTRESRunMinsPerUser",
-    "MaxWallDurationPerJob",
-    "MinPrioThreshold",
-    "MinTRESPerJob",
     "Names",
     "Preempt",
     "PreemptExemptTime",
@@ -83,16 +103,35 @@ QOS = (
     "Priority",
     "UsageFactor",
     "UsageThreshold",
+    *QOS_LIMITS,
+    *OLD_QOS_LIMITS,
 )
-#: Other names for the same.
-_ALIASES = {"name": "Names", "qoslevel": "QOS", "id": "Names", "share": "Fairshare", "shares": "Fairshare"}
+#: Other names for the same: MaxTRESPU, as ``sacctmgr show qos`` has it, for MaxTRESPerUser …
+_ALIASES = {
+    name.lower().replace("peruser", "pu").replace("peraccount", "pa"): name
+    for name in (*QOS_LIMITS, *OLD_QOS_LIMITS)
+    if name.endswith(("PerUser", "PerAccount"))
+} | {
+    "accounts": "Account",
+    "clusters": "Cluster",
+    "id": "Names",
+    "maxsubmitpa": "MaxSubmitJobsPerAccount",
+    "maxsubmitpu": "MaxSubmitJobsPerUser",
+    "partitions": "Partition",
+    "qoslevel": "QOS",
+    "share": "Fairshare",
+    "shares": "Fairshare",
+}
 
 
 def find_key(word: str, known: tuple[str, ...]) -> str | None:
-    """Give the full name of a key that may be cut short, ``None`` when there is none of that name."""
+    """Give the full name of a key that may be cut short, ``None`` when there is none of that name.
+
+    Of several that begin so the shortest is meant: ``MaxTRES`` is MaxTRESPerJob, ``MaxJobs`` of a QOS MaxJobsPerUser.
+    """
     lower = word.lower()
-    if lower in _ALIASES:
-        return _ALIASES[lower]
-    matches = [name for name in known if name.lower().startswith(lower)]
-    exact = next((name for name in matches if name.lower() == lower), None)
-    return _ALIASES.get((exact or "").lower(), exact) or (matches[0] if matches else None)
+    alias = _ALIASES.get(lower)
+    if alias in known:
+        return alias
+    found = min((name for name in known if name.lower().startswith(lower)), key=len, default=None)
+    return "QOS" if found == "QosLevel" else found

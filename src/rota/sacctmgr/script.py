@@ -85,6 +85,8 @@ def _run(builder: TreeBuilder, words: Sequence[str], place: Place) -> None:
     elif entity == "cluster":
         for name in command.names:
             root = builder.begin_cluster(name, place)
+            if verb == "add":
+                root.qos = root.qos or ("normal",)
             for one in command.settings:
                 builder.set_association(root, one.key, one.value, one.change, place)
     elif entity == "coordinator":
@@ -129,13 +131,13 @@ def _split(text: str) -> list[str]:
 def _run_qos(builder: TreeBuilder, verb: str, command: _Command, place: Place) -> None:
     for name in command.names or list(builder.qos):
         if verb == "delete":
-            builder.qos.pop(name.lower(), None)
+            builder.remove_qos(name)
             continue
         if verb == "modify" and name.lower() not in builder.qos:
             raise place.error(f"there is no QOS {name!r}: add it first")
         qos = builder.add_qos(name)
         for one in command.settings:
-            builder.set_qos(qos, one.key, one.value, place)
+            builder.set_qos(qos, one.key, one.value, one.change, place)
 
 
 def _add_accounts(builder: TreeBuilder, command: _Command, place: Place) -> None:

@@ -22,7 +22,8 @@ def cluster(
 ) -> ClusterConfig:
     """Describe a machine.
 
-    ``cluster(cpus=128)`` has interchangeable processors, ``cluster(nodes=8)`` whole nodes named ``n0``, ``n1`` …
+    ``cluster(cpus=128)`` has interchangeable processors, ``cluster(nodes=8)`` nodes named ``n0``, ``n1`` … which
+    are given out whole unless ``SelectType="select/cons_tres"`` is among the parameters.
 
     Args:
         cpus: Processors of a machine of one node. Give this or ``nodes``.
@@ -47,6 +48,8 @@ def cluster(
             raise ValueError(f"partition {part.name} has nodes that the machine has not")
     if not any(part.default for part in parts):
         parts[0].default = True
+    if len(nodes) > 1 and not any(key.lower() == "selecttype" for key in parameters):
+        parameters["SelectType"] = "select/linear"
     return with_parameters(ClusterConfig(nodes=tuple(nodes), partitions=tuple(parts)), **parameters)
 
 

@@ -23,6 +23,7 @@ from rota.interfaces import APIS
 from rota.loader import Candidate, LoadedPlugin, PluginHost, PluginRefusedError, Source
 from rota.loader.symbols import check_symbols
 from rota.model import Job, JobState, NodeState, PartitionState, RequestError
+from rota.resources import shares_nodes
 from rota.testing.builders import cluster, spec
 
 if TYPE_CHECKING:
@@ -112,8 +113,17 @@ class Harness:
         with ExitStack() as stack:
             host = stack.enter_context(PluginHost([Path(one) for one in self._dirs], entry_points=False))
             priority, sched = (self._load(host, stack, plugin) for plugin in self._plugins)
-            self.engine = Engine(self._config, priority=priority.container, sched=sched.container, boot_time=self.now)
+            select = host.load("select/cons_tres") if shares_nodes(self._config) else None
+            self.engine = Engine(
+                self._config,
+                priority=priority.container,
+                sched=sched.container,
+                select=None if select is None else select.container,
+                boot_time=self.now,
+            )
             effects = [] if saved is None else restore(self.engine, saved)
+            if select is not None:
+                select.start(self.engine.select_controller)
             priority.start(self.engine.priority_controller)
             sched.start(self.engine.sched_controller)
             self._stack = stack.pop_all()

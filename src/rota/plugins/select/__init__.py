@@ -1,0 +1,1 @@
+"""Node selection plugins that come with rota."""

@@ -1,0 +1,98 @@
+"""What a job needs of the nodes that it runs on: its request, worked out for one machine and one partition."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    #: Picks nodes: gives those of the candidates that the job gets, with how many processors of each; ``None``: it
+    #: does not fit.
+    Choose = Callable[["Needs", "Candidates"], list[tuple[int, int]] | None]
+
+
+class Gres(NamedTuple):
+    """So many of one kind of GRES."""
+
+    #: Row of a view that tells how many there are.
+    lane: int
+    number: int
+    #: The row of the sum of all types, if the kind is a type.
+    total: int | None
+    #: The rows of the types, if it is the sum of some: they are taken in this order.
+    types: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Needs:
+    """A request in the machine's terms. Masks have one place a node."""
+
+    #: Processors in all.
+    cpus: int
+    #: Processors that stay together on one node: those of a task.
+    per_task: int
+    #: Least and most nodes; the most is 0 where there is no bound.
+    min_nodes: int
+    max_nodes: int
+    #: Least processors of a node.
+    min_cpus: int
+    #: Most tasks of a node; 0: no bound.
+    tasks_per_node: int
+    #: MiB of each node; -1: all that it has. Or MiB for each processor. 0: memory is not counted.
+    memory: int
+    memory_per_cpu: int
+    #: For each node, for each task, and in all.
+    gres: tuple[Gres, ...]
+    gres_per_task: tuple[Gres, ...]
+    gres_per_job: tuple[Gres, ...]
+    #: Whole nodes, which nobody else uses.
+    whole: bool
+    contiguous: bool
+    #: Nodes that may be used; all of the job's must be in one of these sets, the first that will do.
+    allowed: tuple[NDArray[np.bool_], ...]
+    #: Nodes that must all be used.
+    required: NDArray[np.bool_] | None
+    #: Sets of nodes of which at least so many are needed.
+    counted: tuple[tuple[NDArray[np.bool_], int], ...]
+
+
+class Candidates(NamedTuple):
+    """Nodes that could each take part of a job; all arrays are of one length."""
+
+    #: Places of the nodes, ascending.
+    nodes: NDArray[np.int64]
+    #: Processors that the job could have on each; at least what each of its nodes must have.
+    cpus: NDArray[np.int64]
+    #: Lower is preferred.
+    weight: NDArray[np.int64]
+
+    def where(self, mask: NDArray[np.bool_]) -> Candidates:
+        """Give some of them."""
+        return Candidates(self.nodes[mask], self.cpus[mask], self.weight[mask])
+
+
+def first_fit(needs: Needs, candidates: Candidates) -> list[tuple[int, int]] | None:
+    """Pick the lightest nodes, the first ones first, until processors and nodes suffice: what is done without a plugin.
+
+    Jobs that need particular nodes, or nodes that follow each other, are not served.
+    """
+    if needs.required is not None or needs.counted or needs.contiguous:
+        return None
+    picked: list[tuple[int, int]] = []
+    cpus, count = needs.cpus, needs.min_nodes
+    for place in np.argsort(candidates.weight, kind="stable").tolist():
+        if cpus <= 0 and count <= 0:
+            break
+        if needs.max_nodes and len(picked) == needs.max_nodes:
+            return None
+        given = min(int(candidates.cpus[place]), max(cpus - max(count - 1, 0) * needs.per_task, needs.per_task))
+        picked.append((int(candidates.nodes[place]), given))
+        cpus -= given
+        count -= 1
+    return sorted(picked) if cpus <= 0 and count <= 0 else None

@@ -1,0 +1,360 @@
+"""Nodes that jobs share: processors, memory and GRES are given out by the piece.
+
+A resource set of such a machine is a packed integer: for each kind of resource a lane of 32 bits a node, processors
+first, then memory, then GRES. Sets are joined with ``+`` and subsets taken away with ``-``, as everywhere. To be looked
+at they are unpacked into an array, a row a kind and a column a node; `SharedNodePool.view`.
+
+Which nodes a job gets is the ``select`` plugin's to say: `Choose`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rota.model import NodeState
+from rota.model.constraint import parse_constraint
+from rota.model.tres import gres_counts
+from rota.resources.needs import Candidates, Gres, Needs
+from rota.resources.nodeset import from_mask, to_mask
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from rota.model import ClusterConfig, Job, JobSpec, Node, Partition
+    from rota.resources.needs import Choose
+
+    #: A row a kind of resource, a column a node.
+    View = NDArray[np.uint32]
+
+#: Rows of a view; GRES come after these.
+CPU, MEMORY = 0, 1
+_LANE_BYTES = 4
+
+
+class SharedNodePool:
+    """Processors, memory and GRES of many nodes.
+
+    Args:
+        config: The machine, with ``SelectTypeParameters``.
+        nodes: Its nodes as they are now.
+        choose: Picks nodes.
+    """
+
+    interchangeable = False
+
+    def __init__(self, config: ClusterConfig, nodes: Sequence[Node], choose: Choose) -> None:
+        self._choose = choose
+        self._count = len(nodes)
+        parameters = config.get("SelectTypeParameters", "CR_Core_Memory").upper()
+        #: Whether memory is given out; else every job may use all there is.
+        self._counts_memory = "MEMORY" in parameters
+        self._default_memory = _memory_of(config)
+        gres = [gres_counts(",".join(node.gres)) for node in nodes]
+        #: Kinds of GRES: ``gpu`` and, where there are types, ``gpu:a100``; to their lanes.
+        kinds = dict.fromkeys(kind for counts in gres for kind in counts)
+        self._lanes = {kind: 2 + number for number, kind in enumerate(sorted(kinds))}
+        self._whole: View = np.zeros((2 + len(kinds), len(nodes)), np.uint32)
+        self._whole[CPU] = [node.cpus for node in nodes]
+        self._whole[MEMORY] = [node.real_memory for node in nodes]
+        for place, counts in enumerate(gres):
+            for kind, number in counts.items():
+                self._whole[self._lanes[kind], place] = number
+        self._bytes = self._whole.size * _LANE_BYTES
+        self._all = int.from_bytes(self._whole.tobytes(), "little")
+        self._weight = np.array([node.weight for node in nodes], np.int64)
+        #: Processors are given out in multiples of this.
+        self._granule = np.array([_granule(node, parameters) for node in nodes], np.int64)
+        self._granular = bool((self._granule > 1).any())
+        self._places = {node.name: place for place, node in enumerate(nodes)}
+        self._features: dict[str, int] = {}
+        for place, node in enumerate(nodes):
+            for feature in node.features:
+                self._features[feature] = self._features.get(feature, 0) | 1 << place
+        #: The last set that was unpacked, and its view.
+        self._viewed: tuple[int, View] = (0, np.zeros_like(self._whole))
+        self.up_nodes = 0
+        self.up = 0
+        self.free = 0
+        self.refresh(nodes, ())
+
+    # ---- requests ---------------------------------------------------------------------------------------------
+
+    def needs(self, spec: JobSpec, partition: Partition) -> Needs:
+        """Work out what a request needs.
+
+        Raises:
+            ValueError: a feature, node or kind of GRES is not known; says which.
+        """
+        every = (1 << self._count) - 1
+        usable = partition.nodes & ~self._named(spec.excluded_nodes)
+        constraint = parse_constraint(spec.constraint) if spec.constraint else None
+        allowed, counted = [usable], []
+        if constraint is not None:
+            unknown = [name for name in constraint.features if name not in self._features]
+            if unknown:
+                raise ValueError(f"no node has the feature {', '.join(unknown)}")
+            allowed = [usable & nodes for nodes in constraint.alternatives(self._having)]
+            counted = [(self._mask(nodes & usable & every), count) for nodes, count in constraint.counts(self._having)]
+        memory, memory_per_cpu = self._memory(spec, partition)
+        least = max(spec.min_nodes, partition.min_nodes, sum(count for _, count in counted), 1)
+        most = spec.max_nodes
+        if partition.max_nodes is not None and partition.max_nodes >= least:  # else it waits: PartitionNodeLimit
+            most = min(most or partition.max_nodes, partition.max_nodes)
+        tasks = spec.ntasks_per_node
+        return Needs(
+            cpus=spec.num_cpus,
+            per_task=spec.cpus_per_task,
+            min_nodes=least,
+            max_nodes=most,
+            min_cpus=max(spec.min_cpus_per_node, spec.cpus_per_task),
+            tasks_per_node=tasks,
+            memory=memory,
+            memory_per_cpu=memory_per_cpu,
+            gres=self._gres(spec.gres),
+            gres_per_task=self._gres(spec.gres_per_task),
+            gres_per_job=self._gres(spec.gres_per_job),
+            whole=spec.exclusive or partition.exclusive,
+            contiguous=spec.contiguous,
+            allowed=tuple(self._mask(nodes & every) for nodes in allowed),
+            required=self._mask(self._named(spec.required_nodes)) if spec.required_nodes else None,
+            counted=tuple(counted),
+        )
+
+    def _having(self, feature: str) -> int:
+        return self._features.get(feature, 0)
+
+    def _mask(self, nodes: int) -> NDArray[np.bool_]:
+        return to_mask(nodes, self._count)
+
+    def _named(self, names: str) -> int:
+        nodes = 0
+        for name in filter(None, names.split(",")):
+            if name not in self._places:
+                raise ValueError(f"there is no node {name}")
+            nodes |= 1 << self._places[name]
+        return nodes
+
+    def _memory(self, spec: JobSpec, partition: Partition) -> tuple[int, int]:
+        """Give memory of each node, or for each processor; a job that asks for none gets what its partition says."""
+        if not self._counts_memory:
+            return 0, 0
+        if spec.mem_per_node or spec.mem_per_cpu:
+            return spec.mem_per_node, 0 if spec.mem_per_node else spec.mem_per_cpu
+        per_node, per_cpu = partition.def_mem_per_node, partition.def_mem_per_cpu
+        if not per_node and not per_cpu:
+            per_node, per_cpu = self._default_memory
+        return (per_node, per_cpu) if per_node or per_cpu else (-1, 0)
+
+    def _gres(self, text: str) -> tuple[Gres, ...]:
+        """Give what is asked for; a request that names no type is served from all of them."""
+        found = []
+        for item in filter(None, text.split(",")):
+            counts = gres_counts(item)
+            kind = max(counts, key=len)  # with the type, if there is one
+            lane = self._lanes.get(kind)
+            if lane is None:
+                raise ValueError(f"no node has GRES {kind}")
+            name, _, subtype = kind.partition(":")
+            types = () if subtype else (row for other, row in self._lanes.items() if other.startswith(f"{name}:"))
+            if counts[kind]:
+                found.append(Gres(lane, counts[kind], self._lanes[name] if subtype else None, tuple(types)))
+        return tuple(found)
+
+    def units(self, spec: JobSpec, partition: Partition) -> int:
+        """Count processors, 0 when the partition could never serve the request."""
+        try:
+            needs = self.needs(spec, partition)
+        except ValueError:
+            return 0
+        return spec.num_cpus if self._place(needs, self._whole, None) else 0
+
+    # ---- placing ----------------------------------------------------------------------------------------------
+
+    def select(self, job: Job, avail: int) -> int:
+        """Give the part of ``avail`` that the job gets, 0 when it does not fit."""
+        if not avail:
+            return 0
+        return self.place(job, self.view(avail), self.up_nodes)
+
+    def place(self, job: Job, view: View, open_nodes: int) -> int:
+        """Give the resource set that the job gets of a view, from some nodes; 0 when it does not fit."""
+        needs = self._needs(job)
+        picked = self._place(needs, view, self._mask(open_nodes))
+        return self._pack(needs, view, picked) if picked else 0
+
+    def _needs(self, job: Job) -> Needs:
+        if job.needs is None:
+            job.needs = self.needs(job.spec, job.partition)
+        needs: Needs = job.needs
+        return needs
+
+    def _place(self, needs: Needs, view: View, open_nodes: NDArray[np.bool_] | None) -> list[tuple[int, int]] | None:
+        able, cpus = self._able(needs, view)
+        if open_nodes is not None:
+            able = able & open_nodes
+        for allowed in needs.allowed:
+            nodes = np.flatnonzero(able & allowed)
+            usable = cpus[nodes]
+            if len(nodes) < needs.min_nodes or int(usable.sum()) < needs.cpus:
+                continue
+            picked = self._choose(needs, Candidates(nodes, usable, self._weight[nodes]))
+            if picked and self._has_gres_of_job(needs, view, picked):
+                return picked
+        return None
+
+    def _able(self, needs: Needs, view: View) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+        """Say which nodes could take part of the job, and with how many processors at most."""
+        cpus = view[CPU].astype(np.int64)
+        if needs.whole:
+            able = view[CPU] == self._whole[CPU]
+        else:
+            able = cpus >= max(needs.min_cpus, 1)
+            if self._granular:
+                cpus -= cpus % self._granule
+            if needs.memory_per_cpu:
+                cpus = np.minimum(cpus, view[MEMORY] // needs.memory_per_cpu)
+            for one in needs.gres_per_task:
+                cpus = np.minimum(cpus, view[one.lane] // one.number * needs.per_task)
+            if needs.tasks_per_node:
+                cpus = np.minimum(cpus, needs.tasks_per_node * needs.per_task)
+            if needs.per_task > 1:
+                cpus -= cpus % needs.per_task
+        able = able & (cpus >= max(needs.min_cpus, 1))
+        if needs.memory > 0:
+            able = able & (view[MEMORY] >= needs.memory)
+        elif needs.memory < 0:
+            able = able & (view[MEMORY] == self._whole[MEMORY])
+        for one in needs.gres:
+            able = able & (view[one.lane] >= one.number)
+        return able, cpus
+
+    def _has_gres_of_job(self, needs: Needs, view: View, picked: list[tuple[int, int]]) -> bool:
+        nodes = [node for node, _ in picked]
+        return all(int(view[one.lane, nodes].sum()) >= one.number for one in needs.gres_per_job)
+
+    def _pack(self, needs: Needs, view: View, picked: list[tuple[int, int]]) -> int:
+        """Make the resource set of some processors on some nodes, with the memory and GRES that go with them."""
+        taken = np.zeros_like(self._whole)
+        nodes = np.array([node for node, _ in picked])
+        cpus = np.array([count for _, count in picked])
+        if needs.whole:
+            cpus = self._whole[CPU, nodes].astype(np.int64)
+        elif self._granular:
+            granule = self._granule[nodes]
+            cpus = -(-cpus // granule) * granule
+        taken[CPU, nodes] = cpus
+        if needs.memory_per_cpu:
+            taken[MEMORY, nodes] = np.minimum(cpus * needs.memory_per_cpu, view[MEMORY, nodes])
+        elif needs.memory:
+            taken[MEMORY, nodes] = needs.memory if needs.memory > 0 else self._whole[MEMORY, nodes]
+        if needs.whole:
+            taken[2:, nodes] = view[2:, nodes]
+        else:
+            self._take_gres(needs, view, picked, taken)
+        return int.from_bytes(taken.tobytes(), "little")
+
+    def _take_gres(self, needs: Needs, view: View, picked: list[tuple[int, int]], taken: View) -> None:
+        left = [one.number for one in needs.gres_per_job]
+        for node, cpus in picked:
+            for one in needs.gres:
+                _take(view, taken, one, node, one.number)
+            for one in needs.gres_per_task:
+                _take(view, taken, one, node, one.number * (cpus // needs.per_task))
+            for number, one in enumerate(needs.gres_per_job):
+                count = min(left[number], int(view[one.lane, node]) - int(taken[one.lane, node]))
+                _take(view, taken, one, node, count)
+                left[number] -= count
+
+    # ---- resource sets ----------------------------------------------------------------------------------------
+
+    def view(self, resources: int) -> View:
+        """Unpack a resource set. Nobody may write to it."""
+        known, view = self._viewed
+        if known != resources:
+            packed = resources.to_bytes(self._bytes, "little")
+            view = np.frombuffer(packed, np.uint32).reshape(self._whole.shape)
+            self._viewed = resources, view
+        return view
+
+    def nodes_of(self, resources: int) -> int:
+        """Give the nodes of which a resource set has something, as a bitmap."""
+        return from_mask(np.any(self.view(resources), axis=0))
+
+    def common(self, a: int, b: int) -> int:
+        """Intersect: of everything what both have."""
+        if b in (a, self._all):
+            return a
+        return int.from_bytes(np.minimum(self.view(a), self.view(b)).tobytes(), "little")
+
+    def size(self, resources: int) -> int:
+        """Count processors."""
+        return int(self.view(resources)[CPU].sum()) if resources else 0
+
+    def least_nodes(self, job: Job) -> int:
+        """Count the nodes that it asks for."""
+        return self._needs(job).min_nodes
+
+    def tres(self, resources: int) -> dict[str, int]:
+        """Count processors, memory, GRES and nodes."""
+        view = self.view(resources)
+        counts = {"cpu": int(view[CPU].sum()), "node": self.nodes_of(resources).bit_count()}
+        if self._counts_memory:
+            counts["mem"] = int(view[MEMORY].sum())
+        for kind, lane in self._lanes.items():
+            counts[f"gres/{kind}"] = int(view[lane].sum())
+        return counts
+
+    def problem(self, held: Sequence[int]) -> str:
+        """Say whether something is given twice, or lost."""
+        used = sum((self.view(resources).astype(np.int64) for resources in held), np.zeros(self._whole.shape, np.int64))
+        if (used > self._whole).any():
+            return "something of a node is allocated twice"
+        free = (self._whole - used) * self._up_mask
+        return "" if (self.view(self.free) == free).all() else "free + allocated are not the whole"
+
+    def without_partition(self, avail: int, partition: Partition) -> int:
+        """Take all of a partition's nodes out."""
+        return self._only(avail, ~self._mask(partition.nodes))
+
+    def _only(self, resources: int, nodes: NDArray[np.bool_]) -> int:
+        return int.from_bytes((self.view(resources) * nodes).tobytes(), "little")
+
+    def release(self, resources: int) -> None:
+        """Free what a job held, as far as its nodes are up."""
+        self.free += resources if self.up == self._all else self._only(resources, self._up_mask)
+
+    def refresh(self, nodes: Sequence[Node], allocated: Iterable[int]) -> None:
+        """Work out anew what is up and free."""
+        self._up_mask = np.array([node.state is NodeState.UP for node in nodes])
+        self.up_nodes = from_mask(self._up_mask)
+        self.up = int.from_bytes((self._whole * self._up_mask).tobytes(), "little")
+        self.free = self.up - sum(self._only(held, self._up_mask) for held in allocated)
+
+
+def _take(view: View, taken: View, one: Gres, node: int, count: int) -> None:
+    """Take GRES of a node."""
+    taken[one.lane, node] += count
+    if one.total is not None:
+        taken[one.total, node] += count
+    for lane in one.types:
+        part = min(count, int(view[lane, node]) - int(taken[lane, node]))
+        taken[lane, node] += part
+        count -= part
+
+
+def _granule(node: Node, parameters: str) -> int:
+    """Give how many processors are given out together."""
+    if "CR_SOCKET" in parameters:
+        return max(node.cpus // node.sockets, 1)
+    # CPUs= may be the number of cores even where these have several threads: then a core is one CPU.
+    of_core = node.cpus // (node.sockets * node.cores_per_socket)
+    return max(of_core, 1) if "CR_CPU" not in parameters else 1
+
+
+def _memory_of(config: ClusterConfig) -> tuple[int, int]:
+    """Give DefMemPerNode and DefMemPerCPU, MiB; 0 where unset."""
+    return tuple(int(config.get(key) or 0) for key in ("DefMemPerNode", "DefMemPerCPU"))  # type: ignore[return-value]

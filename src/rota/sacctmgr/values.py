@@ -1,0 +1,175 @@
+"""Values of keys: what sacctmgr takes, as what is kept. What cannot be used is a ``ValueError``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rota.model import SHARES_PARENT
+from rota.model.association import QosFlag
+from rota.model.limits import (
+    TIME_LIMITS,
+    TRES_LIMITS,
+    LimitError,
+    read_count_limit,
+    read_time_limit,
+    read_tres_limit,
+)
+from rota.model.units import parse_time_seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+#: What sacctmgr takes for "no limit", and for what it was before somebody set it.
+UNSET = "-1"
+_MAX_32 = 2**32 - 1
+_FLAGS = {flag.lower(): flag for flag in QosFlag}
+#: In the order in which sacctmgr prints them. Of the last three there is one at most.
+_PREEMPT_MODES = ("gang", "within", "cancel", "requeue", "suspend")
+
+
+def shares(text: str) -> int:
+    """Read a number of shares, or ``parent``."""
+    if text.lower() == "parent":
+        return SHARES_PARENT
+    if not text.isascii() or not text.isdigit() or int(text) > SHARES_PARENT:
+        if text == UNSET:
+            return 1
+        raise ValueError(f"{text!r} is not a number of shares: a whole number of at least 0, or parent")
+    return int(text)
+
+
+def whole(text: str) -> int:
+    """Read a priority; -1 is 0."""
+    if text == UNSET:
+        return 0
+    if not text.isascii() or not text.isdigit() or int(text) > _MAX_32:
+        raise ValueError(f"{text!r} is not a whole number from 0 to {_MAX_32}")
+    return int(text)
+
+
+def factor(text: str) -> float | None:
+    """Read a factor, ``None`` for -1."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = -2.0
+    if number == -1:
+        return None
+    if not 0 <= number < float("inf"):
+        raise ValueError(f"{text!r} is not a number of at least 0")
+    return number
+
+
+def seconds(text: str) -> int:
+    """Read a time in seconds, which sacctmgr prints as ``hours:minutes:seconds``; -1 is 0."""
+    if text.isascii() and text.isdigit():
+        return whole(text)
+    return 0 if text == UNSET else parse_time_seconds(text) or 0
+
+
+def exempt_time(text: str) -> int | None:
+    """Read a time in minutes or longer notations, ``None`` for -1."""
+    return parse_time_seconds(text)
+
+
+def preempt_mode(text: str) -> tuple[str, ...]:
+    """Read a mode of preemption; ``off`` and ``cluster`` leave it to the cluster."""
+    words = set(names(text)) - {"cluster", "off"}
+    if not words <= set(_PREEMPT_MODES) or len(words - {"gang", "within"}) > 1:
+        raise ValueError(f"{text!r} is not cluster, or one of cancel, requeue and suspend with gang or within, or not")
+    return tuple(mode for mode in _PREEMPT_MODES if mode in words)
+
+
+def names(text: str) -> tuple[str, ...]:
+    """Read a list of names."""
+    return tuple(word.strip().lower() for word in text.split(",") if word.strip())
+
+
+def changed_names(old: tuple[str, ...], text: str, change: str) -> tuple[str, ...]:
+    """Change a list of names, sorted.
+
+    Args:
+        old: The list.
+        text: Names.
+        change: ``=``, ``+=`` or ``-=``.
+    """
+    words = names(text)
+    if change == "=":
+        return tuple(sorted(words))
+    kept = tuple(name for name in old if name not in words)
+    return tuple(sorted(kept + words)) if change == "+=" else kept
+
+
+def changed_qos(old: tuple[str, ...], text: str, change: str) -> tuple[str, ...]:
+    """Change a list of QOS; to what is inherited (``+x``, ``-x``, or nothing) changes are noted."""
+    if change == "=" or (old and old[0][0] not in "+-"):
+        return changed_names(old, text, change)
+    words = names(text)
+    noted = tuple(name for name in old if name[1:] not in words)
+    return noted + tuple(f"{change[0]}{name}" for name in words)
+
+
+def changed_flags(old: tuple[str, ...], text: str, change: str) -> tuple[str, ...]:
+    """Change the flags of a QOS; ``=-1`` takes all of them."""
+    words = set(names(text)) - {UNSET}
+    unknown = sorted(words - _FLAGS.keys())
+    if unknown:
+        raise ValueError(f"{unknown[0]!r} is no flag of a QOS: there are {', '.join(QosFlag)}")
+    had = {flag.lower() for flag in old}
+    now = words if change == "=" else had | words if change == "+=" else had - words
+    return tuple(flag for name, flag in _FLAGS.items() if name in now)
+
+
+def set_limit(limits: dict[str, str], key: str, text: str, old_limits: Mapping[str, tuple[str, str]]) -> None:
+    """Set a limit, written as a dump has it. Of a limit on TRES only those change that are named.
+
+    Args:
+        limits: Those that were set before; changed.
+        key: Full name.
+        text: The limit; -1 takes it back.
+        old_limits: What limits from before there were TRES are now.
+
+    Raises:
+        LimitError: it cannot be used.
+    """
+    if key in old_limits:
+        # Without units: Slurm reads GrpMemory=2G as 2 MiB.
+        number = read_count_limit(key, text)
+        key, tres = old_limits[key]
+        text = f"{tres}={UNSET if number is None else number}"
+    if key in TRES_LIMITS:
+        written = _changed_tres(limits.get(key, ""), key, text)
+    elif key in TIME_LIMITS:
+        time = read_time_limit(key, text)
+        written = "" if time is None else str(time // 60)
+    else:
+        count = read_count_limit(key, text)
+        written = "" if count is None else str(count)
+    if written:
+        limits[key] = written
+    else:
+        limits.pop(key, None)
+
+
+def _changed_tres(old: str, key: str, text: str) -> str:
+    # Which TRES there are only slurm.conf knows, and files are read without it.
+    counts = read_tres_limit(key, text, None)
+    if not counts:
+        if text.strip() == UNSET:
+            return ""
+        raise LimitError(key, f"{text!r} is not TRES=count, such as cpu=100 or mem=64G")
+    counts = read_tres_limit(key, old, None) | counts
+    return ",".join(
+        f"{name}={_mebibytes(count) if name == 'mem' else count}"
+        for name, count in sorted(counts.items())
+        if count is not None
+    )
+
+
+def _mebibytes(count: int) -> str:
+    # Slurm writes 1536M as 1.50G, which it would read as 1M.
+    units = iter("MGTP")
+    unit = next(units)
+    while count and count % 1024 == 0 and unit != "P":
+        count, unit = count // 1024, next(units)
+    return f"{count}{unit}" if count else "0"
