@@ -91,11 +91,11 @@ ARGUMENTS: dict[str, tuple[list[str], str]] = {
     ),
     "an interval that is no number": (
         ["--scheduler", "sched/backfill", "--set", "SchedulerParameters=bf_interval=abc"],
-        "SchedulerParameters: bf_interval=abc is not an integer from 1 to 10800",
+        "SchedulerParameters: bf_interval=abc is not an integer from -1 to 10800",
     ),
     "an interval out of range": (
         ["--scheduler", "sched/backfill", "--set", "SchedulerParameters=bf_interval=0"],
-        "SchedulerParameters: bf_interval=0 is not an integer from 1 to 10800",
+        "SchedulerParameters: bf_interval=0: write seconds, or -1 for no cycles",
     ),
     "a half-life that is no time": (
         ["--set", "PriorityDecayHalfLife=week"],

@@ -41,6 +41,7 @@ class Command(NamedTuple):
 COMMANDS: dict[str, Command] = {
     "replay": Command("rota.cli.replay", "replay", "Schedule a recorded workload in virtual time."),
     "explain": Command("rota.cli.explain", "explain", "Say why a job waits and what its priority is made of."),
+    "plan": Command("rota.cli.plan", "plan", "Show what one backfill cycle makes of the queue of a moment."),
     "compare": Command("rota.cli.compare", "compare", "Put the results of several replays side by side."),
     "plugin": Command("rota.cli.plugin", "plugin", "List, show and check plugins."),
 }

@@ -13,7 +13,7 @@ from rota.core.effects import Background, Log
 from rota.model import MAX_PRIORITY, Errno, JobState, Reason, RequestError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rota.core.engine import Engine
     from rota.core.guard import PluginGuard
     from rota.interfaces.controller import PriorityCalls
-    from rota.interfaces.profile import Profile
+    from rota.interfaces.profile import NodeSpace, Profile
     from rota.model import Association, ClusterConfig, Job, Node, Partition, Qos
 
 
@@ -83,8 +83,8 @@ class PluginController:
 
     # ---- ask --------------------------------------------------------------------------------------------------
 
-    def select(self, job: Job, avail: int) -> int:
-        return self._pool.select(job, avail)
+    def select(self, job: Job, avail: int, nodes: int = 0) -> int:
+        return self._pool.select(job, self._pool.without(avail, ~nodes) if nodes else avail)
 
     def common(self, a: int, b: int) -> int:
         return self._pool.common(a, b)
@@ -92,8 +92,17 @@ class PluginController:
     def size(self, resources: int) -> int:
         return self._pool.size(resources)
 
+    def nodes_of(self, resources: int) -> int:
+        return self._pool.nodes_of(resources)
+
     def profile(self, resolution: int = 1) -> Profile:
         return self._state.profile(resolution)
+
+    def node_space(self, resolution: int, window: int) -> NodeSpace:
+        return self._state.node_space(resolution, window)
+
+    def alike(self, job: Job) -> Hashable:
+        return self._pool.alike(job)
 
     def earliest_start(self, job: Job) -> tuple[int, int] | None:
         return self._state.earliest_start(job)
@@ -126,7 +135,7 @@ class PluginController:
 
     # ---- propose ----------------------------------------------------------------------------------------------
 
-    def start(self, job: Job, resources: int = 0) -> Reason | None:
+    def start(self, job: Job, resources: int = 0, time_limit: int = 0) -> Reason | None:
         state = self._state
         if not job.sort_key or job.alloc or state.jobs.get(job.job_id) is not job.whole:
             return Reason.BAD_CONSTRAINTS if job.state is not JobState.PENDING else job.reason
@@ -138,12 +147,12 @@ class PluginController:
             return Reason.RESOURCES
         if not resources:
             return Reason.RESOURCES
-        self._life.start(job, resources)
+        self._life.start(job, resources, time_limit)
         return None
 
-    def plan(self, job: Job, start_time: int | None, resources: int = 0) -> None:
+    def plan(self, job: Job, start_time: int | None, nodes: int = 0) -> None:
         if job.state is JobState.PENDING and self._state.jobs.get(job.job_id) is job.whole:
-            self._life.plan(job, start_time, resources)
+            self._life.plan(job, start_time, nodes)
 
     def set_priority(self, job: Job, priority: int) -> None:
         if type(priority) is not int or not 0 <= priority <= MAX_PRIORITY:

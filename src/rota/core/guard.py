@@ -10,8 +10,6 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from rota.model import MAX_PRIORITY, SLURM_SUCCESS, Errno, PriorityFactors
 from rota.resources import first_fit
 
@@ -254,17 +252,14 @@ class SelectCalls:
 
 def _is_choice(picked: list[tuple[int, int]], needs: Needs, candidates: Candidates) -> bool:
     """Whether nodes and processors are among those that there are, and enough."""
-    given = dict(picked)
-    nodes = np.array(sorted(given))
-    place = np.searchsorted(candidates.nodes, nodes)
-    cpus = np.array([given[node] for node in nodes.tolist()])
-    return bool(
-        len(given) == len(picked) >= needs.min_nodes
-        and place[-1] < len(candidates.nodes)
-        and (candidates.nodes[place] == nodes).all()
-        and (cpus <= candidates.cpus[place]).all()
-        and cpus.min() > 0
-        and cpus.sum() >= needs.cpus
+    nodes = [node for node, _ in picked]
+    if not len(set(nodes)) == len(nodes) >= max(needs.min_nodes, 1):
+        return False
+    places = candidates.nodes.searchsorted(nodes).tolist()
+    known, cpus, last = candidates.nodes, candidates.cpus, len(candidates.nodes)
+    return sum(count for _, count in picked) >= needs.cpus and all(
+        place < last and known[place] == node and 0 < count <= cpus[place]
+        for place, (node, count) in zip(places, picked, strict=True)
     )
 
 

@@ -93,7 +93,7 @@ class Lifecycle:
 
     # ---- running ----------------------------------------------------------------------------------------------
 
-    def start(self, job: Job, resources: int) -> None:
+    def start(self, job: Job, resources: int, time_limit: int = 0) -> None:
         """Start a queued job, or the job of a queue record in that record's partition, on free resources."""
         state = self.state
         state.take_from_queue(job.whole)
@@ -104,6 +104,7 @@ class Lifecycle:
         job.alloc = resources
         job.alloc_nodes = state.pool.nodes_of(resources)
         job.start_time = state.now
+        job.time_limit = time_limit or job.time_limit
         job.end_time = end = state.now + job.time_limit
         job.forget_plan()
         state.running.add(job, (end, job.job_id))
@@ -216,9 +217,9 @@ class Lifecycle:
                 job.end_time = self.state.now
                 self._forget(job)
 
-    def plan(self, job: Job, start_time: int | None, resources: int) -> None:
+    def plan(self, job: Job, start_time: int | None, nodes: int) -> None:
         """Note what the scheduler plans for a job or record; a job has the soonest plan of its records."""
-        job.planned_start, job.planned_nodes = start_time, self.state.pool.nodes_of(resources)
+        job.planned_start, job.planned_nodes = start_time, nodes
         whole = job.whole
         if whole.records:
             planned = [one for one in whole.records if one.planned_start is not None]

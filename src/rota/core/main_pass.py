@@ -30,7 +30,7 @@ def main_pass(state: ClusterState, lifecycle: Lifecycle, sched: SchedCalls) -> N
             avail -= resources
         else:
             blocked.add(job.partition.name)
-            avail = pool.without_partition(avail, job.partition)
+            avail = pool.without(avail, job.partition.nodes)
             sched.job_is_pending()
             if not avail:
                 break

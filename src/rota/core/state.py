@@ -11,13 +11,14 @@ from rota.core.containers import SortedJobs, queue_key
 from rota.core.timers import Timers
 from rota.model import NodeState, PartitionState, Reason, RequestError
 from rota.model.errors import Errno
-from rota.resources import FutureProfile, first_fit, make_pool
+from rota.resources import FutureProfile, first_fit, make_pool, make_space
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rota.model import ClusterConfig, Job, Node, Partition
     from rota.resources.needs import Choose
+    from rota.resources.node_space import CountedSpace, NodeSpace
 
 #: Where ``priority/basic`` and Slurm begin to count down.
 FIRST_PRIORITY = 0xFFFF0000
@@ -236,6 +237,11 @@ class ClusterState:
             ending
             + [(-(-(job.end_time or 0) // resolution) * resolution, common(job.alloc, up)) for job in self.running],
         )
+
+    def node_space(self, resolution: int, window: int) -> CountedSpace | NodeSpace:
+        """Make what backfill plans with; jobs that are completing will have ended in a second."""
+        jobs = [*self.completing.values(), *self.running]
+        return make_space(self.pool, self.now, jobs, resolution=resolution, window=window)
 
     def earliest_start(self, job: Job) -> tuple[int, int] | None:
         """Give the first time when running jobs leave enough for the job, and all that is free then."""

@@ -3,7 +3,7 @@
 from rota.interfaces.controller import Controller
 from rota.interfaces.plugin import OPTIONAL_IDENTITY, REQUIRED_IDENTITY, PluginApi, Symbol
 from rota.interfaces.priority import PRIORITY_API, PriorityPlugin
-from rota.interfaces.profile import Profile
+from rota.interfaces.profile import NodeSpace, Profile
 from rota.interfaces.sched import SCHED_API, SchedPlugin
 from rota.interfaces.select import SELECT_API, SelectPlugin
 from rota.model import (
@@ -12,6 +12,7 @@ from rota.model import (
     SLURM_ERROR,
     SLURM_SUCCESS,
     Association,
+    ClusterConfig,
     Errno,
     InputError,
     Job,
@@ -46,6 +47,7 @@ __all__ = [
     "SLURM_ERROR",
     "SLURM_SUCCESS",
     "Association",
+    "ClusterConfig",
     "Controller",
     "Errno",
     "InputError",
@@ -53,6 +55,7 @@ __all__ = [
     "JobState",
     "MultifactorConf",
     "Node",
+    "NodeSpace",
     "NodeState",
     "Partition",
     "PartitionState",

@@ -14,13 +14,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
 
     from rota.accounting import AssociationTree, Usage
-    from rota.interfaces.profile import Profile
+    from rota.interfaces.profile import NodeSpace, Profile
     from rota.model import Association, ClusterConfig, Job, Node, Partition, Qos, Reason
 
 
@@ -106,14 +106,20 @@ class Controller(Protocol):
 
     # ---- ask --------------------------------------------------------------------------------------------------
 
-    def select(self, job: Job, avail: int) -> int:
-        """Give the part of resource set ``avail`` that the job would be given, 0 when it does not fit."""
+    def select(self, job: Job, avail: int, nodes: int = 0) -> int:
+        """Give the part of resource set ``avail`` that the job would be given, 0 when it does not fit.
+
+        With ``nodes``, a bitmap, it is given only what is on these.
+        """
 
     def common(self, a: int, b: int) -> int:
         """Intersect two resource sets (interchangeable processors: the smaller)."""
 
     def size(self, resources: int) -> int:
-        """Count the units in a resource set: processors, or nodes."""
+        """Count the units in a resource set: processors, or nodes where these are given out whole."""
+
+    def nodes_of(self, resources: int) -> int:
+        """Give the nodes of which a resource set has something, as a bitmap: bit 0 is the first of `nodes`."""
 
     def profile(self, resolution: int = 1) -> Profile:
         """Make a profile of what will be free from now on, as running jobs reach their expected ends.
@@ -121,6 +127,17 @@ class Controller(Protocol):
         Args:
             resolution: Seconds; expected ends are rounded up to a multiple.
         """
+
+    def node_space(self, resolution: int, window: int) -> NodeSpace:
+        """Make what backfill plans with, as it is now.
+
+        Args:
+            resolution: The grid of reservations, seconds.
+            window: How far to look, seconds.
+        """
+
+    def alike(self, job: Job) -> Hashable:
+        """Give what is equal for jobs that would be placed alike: where one does not fit, none of them does."""
 
     def earliest_start(self, job: Job) -> tuple[int, int] | None:
         """When the job could start if no other job in the queue did, as running jobs reach their expected ends.
@@ -154,15 +171,26 @@ class Controller(Protocol):
 
     # ---- propose ----------------------------------------------------------------------------------------------
 
-    def start(self, job: Job, resources: int = 0) -> Reason | None:
+    def start(self, job: Job, resources: int = 0, time_limit: int = 0) -> Reason | None:
         """Start a pending job now, on ``resources`` or, when that is 0, on what `select` gives it.
+
+        Args:
+            job: It, or one of its queue records.
+            resources: Where.
+            time_limit: Seconds, if that is to be another one than it has.
 
         Returns:
             ``None`` when it was started, else why not: nothing has changed then.
         """
 
-    def plan(self, job: Job, start_time: int | None, resources: int = 0) -> None:
-        """Record when and where the scheduler means to start the job; people see it, nothing enforces it."""
+    def plan(self, job: Job, start_time: int | None, nodes: int = 0) -> None:
+        """Record when and where the scheduler means to start the job; people see it, nothing enforces it.
+
+        Args:
+            job: It, or one of its queue records.
+            start_time: Unix seconds; ``None``: nothing is planned any more.
+            nodes: Bitmap, 0 when left open.
+        """
 
     def set_priority(self, job: Job, priority: int) -> None:
         """Give a pending job, or one of its queue records, another priority. 0 holds the job.

@@ -36,3 +36,37 @@ class Profile(Protocol):
 
     def advance(self, now: int) -> None:
         """Forget what was before ``now``."""
+
+
+class NodeSpace(Protocol):
+    """What backfill plans with: which nodes are reserved when, and which running jobs free theirs when.
+
+    Times are Unix seconds, durations seconds. Reservations begin and end on a grid. Nodes are reserved whole, also
+    where jobs share them; interchangeable processors by their number.
+    """
+
+    @property
+    def size(self) -> int:
+        """How many slots of time there are, each with other nodes that are open."""
+
+    def earliest(self, job: Job, duration: int, after: int, *, now_only: bool = False) -> tuple[int, int] | None:
+        """Find the first time, not before ``after``, when the job fits on nodes that are reserved at no time meanwhile.
+
+        Args:
+            job: What to place.
+            duration: How long it would run.
+            after: Not before this time.
+            now_only: At ``after`` or not at all.
+
+        Returns:
+            Start and nodes as a bitmap, or ``None`` when there is none within the window.
+        """
+
+    def is_open(self, job: Job, start: int, duration: int, nodes: int) -> bool:
+        """Whether nobody has reserved, for that time, one of the nodes or the processors that the job needs."""
+
+    def reserve(self, job: Job, start: int, duration: int, nodes: int) -> None:
+        """Reserve nodes or, where processors are interchangeable, as many as the job needs."""
+
+    def started(self, job: Job) -> None:
+        """Take account of a job that has just been started."""

@@ -86,6 +86,8 @@ class ReplayDriver:
         self._stopped: set[tuple[int, int]] = set()
         #: Rows of live jobs by id.
         self._row: dict[int, int] = {}
+        #: Whether scheduling passes are made.
+        self.schedules = True
         self._begun = False
         self._next_row = 0
         self._instants = 0
@@ -142,7 +144,8 @@ class ReplayDriver:
 
     def _instant(self, now: int, next_row: int, *, tick_due: bool) -> int:
         """Play all that happens at ``now``; give the next row to submit."""
-        engine, early_ends, per_event = self._engine, self._early_ends, self._pass_per_event
+        engine, early_ends = self._engine, self._early_ends
+        per_event = self._pass_per_event and self.schedules
         first_launch = self._end_at_limit(now) if self._limit_ends else _NEVER
         if tick_due:
             # Unless what was due was the time limit of a job that has just ended.
@@ -165,7 +168,7 @@ class ReplayDriver:
             if per_event and engine.pass_due:
                 self._send(_PASS, now)
         passes = 0
-        while engine.pass_due and passes < _PASSES_IN_A_ROW:
+        while engine.pass_due and self.schedules and passes < _PASSES_IN_A_ROW:
             passes += 1
             self._send(_PASS, now)
         return next_row

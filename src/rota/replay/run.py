@@ -19,6 +19,7 @@ from rota.loader import PluginHost
 from rota.model import InputError
 from rota.replay.clock import log_zone, parse_moment, utc_offset_of
 from rota.replay.driver import PASS_PER, ReplayDriver
+from rota.replay.plan import Planned, plan_queue
 from rota.replay.result import STATES, ReplayResult, Schedule, summarise
 from rota.replay.tape import make_tape
 from rota.replay.watch import SAMPLES, Watcher
@@ -172,6 +173,7 @@ class Replay:
             if select is not None:
                 select.start(self.engine.select_controller)
             self._start(priority, sched)
+            self._host = host
             self._stack = stack.pop_all()
         self._watcher = None
         if self.engine.state.accounts.usage is not None:
@@ -254,6 +256,19 @@ class Replay:
             moment += step
         watcher.sample()
         return False
+
+    def plan(self, at: int) -> list[Planned]:
+        """Play up to ``at`` (Unix seconds) and make one cycle of ``sched/backfill`` over the queue of that moment.
+
+        What is submitted at ``at`` is in the queue; no other pass is made then. The replay cannot go on after this.
+        """
+        self._driver.run(at - 1)
+        self._driver.schedules = False
+        self._driver.run(at)
+        self._driver.set_clock(at)
+        backfill = self._host.load("sched/backfill")
+        backfill.start(self.engine.sched_controller)
+        return plan_queue(self.engine, backfill.container)
 
     def moment(self, text: str) -> int:
         """Read a moment of this replay, see `parse_moment`; give Unix seconds."""

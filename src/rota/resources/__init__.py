@@ -1,6 +1,7 @@
 """What the machine has: node sets as bitmaps, the pool of free resources, the profile of future availability."""
 
 from rota.resources.needs import Candidates, Gres, Needs, first_fit
+from rota.resources.node_space import NodeSpace, make_space
 from rota.resources.pool import Pool, ProcessorPool, WholeNodePool, make_pool, shares_nodes
 from rota.resources.profile import FutureProfile
 from rota.resources.shared import SharedNodePool
@@ -10,11 +11,13 @@ __all__ = [
     "FutureProfile",
     "Gres",
     "Needs",
+    "NodeSpace",
     "Pool",
     "ProcessorPool",
     "SharedNodePool",
     "WholeNodePool",
     "first_fit",
     "make_pool",
+    "make_space",
     "shares_nodes",
 ]

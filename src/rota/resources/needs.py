@@ -29,7 +29,7 @@ class Gres(NamedTuple):
     types: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Needs:
     """A request in the machine's terms. Masks have one place a node."""
 
@@ -54,8 +54,8 @@ class Needs:
     #: Whole nodes, which nobody else uses.
     whole: bool
     contiguous: bool
-    #: Nodes that may be used; all of the job's must be in one of these sets, the first that will do.
-    allowed: tuple[NDArray[np.bool_], ...]
+    #: Bitmaps of nodes that may be used; all of the job's must be in one of these sets, the first that will do.
+    allowed: tuple[int, ...]
     #: Nodes that must all be used.
     required: NDArray[np.bool_] | None
     #: Sets of nodes of which at least so many are needed.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from itertools import accumulate
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from rota.model import NodeState
 from rota.resources.needs import first_fit
@@ -17,7 +17,7 @@ from rota.resources.nodeset import indices, lowest
 from rota.resources.shared import SharedNodePool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Sequence
 
     from rota.model import ClusterConfig, Job, JobSpec, Node, Partition
     from rota.resources.needs import Choose
@@ -54,17 +54,42 @@ class Pool(Protocol):
     def tres(self, resources: int) -> dict[str, int]:
         """Count what a resource set has, by TRES; what is not named is not given out by the piece."""
 
+    def alike(self, job: Job) -> Hashable:
+        """Give what is equal for jobs that would be placed alike."""
+
     def problem(self, held: Sequence[int]) -> str:
         """Say what is wrong when jobs hold these sets; empty: nothing."""
 
-    def without_partition(self, avail: int, partition: Partition) -> int:
-        """Take all of a partition's nodes out of ``avail``."""
+    def without(self, avail: int, nodes: int) -> int:
+        """Take all that is of some nodes out of ``avail``."""
 
     def release(self, resources: int) -> None:
         """Free what a job held, as far as it is up."""
 
     def refresh(self, nodes: Sequence[Node], allocated: Iterable[int]) -> None:
         """Work out anew what is up and free, after node states have changed."""
+
+
+class NodePool(Pool, Protocol):
+    """What is asked besides of a machine of nodes. A view is a resource set made ready to look at."""
+
+    #: Bitmap of the nodes that are up.
+    up_nodes: int
+
+    def view(self, resources: int) -> Any:
+        """Make a view. Nobody may write to it."""
+
+    def joined(self, view: Any, resources: int) -> Any:
+        """Add what a job held to a view."""
+
+    def parted(self, view: Any, resources: int) -> Any:
+        """Take what a job gets out of a view."""
+
+    def find(self, job: Job, view: Any, open_nodes: int) -> int:
+        """Give the bitmap of the nodes that the job gets of a view, if only some are open; 0 when it does not fit."""
+
+    def is_whole(self, job: Job) -> bool:
+        """Whether the job gets whole nodes."""
 
 
 class ProcessorPool:
@@ -109,15 +134,19 @@ class ProcessorPool:
         """Count processors."""
         return {"cpu": resources, "node": 1}
 
+    def alike(self, job: Job) -> Hashable:
+        """Give partition and processors."""
+        return job.partition.name, job.units
+
     def problem(self, held: Sequence[int]) -> str:
         """Say whether free and allocated processors are the whole."""
         if self.free < 0:
             return f"{-self.free} processors oversubscribed"
         return "free + allocated processors are not the whole" if self.up and self.free + sum(held) != self.up else ""
 
-    def without_partition(self, avail: int, partition: Partition) -> int:  # noqa: ARG002 - it is the whole machine
-        """Leave nothing."""
-        return 0
+    def without(self, avail: int, nodes: int) -> int:
+        """Leave nothing, if it is the one node."""
+        return 0 if nodes & 1 else avail
 
     def release(self, resources: int) -> None:
         """Free processors."""
@@ -190,6 +219,35 @@ class WholeNodePool:
         held = list(indices(resources))
         return {"cpu": sum(self._cpus[place] for place in held), "node": len(held)}
 
+    def alike(self, job: Job) -> Hashable:
+        """Give partition, nodes and processors."""
+        return job.partition.name, job.units, job.num_cpus
+
+    @property
+    def up_nodes(self) -> int:
+        """The nodes that are up."""
+        return self.up
+
+    def view(self, resources: int) -> int:
+        """Give the set itself."""
+        return resources
+
+    def joined(self, view: int, resources: int) -> int:
+        """Add what a job held to a view."""
+        return view | resources & self.up
+
+    def parted(self, view: int, resources: int) -> int:
+        """Take what a job gets out of a view."""
+        return view & ~resources
+
+    def find(self, job: Job, view: int, open_nodes: int) -> int:
+        """Give the part of a view that the job gets, if only some nodes are open; 0 when it does not fit."""
+        return self.select(job, view & open_nodes)
+
+    def is_whole(self, job: Job) -> bool:  # noqa: ARG002 - all do
+        """Whether the job gets whole nodes."""
+        return True
+
     def problem(self, held: Sequence[int]) -> str:
         """Say whether a node is allocated twice, or lost."""
         union = 0
@@ -199,9 +257,9 @@ class WholeNodePool:
             union |= resources
         return "" if self.free == self.up & ~union else "free + allocated nodes are not the whole"
 
-    def without_partition(self, avail: int, partition: Partition) -> int:
-        """Take the partition's nodes out."""
-        return avail & ~partition.nodes
+    def without(self, avail: int, nodes: int) -> int:
+        """Take nodes out."""
+        return avail & ~nodes
 
     def release(self, resources: int) -> None:
         """Free nodes, as far as they are up."""

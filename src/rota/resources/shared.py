@@ -9,6 +9,7 @@ Which nodes a job gets is the ``select`` plugin's to say: `Choose`.
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +21,7 @@ from rota.resources.needs import Candidates, Gres, Needs
 from rota.resources.nodeset import from_mask, to_mask
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Hashable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 #: Rows of a view; GRES come after these.
 CPU, MEMORY = 0, 1
 _LANE_BYTES = 4
+#: Places of masks that are remembered.
+_KNOWN_ABLE = 2_000_000
 
 
 class SharedNodePool:
@@ -74,6 +77,12 @@ class SharedNodePool:
         for place, node in enumerate(nodes):
             for feature in node.features:
                 self._features[feature] = self._features.get(feature, 0) | 1 << place
+        #: By partition and what is asked for.
+        self._known_needs: dict[tuple[object, ...], Needs] = {}
+        #: What `_able` has given, by needs and view; the view is kept, so that no other one has its id.
+        self._known_able: dict[tuple[Needs, int], tuple[View, int, NDArray[np.int64]]] = {}
+        #: The last set whose nodes were asked for.
+        self._nodes_of: tuple[int, int] = (0, 0)
         #: The last set that was unpacked, and its view.
         self._viewed: tuple[int, View] = (0, np.zeros_like(self._whole))
         self.up_nodes = 0
@@ -84,11 +93,18 @@ class SharedNodePool:
     # ---- requests ---------------------------------------------------------------------------------------------
 
     def needs(self, spec: JobSpec, partition: Partition) -> Needs:
-        """Work out what a request needs.
+        """Work out what a request needs: once, for there are many like it.
 
         Raises:
             ValueError: a feature, node or kind of GRES is not known; says which.
         """
+        key = (partition.name, *_asked(spec))
+        known = self._known_needs.get(key)
+        if known is None:
+            known = self._known_needs[key] = self._work_out(spec, partition)
+        return known
+
+    def _work_out(self, spec: JobSpec, partition: Partition) -> Needs:
         every = (1 << self._count) - 1
         usable = partition.nodes & ~self._named(spec.excluded_nodes)
         constraint = parse_constraint(spec.constraint) if spec.constraint else None
@@ -119,7 +135,7 @@ class SharedNodePool:
             gres_per_job=self._gres(spec.gres_per_job),
             whole=spec.exclusive or partition.exclusive,
             contiguous=spec.contiguous,
-            allowed=tuple(self._mask(nodes & every) for nodes in allowed),
+            allowed=tuple(nodes & every for nodes in allowed),
             required=self._mask(self._named(spec.required_nodes)) if spec.required_nodes else None,
             counted=tuple(counted),
         )
@@ -170,7 +186,8 @@ class SharedNodePool:
             needs = self.needs(spec, partition)
         except ValueError:
             return 0
-        return spec.num_cpus if self._place(needs, self._whole, None) else 0
+        every = (1 << self._count) - 1
+        return spec.num_cpus if self._pick(needs, self._whole, every) else 0
 
     # ---- placing ----------------------------------------------------------------------------------------------
 
@@ -178,13 +195,18 @@ class SharedNodePool:
         """Give the part of ``avail`` that the job gets, 0 when it does not fit."""
         if not avail:
             return 0
-        return self.place(job, self.view(avail), self.up_nodes)
-
-    def place(self, job: Job, view: View, open_nodes: int) -> int:
-        """Give the resource set that the job gets of a view, from some nodes; 0 when it does not fit."""
-        needs = self._needs(job)
-        picked = self._place(needs, view, self._mask(open_nodes))
+        needs, view = self._needs(job), self.view(avail)
+        picked = self._pick(needs, view, self.up_nodes)
         return self._pack(needs, view, picked) if picked else 0
+
+    def find(self, job: Job, view: View, open_nodes: int) -> int:
+        """Give the nodes that the job gets of a view, if only some are open; 0 when it does not fit."""
+        picked = self._pick(self._needs(job), view, open_nodes)
+        return sum(1 << node for node, _ in picked) if picked else 0
+
+    def is_whole(self, job: Job) -> bool:
+        """Whether the job gets whole nodes."""
+        return self._needs(job).whole
 
     def _needs(self, job: Job) -> Needs:
         if job.needs is None:
@@ -192,19 +214,31 @@ class SharedNodePool:
         needs: Needs = job.needs
         return needs
 
-    def _place(self, needs: Needs, view: View, open_nodes: NDArray[np.bool_] | None) -> list[tuple[int, int]] | None:
-        able, cpus = self._able(needs, view)
-        if open_nodes is not None:
-            able = able & open_nodes
+    def _pick(self, needs: Needs, view: View, open_nodes: int) -> list[tuple[int, int]] | None:
+        able, cpus = self._able_known(needs, view)
+        able &= open_nodes
         for allowed in needs.allowed:
-            nodes = np.flatnonzero(able & allowed)
+            if (able & allowed).bit_count() < needs.min_nodes:
+                continue
+            nodes = self._mask(able & allowed).nonzero()[0]
             usable = cpus[nodes]
-            if len(nodes) < needs.min_nodes or int(usable.sum()) < needs.cpus:
+            if int(usable.sum()) < needs.cpus:
                 continue
             picked = self._choose(needs, Candidates(nodes, usable, self._weight[nodes]))
             if picked and self._has_gres_of_job(needs, view, picked):
                 return picked
         return None
+
+    def _able_known(self, needs: Needs, view: View) -> tuple[int, NDArray[np.int64]]:
+        """Remember what was worked out: many jobs are alike and are tried against the same views."""
+        key = needs, id(view)
+        known = self._known_able.get(key)
+        if known is None:
+            if len(self._known_able) * self._count > _KNOWN_ABLE:
+                self._known_able.clear()
+            able, cpus = self._able(needs, view)
+            known = self._known_able[key] = (view, from_mask(able), cpus)
+        return known[1:]
 
     def _able(self, needs: Needs, view: View) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
         """Say which nodes could take part of the job, and with how many processors at most."""
@@ -274,15 +308,27 @@ class SharedNodePool:
     def view(self, resources: int) -> View:
         """Unpack a resource set. Nobody may write to it."""
         known, view = self._viewed
-        if known != resources:
+        if known is not resources:
             packed = resources.to_bytes(self._bytes, "little")
             view = np.frombuffer(packed, np.uint32).reshape(self._whole.shape)
             self._viewed = resources, view
         return view
 
+    def joined(self, view: View, resources: int) -> View:
+        """Add what a job held to a view."""
+        return view + self.view(resources)
+
+    def parted(self, view: View, resources: int) -> View:
+        """Take what a job gets out of a view."""
+        return view - self.view(resources)
+
     def nodes_of(self, resources: int) -> int:
         """Give the nodes of which a resource set has something, as a bitmap."""
-        return from_mask(np.any(self.view(resources), axis=0))
+        known, nodes = self._nodes_of
+        if known is not resources:
+            nodes = from_mask(self.view(resources)[CPU] > 0)  # whoever has something of a node has a processor
+            self._nodes_of = resources, nodes
+        return nodes
 
     def common(self, a: int, b: int) -> int:
         """Intersect: of everything what both have."""
@@ -308,6 +354,10 @@ class SharedNodePool:
             counts[f"gres/{kind}"] = int(view[lane].sum())
         return counts
 
+    def alike(self, job: Job) -> Hashable:
+        """Give the needs: there is but one record of each kind."""
+        return self._needs(job)
+
     def problem(self, held: Sequence[int]) -> str:
         """Say whether something is given twice, or lost."""
         used = sum((self.view(resources).astype(np.int64) for resources in held), np.zeros(self._whole.shape, np.int64))
@@ -316,9 +366,9 @@ class SharedNodePool:
         free = (self._whole - used) * self._up_mask
         return "" if (self.view(self.free) == free).all() else "free + allocated are not the whole"
 
-    def without_partition(self, avail: int, partition: Partition) -> int:
-        """Take all of a partition's nodes out."""
-        return self._only(avail, ~self._mask(partition.nodes))
+    def without(self, avail: int, nodes: int) -> int:
+        """Take all that is of some nodes out."""
+        return self._only(avail, ~self._mask(nodes & ((1 << self._count) - 1)))
 
     def _only(self, resources: int, nodes: NDArray[np.bool_]) -> int:
         return int.from_bytes((self.view(resources) * nodes).tobytes(), "little")
@@ -333,6 +383,28 @@ class SharedNodePool:
         self.up_nodes = from_mask(self._up_mask)
         self.up = int.from_bytes((self._whole * self._up_mask).tobytes(), "little")
         self.free = self.up - sum(self._only(held, self._up_mask) for held in allocated)
+
+
+#: What `Needs` are made from.
+_asked = attrgetter(
+    "num_cpus",
+    "cpus_per_task",
+    "num_tasks",
+    "ntasks_per_node",
+    "min_cpus_per_node",
+    "min_nodes",
+    "max_nodes",
+    "mem_per_node",
+    "mem_per_cpu",
+    "gres",
+    "gres_per_task",
+    "gres_per_job",
+    "constraint",
+    "required_nodes",
+    "excluded_nodes",
+    "exclusive",
+    "contiguous",
+)
 
 
 def _take(view: View, taken: View, one: Gres, node: int, count: int) -> None:

@@ -421,7 +421,7 @@ class _Table:
         pending, running = JobState.PENDING, JobState.RUNNING if "CALCULATE_RUNNING" in _conf.flags else None
         self._take_back(running)
         self._waiting = [job.units for job in self._jobs if job.state is pending]
-        if len(self._waiting) < len(self._jobs):
+        if running or len(self._waiting) < len(self._jobs):
             self._strike_off([_stays(job, running) for job in self._jobs])
             self._take_back(running)
         for job in self._jobs if running else list(self._given):
@@ -441,7 +441,7 @@ class _Table:
         """Forget the others, except that those that run may come back."""
         kept, count = np.flatnonzero(stays), sum(stays)
         gone = (job for job, stay in zip(self._jobs, stays, strict=True) if not stay)
-        self._started += dict.fromkeys(job.whole for job in gone if job.state is JobState.RUNNING)
+        self._started += dict.fromkeys(job.whole for job in gone if not job.state.finished)
         self._columns[:, :count] = self._columns[:, kept]
         self._accrue[:count] = self._accrue[kept]
         self._assoc[:count] = self._assoc[kept]

@@ -1,46 +1,109 @@
-"""Slurm's backfill scheduler, in its main lines.
+"""Slurm's backfill scheduler.
 
 Jobs start in queue order by the engine's main pass. Besides, every ``bf_interval`` seconds, if anything has changed, a
-*cycle* walks through the queue in order with a profile of future availability:
+*cycle* walks through the queue in order:
 
-1. Running jobs leave the profile at their expected ends, rounded up to ``bf_resolution``.
-2. For each job, ``bf_max_job_test`` at most, the earliest time is sought at which it fits for its time limit. If that
-   is now, it starts. If not, its resources (whole nodes on a machine of nodes) are reserved from then on for the time
-   limit, rounded up to ``bf_resolution``: no later job may touch them. What lies beyond ``bf_window`` is left for
-   another cycle.
+1. For each job the earliest time is sought at which it fits, for its time limit, on nodes that no job before it has
+   reserved meanwhile, as running jobs reach their expected ends. Times of reservations are on a grid of
+   ``bf_resolution`` seconds.
+2. If that is now, the job starts. If not, its nodes (whole nodes, also where jobs share them) are reserved from then on
+   for its time limit: no later job may have them. What would begin beyond ``bf_window`` is left for another cycle.
 
 So every job that is tested gets a reservation, as in conservative backfilling, but the plan is made anew in each cycle.
-``bf_continue`` is accepted and has no effect: a cycle takes no time here, so nothing can change in the middle of it.
+A job with ``--time-min`` is placed by that and, if it starts, given as much of its time limit as disturbs nobody. A job
+with several partitions is tested in each, in the order of the queue, and its soonest plan is shown.
 
-Cost of a cycle: O(jobs tested × steps of the profile).
+=========================== ============ ===============================================================================
+option                      default      meaning
+=========================== ============ ===============================================================================
+bf_interval                 30 s         between cycles; -1: none
+bf_resolution               60 s         grid of reservations
+bf_window                   1440 minutes how far to plan
+bf_max_job_test             500          jobs tested in a cycle
+bf_max_job_start            0            jobs started in a cycle; 0: no bound, here and below
+bf_max_job_part             0            jobs tested of each partition
+bf_max_job_user             0            jobs tested of each user
+bf_max_job_user_part        0            jobs tested of each user in each partition
+bf_max_job_assoc            0            jobs tested of each association; counts instead of bf_max_job_user
+bf_node_space_size          bf_max_job_  slots in the plan, above which the cycle ends
+                            test
+bf_min_age_reserve          0 s          jobs that have waited less start now or are not planned
+bf_min_prio_reserve         0            the same for jobs of lower priority
+bf_job_part_count_reserve   0            jobs planned of each partition; later ones start now or are not planned
+bf_one_resv_per_job         off          a job is planned in one of its partitions only
+=========================== ============ ===============================================================================
+
+``bf_continue``, ``bf_yield_interval``, ``bf_yield_sleep``, ``bf_max_time`` and ``bf_busy_nodes`` are accepted and have
+no effect: a cycle takes no time here, so that nothing can change in the middle of it.
+
+Cost of a cycle: O(jobs tested × slots), less where many jobs are alike: for these the search goes on where it found a
+place for the one before.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from rota.interfaces import SLURM_SUCCESS
+from rota.interfaces import SLURM_SUCCESS, JobState
 from rota.interfaces.stubs.sched import *
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Hashable
 
-    from rota.interfaces import Controller, Job
+    from rota.interfaces import ClusterConfig, Controller, Job, NodeSpace
 
 plugin_type = "sched/backfill"
 plugin_name = "backfilling as in Slurm"
 plugin_version = 100
 
+#: Options that are whole numbers: default, least, largest. ``bf_node_space_size`` follows ``bf_max_job_test``.
+_NUMBERS = {
+    "bf_interval": (30, -1, 10800),
+    "bf_resolution": (60, 1, 3600),
+    "bf_window": (1440, 1, 30 * 1440),
+    "bf_max_job_test": (500, 1, 1_000_000),
+    "bf_max_job_start": (0, 0, 10_000),
+    "bf_max_job_part": (0, 0, 1_000_000),
+    "bf_max_job_user": (0, 0, 1_000_000),
+    "bf_max_job_user_part": (0, 0, 1_000_000),
+    "bf_max_job_assoc": (0, 0, 1_000_000),
+    "bf_min_age_reserve": (0, 0, 30 * 86400),
+    "bf_min_prio_reserve": (0, 0, 2**32 - 1),
+    "bf_job_part_count_reserve": (0, 0, 100_000),
+}
+_MINUTE = 60
+
+#: Why cycles ended, in Slurm's words.
+END_OF_QUEUE = "End of job queue"
+HIT_MAX_JOB_START = "Hit bf_max_job_start"
+HIT_MAX_JOB_TEST = "Hit bf_max_job_test"
+HIT_TABLE_SIZE = "Hit table size limit (bf_node_space_size)"
+
+
+@dataclass(slots=True)
+class Statistics:
+    """What ``sdiag`` says of the cycles."""
+
+    cycles: int = 0
+    #: Of the last cycle: records in the queue, jobs tested, slots in the plan.
+    last_queue_length: int = 0
+    last_depth: int = 0
+    last_table_size: int = 0
+    jobs_started: int = 0
+    exits: Counter[str] = field(default_factory=Counter)
+
+
 _ctld: Controller
-#: Seconds.
-_interval = 30
-_resolution = 60
-_window = 86400
-_max_job_test = 500
-#: Jobs that the last cycle has planned a start for.
+#: What is in force, by name.
+_options: dict[str, int] = {}
+_one_resv_per_job = False
+#: Jobs and records that the last cycle has planned a start for.
 _planned: list[Job] = []
 #: Stops the cycles.
 _stop: Callable[[], None] | None = None
+statistics = Statistics()
 
 
 def init(ctld: Controller) -> int:
@@ -52,16 +115,24 @@ def init(ctld: Controller) -> int:
 
 def slurm_sched_p_reconfig() -> int:
     """Read the ``bf_`` options of SchedulerParameters."""
-    global _interval, _resolution, _window, _max_job_test, _stop
+    global _options, _one_resv_per_job, _stop
     config = _ctld.config
-    _interval = config.scheduler_int("bf_interval", 30, 1, 10800)
-    _resolution = config.scheduler_int("bf_resolution", 60, 1, 3600)
-    _window = config.scheduler_int("bf_window", 1440, 1, 30 * 1440) * 60
-    _max_job_test = config.scheduler_int("bf_max_job_test", 500, 1, 1_000_000)
+    _options = _read_numbers(config)
+    _one_resv_per_job = "bf_one_resv_per_job" in config.scheduler_parameters()
     if _stop is not None:
         _stop()
-    _stop = _ctld.every(_interval, _cycle, only_after_change=True)
+        _stop = None
+    if _options["bf_interval"] == 0:
+        raise config.error("SchedulerParameters", "bf_interval=0: write seconds, or -1 for no cycles")
+    if _options["bf_interval"] > 0:
+        _stop = _ctld.every(_options["bf_interval"], cycle, only_after_change=True)
     return SLURM_SUCCESS
+
+
+def _read_numbers(config: ClusterConfig) -> dict[str, int]:
+    numbers = {name: config.scheduler_int(name, *bounds) for name, bounds in _NUMBERS.items()}
+    numbers["bf_node_space_size"] = config.scheduler_int("bf_node_space_size", numbers["bf_max_job_test"], 2, 2_000_000)
+    return numbers
 
 
 def slurm_sched_p_initial_priority(last_prio: int, job_ptr: Job) -> int:
@@ -71,36 +142,125 @@ def slurm_sched_p_initial_priority(last_prio: int, job_ptr: Job) -> int:
 
 def slurm_sched_p_get_conf() -> str:
     """Report the options in force."""
-    return (
-        f"bf_interval={_interval},bf_max_job_test={_max_job_test},bf_resolution={_resolution},bf_window={_window // 60}"
-    )
+    flags = ["bf_one_resv_per_job"] if _one_resv_per_job else []
+    return ",".join([*(f"{name}={value}" for name, value in sorted(_options.items())), *flags])
 
 
-def _cycle() -> None:
+def cycle() -> None:
     """Plan the queue anew, and start the jobs whose planned time is now."""
     for job in _planned:
         _ctld.plan(job, None)
     _planned.clear()
-    now = _ctld.now
-    profile = _ctld.profile(_resolution)
-    # Within a cycle the profile only loses: a request like an earlier one cannot start before that one could.
-    earliest: dict[tuple[object, ...], int | None] = {}
-    for job in _ctld.queue[:_max_job_test]:
-        request = (job.partition.name, job.units, job.num_cpus, job.time_limit)
-        after = earliest.get(request, now)
-        found = None if after is None else profile.earliest(job, job.time_limit, after, before=now + _window)
+    _Cycle().run()
+
+
+#: Whom the bounds of jobs tested are for.
+_WHOSE: dict[str, Callable[[Job], Hashable]] = {
+    "bf_max_job_part": lambda job: job.partition.name,
+    "bf_max_job_user": lambda job: job.user_name,
+    "bf_max_job_user_part": lambda job: (job.user_name, job.partition.name),
+    "bf_max_job_assoc": lambda job: _ctld.association_of(job).id,
+}
+
+
+class _Cycle:
+    """One walk through the queue."""
+
+    def __init__(self) -> None:
+        self._now = _ctld.now
+        self._space: NodeSpace = _ctld.node_space(_options["bf_resolution"], _options["bf_window"] * _MINUTE)
+        #: Since when alike jobs could not have been placed: the space only becomes less. ``None``: at no time.
+        self._earliest: dict[Hashable, int | None] = {}
+        self._tested: Counter[Hashable] = Counter()
+        unused = "bf_max_job_user" if _options["bf_max_job_assoc"] else "bf_max_job_assoc"
+        self._bounds = [(name, _options[name]) for name in _WHOSE if _options[name] and name != unused]
+        self._reserved: Counter[str] = Counter()
+        self._depth = 0
+        self._started = 0
+
+    def run(self) -> None:
+        """Test jobs until a bound is hit."""
+        queue = _ctld.queue
+        reason = END_OF_QUEUE
+        for job in queue:
+            if job.state is not JobState.PENDING or not self._may_be_tested(job):
+                continue
+            self._depth += 1
+            if self._depth > _options["bf_max_job_test"]:
+                reason = HIT_MAX_JOB_TEST
+                break
+            self._test(job)
+            if _options["bf_max_job_start"] and self._started >= _options["bf_max_job_start"]:
+                reason = HIT_MAX_JOB_START
+                break
+            if self._space.size >= _options["bf_node_space_size"]:
+                reason = HIT_TABLE_SIZE
+                break
+        statistics.cycles += 1
+        statistics.last_queue_length, statistics.last_depth = len(queue), self._depth
+        statistics.last_table_size = self._space.size
+        statistics.jobs_started += self._started
+        statistics.exits[reason] += 1
+
+    def _may_be_tested(self, job: Job) -> bool:
+        """Count the job against the bounds of its user, partition and association."""
+        if not self._bounds:
+            return True
+        whose = [(most, (name, _WHOSE[name](job))) for name, most in self._bounds]
+        if any(self._tested[key] >= most for most, key in whose):
+            return False
+        for _, key in whose:
+            self._tested[key] += 1
+        return True
+
+    def _test(self, job: Job) -> None:
+        """Start the job, or plan its start, or neither."""
+        now, duration = self._now, min(job.spec.time_min or job.time_limit, job.time_limit)
+        now_only = self._is_not_reserved_for(job)
+        alike = (_ctld.alike(job), duration)
+        after = self._earliest.get(alike, now)
+        if after is None or (now_only and after > now):
+            return
+        found = self._space.earliest(job, duration, after, now_only=now_only)
         if found is None:
-            earliest[request] = None
-            continue
-        start, resources = found
-        earliest[request] = start
+            # Whoever is tested for now only may fit later.
+            self._earliest[alike] = None if not now_only else after
+            return
+        start, nodes = found
+        self._earliest[alike] = start
         if start > now:
-            _ctld.plan(job, start, resources)
-            _planned.append(job)
-        elif _ctld.start(job, resources) is not None:
-            continue
-        profile.take(start, _round_up(start + job.time_limit), resources)
+            self._reserve(job, start, duration, nodes)
+        elif _ctld.start(job, _ctld.select(job, _ctld.free, nodes), self._longest(job, duration, nodes)) is None:
+            self._space.started(job.whole)
+            self._started += 1
 
+    def _is_not_reserved_for(self, job: Job) -> bool:
+        """Whether the job starts now or is not planned."""
+        most = _options["bf_job_part_count_reserve"]
+        return (
+            self._now - job.submit_time < _options["bf_min_age_reserve"]
+            or job.priority < _options["bf_min_prio_reserve"]
+            or bool(most and self._reserved[job.partition.name] >= most)
+            or (_one_resv_per_job and job.whole.planned_start is not None)
+        )
 
-def _round_up(time: int) -> int:
-    return -(-time // _resolution) * _resolution
+    def _reserve(self, job: Job, start: int, duration: int, nodes: int) -> None:
+        if start > self._now + _options["bf_window"] * _MINUTE:
+            return
+        _ctld.plan(job, start, nodes)
+        _planned.append(job)
+        self._reserved[job.partition.name] += 1
+        self._space.reserve(job, start, duration, nodes)
+
+    def _longest(self, job: Job, duration: int, nodes: int) -> int:
+        """Give the largest time limit, from ``duration`` up to the job's, for which nobody has reserved its nodes."""
+        if duration >= job.time_limit:
+            return job.time_limit
+        low, high = duration // _MINUTE, job.time_limit // _MINUTE
+        while low < high:
+            middle = (low + high + 1) // 2
+            if self._space.is_open(job, self._now, middle * _MINUTE, nodes):
+                low = middle
+            else:
+                high = middle - 1
+        return max(duration, low * _MINUTE)

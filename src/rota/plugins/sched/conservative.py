@@ -184,7 +184,7 @@ def _take(profile: Profile, job: Job, start: int, resources: int) -> None:
         _ctld.plan(before, None)
     _reserved[job.job_id], _record[job.job_id] = slot, job
     heappush(_starts, (start, job.job_id))
-    _ctld.plan(job, start, resources)
+    _ctld.plan(job, start, _ctld.nodes_of(resources))
 
 
 def _start_due(now: int) -> None:

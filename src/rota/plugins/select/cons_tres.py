@@ -91,17 +91,30 @@ class _Taken:
         self.count -= 1
         self.most -= 1
 
-    @property
-    def done(self) -> bool:
-        """Whether it suffices."""
+    def suffices(self) -> bool:
+        """Whether nothing is left to find."""
         return max(self.cpus, self.count) <= 0
 
 
 def _pick(needs: Needs, candidates: Candidates) -> list[tuple[int, int]] | None:
-    nodes, cpus = candidates.nodes, candidates.cpus
+    nodes, cpus, weight = candidates
     if len(nodes) < needs.min_nodes:
         return None
     taken = _Taken(needs)
+    if needs.required is not None or needs.counted:
+        left = _take_wanted(needs, nodes, cpus, taken)
+        if left is None:
+            return None
+        nodes, cpus, weight = nodes[left], cpus[left], weight[left]
+    if not taken.suffices() and nodes.size:
+        _take_runs(taken, _Runs(nodes, cpus, None if needs.contiguous else weight))
+    return sorted(taken.nodes) if taken.suffices() else None
+
+
+def _take_wanted(
+    needs: Needs, nodes: NDArray[np.int64], cpus: NDArray[np.int64], taken: _Taken
+) -> NDArray[np.bool_] | None:
+    """Take the nodes that the job names and those that it counts; say which are left, ``None``: some are missing."""
     left = np.ones(len(nodes), np.bool_)
     if needs.required is not None:
         wanted = needs.required[nodes]
@@ -117,68 +130,62 @@ def _pick(needs: Needs, candidates: Candidates) -> list[tuple[int, int]] | None:
         for place in here.tolist():
             taken.take(int(nodes[place]), int(cpus[place]))
         left[here] = False
-    runs = _runs(nodes, candidates.weight, left, contiguous=needs.contiguous)
-    while not taken.done:
-        if not runs or taken.most <= 0:
+    return left
+
+
+class _Runs:
+    """Candidates in runs: nodes that follow each other and, where weights are given, have the same."""
+
+    def __init__(self, nodes: NDArray[np.int64], cpus: NDArray[np.int64], weight: NDArray[np.int64] | None) -> None:
+        self.nodes = nodes
+        self.cpus = cpus
+        breaks = nodes[1:] != nodes[:-1] + 1
+        if weight is not None:
+            breaks |= weight[1:] != weight[:-1]
+        first = np.concatenate((_ZERO, breaks.nonzero()[0] + 1))
+        #: The runs that are left, as (weight, processors, first place, place after the last).
+        self.left: list[tuple[int, int, int, int]] = list(
+            zip(
+                [0] * len(first) if weight is None else weight[first].tolist(),
+                np.add.reduceat(cpus, first).tolist(),
+                first.tolist(),
+                [*first[1:].tolist(), len(nodes)],
+                strict=True,
+            )
+        )
+        self.contiguous = weight is None
+
+    def best(self, taken: _Taken) -> tuple[int, int] | None:
+        """Take out the next run: of the lightest, the tightest that suffices, else the largest."""
+        best, rank = None, None
+        for run in self.left:
+            weight, size, first, end = run
+            suffices = end - first >= taken.count and size >= taken.cpus
+            if self.contiguous and not suffices:
+                continue
+            here = (weight, not suffices, size if suffices else -size)
+            if rank is None or here < rank:
+                best, rank = run, here
+        if best is None:
             return None
-        run = _best(runs, cpus, candidates.weight, taken, contiguous=needs.contiguous)
-        if run is None:
-            return None
-        runs.remove(run)
-        _take_run(taken, nodes, cpus, run)
-    return sorted(taken.nodes)
+        self.left.remove(best)
+        return best[2:]
 
 
-def _runs(
-    nodes: NDArray[np.int64], weight: NDArray[np.int64], left: NDArray[np.bool_], *, contiguous: bool
-) -> list[tuple[int, int]]:
-    """Give the runs as (first place, place after the last); for contiguous jobs whatever the weights."""
-    places = np.flatnonzero(left)
-    if not len(places):
-        return []
-    breaks = np.diff(nodes[places]) != 1
-    if not contiguous:
-        breaks |= np.diff(weight[places]) != 0
-    ends = np.flatnonzero(breaks)
-    first = places[np.concatenate(([0], ends + 1))]
-    last = places[np.concatenate((ends, [len(places) - 1]))]
-    return list(zip(first.tolist(), (last + 1).tolist(), strict=True))
+_ZERO = np.zeros(1, np.int64)
 
 
-def _best(
-    runs: list[tuple[int, int]],
-    cpus: NDArray[np.int64],
-    weight: NDArray[np.int64],
-    taken: _Taken,
-    *,
-    contiguous: bool,
-) -> tuple[int, int] | None:
-    """Choose the next run: of the lightest, the tightest that suffices, else the largest."""
-    if len(runs) == 1 and not contiguous:
-        return runs[0]
-    best, rank = None, None
-    for run in runs:
-        first, end = run
-        size = int(cpus[first:end].sum())
-        suffices = end - first >= taken.count and size >= taken.cpus
-        if contiguous and not suffices:
-            continue
-        here = (int(weight[first]), not suffices, size if suffices else -size)
-        if rank is None or here < rank:
-            best, rank = run, here
-    return best
-
-
-def _take_run(taken: _Taken, nodes: NDArray[np.int64], cpus: NDArray[np.int64], run: tuple[int, int]) -> None:
-    """Take nodes of a run until it suffices, the run is used up, or no more nodes may be taken."""
-    first, end = run
-    if taken.count <= 1:
-        enough = np.flatnonzero(cpus[first:end] >= taken.cpus)
-        if len(enough):
-            place = first + int(enough[np.argmin(cpus[first:end][enough])])
-            taken.take(int(nodes[place]), int(cpus[place]))
-            return
-    for node, count in zip(nodes[first:end].tolist(), cpus[first:end].tolist(), strict=True):
-        if taken.done or taken.most <= 0:
-            return
-        taken.take(node, count)
+def _take_runs(taken: _Taken, runs: _Runs) -> None:
+    """Take run after run, until it suffices or no more nodes may be taken."""
+    while not taken.suffices() and taken.most > 0 and (run := runs.best(taken)) is not None:
+        cpus = runs.cpus[run[0] : run[1]]
+        if taken.count <= 1:
+            enough = (cpus >= taken.cpus).nonzero()[0]
+            if len(enough):
+                place = run[0] + int(enough[cpus[enough].argmin()])
+                taken.take(int(runs.nodes[place]), int(runs.cpus[place]))
+                return
+        for node, count in zip(runs.nodes[run[0] : run[1]].tolist(), cpus.tolist(), strict=True):
+            taken.take(node, count)
+            if taken.suffices() or taken.most <= 0:
+                return

@@ -1,0 +1,58 @@
+"""``rota plan WORKLOAD``: one backfill cycle over the queue of a moment."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rota.cli.scenario import read_scenario, scenario_options
+from rota.listings.squeue import duration
+from rota.model import InputError
+from rota.replay.run import Replay
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rota.replay.plan import Planned
+
+
+@click.command()
+@scenario_options
+@click.option(
+    "--at", type=click.IntRange(0), help="Seconds after the log's start.  [default: when the first job is submitted]"
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON.")
+def plan(*, at: int | None, as_json: bool, **words: Any) -> None:
+    """Make one backfill cycle over the queue of a moment and print which jobs start, and when and where the others do.
+
+    The workload is replayed up to then. What is submitted at that second waits; only the cycle starts it.
+    """
+    scenario = read_scenario(**words)
+    with Replay(scenario.log, scenario.config, scenario.options) as run:
+        moment = run.tape.submit[0] if at is None else run.tape.origin + at
+        if moment < run.tape.submit[0]:
+            raise InputError(f"no job is submitted before {run.tape.submit[0] - run.tape.origin} s", field="--at")
+        planned = run.plan(moment)
+    if as_json:
+        click.echo(json.dumps([_record(one) for one in planned]))
+    else:
+        _print(planned)
+
+
+def _record(one: Planned) -> dict[str, Any]:
+    record = asdict(one)
+    return {"job": record.pop("job_id"), **record}
+
+
+def _print(planned: Sequence[Planned]) -> None:
+    rows = [("job", "name", "state", "start in", "nodes")]
+    for one in planned:
+        when = "-" if one.start is None else "now" if not one.start else duration(one.start)
+        rows.append((str(one.job_id), one.name, one.state, when, one.nodes))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for job, name, state, when, nodes in rows:
+        cells = (job.rjust(widths[0]), name.ljust(widths[1]), state.ljust(widths[2]), when.rjust(widths[3]), nodes)
+        click.echo("  ".join(cells).rstrip())

@@ -1,0 +1,166 @@
+"""One backfill cycle of real Slurm, job by job.
+
+data/backfill-cases.txt has inputs and results of cycles that SchedMD's code made (HEAD of 2026-08-20); the other cases
+are its unit test's (slurm_unit/backfill) and variants of these, run with the same code.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+from rota.config import read_slurm_conf
+from rota.replay.run import Replay, ReplayOptions
+from rota.workload import read_workload
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+CASES = (Path(__file__).parent / "data" / "backfill-cases.txt").read_text()
+_HEAD = re.compile(r"case (\d+) seed \d+ over=(\w+) params=(\S+) s60=(\d+) s300=(\d+)")
+
+
+class Case(NamedTuple):
+    over: str
+    params: str
+    now: int
+    jobs: list[tuple[int, ...]]
+    results: list[tuple[int, str, str, int | None]]
+
+
+def _read() -> dict[str, Case]:
+    found = {}
+    for block in CASES.split("== ")[1:]:
+        head, jobs, *rows = block.strip().splitlines()
+        match = _HEAD.fullmatch(head)
+        assert match is not None, head
+        number, over, params, _, now = match.groups()
+        results: list[tuple[int, str, str, int | None]] = []
+        for row in rows:
+            job, state, nodes, offset = row.split()
+            results.append((int(job), state, nodes, 0 if state == "RUNNING" else int(offset)))
+        listed = [tuple(map(int, one.split())) for one in jobs.removeprefix("jobs: ").split("; ")]
+        found[number] = Case(over, params, int(now), listed, results)
+    return found
+
+
+def plan(
+    folder: Path,
+    jobs: Sequence[str],
+    *,
+    nodes: str,
+    over: str = "EXCLUSIVE",
+    params: str = "bf_interval=30",
+    now: int = 221,
+    cores: int = 4,
+) -> list[tuple[int, str, str, int | None]]:
+    """Plan a queue of sbatch lines: job, state, nodes, offset of its start."""
+    (folder / "slurm.conf").write_text(
+        f"SelectTypeParameters=CR_Core,FIRST_FIT\nSchedulerParameters={params}\n"
+        f"NodeName={nodes} CPUs={cores} CoresPerSocket={cores}\n"
+        f"PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE OverSubscribe={over}\n"
+    )
+    lines = [f"-dt {now} -e submit_batch_job | -sim-walltime -1 --uid=u {one} x\n" for one in jobs]
+    (folder / "log.events").write_text("".join(lines))
+    config = read_slurm_conf(folder / "slurm.conf").config
+    options = ReplayOptions(scheduler="sched/backfill", plugin_dir=())
+    with Replay(read_workload(folder / "log.events"), config, options) as replay:
+        return [(one.job_id, one.state, one.nodes, one.start) for one in replay.plan(now)]
+
+
+@pytest.mark.parametrize(("number", "case"), _read().items(), ids=lambda value: value if isinstance(value, str) else "")
+def test_a_cycle_is_slurms(number: str, case: Case, tmp_path: Path) -> None:
+    jobs = [
+        f"--priority={priority} -N {nodes} -n {tasks} -t {minutes}" for _, priority, nodes, tasks, minutes in case.jobs
+    ]
+    planned = plan(tmp_path, jobs, nodes="node[01-16]", over=case.over, params=case.params, now=case.now)
+    assert sorted(planned) == case.results
+
+
+NOW = 221
+
+
+def grid(offset: int, resolution: int = 60) -> int:
+    """Give R(offset): now + offset, rounded up to the grid, as an offset again."""
+    return -(-(NOW + offset) // resolution) * resolution - NOW
+
+
+def _lines(text: str) -> list[str]:
+    """Read ``priority:nodes/tasks x minutes`` as sbatch's options; without tasks one a node."""
+    found = []
+    for one in text.split():
+        match = re.fullmatch(r"(\d+):(\d+)(?:/(\d+))?x(\d+)", one)
+        assert match is not None, one
+        priority, nodes, tasks, minutes = match.groups()
+        found.append(f"--priority={priority} -N {nodes} -n {tasks or nodes} -t {minutes}")
+    return found
+
+
+def _starts(folder: Path, text: str, **options: str) -> list[int | None]:
+    """Give the offsets of all jobs' starts, in the order of the text."""
+    params = ",".join(["bf_interval=30", *(f"{key}={value}" for key, value in options.items())])
+    return [start for _, _, _, start in sorted(plan(folder, _lines(text), nodes="n[01-32]", params=params))]
+
+
+def test_the_jobs_of_slurms_own_test(tmp_path: Path) -> None:
+    assert _starts(tmp_path, "10:1x10 5:32x10 1:31x5") == [0, grid(600), 0]
+    first = grid(600)
+    jobs = "10:6x10 9:27x15 8:28x14 7:29x13 6:30x12 5:5x10 5:5x10 1:30x11"
+    assert _starts(tmp_path, jobs) == [0, first, first + 900, first + 1740, first + 2520, 0, 0, first + 3240]
+    planned = {job: nodes for job, _, nodes, _ in plan(tmp_path, _lines(jobs), nodes="n[01-32]")}
+    assert (planned[1], planned[6], planned[7]) == ("n[01-06]", "n[07-11]", "n[12-16]")
+
+
+#: J1 to J5 of the variants.
+FIVE = "10:20x10 9:22x10 8:32x10 7:10x30 6:12x10"
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, [0, grid(600), grid(600) + 600, grid(600) + 600 + 600, 0]),
+        ({"bf_job_part_count_reserve": "1"}, [0, grid(600), None, 0, None]),
+        ({"bf_min_prio_reserve": "9"}, [0, grid(600), None, 0, None]),
+        ({"bf_window": "20"}, [0, grid(600), None, 0, None]),
+        ({"bf_max_job_test": "2"}, [0, None, None, None, None]),
+        ({"bf_max_job_start": "1"}, [0, None, None, None, None]),
+        ({"bf_resolution": "300"}, [0, grid(600, 300), grid(600, 300) + 600, grid(600, 300) + 1200, 0]),
+    ],
+    ids=lambda value: ",".join(value) or "defaults" if isinstance(value, dict) else "",
+)
+def test_what_the_options_do(options: dict[str, str], expected: list[int | None], tmp_path: Path) -> None:
+    assert _starts(tmp_path, FIVE, **options) == expected
+
+
+SMALL = "10:1/3x10 9:1/2x10 8:1/1x20 7:2/8x5 6:1/2x5 5:4/16x10 4:1/1x30 3:1/2x10"
+
+
+def test_nodes_that_are_shared(tmp_path: Path) -> None:
+    planned = sorted(plan(tmp_path, _lines(SMALL), nodes="n[1-4]", over="NO"))
+    starts = {job: (nodes, start) for job, _, nodes, start in planned}
+    assert starts[1] == ("n1", 0)
+    assert starts[2] == ("n2", 0)
+    assert starts[3] == ("n1", 0)
+    assert starts[4] == ("n[3-4]", 0)
+    assert starts[5] == ("n2", 0)
+    assert starts[6] == ("n[1-4]", 1200)
+    assert starts[8] == ("n2", 300)
+    assert starts[7][1] is not None
+    assert starts[7][1] >= 1200 + 600
+
+
+def test_the_same_nodes_given_out_whole(tmp_path: Path) -> None:
+    planned = sorted(plan(tmp_path, _lines(SMALL), nodes="n[1-4]"))
+    assert [(job, nodes, start) for job, _, nodes, start in planned] == [
+        (1, "n1", 0),
+        (2, "n2", 0),
+        (3, "n3", 0),
+        (4, "n[1-2]", grid(600)),
+        (5, "n4", 0),
+        (6, "n[1-4]", grid(1200)),
+        (7, "n1", grid(1800)),
+        (8, "n4", grid(300)),
+    ]
