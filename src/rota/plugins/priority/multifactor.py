@@ -197,7 +197,7 @@ def _is_shown(job: Job) -> bool:
 
 def _records(job: Job) -> tuple[Job, ...]:
     """Give what a job has priorities for: each of several partitions while it waits."""
-    return (job,) if job.alloc or not job.records else job.records
+    return job.records if job.records and job.state is JobState.PENDING else (job,)
 
 
 def _stays(job: Job, running: JobState | None) -> bool:
