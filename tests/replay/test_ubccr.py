@@ -17,21 +17,23 @@ from rota.config import read_slurm_conf
 from rota.replay import ReplayOptions
 from rota.replay.run import Replay
 from rota.replay.store import RESULT_FILES, read_result
+from rota.resources import SharedNodePool
 from rota.sacctmgr import read_associations
 from rota.workload import read_swf, read_workload
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from numpy.typing import NDArray
+
+    from rota.model import Job
     from rota.replay.result import ReplayResult, Schedule
     from rota.workload import Workload
 
 pytestmark = pytest.mark.slow
 JOBS = 5000
-#: Of the two partitions; they share none.
-NODES = {"general-compute": 215, "debug": 2}
-#: CPUs of the largest node of each.
-LARGEST = {"general-compute": 40, "debug": 32}
+#: CPUs of the two partitions, which share no node: 87 nodes of 32 and 128 of 40; 2 of 32.
+CPUS = {"general-compute": 87 * 32 + 128 * 40, "debug": 2 * 32}
 
 
 class Files(NamedTuple):
@@ -75,6 +77,14 @@ def result(out: Path) -> ReplayResult:
     return read_result(out)
 
 
+def given(run: Replay, job: Job) -> NDArray[np.int64]:
+    """Read off what a job was given: processors, memory and GPUs, a row a node."""
+    pool = run.engine.state.pool
+    assert isinstance(pool, SharedNodePool)
+    # Processors, memory, GPUs of any type, and then those of each type.
+    return pool.view(job.alloc)[:3].T.astype(np.int64)
+
+
 def most_at_once(schedule: Schedule, sizes: list[int]) -> int:
     """Sum the sizes of the jobs that run at a time, at the time when that is most; ends come before starts."""
     changes = [(end, -size) for end, size in zip(schedule.end.tolist(), sizes, strict=True)]
@@ -106,21 +116,17 @@ def test_no_job_starts_before_it_is_submitted(result: ReplayResult) -> None:
     assert (result.schedule.wait > 0).any()
 
 
-@pytest.mark.parametrize("partition", NODES)
-def test_no_more_nodes_are_used_than_there_are(result: ReplayResult, log: Workload, partition: str) -> None:
+@pytest.mark.parametrize("partition", CPUS)
+def test_no_more_processors_are_used_than_there_are(result: ReplayResult, log: Workload, partition: str) -> None:
     assert log.requests is not None
     rows = np.flatnonzero([one.partition == partition for one in log.requests])
-    requests = [log.requests[row] for row in rows]
-    # Jobs get whole nodes: at least as many as they ask for, and as hold their processors. One of no length has none.
-    largest = LARGEST[partition]
-    least = [max(one.min_nodes, -(-one.num_cpus // largest)) for one in requests]
     schedule = result.schedule.take(rows)
     lasting = np.flatnonzero(schedule.run > 0)
-    most = most_at_once(schedule.take(lasting), [least[row] for row in lasting])
-    assert 0 < most <= NODES[partition]
+    most = most_at_once(schedule.take(lasting), [log.requests[rows[row]].num_cpus for row in lasting])
+    assert 0 < most <= CPUS[partition]
 
 
-def test_step_by_step_no_node_is_given_twice_and_the_schedule_is_the_same(files: Files, result: ReplayResult) -> None:
+def test_step_by_step_nothing_is_given_twice_and_the_schedule_is_the_same(files: Files, result: ReplayResult) -> None:
     config = read_slurm_conf(files.conf).config
     options = ReplayOptions(
         scheduler="sched/backfill",
@@ -130,16 +136,23 @@ def test_step_by_step_no_node_is_given_twice_and_the_schedule_is_the_same(files:
     looked = 0
     with Replay(read_workload(files.events), config, options) as run:
         state = run.engine.state
+        capacity = [(node.cpus, node.real_memory, 2 * bool(node.gres)) for node in config.nodes]
         moment = run.tape.start
         while run.run(moment):
-            held = 0
+            used = np.zeros((len(capacity), 3), np.int64)
             for job in state.running:
-                assert not job.alloc & held, f"{job} shares a node at {moment}"
-                assert not job.alloc & ~job.partition.nodes, f"{job} is outside of its partition at {moment}"
-                assert job.alloc.bit_count() >= job.spec.min_nodes
-                assert sum(n.cpus for i, n in enumerate(state.nodes) if job.alloc >> i & 1) >= job.spec.num_cpus
-                held |= job.alloc
+                held = given(run, job)
+                assert held.sum(axis=0)[0] >= job.spec.num_cpus
+                for place in np.flatnonzero(held[:, 0]).tolist():
+                    assert job.partition.nodes >> place & 1, f"{job} is outside of its partition at {moment}"
+                    features = config.nodes[place].features
+                    assert not job.spec.constraint or job.spec.constraint in features, f"{job} has not its feature"
+                    assert held[place, 1] >= job.spec.mem_per_node
+                    assert held[place, 2] >= int(job.spec.gres.removeprefix("gpu:") or 0)
+                assert np.count_nonzero(held[:, 0]) >= job.spec.min_nodes
+                used += held
                 looked += 1
+            assert (used <= capacity).all(), f"something is given twice at {moment}"
             moment += 3600
         run.engine.check_invariants()
         again = run.result().schedule
