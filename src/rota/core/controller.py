@@ -151,7 +151,7 @@ class PluginController:
         return None
 
     def plan(self, job: Job, start_time: int | None, nodes: int = 0) -> None:
-        if job.state is JobState.PENDING and self._state.jobs.get(job.job_id) is job.whole:
+        if job.sort_key and not job.alloc:  # it is in the queue
             self._life.plan(job, start_time, nodes)
 
     def set_priority(self, job: Job, priority: int) -> None:

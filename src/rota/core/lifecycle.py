@@ -220,8 +220,8 @@ class Lifecycle:
     def plan(self, job: Job, start_time: int | None, nodes: int) -> None:
         """Note what the scheduler plans for a job or record; a job has the soonest plan of its records."""
         job.planned_start, job.planned_nodes = start_time, nodes
-        whole = job.whole
-        if whole.records:
+        if type(job) is not Job:
+            whole = job.whole
             planned = [one for one in whole.records if one.planned_start is not None]
             first = min(planned, key=lambda one: one.planned_start or 0, default=None)
             whole.planned_start = None if first is None else first.planned_start

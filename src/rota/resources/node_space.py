@@ -39,7 +39,7 @@ class CountedSpace:
     @property
     def size(self) -> int:
         """Count the slots."""
-        return len(self._profile.steps())
+        return len(self._profile)
 
     def earliest(self, job: Job, duration: int, after: int, *, now_only: bool = False) -> tuple[int, int] | None:
         """Find the first time when the job fits."""

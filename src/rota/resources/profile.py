@@ -53,6 +53,10 @@ class FutureProfile:
         if not pool.interchangeable:
             self._sizes = list(map(pool.size, self._avail))
 
+    def __len__(self) -> int:
+        """Count the steps."""
+        return len(self._times)
+
     def steps(self) -> list[tuple[int, int]]:
         """Give the steps as (time, resource set)."""
         return list(zip(self._times, self._avail, strict=True))

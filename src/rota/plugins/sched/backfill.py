@@ -73,6 +73,8 @@ _NUMBERS = {
     "bf_min_prio_reserve": (0, 0, 2**32 - 1),
     "bf_job_part_count_reserve": (0, 0, 100_000),
 }
+#: Those that make some jobs start now or not be planned, with bf_one_resv_per_job.
+_STRICT = ("bf_min_age_reserve", "bf_min_prio_reserve", "bf_job_part_count_reserve")
 _MINUTE = 60
 
 #: Why cycles ended, in Slurm's words.
@@ -175,37 +177,39 @@ class _Cycle:
         unused = "bf_max_job_user" if _options["bf_max_job_assoc"] else "bf_max_job_assoc"
         self._bounds = [(name, _options[name]) for name in _WHOSE if _options[name] and name != unused]
         self._reserved: Counter[str] = Counter()
-        self._depth = 0
+        self._last_start = self._now + _options["bf_window"] * _MINUTE
+        #: Whether some jobs may have to start now or not be planned.
+        self._is_strict = _one_resv_per_job or any(_options[name] for name in _STRICT)
         self._started = 0
 
     def run(self) -> None:
         """Test jobs until a bound is hit."""
         queue = _ctld.queue
-        reason = END_OF_QUEUE
+        reason, depth = END_OF_QUEUE, 0
+        most, starts, size = (_options[f"bf_{name}"] for name in ("max_job_test", "max_job_start", "node_space_size"))
         for job in queue:
-            if job.state is not JobState.PENDING or not self._may_be_tested(job):
+            if (self._bounds and not self._may_be_tested(job)) or job.state is not JobState.PENDING:
                 continue
-            self._depth += 1
-            if self._depth > _options["bf_max_job_test"]:
+            depth += 1
+            if depth > most:
                 reason = HIT_MAX_JOB_TEST
                 break
-            self._test(job)
-            if _options["bf_max_job_start"] and self._started >= _options["bf_max_job_start"]:
+            if not self._test(job):
+                continue
+            if starts and self._started >= starts:
                 reason = HIT_MAX_JOB_START
                 break
-            if self._space.size >= _options["bf_node_space_size"]:
+            if self._space.size >= size:
                 reason = HIT_TABLE_SIZE
                 break
         statistics.cycles += 1
-        statistics.last_queue_length, statistics.last_depth = len(queue), self._depth
+        statistics.last_queue_length, statistics.last_depth = len(queue), depth
         statistics.last_table_size = self._space.size
         statistics.jobs_started += self._started
         statistics.exits[reason] += 1
 
     def _may_be_tested(self, job: Job) -> bool:
         """Count the job against the bounds of its user, partition and association."""
-        if not self._bounds:
-            return True
         whose = [(most, (name, _WHOSE[name](job))) for name, most in self._bounds]
         if any(self._tested[key] >= most for most, key in whose):
             return False
@@ -213,28 +217,33 @@ class _Cycle:
             self._tested[key] += 1
         return True
 
-    def _test(self, job: Job) -> None:
-        """Start the job, or plan its start, or neither."""
-        now, duration = self._now, min(job.spec.time_min or job.time_limit, job.time_limit)
-        now_only = self._is_not_reserved_for(job)
+    def _test(self, job: Job) -> bool:
+        """Start the job, or plan its start, or neither: then it gives ``False``."""
+        now, duration = self._now, job.time_limit
+        if job.spec.time_min:
+            duration = min(job.spec.time_min, duration)
+        now_only = self._is_strict and self._is_now_or_never(job)
         alike = (_ctld.alike(job), duration)
         after = self._earliest.get(alike, now)
         if after is None or (now_only and after > now):
-            return
+            return False
         found = self._space.earliest(job, duration, after, now_only=now_only)
         if found is None:
-            # Whoever is tested for now only may fit later.
-            self._earliest[alike] = None if not now_only else after
-            return
+            if not now_only:  # whoever is tested for now only may fit later
+                self._earliest[alike] = None
+            return False
         start, nodes = found
         self._earliest[alike] = start
         if start > now:
-            self._reserve(job, start, duration, nodes)
-        elif _ctld.start(job, _ctld.select(job, _ctld.free, nodes), self._longest(job, duration, nodes)) is None:
-            self._space.started(job.whole)
-            self._started += 1
+            return self._reserve(job, start, duration, nodes)
+        resources = _ctld.select(job, _ctld.free, nodes)
+        if _ctld.start(job, resources, self._longest(job, duration, nodes)) is not None:
+            return False
+        self._space.started(job.whole)
+        self._started += 1
+        return True
 
-    def _is_not_reserved_for(self, job: Job) -> bool:
+    def _is_now_or_never(self, job: Job) -> bool:
         """Whether the job starts now or is not planned."""
         most = _options["bf_job_part_count_reserve"]
         return (
@@ -244,13 +253,14 @@ class _Cycle:
             or (_one_resv_per_job and job.whole.planned_start is not None)
         )
 
-    def _reserve(self, job: Job, start: int, duration: int, nodes: int) -> None:
-        if start > self._now + _options["bf_window"] * _MINUTE:
-            return
+    def _reserve(self, job: Job, start: int, duration: int, nodes: int) -> bool:
+        if start > self._last_start:
+            return False
         _ctld.plan(job, start, nodes)
         _planned.append(job)
         self._reserved[job.partition.name] += 1
         self._space.reserve(job, start, duration, nodes)
+        return True
 
     def _longest(self, job: Job, duration: int, nodes: int) -> int:
         """Give the largest time limit, from ``duration`` up to the job's, for which nobody has reserved its nodes."""
