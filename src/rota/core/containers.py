@@ -132,7 +132,7 @@ def queue_key(job: Job) -> tuple[int, ...]:
     Records of one job that are alike in all this stand in the order of the request.
     """
     first = -(job.partition.priority_tier << PRIORITY_BITS) - job.priority
-    if isinstance(job, QueueRecord):
+    if type(job) is QueueRecord:
         return first, job.submit_time, job.job_id, job.rank
     return first, job.submit_time, job.job_id
 

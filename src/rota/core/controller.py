@@ -10,7 +10,7 @@ import numpy as np
 
 from rota.core.containers import JobView, queue_key
 from rota.core.effects import Background, Log
-from rota.model import MAX_PRIORITY, Errno, JobState, Reason, RequestError
+from rota.model import MAX_PRIORITY, Errno, JobState, QueueRecord, Reason, RequestError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class PluginController:
     """Reads, asks and proposes; see `rota.interfaces.controller.Controller` for what each does."""
 
-    __slots__ = ("_engine", "_guard", "_life", "_pool", "_state", "jobs", "partitions", "priority")
+    __slots__ = ("_engine", "_guard", "_life", "_pool", "_state", "alike", "jobs", "partitions", "priority")
 
     def __init__(self, engine: Engine, guard: PluginGuard) -> None:
         self._engine = engine
@@ -40,6 +40,7 @@ class PluginController:
         self.jobs: Mapping[int, Job] = MappingProxyType(engine.state.jobs)
         self.partitions: Mapping[str, Partition] = MappingProxyType(engine.state.partitions)
         self.priority: PriorityCalls = engine.priority_plugin
+        self.alike: Callable[[Job], Hashable] = engine.state.pool.alike
 
     # ---- read -------------------------------------------------------------------------------------------------
 
@@ -101,9 +102,6 @@ class PluginController:
     def node_space(self, resolution: int, window: int) -> NodeSpace:
         return self._state.node_space(resolution, window)
 
-    def alike(self, job: Job) -> Hashable:
-        return self._pool.alike(job)
-
     def earliest_start(self, job: Job) -> tuple[int, int] | None:
         return self._state.earliest_start(job)
 
@@ -152,7 +150,9 @@ class PluginController:
 
     def plan(self, job: Job, start_time: int | None, nodes: int = 0) -> None:
         if job.sort_key and not job.alloc:  # it is in the queue
-            self._life.plan(job, start_time, nodes)
+            job.planned_start, job.planned_nodes = start_time, nodes
+            if type(job) is QueueRecord:
+                job.whole.take_over_plan()
 
     def set_priority(self, job: Job, priority: int) -> None:
         if type(priority) is not int or not 0 <= priority <= MAX_PRIORITY:

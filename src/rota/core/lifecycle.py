@@ -28,9 +28,10 @@ def make_job(job_id: int, spec: JobSpec, submit_time: int, found: Sequence[tuple
         submit_time: Unix seconds.
         found: Its partitions, and the units that it takes of each.
     """
+    if len(found) == 1:
+        return Job(job_id, spec, submit_time, *found[0])
     job = Job(job_id, spec, submit_time, *next(one for one in found if one[1]))
-    if len(found) > 1:
-        job.records = tuple(QueueRecord(job, *one, rank) for rank, one in enumerate(found))
+    job.records = tuple(QueueRecord(job, *one, rank) for rank, one in enumerate(found))
     return job
 
 
@@ -216,16 +217,6 @@ class Lifecycle:
                 self.state.unplace(job)
                 job.end_time = self.state.now
                 self._forget(job)
-
-    def plan(self, job: Job, start_time: int | None, nodes: int) -> None:
-        """Note what the scheduler plans for a job or record; a job has the soonest plan of its records."""
-        job.planned_start, job.planned_nodes = start_time, nodes
-        if type(job) is not Job:
-            whole = job.whole
-            planned = [one for one in whole.records if one.planned_start is not None]
-            first = min(planned, key=lambda one: one.planned_start or 0, default=None)
-            whole.planned_start = None if first is None else first.planned_start
-            whole.planned_nodes = 0 if first is None else first.planned_nodes
 
     def hold(self, job: Job, *, by_user: bool = False) -> None:
         """Hold a pending job. A user's hold does not replace an administrator's.

@@ -147,30 +147,44 @@ class ClusterState:
         """Put a pending job that is nowhere where it belongs: in the queue, or parked."""
         self.changed = True
         if job.records:
-            reasons = [self.park_reason(record) for record in job.records]
-            open_records: list[Job] = [one for one, why in zip(job.records, reasons, strict=True) if why is None]
-            # Of several reasons the one that goes away by itself, if there is one; a partition's size never does.
-            reason = None if open_records else min(filter(None, reasons), key=_lasting)
-        else:
-            open_records, reason = [job], self.park_reason(job)
+            self._place_records(job)
+            return
+        reason = self.park_reason(job)
         if reason is not None:
-            job.reason = reason
-            job.forget_plan()
-            self.parked[job.job_id] = job
-            alarm = (job.spec.begin_time, job.job_id)
-            if reason is Reason.BEGIN_TIME and alarm not in self.alarms:
-                self.alarms.add(alarm)
-                self.timers.at(job.spec.begin_time, lambda: self._begin(alarm))
+            self._park(job, reason)
             return
         job.reason = Reason.NONE
         if job.eligible_time is None:
             job.eligible_time = self.now
-        for record in open_records:
-            self.queue.add(record, queue_key(record))
-        if job.records:
-            job.sort_key = min(record.sort_key for record in open_records)
+        self.queue.add(job, queue_key(job))
         if self.arrivals is not None:
-            self.arrivals += open_records
+            self.arrivals.append(job)
+
+    def _place_records(self, job: Job) -> None:
+        """Put the records of a job in the queue whose partitions can take it now; if none can, park the job."""
+        reasons = [self.park_reason(record) for record in job.records]
+        entered = [record for record, why in zip(job.records, reasons, strict=True) if why is None]
+        if not entered:
+            # Of several reasons the one that goes away by itself, if there is one; a partition's size never does.
+            self._park(job, min(filter(None, reasons), key=_lasting))
+            return
+        job.reason = Reason.NONE
+        if job.eligible_time is None:
+            job.eligible_time = self.now
+        for record in entered:
+            self.queue.add(record, queue_key(record))
+        job.sort_key = min(record.sort_key for record in entered)
+        if self.arrivals is not None:
+            self.arrivals += entered
+
+    def _park(self, job: Job, reason: Reason) -> None:
+        job.reason = reason
+        job.forget_plan()
+        self.parked[job.job_id] = job
+        alarm = (job.spec.begin_time, job.job_id)
+        if reason is Reason.BEGIN_TIME and alarm not in self.alarms:
+            self.alarms.add(alarm)
+            self.timers.at(job.spec.begin_time, lambda: self._begin(alarm))
 
     def unplace(self, job: Job) -> None:
         """Take a pending job out of the queue, or from where it is parked."""
@@ -181,7 +195,10 @@ class ClusterState:
 
     def take_from_queue(self, job: Job) -> None:
         """Take a job out of the queue, with all its records."""
-        for record in job.records or (job,):
+        if not job.records:
+            self.queue.remove(job)
+            return
+        for record in job.records:
             if record.sort_key:
                 self.queue.remove(record)
         job.sort_key = ()

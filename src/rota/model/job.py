@@ -218,9 +218,17 @@ class Job:
 
     def forget_plan(self) -> None:
         """Plan no start any more."""
-        for record in (self, *self.records):
-            record.planned_start = None
-            record.planned_nodes = 0
+        self.planned_start = None
+        self.planned_nodes = 0
+        for record in self.records:
+            record.forget_plan()
+
+    def take_over_plan(self) -> None:
+        """Plan what is planned soonest for one of its records."""
+        planned = [one for one in self.records if one.planned_start is not None]
+        first = min(planned, key=lambda one: one.planned_start or 0, default=None)
+        self.planned_start = None if first is None else first.planned_start
+        self.planned_nodes = 0 if first is None else first.planned_nodes
 
     @property
     def user_id(self) -> int:
@@ -274,6 +282,11 @@ class QueueRecord(Job):
     def whole(self) -> Job:
         """The job itself."""
         return self._whole
+
+    def forget_plan(self) -> None:
+        """Plan no start in this partition."""
+        self.planned_start = None
+        self.planned_nodes = 0
 
     def settle(self) -> Job:
         """Make this partition the job's; give the job."""

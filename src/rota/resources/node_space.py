@@ -133,7 +133,7 @@ class NodeSpace:
         self, job: Job, nodes: int, start: int, later: int | None, *, now_only: bool
     ) -> tuple[int, int] | None:
         """Find when the job fits on some nodes, from ``start`` to ``later``, as running jobs end."""
-        nodes &= job.partition.nodes
+        nodes &= self._pool.usable(job)
         if nodes.bit_count() < self._pool.least_nodes(job):
             return None
         ends = self._ends

@@ -88,6 +88,9 @@ class NodePool(Pool, Protocol):
     def find(self, job: Job, view: Any, open_nodes: int) -> int:
         """Give the bitmap of the nodes that the job gets of a view, if only some are open; 0 when it does not fit."""
 
+    def usable(self, job: Job) -> int:
+        """Give the bitmap of the nodes that could take part of the job at all."""
+
     def is_whole(self, job: Job) -> bool:
         """Whether the job gets whole nodes."""
 
@@ -243,6 +246,10 @@ class WholeNodePool:
     def find(self, job: Job, view: int, open_nodes: int) -> int:
         """Give the part of a view that the job gets, if only some nodes are open; 0 when it does not fit."""
         return self.select(job, view & open_nodes)
+
+    def usable(self, job: Job) -> int:
+        """Give the nodes of the job's partition."""
+        return job.partition.nodes
 
     def is_whole(self, job: Job) -> bool:  # noqa: ARG002 - all do
         """Whether the job gets whole nodes."""

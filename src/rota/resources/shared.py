@@ -9,7 +9,9 @@ Which nodes a job gets is the ``select`` plugin's to say: `Choose`.
 
 from __future__ import annotations
 
-from operator import attrgetter
+from dataclasses import replace
+from functools import reduce
+from operator import attrgetter, or_
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -121,7 +123,7 @@ class SharedNodePool:
         if partition.max_nodes is not None and partition.max_nodes >= least:  # else it waits: PartitionNodeLimit
             most = min(most or partition.max_nodes, partition.max_nodes)
         tasks = spec.ntasks_per_node
-        return Needs(
+        needs = Needs(
             cpus=spec.num_cpus,
             per_task=spec.cpus_per_task,
             min_nodes=least,
@@ -139,6 +141,8 @@ class SharedNodePool:
             required=self._mask(self._named(spec.required_nodes)) if spec.required_nodes else None,
             counted=tuple(counted),
         )
+        able = from_mask(self._able(needs, self._whole)[0])
+        return replace(needs, allowed=tuple(nodes & able for nodes in needs.allowed))
 
     def _having(self, feature: str) -> int:
         return self._features.get(feature, 0)
@@ -203,6 +207,10 @@ class SharedNodePool:
         """Give the nodes that the job gets of a view, if only some are open; 0 when it does not fit."""
         picked = self._pick(self._needs(job), view, open_nodes)
         return sum(1 << node for node, _ in picked) if picked else 0
+
+    def usable(self, job: Job) -> int:
+        """Give the nodes that could take part of the job at all."""
+        return reduce(or_, self._needs(job).allowed)
 
     def is_whole(self, job: Job) -> bool:
         """Whether the job gets whole nodes."""

@@ -30,7 +30,7 @@ from rota.interfaces import SLURM_SUCCESS, InputError
 from rota.interfaces.stubs.sched import *
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Hashable, Iterable
 
     from rota.interfaces import Controller, Job
 
@@ -150,10 +150,17 @@ def _backfill(candidates: Iterable[Job]) -> None:
         window = _promises[0].shadow_time - _ctld.now
     if _shortest_first:
         candidates = sorted(candidates, key=attrgetter("time_limit"))
+    # Within a pass there is ever less: what does not fit for one job does not for those like it that run as long.
+    failed: set[tuple[Hashable, int]] = set()
     for job in candidates:
         if job.units > room or (job.units > spare and job.time_limit > window):
             continue
+        alike = _ctld.alike(job), job.time_limit
+        if alike in failed:
+            continue
+        failed.add(alike)
         if _start(job, free):
+            failed.discard(alike)
             free = _ctld.free
             if not free:
                 return
