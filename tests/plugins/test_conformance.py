@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from rota.loader import PluginRefusedError
-from rota.testing import ConformanceError, check_priority, check_scheduler, priority, scheduler
+from rota.testing import MACHINES, ConformanceError, check_priority, check_scheduler, priority, scheduler
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -133,4 +133,4 @@ def test_a_class_is_made_anew_for_each_run() -> None:
         return made[-1]  # type: ignore[return-value]
 
     check_scheduler(make, seeds=[1])
-    assert len(made) == 6
+    assert len(made) == 2 * len(MACHINES)

@@ -44,9 +44,20 @@ def tiers() -> ClusterConfig:
     return cluster(nodes=nodes, partitions=parts)
 
 
+def shared() -> ClusterConfig:
+    """5 nodes whose processors, memory and GPUs jobs share; one partition gives out two of them whole."""
+    sizes = ((4, 1, 0), (4, 1, 2), (8, 2, 2), (2, 1, 0), (8, 1, 4))
+    nodes = [
+        Node(name=f"n{i}", cpus=cpus, weight=weight, real_memory=1000 * cpus, gres=(f"gpu:{gpus}",) if gpus else ())
+        for i, (cpus, weight, gpus) in enumerate(sizes)
+    ]
+    parts = [partition("batch", def_mem_per_cpu=500), partition("whole", (3, 4), exclusive=True, def_mem_per_cpu=500)]
+    return cluster(nodes=nodes, partitions=parts, SelectType="select/cons_tres")
+
+
 #: Machines by name.
 MACHINES: Mapping[str, Callable[[], ClusterConfig]] = MappingProxyType(
-    {"processors": processors, "overlapping": overlapping, "tiers": tiers}
+    {"processors": processors, "overlapping": overlapping, "tiers": tiers, "shared": shared}
 )
 
 
@@ -126,6 +137,12 @@ def _request(rng: Random, config: ClusterConfig, now: int, *, calm: bool) -> Job
         "limit": rng.choice((rng.randint(1, 60), rng.randint(60, 600), 300)),
         "user": rng.randint(1, 4),
     }
+    if any(node.gres for node in config.nodes):
+        # What fits one node of each of these sizes fits several as well.
+        fields["mem_per_cpu"] = rng.choice((0, 0, 100, 1000))
+        fields["gres"] = rng.choice(("", "", "", "gpu:1", "gpu:2")) if part.nodes >> 1 & 1 else ""
+        if fields["gres"]:
+            fields |= {"cpus": rng.randint(1, 4), "nodes": 0}
     if not calm:
         others = rng.sample(config.partitions, rng.randint(0, len(config.partitions)))
         fields |= {

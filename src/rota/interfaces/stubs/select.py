@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from rota.interfaces.controller import Controller
     from rota.resources import Candidates, Needs
 
-__all__ = ["SLURM_ERROR", "SLURM_SUCCESS", "fini", "init", "select_p_job_test"]
+__all__ = ["SLURM_ERROR", "SLURM_SUCCESS", "fini", "first_fit", "init", "select_p_job_test"]
 
 
 def init(ctld: Controller) -> int:  # noqa: ARG001

@@ -25,8 +25,7 @@ bf_max_job_part             0            jobs tested of each partition
 bf_max_job_user             0            jobs tested of each user
 bf_max_job_user_part        0            jobs tested of each user in each partition
 bf_max_job_assoc            0            jobs tested of each association; counts instead of bf_max_job_user
-bf_node_space_size          bf_max_job_  slots in the plan, above which the cycle ends
-                            test
+bf_node_space_size          500          slots in the plan, above which the cycle ends; default: bf_max_job_test
 bf_min_age_reserve          0 s          jobs that have waited less start now or are not planned
 bf_min_prio_reserve         0            the same for jobs of lower priority
 bf_job_part_count_reserve   0            jobs planned of each partition; later ones start now or are not planned
