@@ -37,7 +37,8 @@ def lab(tmp_path: Path) -> Path:
 def test_a_plan_as_json(rota: Rota, lab: Path) -> None:
     outcome = rota("plan", lab / "log.events", "--config", lab / "slurm.conf", "--at", "60", "--json")
     assert (outcome.status, outcome.err) == (0, "")
-    # What runs has 4, 4, 3 and 1 processors of the nodes: n3 is the tightest that is left. It ends at 600; then the wide job has all nodes for 600 s, and the long one any of them after it.
+    # What runs has 4, 4, 3 and 1 processors of the nodes, so n3 is the tightest that is left. It ends at 600; then
+    # the wide job has all nodes for 600 s, and the long one any of them after it.
     assert json.loads(outcome.out) == [
         {"job": 2, "name": "wide", "state": "PENDING", "nodes": "n[1-4]", "start": 540},
         {"job": 3, "name": "short", "state": "RUNNING", "nodes": "n3", "start": 0},
