@@ -4,7 +4,7 @@
 and SDSC-BLUE and HPC2N when the folder with the archive's logs is there (``ROTA_TRACES``, or ``../shared/traces``). The
 second has the KTH-SP2 log grown: more jobs (the log again and again), a longer queue (submissions closer together), a
 larger machine (jobs and machine scaled alike), each once, twice and four times. Then come the tables of
-``bench_priority``.
+``bench_priority`` and ``bench_backfill``.
 
 Machines differ and are noisy: read the ratios. The figure for time is processor time, start-up and reading included;
 the best of three runs counts.
@@ -22,6 +22,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+import bench_backfill
 import bench_priority
 import numpy as np
 
@@ -37,6 +38,7 @@ LOGS = {
     "SDSC-BLUE": "SDSC-BLUE-2000-4.1-cln.swf.gz",
 }
 FACTORS = (1, 2, 4)
+_TABLES = bench_priority.TABLES | bench_backfill.TABLES
 
 
 class Cost(NamedTuple):
@@ -196,7 +198,7 @@ def main() -> None:
             print(f"not found, left out: {', '.join(missing)} (set ROTA_TRACES)")
         figures = {"logs": bench_logs(logs)}
         if not options.logs_only:
-            figures |= {name: bench_table(table()) for name, table in bench_priority.TABLES.items()}
+            figures |= {name: bench_table(table()) for name, table in _TABLES.items()}
             figures["growth"] = bench_growth(read_swf(logs["KTH-SP2"]), folder)
     if options.json is not None:
         options.json.write_text(json.dumps(figures, indent=2) + "\n")

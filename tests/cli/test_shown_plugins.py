@@ -31,9 +31,16 @@ def documented() -> dict[str, str]:
 
 
 def assert_runs(rota: Rota, log: Path, directory: Path, plugin_type: str) -> None:
-    option = "--scheduler" if plugin_type.startswith("sched/") else "--priority"
+    chosen = [{"sched": "--scheduler", "priority": "--priority"}.get(plugin_type.partition("/")[0], ""), plugin_type]
+    if plugin_type.startswith("select/"):
+        conf = directory.parent / "slurm.conf"
+        conf.write_text(
+            f"SelectType={plugin_type}\nSelectTypeParameters=CR_Core\n"
+            "NodeName=n[1-128] CPUs=1\nPartitionName=main Nodes=ALL Default=YES\n"
+        )
+        chosen = ["--config", str(conf)]
     for pass_per in ("event", "instant"):
-        options = (option, plugin_type, "--plugin-dir", directory, "--pass-per", pass_per)
+        options = (*chosen, "--plugin-dir", directory, "--pass-per", pass_per)
         outcome = rota("replay", log, *options, "--check", "--json")
         assert (outcome.status, outcome.err) == (0, "")
         assert json.loads(outcome.out)["jobs"] == JOBS

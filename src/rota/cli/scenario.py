@@ -13,6 +13,7 @@ import click
 from rota.config.keys import KNOWN_KEYS
 from rota.model import InputError
 from rota.replay.driver import PASS_PER
+from rota.replay.failures import read_failures
 from rota.replay.run import ReplayOptions
 from rota.replay.tape import ESTIMATES
 from rota.replay.usage_file import read_usage
@@ -45,6 +46,9 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     ),
     click.option(
         "--usage", "usage_file", type=click.Path(path_type=Path), help="What they had used before, from --save-usage."
+    ),
+    click.option(
+        "--node-failures", "failure_file", type=click.Path(path_type=Path), help="When which nodes fail, for how long."
     ),
     click.option("--filter", "filter_name", type=click.Choice(sorted(FILTERS)), help="Clean the workload first."),
     click.option(
@@ -89,6 +93,7 @@ def read_scenario(
     settings: tuple[str, ...],
     association_files: tuple[Path, ...],
     usage_file: Path | None,
+    failure_file: Path | None,
     filter_name: str | None,
     estimate: str,
     pass_per: str,
@@ -114,8 +119,9 @@ def read_scenario(
         pass_per=pass_per,
         associations=_read_associations(association_files, config, named=config_file is not None),
         usage=None if usage_file is None else read_usage(usage_file),
+        failures=() if failure_file is None else read_failures(failure_file, [node.name for node in config.nodes]),
         time_zone=time_zone,
-        label=_label(settings, filter_name, estimate, pass_per),
+        label=_label(settings, failure_file, filter_name, estimate, pass_per),
         report=say,
     )
     return Scenario(log, config, options)
@@ -201,9 +207,13 @@ def _read_associations(paths: tuple[Path, ...], config: ClusterConfig, *, named:
     return loaded.tree
 
 
-def _label(settings: tuple[str, ...], filter_name: str | None, estimate: str, pass_per: str) -> str:
+def _label(
+    settings: tuple[str, ...], failure_file: Path | None, filter_name: str | None, estimate: str, pass_per: str
+) -> str:
     """Say what is not the default."""
     parts = [*settings]
+    if failure_file is not None:
+        parts.append(f"node_failures={failure_file.name}")
     if filter_name:
         parts.append(f"filter={filter_name}")
     if estimate != "requested":

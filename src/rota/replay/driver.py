@@ -5,10 +5,17 @@ Order within one instant, which fixes every tie:
 1. ends of jobs that reach their time limit: the controller has known of them since they began, so their resources
    count as free throughout the instant;
 2. timers and time limits of the engine;
-3. submissions, in the order of the workload;
-4. all other ends, in the order in which the jobs were launched.
+3. nodes that fail or come back, in the order of the configuration: a job that would have ended by itself in that second
+   is lost, one that has reached its limit is not;
+4. submissions, in the order of the workload;
+5. all other ends, in the order in which the jobs were launched.
 
-Scheduling passes are made after each event, or once after all events of an instant (``pass_per``).
+Scheduling passes are made after each event, or once after all events of an instant (``pass_per``). Nodes that change in
+one second are one event: what is lost on the first of them does not start again on the next.
+
+Jobs that wait are given up when nothing can happen any more; as long as a node is still to change, something can. What
+becomes of nodes after the last job has ended is not waited for. A job that is lost and queued again runs for its whole
+run time.
 """
 
 from __future__ import annotations
@@ -17,18 +24,19 @@ from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
 from rota.core.effects import Background, JobFinished, Kill, Launch, Refused
-from rota.core.events import BackgroundDone, JobEnded, SchedulePass, Submit, Tick
+from rota.core.events import BackgroundDone, JobEnded, SchedulePass, Submit, Tick, UpdateNode
 from rota.core.guard import PLUGIN_ERRORS
 from rota.model import Errno, InputError
 from rota.workload.fields import FIELD_NAMES, label
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from rota.core import Engine
     from rota.core.effects import Effect
     from rota.core.events import Event
     from rota.model import Job
+    from rota.replay.failures import NodeChange
     from rota.replay.tape import Tape
 
 PASS_PER = ("event", "instant")
@@ -38,7 +46,7 @@ _TICK = Tick()
 _NEVER = 2**62
 #: Timer calls in a row, without anything else to come, after which the jobs that still wait are given up.
 _IDLE_TICKS = 100_000
-#: Launches in a row, without a submission or a job that finishes, after which all jobs are given up.
+#: Launches in a row, without a submission, a job that finishes or a node that changes, after which all are given up.
 _FUTILE_LAUNCHES = 100_000
 #: Passes at the end of an instant: a pass may itself free resources, by putting a job back in the queue.
 _PASSES_IN_A_ROW = 10
@@ -56,6 +64,7 @@ class ReplayDriver:
         on_finished: Called with the row and the last record of every job that has ended.
         on_effect: Called with every effect that is not the driver's to perform: plugin faults, log lines.
         on_progress: Called now and then with the number of jobs submitted so far.
+        node_changes: Nodes that fail and come back, by time.
     """
 
     def __init__(
@@ -67,11 +76,14 @@ class ReplayDriver:
         on_finished: Callable[[int, Job], None],
         on_effect: Callable[[Effect], None],
         on_progress: Callable[[int], object] | None = None,
+        node_changes: Sequence[NodeChange] = (),
     ) -> None:
         self._engine = engine
         self._tape = tape
         #: When each job is submitted, and after them never.
         self._submit = [*tape.submit, _NEVER]
+        #: What becomes of the nodes, the next change last.
+        self._node_changes = [*reversed(node_changes)]
         self._pass_per_event = pass_per_event
         self._on_finished = on_finished
         self._on_effect = on_effect
@@ -109,11 +121,12 @@ class ReplayDriver:
             InputError: the engine refused a job.
         """
         engine, limit_ends, early_ends = self._engine, self._limit_ends, self._early_ends
+        node_changes = self._node_changes
         if not self._begun:
             self._begun = True
             self._perform(engine.begin(), self._submit[0])
         next_row, count = self._next_row, len(self._tape)
-        instants, idle = self._instants, self._idle
+        instants, idle, more = self._instants, self._idle, False
         while self._launches <= self._futile_after:
             if self._stopped:
                 self._drop_stopped()
@@ -123,20 +136,23 @@ class ReplayDriver:
                 now = limit_ends[0][0]
             if early_ends and early_ends[0][0] < now:
                 now = early_ends[0][0]
+            if node_changes and node_changes[-1].time < now:
+                now = node_changes[-1].time
             if self._submit[next_row] < now:
                 now = self._submit[next_row]
             elif next_row == count and not limit_ends and not early_ends:
-                idle += 1
+                idle += not node_changes
                 if now >= _NEVER or not self._row or idle > _IDLE_TICKS:
-                    return False
+                    break
             if now > until:
-                self._next_row, self._instants, self._idle = next_row, instants, idle
-                return True
+                more = True
+                break
             next_row = self._instant(now, next_row, tick_due=tick <= now)
             instants += 1
             if self._on_progress is not None and instants % _PROGRESS_EVERY == 0:
                 self._on_progress(next_row)
-        return False
+        self._next_row, self._instants, self._idle = next_row, instants, idle
+        return more
 
     def set_clock(self, now: int) -> None:
         """Move the engine's clock on to ``now``, up to which all has been played."""
@@ -152,6 +168,10 @@ class ReplayDriver:
             wakeup = engine.wakeup
             if wakeup is not None and wakeup <= now:
                 self._send(_TICK, now)
+        if self._node_changes and self._node_changes[-1].time <= now:
+            self._change_nodes(now)
+            if per_event:
+                self._send(_PASS, now)
         while self._submit[next_row] == now:
             job_id = self._tape.job_id[next_row]
             self._row[job_id] = next_row
@@ -162,6 +182,8 @@ class ReplayDriver:
                 self._send(_PASS, now)
         while early_ends and early_ends[0][0] == now:
             _, launch, job_id, restart_count = heappop(early_ends)
+            if self._was_stopped(job_id, restart_count):
+                continue
             if per_event and engine.pass_due and first_launch < launch:
                 self._send(_PASS, now)
             self._send(JobEnded(job_id=job_id, restart_count=restart_count), now)
@@ -179,8 +201,17 @@ class ReplayDriver:
         first_launch = ends[0][1] if ends[0][0] == now else _NEVER
         while ends and ends[0][0] == now:
             _, _, job_id, restart_count = heappop(ends)
-            self._send(JobEnded(job_id=job_id, restart_count=restart_count), now)
+            if not self._was_stopped(job_id, restart_count):
+                self._send(JobEnded(job_id=job_id, restart_count=restart_count), now)
         return first_launch
+
+    def _change_nodes(self, now: int) -> None:
+        """Let nodes fail or come back."""
+        changes = self._node_changes
+        while changes and changes[-1].time <= now:
+            _, name, state = changes.pop()
+            self._send(UpdateNode(name=name, state=state), now)
+        self._futile_after = self._launches + _FUTILE_LAUNCHES
 
     def _send(self, event: Event, now: int) -> None:
         effects = self._engine.handle(event, now)
@@ -222,6 +253,13 @@ class ReplayDriver:
         job_id = effect.job_id
         if self._tape.run[self._row[job_id]] <= self._engine.state.jobs[job_id].time_limit:
             self._stopped.add((job_id, effect.restart_count))
+
+    def _was_stopped(self, job_id: int, restart_count: int) -> bool:
+        """Whether a run whose end has come was stopped before; it is forgotten then."""
+        if not self._stopped or (job_id, restart_count) not in self._stopped:
+            return False
+        self._stopped.remove((job_id, restart_count))
+        return True
 
     def _drop_stopped(self) -> None:
         """Forget the next ends if they are those of runs that have been stopped: nothing happens then."""

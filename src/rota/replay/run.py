@@ -19,6 +19,7 @@ from rota.loader import PluginHost
 from rota.model import InputError
 from rota.replay.clock import log_zone, parse_moment, utc_offset_of
 from rota.replay.driver import PASS_PER, ReplayDriver
+from rota.replay.failures import node_changes
 from rota.replay.plan import Planned, plan_queue
 from rota.replay.result import STATES, ReplayResult, Schedule, summarise
 from rota.replay.tape import make_tape
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from rota.core.effects import Effect
     from rota.loader import LoadedPlugin
     from rota.model import ClusterConfig, Job
+    from rota.replay.failures import Failure
     from rota.replay.tape import Tape
     from rota.replay.usage_file import UsageFile
     from rota.workload import Workload
@@ -60,6 +62,8 @@ class ReplayOptions:
     usage: UsageFile | None = None
     #: Local time, such as ``Europe/Stockholm``; empty: what the workload names, else UTC.
     time_zone: str = ""
+    #: Nodes that fail, and come back or do not; see `rota.replay.failures`.
+    failures: Sequence[Failure] = ()
     #: Keep a history of fair-share and factors, if the priority plugin knows of them.
     watch: bool = False
     #: Check the engine's invariants at the end.
@@ -152,6 +156,7 @@ class Replay:
                 f"{self.tape.left_out:,} of {len(workload):,} jobs are left out: "
                 "the log has no run time or no processors for them, or tells only of a part of them"
             )
+        changes = node_changes(options.failures, config.nodes, self.tape.origin)
         self.utc_offset = utc_offset_of(options.time_zone or log_zone(workload.header))
         self._recorder = _Recorder(self.tape, options.report)
         self._wall_s = 0.0
@@ -189,6 +194,7 @@ class Replay:
             on_finished=self._recorder.finished,
             on_effect=self._recorder.effect,
             on_progress=None if progress is None else lambda done: progress(done, total),
+            node_changes=changes,
         )
 
     def _start(self, priority: LoadedPlugin, sched: LoadedPlugin) -> None:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 #: Running jobs that end within this of the first are taken away together, then within twice that, and so on. Seconds.
 _BATCH = 30
+#: Running jobs that are passed over together if none of them holds a node in question.
+_BLOCK = 64
 
 
 class CountedSpace:
@@ -86,8 +88,12 @@ class NodeSpace:
         self._begin = [self._floor(now)]
         self._open: list[int] = [self._pool.up_nodes]
         #: Expected ends of the running jobs, ascending, and their nodes.
-        self._ends = [max(job.end_time or 0, now + 1) for job in running]
         self._jobs = list(running)
+        self._ends = [job.end_time or 0 for job in running]
+        for place in range(bisect_right(self._ends, now)):  # they should have ended: soon they will have
+            self._ends[place] = now + 1
+        #: Nodes of each `_BLOCK` of running jobs, until one starts; made when somebody asks.
+        self._blocks: list[int] = []
         #: What is free when so many of them have ended, as far as somebody has asked.
         self._views: list[Any] = [self._pool.view(self._pool.free)]
 
@@ -141,22 +147,39 @@ class NodeSpace:
         if found := self._find(job, gone, nodes):
             return start, found
         window, jobs, limit = _BATCH, self._jobs, len(ends) if later is None else bisect_right(ends, later)
-        while gone < limit and not now_only:
-            if not jobs[gone].alloc_nodes & nodes:
-                gone += 1
-                continue
+        if now_only or gone >= limit or not self._pool.might_fit(job, self._view(limit), nodes):
+            return None
+        while (gone := self._next(gone, nodes, limit)) < limit:
             gone = min(bisect_right(ends, ends[gone] + window), limit)
             window *= 2
             if found := self._find(job, gone, nodes):
                 return next(ends[i] for i in range(gone - 1, -1, -1) if jobs[i].alloc_nodes & found), found
         return None
 
-    def _find(self, job: Job, gone: int, nodes: int) -> int:
-        """Find nodes for a job by what is free when ``gone`` of the running jobs have ended."""
+    def _next(self, place: int, nodes: int, limit: int) -> int:
+        """Give the place of the next running job that holds some of the nodes, ``limit`` if none before that does."""
+        jobs, blocks = self._jobs, self._blocks
+        if not blocks:
+            blocks += [_union(jobs[first : first + _BLOCK]) for first in range(0, len(jobs), _BLOCK)]
+        while place < limit:
+            if not blocks[place // _BLOCK] & nodes:
+                place += _BLOCK - place % _BLOCK
+            elif jobs[place].alloc_nodes & nodes:
+                return place
+            else:
+                place += 1
+        return limit
+
+    def _view(self, gone: int) -> Any:
+        """Give what is free when ``gone`` of the running jobs have ended."""
         views = self._views
         while len(views) <= gone:
             views.append(self._pool.joined(views[-1], self._jobs[len(views) - 1].alloc))
-        return self._pool.find(job, views[gone], nodes)
+        return views[gone]
+
+    def _find(self, job: Job, gone: int, nodes: int) -> int:
+        """Find nodes for a job by what is free when ``gone`` of the running jobs have ended."""
+        return self._pool.find(job, self._view(gone), nodes)
 
     def is_open(self, job: Job, start: int, duration: int, nodes: int) -> bool:  # noqa: ARG002 - as for processors
         """Whether nobody has reserved one of the nodes for that time."""
@@ -191,11 +214,19 @@ class NodeSpace:
             self.reserve(job, job.start_time or 0, job.time_limit, job.alloc_nodes)
         end = job.end_time or 0
         place = bisect_right(self._ends, end)
+        self._blocks.clear()
         self._ends.insert(place, end)
         self._jobs.insert(place, job)
         # Until it ends less is free than before; then, as much as if it had never been.
         views, taken = self._views, job.alloc
         self._views = [self._pool.parted(view, taken) for view in views[: place + 1]] + views[place:]
+
+
+def _union(jobs: Sequence[Job]) -> int:
+    nodes = 0
+    for job in jobs:
+        nodes |= job.alloc_nodes
+    return nodes
 
 
 def make_space(

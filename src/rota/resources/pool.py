@@ -88,6 +88,9 @@ class NodePool(Pool, Protocol):
     def find(self, job: Job, view: Any, open_nodes: int) -> int:
         """Give the bitmap of the nodes that the job gets of a view, if only some are open; 0 when it does not fit."""
 
+    def might_fit(self, job: Job, view: Any, open_nodes: int) -> bool:
+        """Whether `find` need be asked: a quick test that never says no where it would find something."""
+
     def usable(self, job: Job) -> int:
         """Give the bitmap of the nodes that could take part of the job at all."""
 
@@ -246,6 +249,10 @@ class WholeNodePool:
     def find(self, job: Job, view: int, open_nodes: int) -> int:
         """Give the part of a view that the job gets, if only some nodes are open; 0 when it does not fit."""
         return self.select(job, view & open_nodes)
+
+    def might_fit(self, job: Job, view: int, open_nodes: int) -> bool:
+        """Whether there are enough nodes."""
+        return (view & open_nodes & job.partition.nodes).bit_count() >= job.units
 
     def usable(self, job: Job) -> int:
         """Give the nodes of the job's partition."""

@@ -208,6 +208,12 @@ class SharedNodePool:
         picked = self._pick(self._needs(job), view, open_nodes)
         return sum(1 << node for node, _ in picked) if picked else 0
 
+    def might_fit(self, job: Job, view: View, open_nodes: int) -> bool:
+        """Whether enough nodes could take part of the job."""
+        needs = self._needs(job)
+        able = self._able_known(needs, view)[0] & open_nodes
+        return any((able & allowed).bit_count() >= needs.min_nodes for allowed in needs.allowed)
+
     def usable(self, job: Job) -> int:
         """Give the nodes that could take part of the job at all."""
         return reduce(or_, self._needs(job).allowed)

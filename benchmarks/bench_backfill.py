@@ -1,0 +1,95 @@
+"""Cost of one cycle of ``sched/backfill``: a queue of 100 to 5,000 jobs on 100 to 10,000 nodes.
+
+``make bench`` prints a table for nodes that are given out whole and for nodes that jobs share. The machine is full when
+the cycle begins: each node runs a job, and these end one after the other. The waiting jobs are drawn at random, of all
+sizes up to a tenth of the machine and of all lengths up to two days; all of them are tested.
+
+Machines differ and are noisy: read the ratios. The best of several cycles counts.
+"""
+
+from __future__ import annotations
+
+import random
+from itertools import count
+from timeit import repeat
+from typing import TYPE_CHECKING, Any
+
+from rota.core import Engine
+from rota.core.events import SchedulePass, Submit
+from rota.loader import PluginHost
+from rota.model import JobSpec, Node
+from rota.testing import cluster
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rota.model import ClusterConfig
+
+_CPUS = 16
+_HOUR = 3600
+QUEUES = (100, 500, 1_000, 5_000)
+MACHINES = (100, 1_000, 10_000)
+
+
+def _machine(nodes: int, select: str, queue: int) -> ClusterConfig:
+    return cluster(
+        nodes=[Node(name=f"n{number}", cpus=_CPUS, cores_per_socket=_CPUS) for number in range(nodes)],
+        SelectType=select,
+        SelectTypeParameters="CR_Core",
+        SchedulerParameters=f"bf_max_job_test={queue},bf_node_space_size=100000,bf_interval=-1",
+    )
+
+
+def cycle_ms(nodes: int, select: str, queue: int, runs: int = 3) -> tuple[float, int]:
+    """Measure a cycle; give milliseconds and how many jobs it planned."""
+    chance = random.Random(1)  # noqa: S311 - the same jobs each time, no secrets
+    with PluginHost([]) as host:
+        backfill, priority, picker = (
+            host.load(name) for name in ("sched/backfill", "priority/basic", "select/cons_tres")
+        )
+        engine = Engine(
+            _machine(nodes, select, queue),
+            priority=priority.container,
+            sched=backfill.container,
+            select=picker.container,
+        )
+        picker.start(engine.select_controller)
+        priority.start(engine.priority_controller)
+        backfill.start(engine.sched_controller)
+        engine.begin()
+        numbers = count(1)
+        for _ in range(nodes):
+            spec = JobSpec(_CPUS, chance.randrange(1, 48) * _HOUR)
+            engine.handle(Submit(job_id=next(numbers), spec=spec), 0)
+        engine.handle(SchedulePass(), 0)
+        for _ in range(queue):
+            wanted = chance.choice((1, 1, 2, 4, chance.randrange(1, nodes // 10 + 1)))
+            cpus = wanted * _CPUS if select == "select/linear" else max(wanted * _CPUS * chance.randrange(1, 5) // 4, 1)
+            spec = JobSpec(cpus, chance.randrange(1, 48) * _HOUR, wanted)
+            engine.handle(Submit(job_id=next(numbers), spec=spec), 60)
+        cycle: Any = getattr(backfill.container, "cycle")  # noqa: B009 - a container is any object
+        took = min(repeat(cycle, number=1, repeat=runs)) * 1e3
+        planned = sum(job.planned_start is not None for job in engine.state.jobs.values())
+    return took, planned
+
+
+def cycles() -> Iterator[dict[str, object]]:
+    """Measure cycles on machines of all sizes, with queues of all lengths."""
+    for select in ("select/linear", "select/cons_tres"):
+        for nodes in MACHINES:
+            for queue in QUEUES:
+                if select == "select/cons_tres" and nodes * queue > 10_000_000:
+                    continue  # takes minutes
+                took, planned = cycle_ms(nodes, select, queue)
+                yield {
+                    "select": select,
+                    "nodes": nodes,
+                    "pending jobs": queue,
+                    "planned": planned,
+                    "ms": round(took, 1),
+                    "us a job": round(took * 1e3 / queue),
+                }
+
+
+#: By the name in the JSON file.
+TABLES = {"backfill_cycles": cycles}
