@@ -76,6 +76,9 @@ At 2022-01-01 00:09:59 it has waited 7:59 and is PENDING (Priority),
 place 2 of 2 in the queue, with priority 5,050.
 It starts at 2022-01-01 00:10:00, after 8:00.
 
+After all jobs before it, it fits at 2022-01-01 00:20:00, if jobs run to their time limits.
+It waits for job 1 of user1, which ends by 2022-01-01 00:20:00.
+
   factor       value  weight   points
   age         0.0500   1,000     50.0
   fair-share  0.5000  10,000  5,000.0
@@ -177,6 +180,11 @@ def test_json_is_all_of_it(rota: Rota, log: Path) -> None:
                 "because": "fair-share", "points": 5000,
             }
         ],
+        # Job 1 asked for 20 minutes; after it there is room for both that wait.
+        "outlook": {
+            "start": START + 1200, "nodes": "", "sooner": [],
+            "waits_for": [{"job_id": 1, "user": "user1", "end_time": START + 1200}],
+        },
         "starts": START + 600,
     }  # fmt: skip
 

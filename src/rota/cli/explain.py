@@ -77,8 +77,31 @@ def _print(one: Explanation, start: int | None, utc_offset: Callable[[int], int]
         click.echo(f"The scheduler plans to start it at {when(one.planned_start)}.")
     if start is not None:
         click.echo(f"It starts at {when(start)}, after {duration(start - one.submit_time)}.")
+    _print_outlook(one, when)
     _print_factors(one)
     _print_before(one)
+
+
+def _print_outlook(one: Explanation, when: Callable[[int], str]) -> None:
+    """Say what the job waits for, and what would start sooner."""
+    plan = one.outlook
+    if plan.start is not None and plan.start > one.now:
+        where = f" on {plan.nodes}" if plan.nodes else ""
+        click.echo(
+            f"\nAfter all jobs before it, it fits at {when(plan.start)}{where}, if jobs run to their time limits."
+        )
+    if plan.waits_for:
+        last, *others = plan.waits_for
+        more = f", and for {len(others):,} more" if others else ""
+        click.echo(f"It waits for job {last.job_id} of {last.user}, which ends by {when(last.end_time)}{more}.")
+    for change in plan.sooner:
+        words = {
+            "time limit": f"a time limit of {duration(int(change.value))}" if change.what == "time limit" else "",
+            "processors": f"{change.value} CPUs",
+            "partition": f"partition {change.value}",
+        }
+        start = "now" if change.start <= one.now else f"at {when(change.start)}"
+        click.echo(f"With {words[change.what]} it would start {start}.")
 
 
 def _print_factors(one: Explanation) -> None:

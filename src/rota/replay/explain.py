@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rota.model import InputError, JobState, MultifactorConf, PriorityFactorsRequest
+from rota.replay.outlook import Outlook, outlook_of
 
 if TYPE_CHECKING:
     from rota.core import Engine
@@ -79,6 +80,8 @@ class Explanation:
     place: int
     queue_length: int
     before: tuple[Before, ...]
+    #: When it could start, by the plan of that moment; empty when it is not in the queue.
+    outlook: Outlook
 
 
 def find_start(replay: Replay, job_id: int) -> int | None:
@@ -144,6 +147,7 @@ def explain(engine: Engine, job_id: int) -> Explanation:
         place=len(first) + 1 if job in queue else 0,
         queue_length=len(engine.state.waiting()),
         before=tuple(_before(engine, other, job, known) for other in first.values()),
+        outlook=outlook_of(engine, job) if job in queue else Outlook(),
     )
 
 

@@ -1,0 +1,172 @@
+"""What a waiting job waits for, when it could start, and what would let it start sooner: found by asking the engine.
+
+The queue is planned as backfill plans it: each job before this one has its nodes reserved for its time limit. In what
+is left the job is placed and, one change at a time, what it could have asked for instead.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rota.config.hostlist import fold
+from rota.model import Job, JobState, PartitionState
+from rota.resources.nodeset import indices
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rota.core import Engine
+    from rota.core.state import ClusterState
+    from rota.model import JobSpec, Partition
+    from rota.resources.node_space import CountedSpace, NodeSpace
+
+_MINUTE = 60
+#: Jobs before this one that are planned at most, as Slurm's backfill has it.
+_DEPTH = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitsFor:
+    """A running job that holds what the job is to get."""
+
+    job_id: int
+    user: str
+    #: When it ends at the latest, Unix seconds.
+    end_time: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """Another request, and when it would start."""
+
+    #: ``time limit``, ``processors`` or ``partition``.
+    what: str
+    #: Seconds, a number, or a name.
+    value: int | str
+    #: Unix seconds.
+    start: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outlook:
+    """When and where a job could start."""
+
+    #: Unix seconds; ``None``: it is not foreseeable.
+    start: int | None = None
+    #: Hostlist; empty: left open.
+    nodes: str = ""
+    #: The running jobs that hold its nodes until then, the last to end first.
+    waits_for: tuple[WaitsFor, ...] = ()
+    #: What would start sooner, the soonest first.
+    sooner: tuple[Change, ...] = ()
+
+
+def outlook_of(engine: Engine, job: Job) -> Outlook:
+    """Plan the queue as it is, up to a job that waits in it (a record of it, if it has several partitions).
+
+    Raises:
+        InputError: an option of SchedulerParameters cannot be used.
+    """
+    state = engine.state
+    config = state.config
+    space = state.node_space(
+        config.scheduler_int("bf_resolution", 60, 1, 3600),
+        config.scheduler_int("bf_window", 1440, 1, 30 * 1440) * _MINUTE,
+    )
+    _plan_before(state, space, job)
+    found = space.earliest(job, job.time_limit, state.now)
+    if found is None:
+        return Outlook(sooner=_sooner(state, space, job, None))
+    start, nodes = found
+    holders = [
+        other
+        for other in state.running
+        if other.alloc_nodes & nodes and (state.pool.interchangeable is False or (other.end_time or 0) <= start)
+    ]
+    return Outlook(
+        start=start,
+        nodes="" if state.pool.interchangeable else fold(state.nodes[place].name for place in indices(nodes)),
+        waits_for=tuple(
+            WaitsFor(job_id=other.job_id, user=other.user_name, end_time=other.end_time or 0)
+            for other in sorted(holders, key=lambda other: (-(other.end_time or 0), other.job_id))
+        )
+        if start > state.now
+        else (),
+        sooner=_sooner(state, space, job, start) if start > state.now else (),
+    )
+
+
+def _plan_before(state: ClusterState, space: CountedSpace | NodeSpace, job: Job) -> None:
+    """Reserve for the jobs that stand before one, as long as there is something to reserve."""
+    seen: set[int] = set()
+    for other in state.queue:
+        if other is job or len(seen) == _DEPTH:
+            return
+        if other.job_id in seen or other.state is not JobState.PENDING:
+            continue
+        found = space.earliest(other, other.time_limit, state.now)
+        if found is not None:
+            seen.add(other.job_id)
+            space.reserve(other, found[0], other.time_limit, found[1])
+
+
+def _sooner(state: ClusterState, space: CountedSpace | NodeSpace, job: Job, start: int | None) -> tuple[Change, ...]:
+    """Try other requests; give those that start before ``start``, the best of each kind."""
+    best: dict[str, Change] = {}
+    for what, value, spec, partition in _requests(state, job):
+        if what in best and best[what].start <= state.now:
+            continue
+        found = _try(state, space, job, spec, partition)
+        if found is None or (start is not None and found >= start):
+            continue
+        if what not in best or found < best[what].start:
+            best[what] = Change(what=what, value=value, start=found)
+    if limit := best.get("time limit"):
+        best["time limit"] = _longest(state, space, job, limit)
+    return tuple(sorted(best.values(), key=lambda one: one.start))
+
+
+def _try(
+    state: ClusterState, space: CountedSpace | NodeSpace, job: Job, spec: JobSpec, partition: Partition
+) -> int | None:
+    """Give when another request would start, ``None``: not within the window."""
+    units = state.pool.units(spec, partition)
+    if not units:
+        return None
+    other = Job(job.job_id, spec, job.submit_time, partition, units)
+    found = space.earliest(other, other.time_limit, state.now)
+    return None if found is None else found[0]
+
+
+def _longest(state: ClusterState, space: CountedSpace | NodeSpace, job: Job, known: Change) -> Change:
+    """Give the longest time limit, in minutes, with which the job starts as soon as with a known one."""
+    low, high = int(known.value) // _MINUTE, job.time_limit // _MINUTE - 1
+    while low < high:
+        middle = (low + high + 1) // 2
+        found = _try(state, space, job, job.spec._replace(time_limit=middle * _MINUTE), job.partition)
+        if found is not None and found <= known.start:
+            low = middle
+        else:
+            high = middle - 1
+    return Change(what=known.what, value=low * _MINUTE, start=known.start)
+
+
+def _requests(state: ClusterState, job: Job) -> Iterator[tuple[str, int | str, JobSpec, Partition]]:
+    """Think of other requests: what changes, to what, the request and its partition; the smallest changes first."""
+    spec = job.spec._replace(time_limit=job.time_limit)
+    limit = job.time_limit // 2 // _MINUTE * _MINUTE
+    while limit >= _MINUTE:
+        yield "time limit", limit, spec._replace(time_limit=limit), job.partition
+        limit = limit // 2 // _MINUTE * _MINUTE
+    cpus, nodes = spec.num_cpus // 2, spec.min_nodes
+    while cpus >= spec.cpus_per_task:
+        nodes = min(nodes, max(nodes // 2, 1))
+        tasks = cpus // spec.cpus_per_task if spec.num_tasks else 0
+        fewer = spec._replace(num_cpus=cpus, num_tasks=tasks, min_nodes=nodes, max_nodes=nodes if spec.max_nodes else 0)
+        yield "processors", cpus, fewer, job.partition
+        cpus //= 2
+    for part in state.partitions.values():
+        fits = part.max_time is None or job.time_limit <= part.max_time
+        if part is not job.partition and fits and part.state is PartitionState.UP:
+            yield "partition", part.name, spec._replace(partition=part.name), part
