@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 SLURM_CONF = """\
 ClusterName=four
+JobRequeue=0
 SelectType=select/linear
 NodeName=n[1-4] CPUs=1
 PartitionName=main Nodes=ALL Default=YES

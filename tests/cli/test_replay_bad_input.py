@@ -93,6 +93,14 @@ ARGUMENTS: dict[str, tuple[list[str], str]] = {
         ["--scheduler", "sched/backfill", "--set", "SchedulerParameters=bf_interval=abc"],
         "SchedulerParameters: bf_interval=abc is not an integer from -1 to 10800",
     ),
+    "a truth that is no number": (
+        ["--set", "JobRequeue=maybe"],
+        "JobRequeue: 'maybe' is not a whole number from 0 to 1",
+    ),
+    "a negative number of requeues": (
+        ["--set", "MaxBatchRequeue=-1"],
+        "MaxBatchRequeue: '-1' is not a whole number from 0 to 4294967295",
+    ),
     "an interval out of range": (
         ["--scheduler", "sched/backfill", "--set", "SchedulerParameters=bf_interval=0"],
         "SchedulerParameters: bf_interval=0: write seconds, or -1 for no cycles",

@@ -51,13 +51,13 @@ def _cancelled_while_running(rota: Harness) -> Job:
 
 
 def _not_launched(rota: Harness) -> Job:
-    job = rota.submit(cpus=1)
+    job = rota.submit(cpus=1, requeue=False)
     rota.launch_fails(job)
     return job
 
 
 def _lost_its_node(rota: Harness) -> Job:
-    job = rota.submit(cpus=1)
+    job = rota.submit(cpus=1, requeue=False)
     rota.node("n0", NodeState.DOWN)
     return job
 

@@ -23,7 +23,7 @@ NODES = cluster(nodes=4)
 @pytest.mark.parametrize("config", [PROCESSORS, NODES], ids=["processors", "nodes"])
 def test_a_node_that_goes_down_takes_its_jobs_along(config: ClusterConfig) -> None:
     with Harness(config) as rota:
-        job, other = rota.submit(cpus=1), rota.submit(cpus=1)
+        job, other = rota.submit(cpus=1, requeue=False), rota.submit(cpus=1, requeue=False)
         rota.node("n0", NodeState.DOWN)
         assert (rota.state(job), job.reason) == (JobState.NODE_FAIL, Reason.NODE_DOWN)
         # On nodes the other one has a node of its own.
@@ -65,7 +65,7 @@ def test_a_draining_node_lets_its_job_finish_and_takes_no_other(config: ClusterC
 @pytest.mark.parametrize("config", [PROCESSORS, NODES], ids=["processors", "nodes"])
 def test_a_node_that_comes_back_while_its_job_still_completes_is_not_given_twice(config: ClusterConfig) -> None:
     with Harness(config, performs=False) as rota:
-        job = rota.submit(cpus=4)
+        job = rota.submit(cpus=4, requeue=False)
         later = rota.submit(cpus=4)
         rota.node("n0", NodeState.DOWN)
         rota.node("n0", NodeState.UP)

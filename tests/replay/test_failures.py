@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rota.model import InputError, JobSpec, JobState, Node, NodeState
+from rota.model import InputError, JobSpec, JobState, Node, NodeState, Reason
 from rota.replay import ReplayOptions
 from rota.replay import driver as driver_module
 from rota.replay.failures import Failure, NodeChange, node_changes, read_failures
@@ -234,7 +234,7 @@ def ran(
         return {job_id: (start, end, str(STATES[state])) for job_id, start, end, state in rows}, run.engine.state.now
 
 
-FOUR_NODES = cluster(nodes=4)
+FOUR_NODES = cluster(nodes=4, JobRequeue="0")
 
 
 @pytest.mark.parametrize("pass_per", ["instant", "event"])
@@ -284,9 +284,22 @@ def test_interchangeable_processors_drain_together() -> None:
     assert found == {1: (0, 100, "COMPLETED"), 2: (80, 90, "COMPLETED"), 3: (100, 110, "COMPLETED")}
 
 
-def test_a_swf_log_says_nothing_of_requeueing_and_its_jobs_are_lost() -> None:
-    found, _ = ran(log_of((0, 100, 1, 100)), FOUR_NODES, [failure(50, 1, DOWN, "n0")])
-    assert found == {1: (0, 50, "NODE_FAIL")}
+def test_jobs_of_a_log_that_says_nothing_of_it_are_requeued_as_slurm_conf_says() -> None:
+    log, failures = log_of((0, 100, 1, 100)), [failure(50, 1, DOWN, "n0")]
+    assert ran(log, FOUR_NODES, failures)[0] == {1: (0, 50, "NODE_FAIL")}
+    # JobRequeue is 1 by default; another node is free at once.
+    assert ran(log, cluster(nodes=4), failures)[0] == {1: (50, 150, "COMPLETED")}
+
+
+@pytest.mark.parametrize(("most", "lost", "held"), [("", 5, False), ("", 6, True), ("2", 2, False), ("2", 3, True)])
+def test_a_job_that_is_lost_too_often_is_held(most: str, lost: int, held: bool) -> None:
+    # Slurm's MaxBatchRequeue is 5 by default (man slurm.conf).
+    machine = cluster(nodes=4, MaxBatchRequeue=most)
+    failures = [failure(50 * i, 10, DOWN, "n0") for i in range(1, lost + 1)]
+    with Replay(log_of((0, 100, 4, 120)), machine, ReplayOptions(failures=failures)) as run:
+        run.run(10_000)
+        live = run.engine.state.jobs
+        assert [run.engine.reason(job) for job in live.values()] == ([Reason.JOB_HOLD_MAX_REQUEUE] if held else [])
 
 
 @pytest.mark.parametrize("pass_per", ["instant", "event"])
@@ -357,7 +370,8 @@ def test_timers_do_not_make_a_job_give_up_a_node_that_comes_back(monkeypatch: py
 def test_jobs_that_are_lost_again_and_again_are_not_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(driver_module, "_FUTILE_LAUNCHES", 10)
     failures = [failure(50 * i, 10, DOWN, "n0") for i in range(1, 31)]
-    found, _ = ran(log_of_wishes([Wish(0, 100, 4, 120, requeue=True)]), FOUR_NODES, failures)
+    patient = cluster(nodes=4, MaxBatchRequeue="100")
+    found, _ = ran(log_of_wishes([Wish(0, 100, 4, 120, requeue=True)]), patient, failures)
     assert found == {1: (1510, 1610, "COMPLETED")}
 
 

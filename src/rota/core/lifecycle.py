@@ -134,9 +134,10 @@ class Lifecycle:
             return False
         if job.state is JobState.RUNNING:
             job.reason = Reason.JOB_LAUNCH_FAILURE
-            if job.spec.requeue:
+            requeued = self._is_requeued(job)
+            if requeued:
                 job.zero_priority()
-            change_state(job, Trigger.REQUEUE if job.spec.requeue else Trigger.LAUNCH_FAIL)
+            change_state(job, Trigger.REQUEUE if requeued else Trigger.LAUNCH_FAIL)
         self._free(job)
         return True
 
@@ -160,6 +161,9 @@ class Lifecycle:
         state.changed = True
         if job.state is JobState.PENDING:
             job.restart_count += 1
+            if job.reason is Reason.NODE_DOWN and job.restart_count > self.state.max_requeue:
+                job.zero_priority()
+                job.reason = Reason.JOB_HOLD_MAX_REQUEUE
             job.start_time = job.end_time = None
             state.place(job)
         else:
@@ -191,7 +195,13 @@ class Lifecycle:
         """Stop the jobs of a node that is down: they are queued again if they may be, else they fail."""
         for job in self.state.running.snapshot():
             if job.alloc_nodes >> index & 1:
-                self.stop(job, Trigger.REQUEUE if job.spec.requeue else Trigger.NODE_LOST, Reason.NODE_DOWN)
+                requeued = self._is_requeued(job)
+                self.stop(job, Trigger.REQUEUE if requeued else Trigger.NODE_LOST, Reason.NODE_DOWN)
+
+    def _is_requeued(self, job: Job) -> bool:
+        """Whether a job that is lost through no fault of its own is put back in the queue."""
+        wanted = job.spec.requeue
+        return self.state.job_requeue if wanted is None else wanted
 
     # ---- requests ---------------------------------------------------------------------------------------------
 

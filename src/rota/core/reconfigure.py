@@ -53,6 +53,6 @@ def reconfigure(state: ClusterState, config: ClusterConfig) -> None:
         part = state.partitions[new.name]
         for attribute in _LIMITS:
             setattr(part, attribute, getattr(new, attribute))
-    state.config = config
+    state.set_config(config)
     state.accounts.reconfigured()
     state.default_partition = next((part for part in state.partitions.values() if part.default), None)

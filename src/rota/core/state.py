@@ -47,8 +47,10 @@ class ClusterState:
         "completing",
         "config",
         "default_partition",
+        "job_requeue",
         "jobs",
         "last_priority",
+        "max_requeue",
         "nodes",
         "now",
         "parked",
@@ -67,7 +69,7 @@ class ClusterState:
         tree: AssociationTree | None = None,
         choose: Choose = first_fit,
     ) -> None:
-        self.config = config
+        self.set_config(config)
         #: Copies: two engines made from one configuration share nothing.
         self.nodes: list[Node] = [replace(node) for node in config.nodes]
         self.partitions: dict[str, Partition] = {part.name: replace(part) for part in config.partitions}
@@ -98,6 +100,16 @@ class ClusterState:
         self.arrivals: list[Job] | None = None
         #: Something has changed that a sleeping timer or a scheduler could care for.
         self.changed = True
+
+    def set_config(self, config: ClusterConfig) -> None:
+        """Take slurm.conf over.
+
+        Raises:
+            InputError: a value cannot be used.
+        """
+        self.job_requeue = config.integer("JobRequeue", 1, 0, 1) == 1
+        self.max_requeue = config.integer("MaxBatchRequeue", 5, 0, 2**32 - 1)
+        self.config = config
 
     def settle(self) -> None:
         """Do what was left to do about the queue's order."""

@@ -59,6 +59,23 @@ class ClusterConfig:
             raise self.error(key, f"{text!r} is shorter than {least} s")
         return seconds
 
+    def integer(self, key: str, default: int, low: int, high: int) -> int:
+        """Give a whole number.
+
+        Raises:
+            InputError: not one, or outside ``low`` to ``high``.
+        """
+        text = self.get(key)
+        if not text:
+            return default
+        try:
+            value = int(text)
+        except ValueError:
+            value = low - 1
+        if not low <= value <= high:
+            raise self.error(key, f"{text!r} is not a whole number from {low} to {high}")
+        return value
+
     def half_life(self) -> int:
         """Give ``PriorityDecayHalfLife`` in seconds, 0 for none; Slurm's default is seven days.
 

@@ -80,8 +80,8 @@ class JobSpec(NamedTuple):
     nice: int = 0
     #: Set by an administrator, and then not computed.
     priority: int | None = None
-    #: Put back in the queue when its launch fails or its node is lost.
-    requeue: bool = False
+    #: Put back in the queue when its launch fails or its node is lost; ``None``: as ``JobRequeue`` of slurm.conf says.
+    requeue: bool | None = None
     #: The user's name, which associations go by; empty: none is known.
     user: str = ""
     #: MiB; 0: the partition's default; -1: all memory of each node.
