@@ -60,7 +60,7 @@ def test_every_option_conforms(sched: str, parameters: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("sched", _built_in("sched"))
 def test_every_scheduler_conforms_with_many_scripts(sched: str) -> None:
-    check_scheduler(sched, seeds=range(150), jobs=60)
+    check_scheduler(sched, seeds=range(80), jobs=60)
 
 
 # ---- the suite itself ---------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from rota.replay import driver as driver_module
 from rota.replay.failures import Failure, NodeChange, node_changes, read_failures
 from rota.replay.result import STATES
 from rota.replay.run import Replay
-from rota.testing import cluster
+from rota.testing import cluster, with_parameters
 from rota.workload import Workload
 
 from .conftest import log_of
@@ -393,7 +393,14 @@ def test_no_run_is_remembered_when_all_is_over() -> None:
 
 # ---- whatever happens ---------------------------------------------------------------------------------------------
 
-MACHINES = (cluster(nodes=8), cluster(cpus=8), cluster(nodes=4, cpus_per_node=2, SelectType="select/cons_tres"))
+MACHINES = tuple(
+    with_parameters(machine, MaxBatchRequeue="1000")  # nobody is held in the end
+    for machine in (
+        cluster(nodes=8),
+        cluster(cpus=8),
+        cluster(nodes=4, cpus_per_node=2, SelectType="select/cons_tres"),
+    )
+)
 
 
 def some_jobs(rng: Random) -> list[Wish]:

@@ -246,7 +246,7 @@ def test_gpus(options: str, expected: dict[str, Any]) -> None:
         ("-p short,debug", {"partition": "short,debug"}),
         ("--requeue", {"requeue": True}),
         ("--no-requeue --requeue", {"requeue": True}),
-        ("--requeue --no-requeue", {}),
+        ("--requeue --no-requeue", {"requeue": False}),
         # Letters follow each other; without = an option whose value may be left out has none.
         ("-Hn3", {"hold": True, "num_cpus": 3, "num_tasks": 3}),
         ("-skHvQn 3", {"oversubscribe": True, "hold": True, "num_cpus": 3, "num_tasks": 3}),

@@ -11,7 +11,9 @@ from rota.core.effects import PluginFault
 from rota.core.guard import PluginGuard, PriorityCalls, SchedCalls, SelectCalls
 from rota.core.invariants import check_invariants
 from rota.core.lifecycle import Lifecycle
-from rota.core.main_pass import main_pass
+from rota.core.main_pass import MainPass
+from rota.core.pass_options import PassOptions
+from rota.core.pass_times import PassTimes
 from rota.core.reconfigure import reconfigure
 from rota.core.state import ClusterState
 from rota.model import Reason, RequestError, RotaError
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
     from rota.accounting import AssociationTree
     from rota.core.effects import Effect
+    from rota.core.main_pass import PassStatistics
     from rota.interfaces import Controller
     from rota.model import Association, ClusterConfig, Job, PriorityFactors, PriorityFactorsRequest
 
@@ -43,6 +46,9 @@ class Engine:
         clock: Gives seconds of real time, only to report plugins that are slow; ``None``: nobody looks.
 
     The plugins' ``init`` is the caller's to call, each with its controller; then `begin`.
+
+    Raises:
+        InputError: an option of SchedulerParameters cannot be used.
     """
 
     __slots__ = (
@@ -50,7 +56,10 @@ class Engine:
         "_before_pass",
         "_handlers",
         "_in_main_pass",
+        "_is_full_pass",
         "_main_pass",
+        "_makes_main_pass",
+        "_pass_times",
         "_token",
         "events",
         "faults",
@@ -97,8 +106,13 @@ class Engine:
         self.sched_plugin = SchedCalls(self.sched_guard)
         #: Who moves the jobs.
         self.lifecycle = Lifecycle(self.state, self.sched_plugin)
-        self._main_pass = True
+        self._main_pass = MainPass(self.state, self.lifecycle, self.sched_plugin)
+        #: ``None``: passes are made whenever something calls for one.
+        self._pass_times: PassTimes | None = None
+        self._makes_main_pass = True
         self._in_main_pass = False
+        #: The next main pass looks at the whole queue.
+        self._is_full_pass = False
         self._before_pass: list[Callable[..., object]] = []
         #: Background work by token: whose it is, and whom its result is for.
         self._background: dict[int, tuple[PluginGuard, Callable[..., object]]] = {}
@@ -131,6 +145,7 @@ class Engine:
             InputError: a parameter of slurm.conf cannot be used.
         """
         self._convey_cluster_usage()
+        self._set_pass_times()
         return self.drain()
 
     def drain(self) -> list[Effect]:
@@ -163,6 +178,11 @@ class Engine:
         return end if due is None or end < due else due
 
     # ---- asking -----------------------------------------------------------------------------------------------
+
+    @property
+    def statistics(self) -> PassStatistics:
+        """What ``sdiag`` says of the main passes."""
+        return self._main_pass.statistics
 
     def reason(self, job: Job) -> Reason:
         """Say why a job is where it is."""
@@ -203,15 +223,15 @@ class Engine:
 
     def _on_submit(self, event: ev.Submit) -> None:
         if self.lifecycle.submit(event.job_id, event.spec):
-            self.pass_due = True
+            self._call_for_pass(may_wait=True)
 
     def _on_job_ended(self, event: ev.JobEnded) -> None:
         if self.lifecycle.ended(event.job_id, event.restart_count, event.exit_code):
-            self.pass_due = True
+            self._call_for_pass()
 
     def _on_launch_failed(self, event: ev.LaunchFailed) -> None:
         if self.lifecycle.launch_failed(event.job_id, event.restart_count):
-            self.pass_due = True
+            self._call_for_pass()
 
     def _on_request(self, event: ev.Cancel | ev.Hold | ev.Release | ev.Requeue) -> None:
         life = self.lifecycle
@@ -228,7 +248,7 @@ class Engine:
         except RequestError as error:
             life.refuse(error, event.job_id)
             return
-        self.pass_due = True
+        self._call_for_pass(may_wait=isinstance(event, ev.Release))
 
     def _on_update_node(self, event: ev.UpdateNode) -> None:
         before = self.state.usable_cpus()
@@ -239,7 +259,7 @@ class Engine:
             return
         if self.state.usable_cpus() != before:
             self._convey_cluster_usage()
-        self.pass_due = True
+        self._call_for_pass()
 
     def _on_update_partition(self, event: ev.UpdatePartition) -> None:
         try:
@@ -252,10 +272,14 @@ class Engine:
     def _on_reconfigure(self, event: ev.Reconfigure) -> None:
         half_life = self.state.config.half_life()
         try:
+            options = PassOptions.read(event.config)
             reconfigure(self.state, event.config)
         except RotaError as error:
             self.lifecycle.refuse(error)
             return
+        if options != self._main_pass.options:
+            self._main_pass.options = options
+            self._set_pass_times()
         self.priority_plugin.reconfig()
         if event.config.half_life() != half_life:
             self._convey_cluster_usage()
@@ -265,7 +289,7 @@ class Engine:
     def _partitions_changed(self) -> None:
         self.state.replace_all()
         self.sched_plugin.partition_change()
-        self.pass_due = True
+        self._call_for_pass()
 
     def _on_background_done(self, event: ev.BackgroundDone) -> None:
         waiting = self._background.pop(event.token, None)
@@ -285,15 +309,33 @@ class Engine:
         self.lifecycle.enforce_time_limits()
 
     def _on_schedule_pass(self, event: ev.SchedulePass) -> None:  # noqa: ARG002 - every handler takes its event
+        if self._pass_times is not None:
+            is_full = self._pass_times.begin() if self.pass_due else None
+            if is_full is None:
+                self.pass_due = False
+                return
+            self._is_full_pass = is_full
         self.state.settle()
         self.pass_due = False
         self.passes += 1
         for fn in tuple(self._before_pass):
             fn()
         succeeded = self.sched_plugin.schedule()
-        if self._main_pass or not succeeded:
+        if self._makes_main_pass or not succeeded:
             self.make_main_pass()
         self.state.arrivals = [] if succeeded else None
+
+    def _call_for_pass(self, *, may_wait: bool = False) -> None:
+        """Have a pass made: now, or when SchedulerParameters lets it be made."""
+        if self._pass_times is None or self._pass_times.is_due(may_wait=may_wait):
+            self.pass_due = True
+
+    def _set_pass_times(self) -> None:
+        """Make passes when the options in force say."""
+        if self._pass_times is not None:
+            self._pass_times.stop()
+        options = self._main_pass.options
+        self._pass_times = PassTimes(self.state, options) if options.delays else None
 
     # ---- for the controller that plugins are handed -----------------------------------------------------------
 
@@ -303,13 +345,14 @@ class Engine:
             return
         self._in_main_pass = True
         try:
-            main_pass(self.state, self.lifecycle, self.sched_plugin)
+            self._main_pass.run(full=self._is_full_pass)
         finally:
             self._in_main_pass = False
+            self._is_full_pass = False
 
     def disable_main_pass(self) -> None:
         """Leave starting jobs to the scheduler plugin."""
-        self._main_pass = False
+        self._makes_main_pass = False
 
     def add_before_pass(self, fn: Callable[..., object]) -> None:
         """Have ``fn`` called before every pass."""

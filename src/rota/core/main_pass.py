@@ -2,35 +2,167 @@
 
 A job that must wait for resources blocks its partition: no later job of that partition is tried in this pass, and all
 the partition's nodes leave the available set, so that partitions which share nodes with it wait as well. Partitions
-with nodes of their own go on.
+with nodes of their own go on. Exceptions:
+
+- A job that asks for nodes by name takes only these out of the available set, and blocks nothing.
+- A job that has waited for less than ``bf_min_age_reserve``, or has a priority below ``bf_min_prio_reserve``, blocks
+  nothing either, unless so many nodes have been taken out or are down that its partition has too few for it.
+
+The pass ends when it has looked at as many jobs, or started as many, as `PassOptions` allows. A job of a blocked
+partition counts as looked at.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from rota.core.pass_options import PassOptions
+
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from rota.core.guard import SchedCalls
     from rota.core.lifecycle import Lifecycle
     from rota.core.state import ClusterState
+    from rota.model import Job
+
+#: Why passes ended, in Slurm's words.
+END_OF_QUEUE = "End of job queue"
+HIT_QUEUE_DEPTH = "Hit default_queue_depth"
+HIT_MAX_JOB_START = "Hit sched_max_job_start"
 
 
-def main_pass(state: ClusterState, lifecycle: Lifecycle, sched: SchedCalls) -> None:
-    """Start every job that is first in line and fits."""
-    pool = state.pool
-    avail = pool.free
-    blocked: set[str] = set()
-    for job in state.queue.snapshot():
-        if not job.sort_key or job.alloc or job.partition.name in blocked:
-            continue
-        # A plugin that was told of a start may have made others.
-        resources = pool.select(job, pool.common(avail, pool.free))
-        if resources:
-            lifecycle.start(job, resources)
-            avail -= resources
-        else:
-            blocked.add(job.partition.name)
-            avail = pool.without(avail, job.partition.nodes)
-            sched.job_is_pending()
-            if not avail:
+@dataclass(slots=True)
+class PassStatistics:
+    """What ``sdiag`` says of the main passes."""
+
+    cycles: int = 0
+    #: Of the last pass: records in the queue, and how many of them were looked at.
+    last_queue_length: int = 0
+    last_depth: int = 0
+    #: Records looked at in all passes.
+    depth: int = 0
+    jobs_started: int = 0
+    #: How often passes ended for which reason.
+    exits: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def mean_depth(self) -> float:
+        """Records looked at in a pass, on average."""
+        return self.depth / self.cycles if self.cycles else 0.0
+
+
+class MainPass:
+    """Makes main passes, and keeps count of them.
+
+    Args:
+        state: Whose queue.
+        lifecycle: Starts the jobs.
+        sched: Is told of jobs that must wait.
+
+    Raises:
+        InputError: an option of SchedulerParameters cannot be used.
+    """
+
+    __slots__ = ("_lifecycle", "_places", "_sched", "_state", "options", "statistics")
+
+    def __init__(self, state: ClusterState, lifecycle: Lifecycle, sched: SchedCalls) -> None:
+        self._state = state
+        self._lifecycle = lifecycle
+        self._sched = sched
+        #: What is in force; whoever reads slurm.conf again sets it.
+        self.options = PassOptions.read(state.config)
+        self.statistics = PassStatistics()
+        self._places = {node.name: 1 << place for place, node in enumerate(state.nodes)}
+
+    def run(self, *, full: bool = False) -> None:
+        """Start every job that is first in line and fits.
+
+        Args:
+            full: Look at the whole queue, whatever ``default_queue_depth`` is.
+        """
+        options = self.options
+        if options.is_off:
+            return
+        pool, queue = self._state.pool, self._state.queue.snapshot()
+        avail = pool.free
+        most, starts = None if full else options.most_jobs, options.sched_max_job_start
+        of_partition = options.partition_job_depth
+        is_bounded = most is not None or of_partition
+        reason, depth, started, gone = END_OF_QUEUE, 0, 0, 0
+        # Nodes taken out, partitions blocked, and what else has found no place: nor will any request like it.
+        closed = 0
+        blocked: set[str] = set()
+        failed: set[Hashable] = set()
+        seen: dict[str, int] = {}
+        for job in queue:
+            if not job.sort_key or job.alloc:
+                gone += 1
+                continue
+            if starts and started >= starts:
+                reason = HIT_MAX_JOB_START
                 break
+            partition = job.partition
+            if of_partition:
+                seen[partition.name] = count = seen.get(partition.name, 0) + 1
+                if count > of_partition:
+                    continue
+            if depth == most:
+                reason = HIT_QUEUE_DEPTH
+                break
+            depth += 1
+            if partition.name in blocked:
+                continue
+            resources = 0
+            if not failed or pool.alike(job) not in failed:
+                # A plugin that was told of a start may have made others.
+                resources = pool.select(job, pool.common(avail, pool.free))
+            if resources:
+                self._lifecycle.start(job, resources)
+                avail -= resources
+                started += 1
+                continue
+            self._sched.job_is_pending()
+            taken = partition.nodes
+            if self._blocks(job, closed):
+                blocked.add(partition.name)
+            else:
+                taken = self._required_nodes(job)
+                if not taken:
+                    failed.add(pool.alike(job))
+            if taken:
+                closed |= taken
+                avail = pool.without(avail, taken)
+            if not avail and not is_bounded:
+                depth = len(queue) - gone  # Slurm looks at all that is left, in vain
+                break
+        self._count(reason, len(queue), depth, started)
+
+    def _blocks(self, job: Job, closed: int) -> bool:
+        """Whether a job that has found no place holds back its partition; some nodes are closed to it."""
+        options, spec = self.options, job.spec
+        if not (spec.required_nodes or options.bf_min_age_reserve or options.bf_min_prio_reserve):
+            return True
+        pool = self._state.pool
+        least = max(spec.min_nodes, 1)
+        if (pool.nodes_of(pool.up) & ~closed & job.partition.nodes).bit_count() < least:
+            return True
+        if self._required_nodes(job).bit_count() >= least or job.priority < options.bf_min_prio_reserve:
+            return False
+        since = job.submit_time if job.eligible_time is None else job.eligible_time
+        return self._state.now - since >= options.bf_min_age_reserve
+
+    def _required_nodes(self, job: Job) -> int:
+        """Give the bitmap of the nodes that a job asks for by name."""
+        names = job.spec.required_nodes
+        return sum(self._places.get(name, 0) for name in set(names.split(","))) if names else 0
+
+    def _count(self, reason: str, queue_length: int, depth: int, started: int) -> None:
+        statistics = self.statistics
+        statistics.cycles += 1
+        statistics.last_queue_length, statistics.last_depth = queue_length, depth
+        statistics.depth += depth
+        statistics.jobs_started += started
+        statistics.exits[reason] += 1
