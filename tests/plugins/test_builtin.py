@@ -65,6 +65,15 @@ def test_nothing_is_estimated_unless_slurm_conf_names_the_interval() -> None:
             assert job.planned_start is None
 
 
+def test_the_interval_of_another_scheduler_is_not_its_own() -> None:
+    config = cluster(nodes=4, SchedulerType="sched/backfill", SchedulerParameters="bf_interval=10")
+    with Harness(config, sched="sched/builtin") as rota:
+        rota.submit(min_nodes=4, cpus=4)
+        job = rota.submit()
+        rota.wait(100)
+        assert job.planned_start is None
+
+
 @pytest.mark.parametrize(("parameters", "count"), [("bf_interval=10", 51), ("bf_interval=10,bf_max_job_test=2", 3)])
 def test_one_job_more_is_estimated_than_bf_max_job_test_says(parameters: str, count: int) -> None:
     with _machine(parameters) as rota:

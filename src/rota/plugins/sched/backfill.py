@@ -245,8 +245,9 @@ class _Cycle:
     def _is_now_or_never(self, job: Job) -> bool:
         """Whether the job starts now or is not planned."""
         most = _options["bf_job_part_count_reserve"]
+        since = job.submit_time if job.eligible_time is None else job.eligible_time
         return (
-            self._now - job.submit_time < _options["bf_min_age_reserve"]
+            self._now - since < _options["bf_min_age_reserve"]
             or job.priority < _options["bf_min_prio_reserve"]
             or bool(most and self._reserved[job.partition.name] >= most)
             or (_one_resv_per_job and job.whole.planned_start is not None)

@@ -15,8 +15,9 @@ So the estimates are rough: a job may be said to wait for one that it has nothin
 =================== ======= ============================================================================================
 option              default meaning
 =================== ======= ============================================================================================
-bf_interval         30 s    between estimates; -1: none. Where slurm.conf does not name it, none are made: they would
-                            take most of the time of a replay, and nobody looks at them there
+bf_interval         30 s    between estimates; -1: none. Where slurm.conf does not name it, or names another
+                            SchedulerType for which it is meant, none are made: they would take most of the time of a
+                            replay, and nobody looks at them there
 bf_max_job_test     50      jobs estimated; as in Slurm it is one more
 =================== ======= ============================================================================================
 
@@ -70,7 +71,7 @@ def slurm_sched_p_reconfig() -> int:
         _stop()
         _stop = None
     _max_job_test = most
-    if interval > 0:
+    if interval > 0 and config.get("SchedulerType", plugin_type) == plugin_type:
         _stop = _ctld.every(interval, estimate, only_after_change=True, quiet=True)
     return SLURM_SUCCESS
 
