@@ -68,11 +68,7 @@ class ClusterConfig:
         text = self.get(key)
         if not text:
             return default
-        try:
-            value = int(text)
-        except ValueError:
-            value = low - 1
-        if not low <= value <= high:
+        if (value := _whole(text, low, high)) is None:
             raise self.error(key, f"{text!r} is not a whole number from {low} to {high}")
         return value
 
@@ -102,10 +98,15 @@ class ClusterConfig:
         text = self.scheduler_parameters().get(option)
         if text is None:
             return default
-        try:
-            value = int(text)
-        except ValueError:
-            value = low - 1
-        if not low <= value <= high:
+        if (value := _whole(text, low, high)) is None:
             raise self.error("SchedulerParameters", f"{option}={text} is not an integer from {low} to {high}")
         return value
+
+
+def _whole(text: str, low: int, high: int) -> int | None:
+    """Read a whole number; ``None``: it is none, or outside of the bounds."""
+    try:
+        value = int(text)
+    except ValueError:
+        return None
+    return value if low <= value <= high else None
