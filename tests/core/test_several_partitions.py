@@ -8,14 +8,14 @@ from rota.model import Errno, JobState, Node, PartitionState, QueueRecord, Reaso
 from rota.testing import Harness, cluster, partition
 
 
-def _machine() -> Harness:
+def _machine(*, passes: bool = True) -> Harness:
     nodes = [Node(name=f"n{place}", cpus=4) for place in range(4)]
     parts = [
         partition("batch"),
         partition("short", (0, 1), max_time=600),
         partition("express", (3,), tier=2),
     ]
-    return Harness(cluster(nodes=nodes, partitions=parts), sched="sched/builtin")
+    return Harness(cluster(nodes=nodes, partitions=parts), sched="sched/builtin", passes=passes)
 
 
 def test_a_job_runs_in_the_first_of_its_partitions_that_has_room() -> None:
@@ -89,6 +89,20 @@ def test_a_job_that_is_queued_again_may_run_in_another_partition() -> None:
         rota.requeue(job)
         rota.tick()
         assert (job.state, job.partition.name, job.restart_count) == (JobState.RUNNING, "short", 1)
+
+
+def test_a_job_that_is_queued_again_has_its_highest_priority_again() -> None:
+    with _machine(passes=False) as rota:
+        job = rota.submit(partition="batch,short", cpus=4, limit=60)
+        high, low = (one for one in rota.ctld.queue)
+        rota.ctld.set_priority(high, 900)
+        rota.ctld.set_priority(low, 300)
+        assert rota.ctld.start(low) is None
+        assert job.priority == 300
+        rota.partition("batch", PartitionState.DOWN)
+        rota.partition("short", PartitionState.DOWN)
+        rota.requeue(job)
+        assert (job.state, job.priority) == (JobState.PENDING, 900)
 
 
 def test_what_is_saved_has_the_records() -> None:

@@ -163,6 +163,20 @@ class AssociationTree:
         found = self._find.get((account, user, partition)) if partition else None
         return found or self._find.get((account, user, ""))
 
+    def qos_names(self, association: Association) -> tuple[str, ...]:
+        """Name the QOS that an association's jobs may have, its accounts' changed by its own; without any, normal."""
+        names: tuple[str, ...] = ("normal",)
+        for row in reversed(self.path(self.row(association)).tolist()):
+            for name in (own := self.associations[row].qos):
+                if name[0] == "+":
+                    names = (*names, name[1:])
+                elif name[0] == "-":
+                    names = tuple(one for one in names if one != name[1:])
+                else:
+                    names = own
+                    break
+        return names
+
     def add(self, user: str, account: str) -> Association:
         """Add a user to an account, with one share; the account is added under the root if there is none.
 

@@ -133,6 +133,11 @@ class Usage:
         row = self._qos_row.get(name)
         return 0.0 if row is None else float(self._qos.values[row, _BILLABLE])
 
+    def qos_used(self, name: str, tres: int) -> float:
+        """Give the seconds that a QOS has had of a TRES, by its place, or with -1 those that its jobs ran."""
+        row = self._qos_row.get(name)
+        return 0.0 if row is None else float(self._qos.values[row, _TRES + tres])
+
     def set_half_life(self, seconds: int) -> None:
         """Set how fast usage fades; 0: not at all."""
         self.decay = 1 - LN_2 / seconds if seconds else 1.0

@@ -70,10 +70,16 @@ class Accounts:
 
     # ---- what -------------------------------------------------------------------------------------------------
 
-    def tres_of(self, job: Job) -> tuple[float, ...]:
-        """Count the TRES that a job has been given or, while it waits, asks for."""
+    def tres_of(self, job: Job, resources: int | None = None) -> tuple[float, ...]:
+        """Count the TRES that a job has been given or, while it waits, asks for.
+
+        Args:
+            job: It.
+            resources: Count these as given to it; 0: none, what it asks for.
+        """
         spec, cpus, nodes = job.spec, job.spec.num_cpus, max(job.spec.min_nodes, 1)
-        held = self._state.pool.tres(job.alloc) if job.alloc else {}
+        resources = job.alloc if resources is None else resources
+        held = self._state.pool.tres(resources) if resources else {}
         cpus, nodes = held.get("cpu", cpus), held.get("node", nodes)
         counts = [0.0] * len(self.tres)
         counts[CPU], counts[NODE] = cpus, nodes

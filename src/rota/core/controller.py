@@ -10,6 +10,7 @@ import numpy as np
 
 from rota.core.containers import JobView, queue_key
 from rota.core.effects import Background, Log
+from rota.core.restraints import held_back
 from rota.model import MAX_PRIORITY, Errno, JobState, QueueRecord, Reason, RequestError
 
 if TYPE_CHECKING:
@@ -62,13 +63,15 @@ class PluginController:
 
     @property
     def queue(self) -> JobView:
-        self._state.settle()
-        return self._state.queue.snapshot()
+        return self._state.candidates()
 
     @property
     def arrivals(self) -> Sequence[Job] | None:
         self._state.settle()
-        return self._state.arrivals
+        arrivals = self._state.arrivals
+        if arrivals and self._state.restrained:
+            return [job for job in arrivals if held_back(job) is None]
+        return arrivals
 
     @property
     def running(self) -> JobView:
@@ -104,6 +107,10 @@ class PluginController:
 
     def earliest_start(self, job: Job) -> tuple[int, int] | None:
         return self._state.earliest_start(job)
+
+    def held_back(self, job: Job) -> Reason | None:
+        excess = held_back(job) if job.restraints else None
+        return None if excess is None else excess.reason
 
     def reason(self, job: Job) -> Reason:
         return self._state.reason(job)
@@ -145,8 +152,7 @@ class PluginController:
             return Reason.RESOURCES
         if not resources:
             return Reason.RESOURCES
-        self._life.start(job, resources, time_limit)
-        return None
+        return self._life.start(job, resources, time_limit)
 
     def plan(self, job: Job, start_time: int | None, nodes: int = 0) -> None:
         if job.sort_key and not job.alloc:  # it is in the queue

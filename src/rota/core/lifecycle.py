@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rota.core.admission import admit
 from rota.core.containers import queue_key
 from rota.core.effects import JobFinished, Kill, Launch, Refused
+from rota.core.restraints import held_back
 from rota.core.transitions import Trigger, change_state
 from rota.model import Errno, Job, JobState, NodeState, QueueRecord, Reason, RequestError
 
@@ -59,7 +60,12 @@ class Lifecycle:
             self.refuse(error, job_id)
             return False
         job = make_job(job_id, spec, state.now, found)
-        state.jobs[job_id] = job
+        try:
+            state.policy.admit(job)
+        except RequestError as error:
+            self.refuse(error, job_id)
+            return False
+        state.add(job)
         if spec.priority is not None:
             job.priority = spec.priority
             job.admin_priority = True
@@ -94,9 +100,15 @@ class Lifecycle:
 
     # ---- running ----------------------------------------------------------------------------------------------
 
-    def start(self, job: Job, resources: int, time_limit: int = 0) -> None:
-        """Start a queued job, or the job of a queue record in that record's partition, on free resources."""
+    def start(self, job: Job, resources: int, time_limit: int = 0) -> Reason | None:
+        """Start a queued job, or the job of a queue record in that record's partition, on free resources.
+
+        Returns:
+            ``None``; or what holds it back, and nothing has changed.
+        """
         state = self.state
+        if job.restraints and (excess := held_back(job, resources)) is not None:
+            return excess.reason
         state.take_from_queue(job.whole)
         if isinstance(job, QueueRecord):
             job = job.settle()
@@ -110,9 +122,13 @@ class Lifecycle:
         job.forget_plan()
         state.running.add(job, (end, job.job_id))
         state.changed = True
+        for one in job.restraints:
+            one.started(job)
+            state.arrivals = None
         state.accounts.started(job)
         self.effects.append(Launch(job_id=job.job_id, restart_count=job.restart_count, resources=resources))
         self.sched.newalloc(job)
+        return None
 
     def ended(self, job_id: int, restart_count: int, exit_code: int) -> bool:
         """Take the news that a run is over. False when it is stale and changes nothing."""
@@ -155,6 +171,9 @@ class Lifecycle:
         else:
             del state.completing[job.job_id]
         state.accounts.ended(job)
+        for one in job.restraints:
+            one.ended(job)
+        state.policy.forget_refusals()
         state.pool.release(job.alloc)
         job.alloc = job.alloc_nodes = 0
         state.arrivals = None
@@ -165,13 +184,15 @@ class Lifecycle:
                 job.zero_priority()
                 job.reason = Reason.JOB_HOLD_MAX_REQUEUE
             job.start_time = job.end_time = None
+            if job.records:  # it had that of the partition in which it ran
+                job.priority = max(record.priority for record in job.records)
             state.place(job)
         else:
             job.end_time = state.now
             self._forget(job)
 
     def _forget(self, job: Job) -> None:
-        del self.state.jobs[job.job_id]
+        self.state.remove(job)
         self.effects.append(JobFinished(job=job))
 
     def stop(self, job: Job, trigger: Trigger, reason: Reason = Reason.NONE) -> None:

@@ -8,6 +8,8 @@ with nodes of their own go on. Exceptions:
 - A job that has waited for less than ``bf_min_age_reserve``, or has a priority below ``bf_min_prio_reserve``, blocks
   nothing either, unless so many nodes have been taken out or are down that its partition has too few for it.
 
+A job that a limit holds back is passed over and blocks nothing.
+
 The pass ends when it has looked at as many jobs, or started as many, as `PassOptions` allows. A job of a blocked
 partition counts as looked at.
 """
@@ -19,6 +21,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from rota.core.pass_options import PassOptions
+from rota.core.restraints import held_back
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -86,7 +89,7 @@ class MainPass:
         options = self.options
         if options.is_off:
             return
-        pool, queue = self._state.pool, self._state.queue.snapshot()
+        pool, queue = self._state.pool, self._state.candidates()
         avail = pool.free
         most, starts = None if full else options.most_jobs, options.sched_max_job_start
         of_partition = options.partition_job_depth
@@ -113,16 +116,16 @@ class MainPass:
                 reason = HIT_QUEUE_DEPTH
                 break
             depth += 1
-            if partition.name in blocked:
+            if partition.name in blocked or (job.restraints and held_back(job) is not None):
                 continue
             resources = 0
             if not failed or pool.alike(job) not in failed:
                 # A plugin that was told of a start may have made others.
                 resources = pool.select(job, pool.common(avail, pool.free))
             if resources:
-                self._lifecycle.start(job, resources)
-                avail -= resources
-                started += 1
+                if self._lifecycle.start(job, resources) is None:
+                    avail -= resources
+                    started += 1
                 continue
             self._sched.job_is_pending()
             taken = partition.nodes

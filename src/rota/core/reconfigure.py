@@ -42,6 +42,7 @@ def reconfigure(state: ClusterState, config: ClusterConfig) -> None:
             Errno.REQUESTED_PART_CONFIG_UNAVAILABLE,
         )
     config.half_life()
+    config.enforced()
     for new in config.partitions:
         part = state.partitions[new.name]
         if part.nodes != new.nodes:
@@ -55,4 +56,5 @@ def reconfigure(state: ClusterState, config: ClusterConfig) -> None:
             setattr(part, attribute, getattr(new, attribute))
     state.set_config(config)
     state.accounts.reconfigured()
+    state.renew_policy()
     state.default_partition = next((part for part in state.partitions.values() if part.default), None)

@@ -105,7 +105,8 @@ def _restore_job(state: ClusterState, data: dict[str, Any]) -> None:
     job.state = JobState(data["state"])
     job.reason = Reason(data["reason"])
     job.alloc_nodes = state.pool.nodes_of(job.alloc)
-    state.jobs[job.job_id] = job
+    state.policy.take_over(job)
+    state.add(job)
     if job.completing:
         state.completing[job.job_id] = job
     elif job.state is JobState.RUNNING:

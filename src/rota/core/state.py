@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from rota.accounting import AssociationTree
 from rota.core.accounts import Accounts
-from rota.core.containers import SortedJobs, queue_key
+from rota.core.containers import JobView, SortedJobs, queue_key
+from rota.core.policy import AccountingPolicy
+from rota.core.restraints import held_back, is_restrained
 from rota.core.timers import Timers
 from rota.model import NodeState, PartitionState, Reason, RequestError
 from rota.model.errors import Errno
@@ -55,8 +57,10 @@ class ClusterState:
         "now",
         "parked",
         "partitions",
+        "policy",
         "pool",
         "queue",
+        "restrained",
         "running",
         "timers",
         "unsettled",
@@ -90,6 +94,10 @@ class ClusterState:
         #: Stopped, resources not free yet; PENDING if it is to be queued again, else in its final state.
         self.completing: dict[int, Job] = {}
         self.timers = Timers()
+        #: Under which limits jobs are.
+        self.policy = AccountingPolicy(self)
+        #: Jobs that may be held back although they are in the queue.
+        self.restrained = 0
         #: What is left to do before anybody looks at the queue's order; see `Controller.before_queue`.
         self.unsettled: Callable[[], object] | None = None
         #: Begin times for which a timer is set, with their jobs' ids.
@@ -116,6 +124,26 @@ class ClusterState:
         if self.unsettled is not None:
             fn, self.unsettled = self.unsettled, None
             fn()
+
+    def add(self, job: Job) -> None:
+        """Take in a live job, which is put in its place next."""
+        self.jobs[job.job_id] = job
+        self.policy.submitted(job)
+        self.restrained += is_restrained(job)
+
+    def remove(self, job: Job) -> None:
+        """Forget a job that is over and in no place any more."""
+        del self.jobs[job.job_id]
+        self.policy.forgotten(job)
+        self.restrained -= is_restrained(job)
+
+    def renew_policy(self) -> None:
+        """Put all live jobs under their limits anew; those that wait are to be put in their places again."""
+        self.policy = AccountingPolicy(self)
+        for job in self.jobs.values():
+            self.policy.take_over(job)
+            self.policy.submitted(job)
+        self.restrained = sum(map(is_restrained, self.jobs.values()))
 
     def partition_of(self, name: str) -> Partition:
         """Find a partition, the default one for an empty name.
@@ -153,6 +181,8 @@ class ClusterState:
             return Reason.PARTITION_NODE_LIMIT
         if job.spec.begin_time > self.now:
             return Reason.BEGIN_TIME
+        if job.limits is not None and (excess := job.limits.never(job)) is not None:
+            return excess.reason  # type: ignore[no-any-return] # an `Excess`
         return None
 
     def place(self, job: Job) -> None:
@@ -219,6 +249,14 @@ class ClusterState:
         """Give the jobs that are in the queue, each once, in its order."""
         return list(dict.fromkeys(job.whole for job in self.queue))
 
+    def candidates(self) -> JobView:
+        """Give the jobs of the queue that nothing holds back, in its order: those that start if they fit."""
+        self.settle()
+        view = self.queue.snapshot()
+        if not self.restrained:
+            return view
+        return JobView([job for job in view if not job.restraints or held_back(job) is None])
+
     def _begin(self, alarm: tuple[int, int]) -> None:
         """Look anew where a job belongs whose begin time has come, if it is still parked."""
         self.alarms.discard(alarm)
@@ -237,16 +275,24 @@ class ClusterState:
     def reason(self, job: Job) -> Reason:
         """Say why a job is where it is.
 
-        In the queue it follows from the order, so it costs nothing until somebody asks: the first of a partition
-        waits for Resources, the others for Priority.
+        In the queue it follows from the order, so it costs nothing until somebody asks: a job that is held back waits
+        for what holds it back, of the others the first of a partition for Resources, and all else for Priority.
         """
         if not job.sort_key or job.alloc:
             return job.reason
         self.settle()
-        for record in job.whole.records or (job,):
-            if record.sort_key and record is next(one for one in self.queue if one.partition is record.partition):
+        records = [one for one in job.whole.records or (job,) if one.sort_key]
+        excesses = [held_back(one) for one in records]
+        for record, excess in zip(records, excesses, strict=True):
+            if excess is None and record is self._first(record.partition):
                 return Reason.RESOURCES
-        return Reason.PRIORITY
+        if None in excesses:
+            return Reason.PRIORITY
+        return next(excess.reason for excess in excesses if excess is not None)
+
+    def _first(self, partition: Partition) -> Job | None:
+        """Give the first job of a partition's queue that nothing holds back."""
+        return next((one for one in self.queue if one.partition is partition and held_back(one) is None), None)
 
     def refresh_pool(self) -> None:
         """Take node states into account."""

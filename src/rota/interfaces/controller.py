@@ -62,10 +62,11 @@ class Controller(Protocol):
 
     @property
     def queue(self) -> Sequence[Job]:
-        """Pending jobs that may start now if they fit, first in line first.
+        """Pending jobs that may start now if they fit, first in line first: those that nothing holds back.
 
         The order is partition tier, priority, submit time, job id. During one call into a plugin the sequence does not
-        change: a job that was started stays in it, with ``job.state`` RUNNING, until the call returns.
+        change: a job that was started stays in it, with ``job.state`` RUNNING, until the call returns, and one that is
+        held back since another was started stays in it as well: see `held_back`.
 
         A job that names several partitions stands in it once for each that could take it now, as a `QueueRecord`:
         that reads as a job does, with partition, units, time limit and priority of its own, and can be given to every
@@ -138,6 +139,13 @@ class Controller(Protocol):
 
     def alike(self, job: Job) -> Hashable:
         """Give what is equal for jobs that would be placed alike: where one does not fit, none of them does."""
+
+    def held_back(self, job: Job) -> Reason | None:
+        """Why a job of the queue may not start now whatever is free: a limit, licences …; ``None``: it may.
+
+        Such jobs are not in `queue`. Ask where starting one job can hold back another of the same walk: what is held
+        back should be passed over, and nobody should wait for it.
+        """
 
     def earliest_start(self, job: Job) -> tuple[int, int] | None:
         """When the job could start if no other job in the queue did, as running jobs reach their expected ends.

@@ -19,6 +19,23 @@ if TYPE_CHECKING:
 
 _EMPTY: Mapping[str, str] = MappingProxyType({})
 
+#: What ``AccountingStorageEnforce`` may name, and what that stands for.
+_ENFORCE: dict[str, tuple[str, ...]] = {
+    "": (),
+    "associations": ("associations",),
+    "limits": ("associations", "limits"),
+    "qos": ("associations", "qos"),
+    "safe": ("associations", "limits", "safe"),
+    "wckeys": ("associations", "wckeys"),
+    "nojobs": ("nojobs", "nosteps"),
+    "nosteps": ("nosteps",),
+    "all": ("associations", "limits", "qos", "safe", "wckeys"),
+    "none": (),
+    "0": (),
+    "1": ("associations",),
+    "2": ("associations", "limits"),
+}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterConfig:
@@ -83,6 +100,21 @@ class ClusterConfig:
     def tres(self) -> tuple[str, ...]:
         """Name the cluster's TRES, in their order."""
         return cluster_tres(self.get("AccountingStorageTRES"))
+
+    def enforced(self) -> frozenset[str]:
+        """Give what ``AccountingStorageEnforce`` names, with what each of it stands for besides.
+
+        Raises:
+            InputError: it names something that there is not.
+        """
+        found: set[str] = set()
+        for item in self.get("AccountingStorageEnforce").split(","):
+            name = item.strip().lower()
+            if name not in _ENFORCE:
+                known = ", ".join(one for one in _ENFORCE if one.isalpha())
+                raise self.error("AccountingStorageEnforce", f"{item.strip()!r} is none of {known}")
+            found.update(_ENFORCE[name])
+        return frozenset(found)
 
     def scheduler_parameters(self) -> dict[str, str]:
         """Split ``SchedulerParameters`` into option and value; an option without a value has ``""``."""

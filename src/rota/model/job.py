@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rota.model.reason import Reason
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rota.model.association import Association
     from rota.model.partition import Partition
 
@@ -141,6 +143,7 @@ class Job:
         "end_time",
         "exit_code",
         "job_id",
+        "limits",
         "needs",
         "nice",
         "partition",
@@ -150,6 +153,7 @@ class Job:
         "reason",
         "records",
         "restart_count",
+        "restraints",
         "site_factor",
         "sort_key",
         "spec",
@@ -157,6 +161,7 @@ class Job:
         "state",
         "submit_time",
         "time_limit",
+        "tres_req",
         "units",
     )
 
@@ -194,6 +199,12 @@ class Job:
         self.alloc_nodes = 0
         #: What it needs of a machine whose nodes are shared, once that has been worked out.
         self.needs: Any = None
+        #: The limits of its association and QOS, if there are any.
+        self.limits: Any = None
+        #: All that may hold it back although there is room for it, those limits among it.
+        self.restraints: tuple[Any, ...] = ()
+        #: TRES that it asks for, in the cluster's order, once somebody has asked.
+        self.tres_req: Sequence[float] | None = None
         #: How often it was put back in the queue.
         self.restart_count = 0
         self.exit_code = 0
@@ -276,6 +287,9 @@ class QueueRecord(Job):
         self.planned_start = None
         self.planned_nodes = 0
         self.needs = None
+        self.limits = None
+        self.restraints = ()
+        self.tres_req = None
         self.sort_key = ()
 
     @property
@@ -294,7 +308,8 @@ class QueueRecord(Job):
         if job.partition is not self.partition:
             job.assoc = None  # a user may have an association of its own for a partition
         job.partition, job.units, job.time_limit = self.partition, self.units, self.time_limit
-        job.needs = self.needs
+        job.needs, job.tres_req = self.needs, self.tres_req
+        job.limits, job.restraints = self.limits, self.restraints
         job.priority = self.priority
         return job
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from contextlib import ExitStack
+from copy import deepcopy
 from heapq import heappop, heappush
 from itertools import count
 from pathlib import Path
@@ -29,6 +30,7 @@ from rota.testing.builders import cluster, spec
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from rota.accounting import AssociationTree
     from rota.core.effects import Effect
     from rota.interfaces import Controller
     from rota.model import ClusterConfig, JobSpec, Reason
@@ -61,6 +63,7 @@ class Harness:
         sched: object = "sched/builtin",
         priority: object = "priority/basic",
         plugin_dir: str | Path | Sequence[str | Path] = (),
+        associations: AssociationTree | None = None,
         now: int = 0,
         passes: bool = True,
         performs: bool = True,
@@ -73,6 +76,7 @@ class Harness:
                 when called, such as a class.
             priority: Likewise.
             plugin_dir: Where to look for plugin types first.
+            associations: Accounts, users and QOS; ``None``: users are added under the root as they come.
             now: Where the clock begins, Unix seconds.
             passes: Make a scheduling pass whenever one is due; else `run_pass` is the test's to call.
             performs: Perform effects: stop jobs that are to be killed, end those whose run time is over, run background
@@ -105,6 +109,7 @@ class Harness:
         self._next_id = count(1)
         self._config = config or cluster(cpus=4)
         self._plugins = (priority, sched)
+        self._associations = associations
         self._dirs = [plugin_dir] if isinstance(plugin_dir, str | Path) else list(plugin_dir)
         self._boot(None)
 
@@ -120,6 +125,7 @@ class Harness:
                 sched=sched.container,
                 select=None if select is None else select.container,
                 boot_time=self.now,
+                associations=deepcopy(self._associations),
             )
             effects = [] if saved is None else restore(self.engine, saved)
             if select is not None:

@@ -189,6 +189,8 @@ class _Cycle:
         for job in queue:
             if (self._bounds and not self._may_be_tested(job)) or job.state is not JobState.PENDING:
                 continue
+            if job.restraints and _ctld.held_back(job) is not None:
+                continue
             depth += 1
             if depth > most:
                 reason = HIT_MAX_JOB_TEST

@@ -193,7 +193,12 @@ def _start_due(now: int) -> None:
     while _starts and _starts[0][0] <= now:
         start, job_id = heappop(_starts)
         slot = _reserved.get(job_id)
-        if slot is not None and slot.start == start and _ctld.start(_record[job_id], slot.resources) is not None:
+        if slot is None or slot.start != start:
+            continue
+        if _ctld.held_back(_record[job_id]) is not None:
+            del _record[job_id]
+            _give_back(_reserved.pop(job_id))
+        elif _ctld.start(_record[job_id], slot.resources) is not None:
             # A job that should have ended has not: its resources come later than planned.
             _profile = None
 

@@ -117,6 +117,8 @@ def _whole_pass() -> None:
     for place, job in enumerate(queue, start=1):
         if job.partition.name in _heads:
             candidates.append(job)
+        elif job.restraints and _ctld.held_back(job) is not None:
+            continue
         elif job.units <= _ctld.size(free) and _start(job, free):
             free = _ctld.free
         else:
@@ -156,7 +158,7 @@ def _backfill(candidates: Iterable[Job]) -> None:
         if job.units > room or (job.units > spare and job.time_limit > window):
             continue
         alike = _ctld.alike(job), job.time_limit
-        if alike in failed:
+        if alike in failed or (job.restraints and _ctld.held_back(job) is not None):
             continue
         failed.add(alike)
         if _start(job, free):
