@@ -149,7 +149,7 @@ def machine(
     """
 
     def engine(*args: Any, **others: Any) -> Engine:
-        made = Engine(*args, associations=make_tree(), utc_offset=utc_offset, **others)
+        made = Engine(*args, **(others | {"associations": make_tree(), "utc_offset": utc_offset}))
         made.state.accounts.saved = None if usage is None else dict(usage)
         return made
 

@@ -59,7 +59,7 @@ def plan(
 ) -> list[tuple[int, str, str, int | None]]:
     """Plan a queue of sbatch lines: job, state, nodes, offset of its start."""
     (folder / "slurm.conf").write_text(
-        f"SelectTypeParameters=CR_Core,FIRST_FIT\nSchedulerParameters={params}\n"
+        f"SelectTypeParameters=CR_Core,FIRST_FIT\nSchedulerParameters={params}\nLicenses=lic1:1\n"
         f"NodeName={nodes} CPUs={cores} CoresPerSocket={cores}\n"
         f"PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE OverSubscribe={over}\n"
     )
@@ -164,3 +164,18 @@ def test_the_same_nodes_given_out_whole(tmp_path: Path) -> None:
         (7, "n1", grid(1800)),
         (8, "n4", grid(300)),
     ]
+
+
+def test_licences_are_planned_as_nodes_are(tmp_path: Path) -> None:
+    jobs = [f"--priority={priority} -N 1 -n 1 -t 10 {wanted}" for priority, wanted in
+            ((10, "-L lic1:1"), (9, "-L lic1"), (8, "-L lic1:1"), (7, ""))]  # fmt: skip
+    planned = plan(tmp_path, jobs, nodes="n[01-32]", params="bf_interval=30,bf_licenses")
+    starts = [(state, start) for _, state, _, start in sorted(planned)]
+    first = grid(600)
+    assert starts == [("RUNNING", 0), ("PENDING", first), ("PENDING", first + 600), ("RUNNING", 0)]
+
+
+def test_without_the_option_jobs_that_wait_for_licences_are_passed_over(tmp_path: Path) -> None:
+    jobs = ["--priority=9 -n 1 -t 10 -L lic1:1", "--priority=8 -n 1 -t 10 -L lic1:1"]
+    planned = plan(tmp_path, jobs, nodes="n[01-32]", params="bf_interval=30")
+    assert [(state, start) for _, state, _, start in sorted(planned)] == [("RUNNING", 0), ("PENDING", None)]

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
-from unittest.mock import patch
 
 import pytest
 
 from rota.accounting import AssociationTree
-from rota.core import Engine
 from rota.model import MAX_PRIORITY, Association, JobState, NodeState, PartitionState, PriorityFactorsRequest, Qos
 from rota.testing import Harness, cluster, partition, spec, with_parameters
 
@@ -55,8 +52,7 @@ def _machine(**parameters: str) -> ClusterConfig:
 
 def _harness(config: ClusterConfig) -> Harness:
     """Make a cluster whose users are `_tree`'s; a job of bob's has all of it."""
-    with patch("rota.testing.harness.Engine", partial(Engine, associations=_tree())):
-        rota = Harness(config, priority="priority/multifactor")
+    rota = Harness(config, priority="priority/multifactor", associations=_tree())
     _submit(rota, "bob", nodes=len(config.nodes), priority=MAX_PRIORITY, limit=20 * DAY)
     return rota
 
@@ -258,8 +254,7 @@ def test_running_jobs_are_computed_if_the_configuration_says_so(flags: str, show
     """Ann has nothing but her age, and her job has half of the machine: 800 of the sum are processors it was given."""
     weights = dict.fromkeys(WEIGHTS, "0") | {"PriorityWeightAge": "7000", "PriorityWeightTRES": "cpu=1600"}
     config = with_parameters(cluster(nodes=2, cpus_per_node=16, PriorityFlags=flags), **weights)
-    with patch("rota.testing.harness.Engine", partial(Engine, associations=_tree())):
-        rota = Harness(config, priority="priority/multifactor")
+    rota = Harness(config, priority="priority/multifactor", associations=_tree())
     with rota:
         job = _submit(rota, "ann", nodes=1, cpus=1, limit=20 * DAY)
         assert job.state is JobState.RUNNING
@@ -277,8 +272,7 @@ def test_priorities_that_may_only_grow(flags: str, priority: int) -> None:
     tree.add("ann", "a")
     tree.add("bob", "a")
     config = cluster(cpus=4, PriorityWeightFairshare="1000", PriorityFlags=flags)
-    with patch("rota.testing.harness.Engine", partial(Engine, associations=tree)):
-        rota = Harness(config, priority="priority/multifactor")
+    rota = Harness(config, priority="priority/multifactor", associations=tree)
     with rota:
         _submit(rota, "ann", account="a", cpus=4, limit=DAY)
         waiting = [_submit(rota, user, account="a", cpus=4) for user in ("ann", "bob")]
@@ -322,8 +316,7 @@ def test_the_size_of_a_job_is_measured_by_the_machine_that_is_left() -> None:
 def test_a_job_that_is_queued_again_is_computed_again() -> None:
     """Its priority stays as it was until the next period; its age has gone on all the time."""
     config = cluster(cpus=4, PriorityWeightAge="7000")
-    with patch("rota.testing.harness.Engine", partial(Engine, associations=_tree())):
-        rota = Harness(config, priority="priority/multifactor")
+    rota = Harness(config, priority="priority/multifactor", associations=_tree())
     with rota:
         job = _submit(rota, "ann", cpus=4, limit=20 * DAY)
         _submit(rota, "bob", cpus=4, limit=20 * DAY)
@@ -339,8 +332,7 @@ def test_a_job_that_is_queued_again_is_computed_again() -> None:
 
 def test_jobs_from_before_a_restart_have_priorities_that_go_on(rota: Harness) -> None:
     job = _submit(rota, "ann", qos="low", nodes=10, cpus=160)
-    with patch("rota.testing.harness.Engine", partial(Engine, associations=_tree())):
-        rota.restart()
+    rota.restart()
     again = rota.job(job.job_id)
     assert again is not job
     assert again.priority == 9180

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from functools import partial
 from importlib.util import find_spec, module_from_spec
 from typing import TYPE_CHECKING, Any
-from unittest.mock import patch
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rota.accounting import AssociationTree
-from rota.core import Engine
 from rota.model import Association, JobState, Qos
 from rota.testing import Harness, cluster, partition, random_script, with_parameters
 
@@ -83,8 +80,7 @@ def _tree() -> AssociationTree:
 
 
 def _harness(config: ClusterConfig, plugin: object, *, users: bool = True) -> Harness:
-    with patch("rota.testing.harness.Engine", partial(Engine, associations=_tree() if users else None)):
-        return Harness(config, priority=plugin)
+    return Harness(config, priority=plugin, associations=_tree() if users else None)
 
 
 def _play(config: ClusterConfig, script: Script, plugin: object, *, users: bool) -> list[str]:

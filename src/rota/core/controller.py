@@ -10,7 +10,6 @@ import numpy as np
 
 from rota.core.containers import JobView, queue_key
 from rota.core.effects import Background, Log
-from rota.core.restraints import held_back
 from rota.model import MAX_PRIORITY, Errno, JobState, QueueRecord, Reason, RequestError
 
 if TYPE_CHECKING:
@@ -70,7 +69,7 @@ class PluginController:
         self._state.settle()
         arrivals = self._state.arrivals
         if arrivals and self._state.restrained:
-            return [job for job in arrivals if held_back(job) is None]
+            return [job for job in arrivals if self._state.held_back(job) is None]
         return arrivals
 
     @property
@@ -109,7 +108,7 @@ class PluginController:
         return self._state.earliest_start(job)
 
     def held_back(self, job: Job) -> Reason | None:
-        excess = held_back(job) if job.restraints else None
+        excess = self._state.held_back(job) if job.restraints else None
         return None if excess is None else excess.reason
 
     def reason(self, job: Job) -> Reason:
@@ -251,6 +250,9 @@ class PluginController:
 
     def disable_main_pass(self) -> None:
         self._engine.disable_main_pass()
+
+    def plan_licenses(self, *, on: bool = True) -> None:
+        self._state.held_in_queue = frozenset({Reason.LICENSES} if on else ())
 
     def log(self, message: str) -> None:
         self._life.effects.append(Log(message=str(message)))

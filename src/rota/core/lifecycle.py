@@ -62,6 +62,7 @@ class Lifecycle:
         job = make_job(job_id, spec, state.now, found)
         try:
             state.policy.admit(job)
+            state.licenses.admit(job)
         except RequestError as error:
             self.refuse(error, job_id)
             return False

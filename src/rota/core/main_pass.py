@@ -8,7 +8,8 @@ with nodes of their own go on. Exceptions:
 - A job that has waited for less than ``bf_min_age_reserve``, or has a priority below ``bf_min_prio_reserve``, blocks
   nothing either, unless so many nodes have been taken out or are down that its partition has too few for it.
 
-A job that a limit holds back is passed over and blocks nothing.
+A job that a limit or licences hold back is passed over and blocks nothing; with ``bf_licenses`` the pass ends at a job
+that waits for licences.
 
 The pass ends when it has looked at as many jobs, or started as many, as `PassOptions` allows. A job of a blocked
 partition counts as looked at.
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 #: Why passes ended, in Slurm's words.
 END_OF_QUEUE = "End of job queue"
 HIT_QUEUE_DEPTH = "Hit default_queue_depth"
+BLOCKED_ON_LICENSES = "Blocked on licenses"
 HIT_MAX_JOB_START = "Hit sched_max_job_start"
 
 
@@ -116,7 +118,12 @@ class MainPass:
                 reason = HIT_QUEUE_DEPTH
                 break
             depth += 1
-            if partition.name in blocked or (job.restraints and held_back(job) is not None):
+            if partition.name in blocked:
+                continue
+            if job.restraints and (excess := held_back(job)) is not None:
+                if excess.reason in self._state.held_in_queue:
+                    reason = BLOCKED_ON_LICENSES
+                    break
                 continue
             resources = 0
             if not failed or pool.alike(job) not in failed:

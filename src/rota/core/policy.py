@@ -125,7 +125,7 @@ class AccountingPolicy:
     def _restrain(self, job: Job, limits: JobLimits) -> None:
         if limits.ledgers:
             job.limits = limits
-            job.restraints = (*(one for one in job.restraints if not isinstance(one, JobLimits)), limits)
+            job.restraints = (limits, *(one for one in job.restraints if not isinstance(one, JobLimits)))
 
     def _check_association(self, job: Job) -> None:
         spec = job.spec

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rota.core.licenses import read_licenses
 from rota.model import Errno, RequestError
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ def reconfigure(state: ClusterState, config: ClusterConfig) -> None:
         )
     config.half_life()
     config.enforced()
+    read_licenses(config)
     for new in config.partitions:
         part = state.partitions[new.name]
         if part.nodes != new.nodes:

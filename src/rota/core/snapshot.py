@@ -106,6 +106,7 @@ def _restore_job(state: ClusterState, data: dict[str, Any]) -> None:
     job.reason = Reason(data["reason"])
     job.alloc_nodes = state.pool.nodes_of(job.alloc)
     state.policy.take_over(job)
+    state.licenses.take_over(job)
     state.add(job)
     if job.completing:
         state.completing[job.job_id] = job

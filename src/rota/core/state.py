@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING
 from rota.accounting import AssociationTree
 from rota.core.accounts import Accounts
 from rota.core.containers import JobView, SortedJobs, queue_key
+from rota.core.licenses import LicensePool
 from rota.core.policy import AccountingPolicy
 from rota.core.restraints import held_back, is_restrained
 from rota.core.timers import Timers
 from rota.model import NodeState, PartitionState, Reason, RequestError
 from rota.model.errors import Errno
 from rota.resources import FutureProfile, first_fit, make_pool, make_space
+from rota.resources.license_space import LicensedSpace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from rota.core.restraints import Excess
     from rota.model import ClusterConfig, Job, Node, Partition
     from rota.resources.needs import Choose
     from rota.resources.node_space import CountedSpace, NodeSpace
@@ -49,9 +52,11 @@ class ClusterState:
         "completing",
         "config",
         "default_partition",
+        "held_in_queue",
         "job_requeue",
         "jobs",
         "last_priority",
+        "licenses",
         "max_requeue",
         "nodes",
         "now",
@@ -96,6 +101,9 @@ class ClusterState:
         self.timers = Timers()
         #: Under which limits jobs are.
         self.policy = AccountingPolicy(self)
+        self.licenses = LicensePool(config)
+        #: What the scheduler plans for: jobs that are held back for these reasons are among the candidates.
+        self.held_in_queue: frozenset[Reason] = frozenset()
         #: Jobs that may be held back although they are in the queue.
         self.restrained = 0
         #: What is left to do before anybody looks at the queue's order; see `Controller.before_queue`.
@@ -143,6 +151,7 @@ class ClusterState:
         for job in self.jobs.values():
             self.policy.take_over(job)
             self.policy.submitted(job)
+        self.licenses.set_config(self.config)
         self.restrained = sum(map(is_restrained, self.jobs.values()))
 
     def partition_of(self, name: str) -> Partition:
@@ -255,7 +264,12 @@ class ClusterState:
         view = self.queue.snapshot()
         if not self.restrained:
             return view
-        return JobView([job for job in view if not job.restraints or held_back(job) is None])
+        return JobView([job for job in view if not job.restraints or self.held_back(job) is None])
+
+    def held_back(self, job: Job) -> Excess | None:
+        """Say what holds a job of the queue back, if the scheduler does not plan for that."""
+        excess = held_back(job)
+        return None if excess is None or excess.reason in self.held_in_queue else excess
 
     def _begin(self, alarm: tuple[int, int]) -> None:
         """Look anew where a job belongs whose begin time has come, if it is still parked."""
@@ -313,10 +327,15 @@ class ClusterState:
             + [(-(-(job.end_time or 0) // resolution) * resolution, common(job.alloc, up)) for job in self.running],
         )
 
-    def node_space(self, resolution: int, window: int) -> CountedSpace | NodeSpace:
+    def node_space(self, resolution: int, window: int) -> CountedSpace | NodeSpace | LicensedSpace:
         """Make what backfill plans with; jobs that are completing will have ended in a second."""
         jobs = [*self.completing.values(), *self.running]
-        return make_space(self.pool, self.now, jobs, resolution=resolution, window=window)
+        space = make_space(self.pool, self.now, jobs, resolution=resolution, window=window)
+        if Reason.LICENSES not in self.held_in_queue:
+            return space
+        return LicensedSpace(
+            space, self.licenses.total, now=self.now, running=jobs, resolution=resolution, last=self.now + window
+        )
 
     def earliest_start(self, job: Job) -> tuple[int, int] | None:
         """Give the first time when running jobs leave enough for the job, and all that is free then."""

@@ -281,5 +281,8 @@ class Controller(Protocol):
         when that call fails.
         """
 
+    def plan_licenses(self, *, on: bool = True) -> None:
+        """Plan with licences: from now on `node_space` knows of them, and `queue` has the jobs that wait for them."""
+
     def log(self, message: str) -> None:
         """Write to rota's log."""

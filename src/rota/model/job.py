@@ -115,7 +115,7 @@ class JobSpec(NamedTuple):
     prefer: str = ""
     #: Resources may be shared with other such jobs, where the partition allows that.
     oversubscribe: bool = False
-    #: As written: ``matlab:2,ansys``.
+    #: As written: ``matlab:2,ansys``; all of them are needed.
     licenses: str = ""
     #: For the whole job, as ``gres``.
     gres_per_job: str = ""

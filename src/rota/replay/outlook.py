@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from rota.core import Engine
     from rota.core.state import ClusterState
     from rota.model import JobSpec, Partition
+    from rota.resources.license_space import LicensedSpace
     from rota.resources.node_space import CountedSpace, NodeSpace
+
+    Space = CountedSpace | NodeSpace | LicensedSpace
 
 _MINUTE = 60
 #: Jobs before this one that are planned at most, as Slurm's backfill has it.
@@ -97,7 +100,7 @@ def outlook_of(engine: Engine, job: Job) -> Outlook:
     )
 
 
-def _plan_before(state: ClusterState, space: CountedSpace | NodeSpace, job: Job) -> None:
+def _plan_before(state: ClusterState, space: Space, job: Job) -> None:
     """Reserve for the jobs that stand before one, as long as there is something to reserve."""
     seen: set[int] = set()
     for other in state.queue:
@@ -111,7 +114,7 @@ def _plan_before(state: ClusterState, space: CountedSpace | NodeSpace, job: Job)
             space.reserve(other, found[0], other.time_limit, found[1])
 
 
-def _sooner(state: ClusterState, space: CountedSpace | NodeSpace, job: Job, start: int | None) -> tuple[Change, ...]:
+def _sooner(state: ClusterState, space: Space, job: Job, start: int | None) -> tuple[Change, ...]:
     """Try other requests; give those that start before ``start``, the best of each kind."""
     best: dict[str, Change] = {}
     for what, value, spec, partition in _requests(state, job):
@@ -128,7 +131,7 @@ def _sooner(state: ClusterState, space: CountedSpace | NodeSpace, job: Job, star
 
 
 def _try(
-    state: ClusterState, space: CountedSpace | NodeSpace, job: Job, spec: JobSpec, partition: Partition
+    state: ClusterState, space: Space, job: Job, spec: JobSpec, partition: Partition
 ) -> int | None:
     """Give when another request would start, ``None``: not within the window."""
     units = state.pool.units(spec, partition)
@@ -139,7 +142,7 @@ def _try(
     return None if found is None else found[0]
 
 
-def _longest(state: ClusterState, space: CountedSpace | NodeSpace, job: Job, known: Change) -> Change:
+def _longest(state: ClusterState, space: Space, job: Job, known: Change) -> Change:
     """Give the longest time limit, in minutes, with which the job starts as soon as with a known one."""
     low, high = int(known.value) // _MINUTE, job.time_limit // _MINUTE - 1
     while low < high:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rota.model.constraint import parse_constraint
 from rota.model.job import MAX_PRIORITY
+from rota.model.licenses import parse_licenses
 from rota.model.tres import gres_counts
 from rota.model.units import parse_time_seconds
 
@@ -31,7 +32,6 @@ _HOSTS = re.compile(r"[\w.,\[\]-]+", re.ASCII)
 _RANGE = re.compile(r"(\d+)-(\d+)")
 _TOO_MANY = 1_000_000
 _GRES = re.compile(r"[^\s:,]+(?::[^\s:,]+){0,2}")
-_LICENSE = re.compile(r"[^\s:=|,;@]+(?:@[^\s:=|,;@]+)?(?::\d+)?")
 #: What sbatch takes a job's ``--nice`` without a value as.
 _NICE = 100
 _MOST_NICE = 2**31 - 3
@@ -160,8 +160,7 @@ def _checked_gres(text: str) -> str:
 
 
 def _licenses(text: str) -> str:
-    if not all(_LICENSE.fullmatch(item) for item in text.split(",")):
-        raise ValueError(f"{text!r} is not name[:count], separated by commas")
+    parse_licenses(text)
     return text
 
 

@@ -30,6 +30,7 @@ bf_min_age_reserve          0 s          jobs that have waited less start now or
 bf_min_prio_reserve         0            the same for jobs of lower priority
 bf_job_part_count_reserve   0            jobs planned of each partition; later ones start now or are not planned
 bf_one_resv_per_job         off          a job is planned in one of its partitions only
+bf_licenses                 off          licences are planned as nodes are; else jobs that wait for them are passed over
 =========================== ============ ===============================================================================
 
 ``bf_continue``, ``bf_yield_interval``, ``bf_yield_sleep``, ``bf_max_time`` and ``bf_busy_nodes`` are accepted and have
@@ -100,6 +101,7 @@ _ctld: Controller
 #: What is in force, by name.
 _options: dict[str, int] = {}
 _one_resv_per_job = False
+_licenses = False
 #: Jobs and records that the last cycle has planned a start for.
 _planned: list[Job] = []
 #: Stops the cycles.
@@ -116,10 +118,12 @@ def init(ctld: Controller) -> int:
 
 def slurm_sched_p_reconfig() -> int:
     """Read the ``bf_`` options of SchedulerParameters."""
-    global _options, _one_resv_per_job, _stop
+    global _options, _one_resv_per_job, _licenses, _stop
     config = _ctld.config
     _options = _read_numbers(config)
     _one_resv_per_job = "bf_one_resv_per_job" in config.scheduler_parameters()
+    _licenses = "bf_licenses" in config.scheduler_parameters()
+    _ctld.plan_licenses(on=_licenses)
     if _stop is not None:
         _stop()
         _stop = None
@@ -143,7 +147,7 @@ def slurm_sched_p_initial_priority(last_prio: int, job_ptr: Job) -> int:
 
 def slurm_sched_p_get_conf() -> str:
     """Report the options in force."""
-    flags = ["bf_one_resv_per_job"] if _one_resv_per_job else []
+    flags = [name for name, on in (("bf_licenses", _licenses), ("bf_one_resv_per_job", _one_resv_per_job)) if on]
     return ",".join([*(f"{name}={value}" for name, value in sorted(_options.items())), *flags])
 
 
@@ -224,7 +228,7 @@ class _Cycle:
         if job.spec.time_min:
             duration = min(job.spec.time_min, duration)
         now_only = self._is_strict and self._is_now_or_never(job)
-        alike = (_ctld.alike(job), duration)
+        alike = (_ctld.alike(job), duration, job.spec.licenses)
         after = self._earliest.get(alike, now)
         if after is None or (now_only and after > now):
             return False

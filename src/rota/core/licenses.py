@@ -1,0 +1,108 @@
+"""The cluster's licences: counted, and given to jobs with their nodes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rota.core.restraints import Excess, Limit
+from rota.model import Errno, Reason, RequestError
+from rota.model.licenses import parse_licenses
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rota.model import ClusterConfig, Job
+
+
+class LicensesWanted:
+    """What holds back the jobs that ask for the same licences."""
+
+    __slots__ = ("_pool", "counts")
+
+    def __init__(self, pool: LicensePool, counts: Mapping[str, int]) -> None:
+        self._pool = pool
+        self.counts = counts
+
+    def holds_back(self, job: Job, resources: int) -> Excess | None:  # noqa: ARG002 - whatever its nodes
+        """Give the licence of which too few are free."""
+        total, used = self._pool.total, self._pool.used
+        for name, count in self.counts.items():
+            if used.get(name, 0) + count > total.get(name, 0):
+                limit = Limit(Reason.LICENSES, "cluster", f"Licenses={name}", total.get(name, 0))
+                return Excess(limit, used.get(name, 0), count)
+        return None
+
+    def started(self, job: Job) -> None:  # noqa: ARG002 - they are all the same
+        """Give a job its licences."""
+        for name, count in self.counts.items():
+            self._pool.used[name] = self._pool.used.get(name, 0) + count
+
+    def ended(self, job: Job) -> None:  # noqa: ARG002 - they are all the same
+        """Take them back."""
+        for name, count in self.counts.items():
+            self._pool.used[name] -= count
+
+
+class LicensePool:
+    """How many licences there are, and how many are in use.
+
+    Raises:
+        InputError: ``Licenses`` of slurm.conf cannot be used.
+    """
+
+    def __init__(self, config: ClusterConfig) -> None:
+        self.total: dict[str, int] = {}
+        self.used: dict[str, int] = {}
+        self._wanted: dict[str, LicensesWanted] = {}
+        self.set_config(config)
+
+    def set_config(self, config: ClusterConfig) -> None:
+        """Take over how many there are; what is in use stays in use."""
+        self.total = read_licenses(config)
+
+    def admit(self, job: Job) -> None:
+        """Have a new job wait for the licences that it asks for.
+
+        Raises:
+            RequestError: there never are so many.
+        """
+        text = job.spec.licenses
+        if not text:
+            return
+        try:
+            counts = parse_licenses(text)
+        except ValueError as error:
+            raise RequestError(f"Invalid license specification: {error}", Errno.INVALID_LICENSES) from None
+        for name, count in counts.items():
+            if count > self.total.get(name, 0):
+                there_are = ", ".join(f"{name}:{count}" for name, count in self.total.items()) or "none"
+                raise RequestError(
+                    f"Invalid license specification: {name}:{count} requested, there are {there_are}",
+                    Errno.INVALID_LICENSES,
+                )
+        self.take_over(job)
+
+    def take_over(self, job: Job) -> None:
+        """Have a job wait for its licences, or count those that it has, whatever there are."""
+        text = job.spec.licenses
+        if not text:
+            return
+        wanted = self._wanted.get(text)
+        if wanted is None:
+            wanted = self._wanted[text] = LicensesWanted(self, parse_licenses(text))
+        for record in (job, *job.records):
+            record.restraints = (*record.restraints, wanted)
+        if job.alloc:
+            wanted.started(job)
+
+
+def read_licenses(config: ClusterConfig) -> dict[str, int]:
+    """Read ``Licenses`` of slurm.conf.
+
+    Raises:
+        InputError: it cannot be used.
+    """
+    try:
+        return parse_licenses(config.get("Licenses"))
+    except ValueError as error:
+        raise config.error("Licenses", str(error)) from None
