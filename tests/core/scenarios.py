@@ -97,6 +97,8 @@ class Player:
             return [shown for one in self._jobs if (shown := self._shown(one, answers))]
         elif word == "user":
             return self._user(rest, answers)
+        elif word == "show":
+            return self._show(rest)
         elif word == "scancel":
             self._rota.cancel(self._jobs[int(rest) - 1])
         else:
@@ -117,6 +119,15 @@ class Player:
             return answers if all(one in str(error) for one in told) else [f"error: {error}"]
         self._jobs.append(job)
         return [str(len(self._jobs))]
+
+    def _show(self, rest: str) -> list[str]:
+        """Answer `show job NUMBER KEY`, as ``scontrol show job`` does."""
+        _, number, key = rest.split()
+        job = self._jobs[int(number) - 1]
+        if key != "TimeLimit":
+            raise NotImplementedError(rest)
+        hours, seconds = divmod(job.time_limit, 3600)
+        return [f"{key}={hours:02}:{seconds // 60:02}:{seconds % 60:02}"]
 
     def _shown(self, job: Job, answers: list[str]) -> str:
         if job.state.finished and not any(re.match(rf"{job.job_id} ", answer) for answer in answers):

@@ -262,7 +262,7 @@ NO_MEANING = """
 -D /home/a | --chdir=/home/a | -e a.err | --error=a.err | -i in | --input=in | -o a.out | --output=a.out | -Q | --quiet
 -W | --wait | -k | --no-kill | --no-kill=off | -v | --verbose | --acctg-freq=30 | --comment 'two words'
 --container=/bundle | --cpu-freq=low | --export=ALL,A=b | --export-file=env | --get-user-env | --get-user-env=10L
---gid=staff | --gpu-bind=closest | --gpu-freq=low | --ignore-pbs | --kill-on-invalid-dep=yes | --mail-type=END
+--gid=staff | --gpu-bind=closest | --gpu-freq=low | --ignore-pbs | --mail-type=END
 --mail-user=ann | --mcs-label=a | --mem-bind=local | --open-mode=append | --parsable | --power=level | --profile=all
 --propagate=STACK | --reboot | --signal=B:USR2@30 | --wckey= | --wrap='sleep 5'
 """
@@ -345,7 +345,7 @@ def test_options_without_a_meaning_are_read_past(option: str) -> None:
         ("-F hosts", "-F", "no option of sbatch that rota knows"),
         ("-O", "-O", "no option of sbatch that rota knows"),
         ("-a 1-3", "-a", "no option of sbatch that rota knows"),
-        ("--dependency=afterok:1", "--dependency", "no option of sbatch that rota knows"),
+        ("--dependency=afterok", "--dependency", "'afterok' names no job"),
         ("--ntasks-per-socket=1", "--ntasks-per-socket", "no option of sbatch that rota knows"),
         ("--ntasks-per-core=1", "--ntasks-per-core", "no option of sbatch that rota knows"),
         ("--mem-per-gpu=1", "--mem-per-gpu", "no option of sbatch that rota knows"),

@@ -160,6 +160,8 @@ class Engine:
             state.now = now
         self.events += 1
         self._handlers[type(event)](event)
+        if state.doomed:
+            self.lifecycle.cancel_doomed()
         if state.changed:
             state.changed = False
             state.timers.wake(state.now)

@@ -10,6 +10,7 @@ from rota.core.effects import JobFinished, Kill, Launch, Refused
 from rota.core.restraints import held_back
 from rota.core.transitions import Trigger, change_state
 from rota.model import Errno, Job, JobState, NodeState, QueueRecord, Reason, RequestError
+from rota.model.dependency import parse_dependency
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,6 +61,8 @@ class Lifecycle:
             self.refuse(error, job_id)
             return False
         job = make_job(job_id, spec, state.now, found)
+        if spec.dependency:
+            job.dependencies = parse_dependency(spec.dependency)
         try:
             state.policy.admit(job)
             state.licenses.admit(job)
@@ -67,6 +70,8 @@ class Lifecycle:
             self.refuse(error, job_id)
             return False
         state.add(job)
+        if spec.deadline:
+            self._set_deadline(job)
         if spec.priority is not None:
             job.priority = spec.priority
             job.admin_priority = True
@@ -119,6 +124,8 @@ class Lifecycle:
         job.alloc_nodes = state.pool.nodes_of(resources)
         job.start_time = state.now
         job.time_limit = time_limit or job.time_limit
+        if job.spec.deadline:
+            job.time_limit = max(min(job.time_limit, job.spec.deadline - state.now), 1)
         job.end_time = end = state.now + job.time_limit
         job.forget_plan()
         state.running.add(job, (end, job.job_id))
@@ -129,6 +136,7 @@ class Lifecycle:
         state.accounts.started(job)
         self.effects.append(Launch(job_id=job.job_id, restart_count=job.restart_count, resources=resources))
         self.sched.newalloc(job)
+        state.dependencies.started(job)
         return None
 
     def ended(self, job_id: int, restart_count: int, exit_code: int) -> bool:
@@ -213,6 +221,23 @@ class Lifecycle:
         while (job := self.state.running.first()) is not None and (job.end_time or 0) <= now:
             self.stop(job, Trigger.TIME_LIMIT, Reason.TIME_LIMIT)
 
+    def _set_deadline(self, job: Job) -> None:
+        """Give a job up when it could no longer end by its deadline, if it still waits then."""
+        shortest = job.spec.time_min or job.time_limit
+
+        def give_up() -> None:
+            if self.state.jobs.get(job.job_id) is job and job.state is JobState.PENDING:
+                self._end_pending(job, Trigger.DEADLINE, Reason.DEADLINE)
+
+        self.state.timers.at(max(job.spec.deadline - shortest, self.state.now) + 1, give_up)
+
+    def cancel_doomed(self) -> None:
+        """Cancel the jobs whose dependencies can never be satisfied."""
+        doomed, self.state.doomed = self.state.doomed, []
+        for job in doomed:
+            if job.state is JobState.PENDING:
+                self._end_pending(job, Trigger.CANCEL, Reason.DEPENDENCY_NEVER_SATISFIED)
+
     def lose_node(self, index: int) -> None:
         """Stop the jobs of a node that is down: they are queued again if they may be, else they fail."""
         for job in self.state.running.snapshot():
@@ -243,12 +268,16 @@ class Lifecycle:
         if job.state is JobState.RUNNING:
             self.stop(job, Trigger.CANCEL)
         elif job.state is JobState.PENDING:
-            change_state(job, Trigger.CANCEL)
-            job.reason = Reason.NONE
-            if job.alloc == 0:
-                self.state.unplace(job)
-                job.end_time = self.state.now
-                self._forget(job)
+            self._end_pending(job, Trigger.CANCEL, Reason.NONE)
+
+    def _end_pending(self, job: Job, trigger: Trigger, reason: Reason) -> None:
+        """End a job that waits; one that is still completing is over when its resources are free."""
+        change_state(job, trigger)
+        job.reason = reason
+        if job.alloc == 0:
+            self.state.unplace(job)
+            job.end_time = self.state.now
+            self._forget(job)
 
     def hold(self, job: Job, *, by_user: bool = False) -> None:
         """Hold a pending job. A user's hold does not replace an administrator's.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from rota.core.policy import AccountingPolicy
-    from rota.model import Job
+    from rota.model import Job, Reason
 
 _MINUTE = 60
 
@@ -134,23 +134,34 @@ class JobLimits:
         if not self.own and not alone:
             return None
         counts = self._policy.asked(job)
-        if alone:
-            for index, limit in (*((index, limit) for _, index, limit in self.tres), *self._of_nodes()):
-                if counts[index] > limit.most:
-                    return Excess(limit, 0, counts[index])
-        return self._beyond_own(counts, job.time_limit)
+        return (self._beyond_alone(counts, job.time_limit) if alone else None) or self._beyond_own(
+            counts, job.time_limit
+        )
 
-    def _of_nodes(self) -> list[tuple[int, Limit]]:
-        return [(NODE, limit) for _, limit in self.nodes]
+    def _beyond_alone(self, counts: Sequence[float], time_limit: int) -> Excess | None:
+        """Look at the limits of all jobs together as if there were no other job."""
+        minutes = time_limit / _MINUTE
+        asked = [
+            *((counts[index], limit) for _, index, limit in self.tres),
+            *((counts[NODE], limit) for _, limit in self.nodes),
+            *((counts[index] * minutes, limit) for _, index, limit in self.run_minutes),
+        ]
+        if self._policy.safe:
+            asked += [((counts[one.place] if one.place >= 0 else 1) * minutes, one.limit) for one in self.used]
+        return next((Excess(limit, 0, count) for count, limit in asked if count > limit.most), None)
+
+    def reason(self, job: Job) -> Reason | None:
+        """Give the reason of a job that these limits keep out of the queue; numbers of jobs go before all else."""
+        excess = self._beyond_jobs() or self.never(job)
+        return None if excess is None else excess.reason
 
     def holds_back(self, job: Job, resources: int) -> Excess | None:
         """Give the limit that a waiting job would go beyond if it started now; ``None``: it may.
 
         The resources that it is given may be more than it asks for, and then count.
         """
-        for ledger, limit in self.jobs:
-            if ledger.jobs >= limit.most:
-                return Excess(limit, ledger.jobs, 1)
+        if self.jobs and (excess := self._beyond_jobs()) is not None:
+            return excess
         if not (self.tres or self.nodes or self.used or self.run_minutes or (resources and self.own)):
             return None
         policy = self._policy
@@ -173,6 +184,12 @@ class JobLimits:
             new = (nodes & ~ledger.nodes).bit_count() if nodes else max(asked - used, 0)
             if used + new > limit.most:
                 return Excess(limit, used, new)
+        return None
+
+    def _beyond_jobs(self) -> Excess | None:
+        for ledger, limit in self.jobs:
+            if ledger.jobs >= limit.most:
+                return Excess(limit, ledger.jobs, 1)
         return None
 
     def _beyond_own(self, counts: Sequence[float], time_limit: int) -> Excess | None:

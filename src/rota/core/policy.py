@@ -111,7 +111,7 @@ class AccountingPolicy:
             return
         for record in (job, *job.records):
             limits = self.limits_of(record)
-            if record.spec.time_limit is None and limits.max_wall is not None:
+            if limits.max_wall is not None and record.spec.time_limit is None and not record.partition.default_time:
                 record.time_limit = min(record.time_limit, int(limits.max_wall.most))
             self._restrain(record, limits)
             if record.records:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rota.core.effects import Kill
 from rota.model import InputError, Job, JobSpec, JobState, NodeState, PartitionState, QueueRecord, Reason
+from rota.model.dependency import parse_dependency
 
 if TYPE_CHECKING:
     from rota.core.effects import Effect
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from rota.core.state import ClusterState
 
 #: Changes when older data can no longer be read.
-FORMAT = 3
+FORMAT = 4
 #: Attributes of `Job` that are saved as they are.
 _PLAIN = (
     "units",
@@ -46,6 +47,7 @@ def save(engine: Engine) -> dict[str, Any]:
         "nodes": {node.name: node.state.value for node in state.nodes},
         "partitions": {part.name: part.state.value for part in state.partitions.values()},
         "usage": None if state.accounts.usage is None else state.accounts.usage.save(),
+        "ended": state.dependencies.save(),
         "jobs": [_save_job(job) for job in state.jobs.values()],
     }
 
@@ -67,6 +69,7 @@ def restore(engine: Engine, saved: dict[str, Any]) -> list[Effect]:
             raise InputError("the saved state is of a machine with others: restore it with its slurm.conf", field=key)
     state.now, state.boot_time, state.last_priority = saved["now"], saved["boot_time"], saved["last_priority"]
     state.accounts.saved = saved["usage"]
+    state.dependencies.restore(saved["ended"])
     for node in state.nodes:
         node.state = NodeState(saved["nodes"][node.name])
     for part in state.partitions.values():
@@ -85,6 +88,7 @@ def _save_job(job: Job) -> dict[str, Any]:
         "submit_time": job.submit_time,
         "partition": job.partition.name,
         "records": [[record.partition.name, record.units, record.priority] for record in job.records],
+        "dependencies": None if job.dependencies is None else str(job.dependencies),
         "state": job.state.value,
         "reason": job.reason.value,
         **{name: getattr(job, name) for name in _PLAIN},
@@ -102,6 +106,8 @@ def _restore_job(state: ClusterState, data: dict[str, Any]) -> None:
         record.priority = priority
     for name in _PLAIN:
         setattr(job, name, data[name])
+    if data["dependencies"] is not None:
+        job.dependencies = parse_dependency(data["dependencies"])
     job.state = JobState(data["state"])
     job.reason = Reason(data["reason"])
     job.alloc_nodes = state.pool.nodes_of(job.alloc)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rota.accounting import AssociationTree
 from rota.core.accounts import Accounts
 from rota.core.containers import JobView, SortedJobs, queue_key
+from rota.core.dependencies import DependencyBook
 from rota.core.licenses import LicensePool
 from rota.core.policy import AccountingPolicy
 from rota.core.restraints import held_back, is_restrained
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 FIRST_PRIORITY = 0xFFFF0000
 #: Reasons of held jobs; all of them have priority 0.
 HELD = frozenset({Reason.JOB_HELD_USER, Reason.JOB_HELD_ADMIN, Reason.JOB_LAUNCH_FAILURE, Reason.JOB_HOLD_MAX_REQUEUE})
+#: Reasons that limits give.
+LIMIT_REASONS = frozenset(one for one in Reason if one.name.startswith(("QOS_", "ASSOC_")))
 _PARTITION_CLOSED = {
     PartitionState.DOWN: Reason.PARTITION_DOWN,
     PartitionState.INACTIVE: Reason.PARTITION_INACTIVE,
@@ -52,6 +55,8 @@ class ClusterState:
         "completing",
         "config",
         "default_partition",
+        "dependencies",
+        "doomed",
         "held_in_queue",
         "job_requeue",
         "jobs",
@@ -102,6 +107,9 @@ class ClusterState:
         #: Under which limits jobs are.
         self.policy = AccountingPolicy(self)
         self.licenses = LicensePool(config)
+        self.dependencies = DependencyBook(self)
+        #: Jobs that are to be cancelled once the event is over that has brought this about.
+        self.doomed: list[Job] = []
         #: What the scheduler plans for: jobs that are held back for these reasons are among the candidates.
         self.held_in_queue: frozenset[Reason] = frozenset()
         #: Jobs that may be held back although they are in the queue.
@@ -138,12 +146,14 @@ class ClusterState:
         self.jobs[job.job_id] = job
         self.policy.submitted(job)
         self.restrained += is_restrained(job)
+        self.dependencies.added(job)
 
     def remove(self, job: Job) -> None:
         """Forget a job that is over and in no place any more."""
         del self.jobs[job.job_id]
         self.policy.forgotten(job)
         self.restrained -= is_restrained(job)
+        self.dependencies.removed(job)
 
     def renew_policy(self) -> None:
         """Put all live jobs under their limits anew; those that wait are to be put in their places again."""
@@ -152,6 +162,7 @@ class ClusterState:
             self.policy.take_over(job)
             self.policy.submitted(job)
         self.licenses.set_config(self.config)
+        self.dependencies.set_config()
         self.restrained = sum(map(is_restrained, self.jobs.values()))
 
     def partition_of(self, name: str) -> Partition:
@@ -179,6 +190,8 @@ class ClusterState:
         """Say why a pending job, or one of its queue records, must not be considered now; ``None`` when it may be."""
         if job.priority == 0:
             return job.reason if job.reason in HELD else Reason.JOB_HELD_ADMIN
+        if job.dependencies is not None and (reason := self.dependencies.reason(job)) is not None:
+            return reason
         part = job.partition
         if not job.units:
             return Reason.PARTITION_CONFIG
@@ -232,6 +245,8 @@ class ClusterState:
         job.reason = reason
         job.forget_plan()
         self.parked[job.job_id] = job
+        if reason is Reason.DEPENDENCY_NEVER_SATISFIED and self.dependencies.kills(job):
+            self.doomed.append(job)
         alarm = (job.spec.begin_time, job.job_id)
         if reason is Reason.BEGIN_TIME and alarm not in self.alarms:
             self.alarms.add(alarm)
@@ -293,6 +308,8 @@ class ClusterState:
         for what holds it back, of the others the first of a partition for Resources, and all else for Priority.
         """
         if not job.sort_key or job.alloc:
+            if job.job_id in self.parked and job.limits is not None and job.reason in LIMIT_REASONS:
+                return job.limits.reason(job) or job.reason
             return job.reason
         self.settle()
         records = [one for one in job.whole.records or (job,) if one.sort_key]

@@ -22,6 +22,7 @@ class Trigger(Enum):
     LAUNCH_FAIL = auto()
     NODE_LOST = auto()
     REQUEUE = auto()
+    DEADLINE = auto()
 
     # Members are singletons. Enum's own hash goes through their names, in Python, which a replay would notice.
     __hash__ = object.__hash__
@@ -31,6 +32,7 @@ class Trigger(Enum):
 TRANSITIONS: dict[tuple[JobState, Trigger], JobState] = {
     (JobState.PENDING, Trigger.START): JobState.RUNNING,
     (JobState.PENDING, Trigger.CANCEL): JobState.CANCELLED,
+    (JobState.PENDING, Trigger.DEADLINE): JobState.DEADLINE,
     (JobState.RUNNING, Trigger.EXIT_OK): JobState.COMPLETED,
     (JobState.RUNNING, Trigger.EXIT_ERROR): JobState.FAILED,
     (JobState.RUNNING, Trigger.TIME_LIMIT): JobState.TIMEOUT,

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rota.model.association import Association
+    from rota.model.dependency import Dependencies
     from rota.model.partition import Partition
 
 #: Seconds that a job without any time limit is expected to run, as Slurm's backfill takes it.
@@ -29,6 +30,7 @@ class JobState(Enum):
     FAILED = "FAILED"
     TIMEOUT = "TIMEOUT"
     NODE_FAIL = "NODE_FAIL"
+    DEADLINE = "DEADLINE"
 
     # Members are singletons. Enum's own hash goes through their names, in Python, which a replay would notice.
     __hash__ = object.__hash__
@@ -57,6 +59,7 @@ _COMPACT = {
     JobState.FAILED: "F",
     JobState.TIMEOUT: "TO",
     JobState.NODE_FAIL: "NF",
+    JobState.DEADLINE: "DL",
 }
 
 
@@ -125,6 +128,10 @@ class JobSpec(NamedTuple):
     time_min: int | None = None
     #: When it must have ended, Unix seconds; 0: whenever.
     deadline: int = 0
+    #: Other jobs that it waits for, as written: ``afterok:12:13``, see `rota.model.dependency`.
+    dependency: str = ""
+    #: Cancel it when what it waits for can never happen; ``None``: as ``DependencyParameters`` of slurm.conf says.
+    kill_on_invalid_dep: bool | None = None
 
 
 class Job:
@@ -139,6 +146,7 @@ class Job:
         "alloc",
         "alloc_nodes",
         "assoc",
+        "dependencies",
         "eligible_time",
         "end_time",
         "exit_code",
@@ -187,6 +195,8 @@ class Job:
         self.state = JobState.PENDING
         #: For a pending job that no pass may consider, why; for an ended one, why it ended so.
         self.reason = Reason.NONE
+        #: The other jobs that it still waits for.
+        self.dependencies: Dependencies | None = None
         #: When it could first have been considered; ``None`` until then.
         self.eligible_time: int | None = None
         #: ``None`` unless RUNNING or ended after having run.

@@ -13,6 +13,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rota.model.constraint import parse_constraint
+from rota.model.dependency import parse_dependency
 from rota.model.job import MAX_PRIORITY
 from rota.model.licenses import parse_licenses
 from rota.model.tres import gres_counts
@@ -164,6 +165,17 @@ def _licenses(text: str) -> str:
     return text
 
 
+def _dependency(text: str) -> str:
+    parse_dependency(text)
+    return text
+
+
+def _yes_or_no(text: str) -> bool:
+    if text.lower() not in {"yes", "no"}:
+        raise ValueError(f"{text!r} is not yes or no")
+    return text.lower() == "yes"
+
+
 def _features(text: str) -> str:
     parse_constraint(text)
     return text
@@ -225,6 +237,7 @@ OPTIONS: dict[str, Option | Flag] = {
     "contiguous": Flag("contiguous"),
     "cpus-per-task": Option("cpus_per_task", _count),
     "deadline": Option("deadline", _later),
+    "dependency": Option("dependency", _dependency),
     "exclude": Option("excluded_nodes", _hosts),
     "exclusive": Option("sharing", _exclusive, needed=False),
     "gpus": Option("gpus", _gpus),
@@ -233,6 +246,7 @@ OPTIONS: dict[str, Option | Flag] = {
     "gres": Option("gres", _gres),
     "hold": Flag("hold"),
     "job-name": Option("name", _text),
+    "kill-on-invalid-dep": Option("kill_on_invalid_dep", _yes_or_no),
     "licenses": Option("licenses", _licenses),
     "mem": Option("mem_per_node", _mebibytes),
     "mem-per-cpu": Option("mem_per_cpu", _mebibytes),
@@ -256,7 +270,7 @@ OPTIONS: dict[str, Option | Flag] = {
 #: Where output goes, who is told, what is in the environment, how hardware is tuned while the job runs.
 _NO_MEANING = (
     "acctg-freq chdir comment container cpu-freq error export export-file gid gpu-bind gpu-freq input "
-    "kill-on-invalid-dep mail-type mail-user mcs-label mem-bind open-mode output power profile propagate signal wckey "
+    "mail-type mail-user mcs-label mem-bind open-mode output power profile propagate signal wckey "
     "wrap"
 )
 OPTIONS.update((name, Option("", str)) for name in _NO_MEANING.split())
@@ -274,6 +288,7 @@ SHORT = {
     "Q": "quiet",
     "W": "wait",
     "b": "begin",
+    "d": "dependency",
     "c": "cpus-per-task",
     "e": "error",
     "i": "input",

@@ -1,0 +1,175 @@
+"""Jobs that wait for other jobs.
+
+A job with dependencies is parked until they are satisfied. It is looked at again when a job that it names starts or
+ends: so it costs nothing in between. Jobs that have ended are remembered for ``MinJobAge``; one that is not known any
+more, or never was, satisfies everything, as in Slurm.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rota.model import JobState, Reason
+from rota.model.dependency import Dependencies, Dependency, DependencyType
+
+if TYPE_CHECKING:
+    from rota.core.state import ClusterState
+    from rota.model import Job
+
+
+class _Ended(NamedTuple):
+    """What is remembered of a job."""
+
+    state: JobState
+    end_time: int
+    #: ``None``: it never ran.
+    start_time: int | None
+
+
+class DependencyBook:
+    """Who waits for whom.
+
+    Raises:
+        InputError: MinJobAge of slurm.conf cannot be used.
+    """
+
+    def __init__(self, state: ClusterState) -> None:
+        self._state = state
+        #: Jobs that have ended, the first to end first.
+        self._ended: dict[int, _Ended] = {}
+        #: Ids of jobs that wait, by what they wait for: a job's id, or a user and a name.
+        self._waiting: defaultdict[int | tuple[str, str], set[int]] = defaultdict(set)
+        #: Live jobs by user and name, once some job is a singleton.
+        self._named: defaultdict[tuple[str, str], set[int]] | None = None
+        self._alarms: set[tuple[int, int]] = set()
+        self.set_config()
+
+    def set_config(self) -> None:
+        """Take slurm.conf over."""
+        self._min_age = self._state.config.integer("MinJobAge", 300, 0, 2**31)
+        words = self._state.config.get("DependencyParameters").lower().split(",")
+        self._kills = "kill_invalid_depend" in (word.strip() for word in words)
+
+    # ---- jobs come and go -------------------------------------------------------------------------------------
+
+    def added(self, job: Job) -> None:
+        """Take note of a live job."""
+        if job.dependencies is not None:
+            for one in job.dependencies.each:
+                self._waiting[one.job_id or _key(job)].add(job.job_id)
+                if one.type is DependencyType.SINGLETON and self._named is None:
+                    self._named = defaultdict(set)
+                    for other in self._state.jobs.values():
+                        self._named[_key(other)].add(other.job_id)
+        if self._named is not None:
+            self._named[_key(job)].add(job.job_id)
+
+    def started(self, job: Job) -> None:
+        """A job runs: those that wait for that can be looked at again."""
+        if self._waiting and job.job_id in self._waiting:
+            self._look_again(self._waiting[job.job_id])
+
+    def removed(self, job: Job) -> None:
+        """A job is over."""
+        ended, now = self._ended, self._state.now
+        ended[job.job_id] = _Ended(job.state, now, job.start_time)
+        while now - (first := next(iter(ended.items())))[1].end_time > self._min_age:
+            del ended[first[0]]
+        for one in job.dependencies.each if job.dependencies is not None else ():
+            self._waiting[one.job_id or _key(job)].discard(job.job_id)
+        if self._named is not None:
+            self._named[_key(job)].discard(job.job_id)
+        if self._waiting:
+            self._look_again(self._waiting.pop(job.job_id, set()) | self._waiting.get(_key(job), set()))
+
+    # ---- keeping it -------------------------------------------------------------------------------------------
+
+    def save(self) -> list[list[Any]]:
+        """Give what is remembered of jobs that have ended, as data that JSON can hold."""
+        return [[job_id, one.state.value, one.end_time, one.start_time] for job_id, one in self._ended.items()]
+
+    def restore(self, saved: list[list[Any]]) -> None:
+        """Take up what was saved."""
+        for job_id, state, end_time, start_time in saved:
+            self._ended[job_id] = _Ended(JobState(state), end_time, start_time)
+
+    def _look_again(self, job_ids: set[int]) -> None:
+        """Put jobs where they belong now that something which they waited for has happened."""
+        state = self._state
+        for job_id in sorted(job_ids):
+            job = state.parked.get(job_id)
+            if job is not None and job.reason in _WAITING:
+                state.unplace(job)
+                state.place(job)
+
+    # ---- what they wait for -----------------------------------------------------------------------------------
+
+    def reason(self, job: Job) -> Reason | None:
+        """Say whether a job waits for others: Dependency, DependencyNeverSatisfied or ``None``.
+
+        What is satisfied once stays so; it is struck off.
+        """
+        job = job.whole
+        wanted = job.dependencies
+        if wanted is None:
+            return None
+        verdicts = [self._is_satisfied(job, one) for one in wanted.each]
+        if wanted.any_of and True in verdicts:
+            job.dependencies = None
+            return None
+        left = tuple(one for one, verdict in zip(wanted.each, verdicts, strict=True) if verdict is not True)
+        never = verdicts.count(False)
+        if never == len(verdicts) if wanted.any_of else never:
+            return Reason.DEPENDENCY_NEVER_SATISFIED
+        job.dependencies = Dependencies(left, wanted.any_of) if left else None
+        return Reason.DEPENDENCY if left else None
+
+    def kills(self, job: Job) -> bool:
+        """Whether a job is cancelled when what it waits for can never happen."""
+        wanted = job.spec.kill_on_invalid_dep
+        return self._kills if wanted is None else wanted
+
+    def _is_satisfied(self, job: Job, one: Dependency) -> bool | None:
+        """Whether it is; ``None``: not yet, ``False``: never."""
+        if one.type is DependencyType.SINGLETON:
+            return self._is_alone(job)
+        other, ended = self._state.jobs.get(one.job_id), self._ended.get(one.job_id)
+        if one.type is DependencyType.AFTER:
+            start = ended.start_time if ended is not None else None if other is None else other.start_time
+            return self._has_passed(job, start, one.seconds) if start is not None else other is None or None
+        if other is not None:
+            return None
+        if ended is None or one.type is DependencyType.AFTER_ANY:
+            return True
+        return (ended.state is JobState.COMPLETED) is not (one.type is DependencyType.AFTER_NOT_OK)
+
+    def _is_alone(self, job: Job) -> bool | None:
+        """Whether no job of the same user and name, submitted before, is left."""
+        others = self._named[_key(job)] if self._named is not None else set()
+        jobs = self._state.jobs
+        before = (jobs[other] for other in others if other != job.job_id and other in jobs)
+        return None if any(other.state is JobState.RUNNING or other.job_id < job.job_id for other in before) else True
+
+    def _has_passed(self, job: Job, start: int, seconds: int) -> bool | None:
+        """Whether so much time has passed; if not, the job is looked at again when it has."""
+        time = start + seconds
+        if time <= self._state.now:
+            return True
+        alarm = time, job.job_id
+        if alarm not in self._alarms:
+            self._alarms.add(alarm)
+            self._state.timers.at(time, lambda: self._ring(alarm))
+        return None
+
+    def _ring(self, alarm: tuple[int, int]) -> None:
+        self._alarms.discard(alarm)
+        self._look_again({alarm[1]})
+
+
+_WAITING = frozenset({Reason.DEPENDENCY, Reason.DEPENDENCY_NEVER_SATISFIED})
+
+
+def _key(job: Job) -> tuple[str, str]:
+    """Give what singletons go by."""
+    return job.user_name, job.spec.name
