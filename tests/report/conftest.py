@@ -10,12 +10,19 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import pytest
 
-from rota.model import JobState
+from rota.model import JobState, Node
+from rota.replay import ReplayOptions, replay
 from rota.replay.history import JobFactors, PriorityHistory
 from rota.replay.result import STATES, ReplayResult, Schedule, summarise
+from rota.testing import cluster
+from rota.workload import read_workload
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from rota.model import ClusterConfig
+    from rota.replay.failures import Failure
 
 COMPLETED, CANCELLED, RUNNING = (STATES.index(s) for s in (JobState.COMPLETED, JobState.CANCELLED, JobState.RUNNING))
 #: Job number, user, submit, start, end, processors, requested time.
@@ -50,6 +57,20 @@ class MakeResult(Protocol):
         self, schedule: Schedule, *, options: str = "", workload: str = "log.swf", origin: int = 0
     ) -> ReplayResult:
         """Build it, on a machine of ten processors."""
+
+
+#: Four jobs for three nodes of four processors. Job 1 gets n1 and n2, may run for an hour and runs for 50 minutes. Job
+#: 2 needs all nodes for half an hour. Job 3 needs one for two hours: on n3 it would be in the way of job 2. Job 4, for
+#: 30 minutes at most and 20 in fact, is not: it gets half of n3, in the backfill cycle of second 60, for that of
+#: second 30 comes before submissions.
+EVENTS = """\
+-dt 0.0 -e submit_batch_job | -sim-walltime 3000 --uid=ann -N 2 -n 8 -t 60 job.sh
+-dt 10.0 -e submit_batch_job | -sim-walltime 1800 --uid=bob -N 3 -n 12 -t 30 job.sh
+-dt 20.0 -e submit_batch_job | -sim-walltime 7200 --uid=eve -N 1 -n 4 -t 120 job.sh
+-dt 30.0 -e submit_batch_job | -sim-walltime 1200 --uid=joe -N 1 -n 2 -t 30 job.sh
+"""
+#: Nodes share out nothing but processors, one by one.
+SHARED_NODES: dict[str, Any] = {"SelectType": "select/cons_tres", "SelectTypeParameters": "CR_CPU"}
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -153,6 +174,31 @@ def three_jobs() -> Schedule:
             (3, 7, 160, -1, 190, 2, 60),
         ]
     )
+
+
+@pytest.fixture
+def small_replay(tmp_path: Path) -> Callable[..., ReplayResult]:
+    """Replay `EVENTS`."""
+
+    def build(
+        *,
+        config: ClusterConfig | None = None,
+        text: str = EVENTS,
+        scheduler: str = "sched/backfill",
+        watch: bool = True,
+        failures: Sequence[Failure] = (),
+        **parameters: str,
+    ) -> ReplayResult:
+        events = tmp_path / "four.events"
+        events.write_text(text)
+        nodes = [Node(name=f"n{i}", cpus=4) for i in (1, 2, 3)]
+        machine = config or cluster(nodes=nodes, **(SHARED_NODES | parameters))
+        options = ReplayOptions(scheduler=scheduler, watch=watch, failures=failures, check=True)
+        result = replay(read_workload(events), machine, options)
+        events.unlink()
+        return result
+
+    return build
 
 
 @pytest.fixture

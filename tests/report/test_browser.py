@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from report.conftest import EVENTS
+from rota.replay.failures import read_failures
 from rota.replay.report import write_comparison, write_report
+from rota.testing import cluster
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -128,6 +131,59 @@ SHARES = """() => {
   seen.canvases = document.querySelectorAll("#chart-shares canvas").length;
   return { seen };
 }"""
+#: Points at jobs of the plan as a reader does: at places computed from times and nodes, by pointer and by keyboard.
+PLAN = """() => {
+  const { planControls, charts } = window.rota;
+  const { picture } = planControls;
+  charts.onPick(1000);
+  const { canvas } = picture;
+  const change = (id, value) => {
+    const input = document.getElementById(id);
+    input.value = value;
+    input.dispatchEvent(new Event("change"));
+  };
+  change("plan-length", "21600");
+  const told = () => {
+    const tip = document.getElementById("plan-tip");
+    if (tip.hidden) return null;
+    return [...tip.querySelectorAll("tr")].map((row) => [...row.cells].map((cell) => cell.textContent));
+  };
+  const send = (kind, time, row, part) => {
+    const at = picture.layout(), box = canvas.getBoundingClientRect();
+    const clientX = box.x + at.x(time), clientY = box.y + at.y(row) + at.rowHeight * part;
+    canvas.dispatchEvent(new PointerEvent(kind, { clientX, clientY, bubbles: true, pointerId: 1 }));
+  };
+  const point = (...where) => { send("pointermove", ...where); return told(); };
+  const status = () => document.getElementById("plan-status").textContent;
+  const press = (key) => { canvas.dispatchEvent(new KeyboardEvent("keydown", { key })); return status(); };
+  const byJob = (items) => Object.fromEntries(items.map(({ job, pieces }) => [picture.jobs.id[job], pieces]));
+  const painted = (time, row) => {
+    const at = picture.layout();
+    const place = [at.x(time), at.y(row) + at.rowHeight / 2].map((pixels) => Math.round(pixels * devicePixelRatio));
+    return canvas.getContext("2d").getImageData(...place, 1, 1).data[3] > 0;
+  };
+  const seen = {
+    time: planControls.time, overview: status(), running: byJob(picture.running), planned: byJob(picture.planned),
+    rows: picture.rows.map(([name]) => name), rowsChoice: !document.getElementById("plan-rows").closest("label").hidden,
+    pointed: POINTS.map((where) => point(...where)), waitsFor: [], keys: [],
+  };
+  send("pointermove", ...POINTS[0]);
+  seen.waitsFor = picture.waitsFor.map((job) => picture.jobs.id[job]);
+  send("pointerleave", 0, 0, 0);
+  seen.gone = [told(), picture.marked];
+  const keys = ["ArrowDown", "ArrowDown", "ArrowDown", "Escape", "ArrowUp", "ArrowRight"];
+  for (const key of keys) seen.keys.push(press(key));
+  planControls.pick(1000);
+  seen.painted = [painted(3600 + 900, 0), painted(2 * 3600 + 1800, 2)];
+  change("plan-right", "real");
+  seen.kinds = picture.shown.map(({ kind, job }) => `${picture.jobs.id[job]} ${kind}`).sort();
+  change("plan-right", "plan");
+  change("plan-job", "4");
+  seen.found = status();
+  change("plan-job", "77");
+  seen.missing = status();
+  return { seen };
+}"""
 
 pytestmark = [
     pytest.mark.browser,
@@ -240,3 +296,117 @@ def test_browser_and_numpy_agree(random_log: RandomLog, make_result: MakeResult,
     assert seen["ends"] == schedule.end.tolist()
     assert seen["peaks"][0] == seen["peaks"][1]
     assert seen["areas"][0] == pytest.approx(seen["areas"][1], rel=1e-6)
+
+
+def facts(told: list[list[str]]) -> dict[str, list[str]]:
+    """Join the lines that go on with what the one before is about."""
+    found: dict[str, list[str]] = {}
+    for name, text in told:
+        key = name or list(found)[-1]
+        found.setdefault(key, []).append(text)
+    return found
+
+
+def plan_of(result: ReplayResult, folder: Path, points: str) -> dict[str, Any]:
+    write_report(result, folder / "report.html")
+    page = look(folder / "report.html", PLAN.replace("POINTS", points))
+    assert page["problems"] == []
+    assert page["drawn"] == [True] * 7
+    seen: dict[str, Any] = page["seen"]
+    return seen
+
+
+def test_a_planned_job_explains_itself(small_replay: Callable[..., ReplayResult], tmp_path: Path) -> None:
+    # What is expected is worked out at conftest.EVENTS: job 2 on all three nodes from 3600 to 5400, then job 3 on n1.
+    points = "[[4500, 2, 0.5], [9000, 0, 0.5], [500, 0, 0.5], [2000, 1, 0.5], [300, 2, 0.9], [300, 2, 0.2]]"
+    seen = plan_of(small_replay(), tmp_path, points)
+    assert seen["time"] <= 1000
+    assert seen["overview"].endswith("2 jobs running, 2 waiting, 2 of them with a planned start")
+    assert (seen["rows"], seen["rowsChoice"]) == (["n1", "n2", "n3"], False)
+    # Node, and processors from and to.
+    assert seen["running"] == {"1": [0, 0, 4, 1, 0, 4], "4": [2, 0, 2]}
+    assert seen["planned"] == {"2": [0, 0, 4, 1, 0, 4, 2, 0, 4], "3": [0, 0, 4]}
+    second, third, first, held, fourth, nobody = seen["pointed"]
+    told = facts(second)
+    assert told["Job"] == ["2, waits"]
+    assert (told["Nodes"], told["Processors"]) == (["n1–n3 (3)"], ["12"])
+    assert (told["Place"], told["Reason"]) == (["1 of 2 in the queue"], ["Resources"])
+    assert told["Submitted"] == ["day 0 00:00:10"]
+    assert told["Planned start"][0].startswith("day 0 01:00:00 (in 00:")
+    assert told["Time limit"] == ["00:30:00 (to day 0 01:30:00)"]
+    # Job 4 began at 60 and has a limit of 30 minutes.
+    assert told["Waits for"] == ["job 1 (user 1), runs to day 0 01:00:00", "job 4 (user 4), runs to day 0 00:31:00"]
+    assert told["In the end"] == ["started day 0 00:50:00 (00:10:00 earlier)"]
+    assert seen["waitsFor"] == [1, 4]
+    told = facts(third)
+    assert (told["Job"], told["Nodes"], told["Reason"]) == (["3, waits"], ["n1"], ["Priority"])
+    assert told["Waits for"][0] == "job 2 (user 2), planned to day 0 01:30:00"
+    assert first == held, "what it holds up to its limit is the job's own"
+    told = facts(first)
+    assert (told["Job"], told["Nodes"]) == (["1, runs"], ["n1, n2 (2)"])
+    assert told["Holds up"] == ["2 planned jobs"]
+    assert told["In the end"] == ["COMPLETED day 0 00:50:00"]
+    assert facts(fourth)["Job"] == ["4, runs"]
+    assert nobody is None, "the upper half of n3 is free"
+    assert seen["gone"] == [None, None]
+
+
+def test_the_plan_follows_keyboard_and_controls(small_replay: Callable[..., ReplayResult], tmp_path: Path) -> None:
+    seen = plan_of(small_replay(), tmp_path, "[[4500, 2, 0.5]]")
+    down, down_again, on, escape, up, moment = seen["keys"]
+    assert down.startswith("Job 2, waits · User 2 · ")
+    assert "Waits for job 1 (user 1), runs to day 0 01:00:00 · job 4" in down
+    assert down_again.startswith("Job 3, waits")
+    assert on.startswith("Job 1, runs")
+    assert escape == seen["overview"]
+    assert up.startswith("Job 4, runs")
+    # Job 4 began at 60 and runs for 1200 s: its end is the next that happens.
+    assert moment.startswith("day 0 00:21:00 · 1 job running, 2 waiting")
+    assert seen["painted"] == [True, False], "job 2 is painted on n1, nobody on n3 after it"
+    assert seen["kinds"] == ["1 runs", "2 later", "3 later", "4 runs"]
+    assert seen["found"].startswith("Job 4, ")
+    assert seen["missing"] == "There is no job 77."
+
+
+def test_interchangeable_processors_are_stacked(small_replay: Callable[..., ReplayResult], tmp_path: Path) -> None:
+    result = small_replay(config=cluster(cpus=12), text=re.sub(r"-N \d", "", EVENTS))
+    seen = plan_of(result, tmp_path, "[[4500, 0, 0.5]]")
+    # On twelve processors as on the nodes, each job on the lowest that are free.
+    assert seen["running"] == {"1": [0, 0, 8], "4": [0, 8, 10]}
+    assert seen["planned"] == {"2": [0, 0, 12], "3": [0, 0, 4]}
+    told = facts(seen["pointed"][0])
+    assert told["Job"] == ["2, waits"]
+    assert "Nodes" not in told
+    assert told["Waits for"][0] == "job 1 (user 1), runs to day 0 01:00:00"
+
+
+def test_of_many_that_a_job_waits_for_few_are_told(small_replay: Callable[..., ReplayResult], tmp_path: Path) -> None:
+    # All need the whole machine: the first for an hour, four more for ten minutes each, one after the other.
+    line = "-dt {} -e submit_batch_job | -sim-walltime -1 --uid=ann -n 4 -t {} job.sh\n"
+    text = "".join(line.format(float(job), 60 if job == 1 else 10) for job in range(1, 6))
+    seen = plan_of(small_replay(config=cluster(cpus=4), text=text), tmp_path, "[[5700, 0, 0.5]]")
+    told = facts(seen["pointed"][0])
+    # Who it is matters here: to which second they run depends on when the backfill cycles were.
+    assert told["Job"] == ["5, waits"]
+    assert [line[:21] for line in told["Waits for"]] == [
+        "job 4 (user 1), plann",
+        "job 3 (user 1), plann",
+        "job 1 (user 1), runs ",
+        "and 1 other",
+    ]
+
+
+def test_jobs_whose_nodes_are_open_stand_below(small_replay: Callable[..., ReplayResult], tmp_path: Path) -> None:
+    # Half of the strip's first row, of nine pixels, is two fifths of a node's 22 below the last node.
+    seen = plan_of(small_replay(scheduler="sched/easy"), tmp_path, "[[4500, 3, 0.45]]")
+    assert seen["planned"] == {"2": []}
+    told = facts(seen["pointed"][0])
+    assert (told["Job"], told["Nodes"]) == (["2, waits"], ["left open"])
+    assert told["Waits for"][0] == "job 1 (user 1), runs to day 0 01:00:00"
+
+
+def test_closed_nodes_say_so(small_replay: Callable[..., ReplayResult], tmp_path: Path) -> None:
+    (tmp_path / "failures").write_text("600 n3 1200\n")
+    failures = read_failures(tmp_path / "failures", ["n1", "n2", "n3"])
+    seen = plan_of(small_replay(failures=failures), tmp_path, "[[4000, 2, 0.5]]")
+    assert facts(seen["pointed"][0]) == {"Nodes": ["n3"], "State": ["DOWN"], "Until": ["not known"]}

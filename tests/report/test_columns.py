@@ -15,20 +15,22 @@ if TYPE_CHECKING:
     from report.conftest import MakeSchedule, RandomLog
 
 
+def unpack_numbers(data: str) -> list[int]:
+    numbers, value, shift = [], 0, 0
+    for byte in base64.b64decode(data):
+        value |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            numbers.append(value)
+            value = shift = 0
+    assert not shift, "the last number is whole"
+    return numbers
+
+
 def unpack(packed: dict[str, Any]) -> dict[str, list[int]]:
-    data = iter(base64.b64decode(packed["data"]))
-
-    def number() -> int:
-        value = shift = 0
-        while True:
-            byte = next(data)
-            value |= (byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80:
-                return value
-
-    columns = {name: [number() for _ in range(packed["count"])] for name in packed["columns"]}
-    assert next(data, None) is None, "nothing is left over"
+    numbers, count = iter(unpack_numbers(packed["data"])), packed["count"]
+    columns = {name: [next(numbers) for _ in range(count)] for name in packed["columns"]}
+    assert next(numbers, None) is None, "nothing is left over"
     return columns
 
 

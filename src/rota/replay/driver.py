@@ -50,6 +50,8 @@ _IDLE_TICKS = 100_000
 _FUTILE_LAUNCHES = 100_000
 #: Passes at the end of an instant: a pass may itself free resources, by putting a job back in the queue.
 _PASSES_IN_A_ROW = 10
+#: Refusals that are part of how the cluster is run: the user would have been told, and the log goes on.
+_POLICY = frozenset({Errno.ACCOUNTING_POLICY, Errno.INVALID_ACCOUNT, Errno.INVALID_QOS})
 #: Instants between two reports of progress.
 _PROGRESS_EVERY = 1024
 
@@ -64,6 +66,7 @@ class ReplayDriver:
         on_finished: Called with the row and the last record of every job that has ended.
         on_effect: Called with every effect that is not the driver's to perform: plugin faults, log lines.
         on_progress: Called now and then with the number of jobs submitted so far.
+        on_launch: Called with the row and the record of every job that has just been started.
         node_changes: Nodes that fail and come back, by time.
     """
 
@@ -76,6 +79,7 @@ class ReplayDriver:
         on_finished: Callable[[int, Job], None],
         on_effect: Callable[[Effect], None],
         on_progress: Callable[[int], object] | None = None,
+        on_launch: Callable[[int, Job], object] | None = None,
         node_changes: Sequence[NodeChange] = (),
     ) -> None:
         self._engine = engine
@@ -88,6 +92,7 @@ class ReplayDriver:
         self._on_finished = on_finished
         self._on_effect = on_effect
         self._on_progress = on_progress
+        self._on_launch = on_launch
         #: Ends to come, as (time, launch, job id, restart count): those at the time limit, and those before it.
         self._limit_ends: list[tuple[int, int, int, int]] = []
         self._early_ends: list[tuple[int, int, int, int]] = []
@@ -118,7 +123,7 @@ class ReplayDriver:
             Whether there is more to play.
 
         Raises:
-            InputError: the engine refused a job.
+            InputError: the engine refused a job that could never run.
         """
         engine, limit_ends, early_ends = self._engine, self._limit_ends, self._early_ends
         node_changes = self._node_changes
@@ -240,9 +245,11 @@ class ReplayDriver:
     def _launch(self, effect: Launch, now: int) -> None:
         """Let the job end when its run time is over; one that would run past its limit is the engine's to stop."""
         job_id = effect.job_id
-        run = self._tape.run[self._row[job_id]]
-        limit = self._engine.state.jobs[job_id].time_limit
+        row, job = self._row[job_id], self._engine.state.jobs[job_id]
+        run, limit = self._tape.run[row], job.time_limit
         self._launches += 1
+        if self._on_launch is not None:
+            self._on_launch(row, job)
         if run > limit:
             return
         ends = self._limit_ends if run == limit else self._early_ends
@@ -270,6 +277,10 @@ class ReplayDriver:
     def _refused(self, effect: Refused) -> None:
         row = self._row.get(effect.job_id)
         if row is None:
+            self._on_effect(effect)
+            return
+        if effect.errno in _POLICY:
+            del self._row[effect.job_id]
             self._on_effect(effect)
             return
         workload = self._tape.workload

@@ -34,15 +34,17 @@ COLUMNS = {
     "run": "end - start, seconds",
     "bounded_slowdown": "max(1, (wait + run) / max(run, 10 s))",
 }
-#: Columns that are there only when the replay knew the names.
-NAME_COLUMNS = {
+#: Columns of text, which are there only when the replay knew it.
+TEXT_COLUMNS = {
     "user_name": "name of who submitted it",
     "account": "account that it was charged to",
+    "nodes": "hostlist of the nodes that it ran on; empty: it never ran",
+    "node_cpus": "its processors on each of them, as Slurm's SLURM_JOB_CPUS_PER_NODE",
 }
 _STORED = ("job_id", "user_id", "submit", "start", "end", "procs", "time_limit")
 _NULLABLE = ("start", "end")
-#: The field of `Schedule` that each column of names holds.
-_NAMES = {"user_name": "user", "account": "account"}
+#: The field of `Schedule` that each column of text holds.
+_TEXTS = {"user_name": "user", "account": "account", "nodes": "nodes", "node_cpus": "node_cpus"}
 
 
 def write_jobs(schedule: Schedule, path: Path) -> None:
@@ -66,10 +68,10 @@ def read_jobs(path: Path) -> Schedule:
     import pyarrow.parquet as pq
 
     try:
-        present = [name for name in _NAMES if name in pq.read_schema(path).names]
+        present = [name for name in _TEXTS if name in pq.read_schema(path).names]
         table = pq.read_table(path, columns=[*_STORED, "state", *present])
         columns: dict[str, Any] = {name: _integers(table, name) for name in _STORED}
-        columns |= {_NAMES[name]: _texts(table, name) for name in present}
+        columns |= {_TEXTS[name]: _texts(table, name) for name in present}
         return Schedule(**columns, state=_states(table))
     except FileNotFoundError:
         raise InputError("no such file", path=path) from None
@@ -78,7 +80,7 @@ def read_jobs(path: Path) -> Schedule:
 
 
 def _table(schedule: Schedule) -> pa.Table:
-    """Lay out the columns, with their description, in the order of ``COLUMNS``, names last."""
+    """Lay out the columns, with their description, in the order of ``COLUMNS``, texts last."""
     import pyarrow as pa
 
     never = schedule.start < 0
@@ -94,11 +96,11 @@ def _table(schedule: Schedule) -> pa.Table:
         else:
             arrays.append(pa.array(values, mask=missing.get(name)))
     described = dict(COLUMNS)
-    for name, text in NAME_COLUMNS.items():
-        names = getattr(schedule, _NAMES[name])
-        if names is not None:
+    for name, text in TEXT_COLUMNS.items():
+        texts = getattr(schedule, _TEXTS[name])
+        if texts is not None:
             described[name] = text
-            arrays.append(pa.array(names, pa.string()).dictionary_encode())
+            arrays.append(pa.array(texts, pa.string()).dictionary_encode())
     fields = [
         pa.field(name, array.type, metadata={"description": text})
         for (name, text), array in zip(described.items(), arrays, strict=True)
@@ -120,7 +122,7 @@ def _integers(table: pa.Table, name: str) -> NDArray[np.int64]:
 
 
 def _texts(table: pa.Table, name: str) -> tuple[str, ...]:
-    """Give one column of names."""
+    """Give one column of text."""
     import pyarrow as pa
 
     column = table.column(name)

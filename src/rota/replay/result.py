@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rota.replay.history import PriorityHistory
+    from rota.replay.plans import PlanHistory
 
 #: Seconds below which a run counts as this long in the bounded slowdown (Feitelson and Rudolph).
 BOUNDED_SLOWDOWN_TAU = 10
@@ -39,6 +40,10 @@ class Schedule:
     #: Names of users and accounts, one a row; ``None`` where the replay knew none.
     user: tuple[str, ...] | None = None
     account: tuple[str, ...] | None = None
+    #: Hostlist of the nodes that each job ran on last, and its processors on them as ``32(x4),8``; empty for a job that
+    #: never ran, ``None`` where nobody watched or the machine has no nodes.
+    nodes: tuple[str, ...] | None = None
+    node_cpus: tuple[str, ...] | None = None
 
     def __len__(self) -> int:
         """Count the jobs."""
@@ -110,6 +115,8 @@ class ReplayResult:
     summary: Summary
     #: ``None`` unless the priority plugin works with shares and factors.
     priorities: PriorityHistory | None = None
+    #: ``None`` where nobody watched.
+    plans: PlanHistory | None = None
 
 
 def summarise(schedule: Schedule, machine_procs: int, *, events: int, passes: int, wall_s: float) -> Summary:

@@ -20,6 +20,7 @@ from rota.model import InputError
 from rota.replay.clock import log_zone, parse_moment, utc_offset_of
 from rota.replay.driver import PASS_PER, ReplayDriver
 from rota.replay.failures import node_changes
+from rota.replay.placing import Placements
 from rota.replay.plan import Planned, plan_queue
 from rota.replay.result import STATES, ReplayResult, Schedule, summarise
 from rota.replay.tape import make_tape
@@ -64,7 +65,8 @@ class ReplayOptions:
     time_zone: str = ""
     #: Nodes that fail, and come back or do not; see `rota.replay.failures`.
     failures: Sequence[Failure] = ()
-    #: Keep a history of fair-share and factors, if the priority plugin knows of them.
+    #: Keep a history of plans, and of fair-share and factors if the priority plugin knows of them; and the nodes of
+    #: each job.
     watch: bool = False
     #: Check the engine's invariants at the end.
     check: bool = False
@@ -89,6 +91,8 @@ class _Recorder:
         self.limit = tape.time_limit.copy()
         #: Those that the jobs were charged to, where that is known; else those that they asked for.
         self.account = tape.account.copy()
+        #: Jobs that limits have kept out.
+        self.refused = 0
         #: Faults by (plugin, symbol): only the first of each is reported as it happens.
         self._faults: set[tuple[str, str]] = set()
 
@@ -110,6 +114,10 @@ class _Recorder:
                 self._faults.add((effect.plugin, effect.symbol))
                 about = "" if effect.job_id is None else f" for job {effect.job_id}"
                 self._report(_one_line(f"plugin {effect.plugin}: {effect.symbol}{about} {effect.message}"))
+        elif isinstance(effect, Refused) and effect.job_id:
+            self.refused += 1
+            if self.refused == 1:
+                self._report(_one_line(f"job {effect.job_id} was refused: {effect.message}"))
         elif isinstance(effect, Log | Refused):
             self._report(_one_line(effect.message))
 
@@ -180,12 +188,13 @@ class Replay:
             self._start(priority, sched)
             self._host = host
             self._stack = stack.pop_all()
-        self._watcher = None
         if self.engine.state.accounts.usage is not None:
             self._associate()
-            self._watcher = Watcher(self.engine) if options.watch else None
         elif options.usage is not None:
             options.report(f"warning: {options.usage.path}: left out: {options.priority} keeps no usage")
+        self._watcher = Watcher(self.engine) if options.watch else None
+        has_nodes = not self.engine.state.pool.interchangeable
+        self._placements = Placements(self.engine, len(self.tape)) if options.watch and has_nodes else None
         progress, total = options.progress, len(self.tape)
         self._driver = ReplayDriver(
             self.engine,
@@ -194,6 +203,7 @@ class Replay:
             on_finished=self._recorder.finished,
             on_effect=self._recorder.effect,
             on_progress=None if progress is None else lambda done: progress(done, total),
+            on_launch=None if self._placements is None else self._placements.launched,
             node_changes=changes,
         )
 
@@ -295,13 +305,18 @@ class Replay:
             engine.check_invariants()
         _report_faults(engine, options.report)
         _report_unfinished(engine, len(self.tape), options.report)
+        if self._recorder.refused > 1:
+            options.report(f"{self._recorder.refused:,} of {len(self.tape):,} jobs were refused by limits")
         self._stack.close()
         for effect in engine.drain():
             self._recorder.effect(effect)
         accounts = engine.state.accounts
         schedule = self._recorder.schedule(named=accounts.usage is not None)
-        history = None
+        if self._placements is not None:
+            schedule = self._placements.added_to(schedule)
+        history = plans = None
         if self._watcher is not None:
+            plans = self._watcher.plans()
             begun = schedule.start >= 0
             history = self._watcher.history(
                 dict(zip(schedule.job_id[begun].tolist(), schedule.wait[begun].tolist(), strict=True))
@@ -317,6 +332,7 @@ class Replay:
             schedule=schedule,
             summary=summarise(schedule, procs, events=engine.events, passes=engine.passes, wall_s=self._wall_s),
             priorities=history,
+            plans=plans,
         )
 
 

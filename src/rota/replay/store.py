@@ -6,6 +6,7 @@
 | ``jobs.parquet`` | one row a job, see ``parquet`` |
 | ``summary.json`` | what ran on what, and the figures |
 | ``priorities.json`` | what fair-share and priorities did, see ``history``; only where there is such a history |
+| ``plans.json`` | what the scheduler planned at some moments, see ``plans``; only where somebody watched |
 | ``timing.json`` | how long it took: the one file in which two runs of the same replay differ |
 | ``report.html`` | the page |
 
@@ -24,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 from rota.model import InputError
 from rota.replay.history import read_history
 from rota.replay.parquet import read_jobs, write_jobs
+from rota.replay.plans import read_plans
 from rota.replay.result import ReplayResult, Summary
 
 if TYPE_CHECKING:
@@ -32,7 +34,10 @@ if TYPE_CHECKING:
 
 #: Everything that a result folder may hold. A folder with anything else in it is somebody's, and is left alone.
 RESULT_FILES = frozenset(
-    {"schedule.swf.gz", "jobs.parquet", "summary.json", "priorities.json", "timing.json", "report.html"}
+    {
+        *("schedule.swf.gz", "jobs.parquet", "summary.json", "priorities.json", "plans.json", "timing.json"),
+        "report.html",
+    }
 )
 #: Marks ``summary.json``, and with it the folder, as ours; changes when old readers can no longer read it.
 FORMAT = "rota-result-1"
@@ -85,6 +90,8 @@ def write_result(result: ReplayResult, out: Path, *, swf: Callable[[Path], None]
         _write_json(_summary_json(result), folder / "summary.json")
         if result.priorities is not None:
             _write_compact_json(result.priorities.as_dict(), folder / "priorities.json")
+        if result.plans is not None:
+            _write_compact_json(result.plans.as_dict(), folder / "plans.json")
         _write_json({name: getattr(result.summary, name) for name in _TIMING}, folder / "timing.json")
         write_report(result, folder / "report.html")
         if swf is not None:
@@ -106,12 +113,13 @@ def read_result(folder: Path) -> ReplayResult:
     if stored.get("format") != FORMAT:
         raise InputError(f"not the summary of a replay: format is not {FORMAT}", path=path)
     header = {name: _typed(stored, name, kind, path) for name, kind in _HEADER.items()}
-    history = folder / "priorities.json"
+    history, plans = folder / "priorities.json", folder / "plans.json"
     return ReplayResult(
         **header,
         schedule=read_jobs(folder / "jobs.parquet"),
         summary=_read_summary(stored, path, folder / "timing.json"),
         priorities=read_history(_read_json(history), history) if history.exists() else None,
+        plans=read_plans(_read_json(plans), plans) if plans.exists() else None,
     )
 
 

@@ -1,4 +1,4 @@
-"""Watching a replay: samples of fair-share over time, and of the factors of the jobs that wait longest."""
+"""Watching a replay: its plan at some moments, samples of fair-share, and the factors of the jobs that wait longest."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ import numpy as np
 
 from rota.model import JobState, MultifactorConf, PriorityFactorsRequest
 from rota.replay.history import MAX_WAITS, JobFactors, PriorityHistory
+from rota.replay.plans import PlanHistory, PlanReader
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rota.core import Engine
     from rota.model import PriorityFactors
+    from rota.replay.plans import Plan
 
 #: Samples taken while jobs are submitted, and at least kept of a long replay; a chart is not much wider.
 SAMPLES = 150
@@ -23,7 +25,7 @@ _DIGITS = 6
 
 
 class Watcher:
-    """Takes samples of an engine that keeps usage.
+    """Takes samples of an engine: of plans, and where usage is kept of fair-share.
 
     Args:
         engine: To look at.
@@ -31,7 +33,10 @@ class Watcher:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self._reader = PlanReader(engine)
+        self._keeps_usage = engine.state.accounts.usage is not None
         self._times: list[int] = []
+        self._plans: list[Plan] = []
         #: By sample: by account usage and fair-share.
         self._usage: list[dict[str, float]] = []
         self._fairshare: list[dict[str, float]] = []
@@ -43,8 +48,14 @@ class Watcher:
         engine = self._engine
         if self._times and engine.state.now <= self._times[-1]:
             return
-        accounts = [one for one, depth in engine.association_usages(users=False) if depth]
         self._times.append(engine.state.now)
+        self._plans.append(self._reader.plan())
+        if self._keeps_usage:
+            self._sample_shares()
+
+    def _sample_shares(self) -> None:
+        engine = self._engine
+        accounts = [one for one, depth in engine.association_usages(users=False) if depth]
         self._usage.append({one.account: one.usage_norm for one in accounts})
         self._fairshare.append(
             {one.account: one.fs_factor if one.level_fs is None else one.level_fs for one in accounts}
@@ -62,15 +73,21 @@ class Watcher:
 
     def thin(self) -> None:
         """Drop every other sample."""
-        for samples in (self._times, self._usage, self._fairshare):
+        for samples in (self._times, self._plans, self._usage, self._fairshare):
             del samples[1::2]
 
-    def history(self, waits: dict[int, int]) -> PriorityHistory:
-        """Put the samples together.
+    def plans(self) -> PlanHistory:
+        """Put the plans together."""
+        return PlanHistory(nodes=self._reader.nodes, plans=tuple(self._plans))
+
+    def history(self, waits: dict[int, int]) -> PriorityHistory | None:
+        """Put the samples of fair-share together; ``None`` where no usage is kept.
 
         Args:
             waits: Seconds that each job waited, by job id.
         """
+        if not self._keeps_usage:
+            return None
         engine = self._engine
         conf = MultifactorConf.of(engine.state.config, engine.state.accounts.tres)
         shown = [(one, depth) for one, depth in engine.association_usages(users=False) if depth]

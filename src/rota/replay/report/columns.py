@@ -15,6 +15,8 @@ import numpy as np
 from rota.replay.result import STATES
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
     from rota.replay.result import Schedule
@@ -32,22 +34,26 @@ def encode_schedule(schedule: Schedule) -> dict[str, Any]:
     """
     begun = np.where(schedule.start >= 0, schedule.start, schedule.submit)
     columns = {
-        "id": _differences(schedule.job_id),
-        "submit": _differences(schedule.submit),
-        "begun": _optional(schedule.wait, schedule.start >= 0),
-        "ended": _optional(schedule.end - begun, schedule.end >= 0),
-        "procs": _zigzag(schedule.procs),
-        "user": _zigzag(schedule.user_id),
-        "limit": _zigzag(schedule.time_limit),
+        "id": differences(schedule.job_id),
+        "submit": differences(schedule.submit),
+        "begun": optional(schedule.wait, schedule.start >= 0),
+        "ended": optional(schedule.end - begun, schedule.end >= 0),
+        "procs": zigzag(schedule.procs),
+        "user": zigzag(schedule.user_id),
+        "limit": zigzag(schedule.time_limit),
         "state": schedule.state.astype(np.uint64),
     }
-    packed = b"".join(varint(column) for column in columns.values())
     return {
         "count": len(schedule),
         "columns": list(columns),
         "states": [state.value for state in STATES],
-        "data": base64.b64encode(packed).decode("ascii"),
+        "data": pack(columns.values()),
     }
+
+
+def pack(columns: Iterable[NDArray[np.uint64]]) -> str:
+    """Put columns one after the other, in base64."""
+    return base64.b64encode(b"".join(map(varint, columns))).decode("ascii")
 
 
 def varint(values: NDArray[np.uint64]) -> bytes:
@@ -64,16 +70,16 @@ def varint(values: NDArray[np.uint64]) -> bytes:
     return out.tobytes()
 
 
-def _zigzag(values: NDArray[np.int64]) -> NDArray[np.uint64]:
+def zigzag(values: NDArray[np.int64]) -> NDArray[np.uint64]:
     """Fold the sign into the lowest bit: 0, -1, 1, -2 become 0, 1, 2, 3."""
     return ((values << 1) ^ (values >> 63)).astype(np.uint64)
 
 
-def _differences(values: NDArray[np.int64]) -> NDArray[np.uint64]:
+def differences(values: NDArray[np.int64]) -> NDArray[np.uint64]:
     """Encode each value as its difference from the one before, the first from 0."""
-    return _zigzag(np.diff(values, prepend=np.int64(0)))
+    return zigzag(np.diff(values, prepend=np.int64(0)))
 
 
-def _optional(values: NDArray[np.int64], known: NDArray[np.bool_]) -> NDArray[np.uint64]:
+def optional(values: NDArray[np.int64], known: NDArray[np.bool_]) -> NDArray[np.uint64]:
     """Encode an unknown value as 0 and move the known ones up by one."""
-    return np.where(known, _zigzag(values) + np.uint64(1), np.uint64(0))
+    return np.where(known, zigzag(values) + np.uint64(1), np.uint64(0))

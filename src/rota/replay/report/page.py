@@ -11,6 +11,7 @@ from rota.replay.report import steps, tables, wording
 from rota.replay.report.columns import encode_schedule
 from rota.replay.report.distribution import ecdf, log_grid, size_classes
 from rota.replay.report.factors import factor_bars
+from rota.replay.report.planning import plan_data
 from rota.replay.report.render import numbers, write_page
 from rota.replay.report.served import served
 from rota.replay.report.shares import share_data
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rota.replay.history import PriorityHistory
+    from rota.replay.plans import PlanHistory
     from rota.replay.result import ReplayResult, Schedule
 
     Numbers = NDArray[np.int64] | NDArray[np.float64]
@@ -53,6 +55,7 @@ def write_report(result: ReplayResult, path: Path) -> None:
         users=tables.users(schedule),
         data=report_data(result),
         history=result.priorities,
+        plan_step=_plan_step(result.plans),
         **_fairness(result),
     )
 
@@ -63,6 +66,7 @@ def report_data(result: ReplayResult) -> dict[str, Any]:
     first, last = steps.horizon(schedule)
     queue = steps.waiting_jobs(schedule)
     edges = steps.bin_edges(first, last)
+    busiest = steps.busiest_week(queue, first, last)
     return {
         "clock": asdict(wording.clock_of(result)),
         "machine": result.machine_procs,
@@ -74,15 +78,27 @@ def report_data(result: ReplayResult) -> dict[str, Any]:
             "procs": _curve(steps.binned(steps.waiting_processors(schedule), edges)),
         },
         "ecdf": _distributions(schedule),
-        "window": [steps.busiest_week(queue, first, last), _WEEK],
+        "window": [busiest, _WEEK],
         "schedule": encode_schedule(schedule),
         "shares": _shares(result.priorities),
+        "plan": _plan(result, busiest + _WEEK // 2),
     }
 
 
 def _shares(history: PriorityHistory | None) -> dict[str, Any] | None:
     """Give the curves of fair-share; ``None`` without samples."""
     return share_data(history) if history is not None and history.usage_share.size else None
+
+
+def _plan(result: ReplayResult, busy: int) -> dict[str, Any] | None:
+    """Give the plans; ``None`` without any."""
+    return plan_data(result.schedule, result.plans, busy) if result.plans is not None and result.plans.plans else None
+
+
+def _plan_step(history: PlanHistory | None) -> int:
+    """Give the seconds from one plan to the next, on average; 0 where there are not two of them."""
+    plans = () if history is None else history.plans
+    return (plans[-1].time - plans[0].time) // (len(plans) - 1) if len(plans) > 1 else 0
 
 
 def _fairness(result: ReplayResult) -> dict[str, Any]:

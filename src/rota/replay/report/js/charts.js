@@ -48,8 +48,8 @@ function coarser(curve, every, merge) {
 class TimeCharts {
   /**
    * @param {{t: number[], dated: boolean, full?: [number, number], detail?: (min: number, max: number) => Object,
-   *          band?: () => [number, number], onPick?: (t: number) => void}} options
-   *   `detail` gives data by chart for a stretch of time; `band` is shaded; `onPick` is told of a click.
+   *          band?: () => [number, number], marks?: () => number[], onPick?: (t: number) => void}} options
+   *   `detail` gives data by chart for a stretch of time; `band` is shaded, `marks` are lines; `onPick` is told of a click.
    *   `full` is the stretch of time to begin with, where that is not the one of `t`.
    */
   constructor(options) {
@@ -69,7 +69,7 @@ class TimeCharts {
     const entry = { data, merges: series.map((s) => s.merge) };
     const options = this.options(series, label, say, top);
     if (decades) makeLogarithmic(options, ...decades);
-    options.hooks.draw = [onDraw];
+    options.hooks.draw = [onDraw, (u) => this.drawMarks(u)];
     entry.plot = chart(element, height, { ...options, bands }, this.prepared(entry, ...this.range));
     this.plots.set(id, entry);
     const { plot } = entry;
@@ -163,6 +163,15 @@ class TimeCharts {
     if (right <= left) return;
     u.ctx.fillStyle = cssColour("--window");
     u.ctx.fillRect(left, u.bbox.top, Math.max(right - left, 2), u.bbox.height);
+  }
+
+  drawMarks(u) {
+    for (const t of this.marks?.() ?? []) {
+      const x = Math.round(u.valToPos(t, "x", true));
+      if (x < u.bbox.left || x > u.bbox.left + u.bbox.width) continue;
+      u.ctx.fillStyle = cssColour("--ink");
+      u.ctx.fillRect(x, u.bbox.top, devicePixelRatio, u.bbox.height);
+    }
   }
 
   redraw() {

@@ -1,10 +1,10 @@
 // Unpacks what columns.py has packed: runs of zigzag variable-length integers, one after the other.
 
-/** Reads `count` numbers a call; arithmetic instead of shifts, for these cut at 32 bits. */
-function* numberReader(base64, count) {
+/** Gives a function that reads the next numbers, so many a call; arithmetic instead of shifts, for these cut at 32 bits. */
+function numberReader(base64) {
   const bytes = atob(base64);
   let at = 0;
-  for (;;) {
+  return (count) => {
     const out = new Float64Array(count);
     for (let i = 0; i < count; i++) {
       let value = 0, scale = 1, byte;
@@ -15,8 +15,8 @@ function* numberReader(base64, count) {
       } while (byte & 0x80);
       out[i] = value;
     }
-    yield out;
-  }
+    return out;
+  };
 }
 
 const unzigzag = (n) => (n % 2 ? -(n + 1) / 2 : n / 2);
@@ -28,8 +28,8 @@ function running(values) {
 
 /** The schedule as columns: times in Unix seconds, start and end -1 where unknown. */
 function unpackSchedule({ count: size, columns, states, data }) {
-  const reader = numberReader(data, size);
-  const raw = Object.fromEntries(columns.map((name) => [name, reader.next().value]));
+  const read = numberReader(data);
+  const raw = Object.fromEntries(columns.map((name) => [name, read(size)]));
   const submit = running(raw.submit);
   const start = submit.map((t, i) => (raw.begun[i] ? t + unzigzag(raw.begun[i] - 1) : -1));
   const end = start.map((t, i) => (raw.ended[i] ? (t >= 0 ? t : submit[i]) + unzigzag(raw.ended[i] - 1) : -1));

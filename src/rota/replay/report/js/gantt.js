@@ -92,32 +92,8 @@ class Gantt {
     ctx.fillStyle = cssColour("--muted");
     ctx.strokeStyle = cssColour("--line");
     ctx.strokeRect(MARGIN.left - 0.5, MARGIN.top - 0.5, at.width + 1, at.height + 1);
-    const ticks = timeTicks(...this.window, at.width / 80, this.dated);
-    ctx.textAlign = "center";
-    ctx.textBaseline = "top";
-    tickLabels(ticks, this.dated).forEach((label, i) => {
-      ctx.fillRect(at.x(ticks[i]), MARGIN.top + at.height, 1, 4);
-      label.split("\n").forEach((line, row) => ctx.fillText(line, at.x(ticks[i]), MARGIN.top + at.height + 7 + 15 * row));
-    });
-    this.drawProcessorAxis(ctx, at);
-  }
-
-  drawProcessorAxis(ctx, at) {
-    ctx.textAlign = "right";
-    ctx.textBaseline = "middle";
-    const least = this.height / Math.max(at.height / 40, 1);
-    const power = 10 ** Math.floor(Math.log10(least));
-    const step = Math.max([1, 2, 5, 10].find((n) => n * power >= least) * power, 1);
-    for (let p = 0; p <= this.height; p += step) {
-      ctx.fillRect(MARGIN.left - 5, at.y(p), 4, 1);
-      ctx.fillText(count(p), MARGIN.left - 8, at.y(p));
-    }
-    ctx.save();
-    ctx.translate(9, MARGIN.top + at.height / 2);
-    ctx.rotate(-Math.PI / 2);
-    ctx.textAlign = "center";
-    ctx.fillText("processors", 0, 0);
-    ctx.restore();
+    drawTimeAxis(ctx, { ...at, bottom: MARGIN.top + at.height }, this.window, this.dated);
+    drawProcessorAxis(ctx, { ...at, left: MARGIN.left, top: MARGIN.top }, this.height);
   }
 
   /** How jobs are coloured now: `of` gives a job's colour, `key` lists colours with what they mean. */

@@ -15,6 +15,31 @@ function jobFacts(jobs, i, dated) {
   ];
 }
 
+/** Fills a tip with facts and puts it beside a point of a canvas. */
+function showTip(tip, facts, x, y, canvas) {
+  const table = document.createElement("table");
+  for (const [name, text] of facts) {
+    const row = table.insertRow();
+    row.append(Object.assign(document.createElement("th"), { textContent: name }));
+    row.insertCell().textContent = text;
+  }
+  tip.replaceChildren(table);
+  tip.hidden = false;
+  const room = canvas.clientWidth - x - tip.offsetWidth - 14;
+  tip.style.left = `${room > 0 ? x + 14 : Math.max(x - tip.offsetWidth - 14, 0)}px`;
+  tip.style.top = `${Math.max(Math.min(y + 10, canvas.clientHeight - tip.offsetHeight), 0)}px`;
+}
+
+/** Coloured squares with what they mean. */
+function showKey(element, key) {
+  element.replaceChildren(...key.map(([colour, label]) => {
+    const span = document.createElement("span");
+    span.style.setProperty("--swatch", colour);
+    span.textContent = label;
+    return span;
+  }));
+}
+
 class GanttControls {
   /** `span`: first and last second of the log; `busiest`: the window to begin with; `onMove`: told of every new window. */
   constructor(gantt, { span, busiest, onMove }) {
@@ -49,13 +74,7 @@ class GanttControls {
 
   refresh() {
     this.gantt.draw();
-    const spans = this.gantt.paint.key.map(([colour, label]) => {
-      const span = document.createElement("span");
-      span.style.setProperty("--swatch", colour);
-      span.textContent = label;
-      return span;
-    });
-    byId("gantt-key").replaceChildren(...spans);
+    showKey(byId("gantt-key"), this.gantt.paint.key);
     const { dated, window: [from, to], shown, marked, jobs } = this.gantt;
     byId("gantt-status").textContent = marked >= 0
       ? jobFacts(jobs, marked, dated).map(([name, text]) => `${name} ${text}`).join(" · ")
@@ -126,15 +145,6 @@ class GanttControls {
     const i = this.gantt.jobAt(event.offsetX, event.offsetY);
     tip.hidden = i < 0;
     if (i < 0) return;
-    const table = document.createElement("table");
-    for (const [name, text] of jobFacts(this.gantt.jobs, i, this.gantt.dated)) {
-      const row = table.insertRow();
-      row.append(Object.assign(document.createElement("th"), { textContent: name }));
-      row.insertCell().textContent = text;
-    }
-    tip.replaceChildren(table);
-    const room = this.gantt.canvas.clientWidth - event.offsetX - tip.offsetWidth - 14;
-    tip.style.left = `${room > 0 ? event.offsetX + 14 : Math.max(event.offsetX - tip.offsetWidth - 14, 0)}px`;
-    tip.style.top = `${Math.min(event.offsetY + 10, this.gantt.canvas.clientHeight - tip.offsetHeight)}px`;
+    showTip(tip, jobFacts(this.gantt.jobs, i, this.gantt.dated), event.offsetX, event.offsetY, this.gantt.canvas);
   }
 }

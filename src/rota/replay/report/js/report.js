@@ -9,6 +9,7 @@ const DETAIL_BINS = 1000;
 
 let exact = null;
 let controls = null;
+let planControls = null;
 
 /** Finer curves for a stretch of time; the exact steps are computed at the first zoom. */
 function detail(min, max) {
@@ -27,7 +28,8 @@ function detail(min, max) {
 const charts = new TimeCharts({
   t: data.series.t, dated, detail,
   band: () => controls?.gantt.window ?? [0, 0],
-  onPick: (t) => controls.centre(t),
+  marks: () => (planControls ? [planControls.time] : []),
+  onPick: (t) => { controls.centre(t); planControls?.pick(t); },
 });
 
 const meanLine = { label: "Mean", stroke: () => seriesColour(0), width: 1.5, paths: uPlot.paths.stepped({ align: 1 }), merge: mean };
@@ -54,7 +56,7 @@ charts.add("chart-busy", {
 addQueue("chart-jobs", data.series.jobs, "jobs");
 addQueue("chart-procs", data.series.procs, "processors");
 const shares = data.shares && new ShareChart(data.shares, {
-  dated, full: charts.full, band: charts.band, onPick: charts.onPick,
+  dated, full: charts.full, band: charts.band, marks: charts.marks, onPick: charts.onPick,
 });
 charts.onZoom = () => {
   byId("bin-width").textContent = shortDuration(charts.binWidth);
@@ -64,7 +66,14 @@ if (shares) shares.charts.onZoom = () => charts.zoom(...shares.charts.range);
 charts.onZoom();
 
 const gantt = new Gantt(byId("gantt-canvas"), { jobs, machine: data.machine, dated, last, window: data.window });
-controls = new GanttControls(gantt, { span: data.span, busiest: data.window, onMove: () => { charts.redraw(); shares?.charts.redraw(); } });
+const redrawCharts = () => { charts.redraw(); shares?.charts.redraw(); };
+controls = new GanttControls(gantt, { span: data.span, busiest: data.window, onMove: redrawCharts });
+if (data.plan) {
+  const plan = unpackPlan(data.plan);
+  const pieces = plan.nodes.length ? placeJobs(jobs, plan, last) : onOneRow(gantt.pieces);
+  const picture = new PlanPicture(byId("plan-canvas"), { jobs, plan, pieces, machine: gantt.height, dated, last });
+  planControls = new PlanControls(picture, { onMove: redrawCharts });
+}
 byId("zoom-all").addEventListener("click", () => charts.zoom(...charts.full));
 byId("zoom-window").addEventListener("click", () => charts.zoom(...gantt.window));
 
@@ -87,4 +96,4 @@ document.querySelectorAll("button[data-job]").forEach((button) => {
   button.addEventListener("click", () => controls.find(Number(button.dataset.job)));
 });
 // For the console of the curious, and for tests.
-window.rota = { data, jobs, gantt, controls, charts, shares, first };
+window.rota = { data, jobs, gantt, controls, charts, shares, planControls, first };

@@ -1,0 +1,215 @@
+"""What a scheduler planned in the course of a replay: its plan as it stood at some moments.
+
+Running jobs are no part of it: when and where they ran is in the schedule. `PlanHistory.as_dict` and `read_plans` are
+the two sides of ``plans.json``, where hostlists and reasons stand once each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rota.model import InputError, NodeState
+from rota.replay.placing import NodeNames
+from rota.resources import SharedNodePool, WholeNodePool
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from rota.core import Engine
+    from rota.model import Job
+
+#: Marks ``plans.json``; changes when old readers can no longer read it.
+PLANS_FORMAT = "rota-plans-1"
+#: The most jobs of one plan that are kept, first in line first.
+MAX_PLANNED = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedJob:
+    """A job that waits, and where and when it is to start."""
+
+    job_id: int
+    #: In the queue, from 1.
+    place: int
+    #: Unix seconds.
+    start: int
+    #: Processors that it is to get, all nodes together.
+    cpus: int
+    #: Hostlist; empty: left open.
+    nodes: str
+    #: Why it waits, in Slurm's words.
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Closed:
+    """Nodes on which no job starts for a while, for a cause that is no job."""
+
+    #: ``DOWN`` or ``DRAIN``.
+    what: str
+    #: Unix seconds.
+    begin: int
+    #: Unix seconds; ``None``: it is not known.
+    end: int | None
+    #: Hostlist.
+    nodes: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """The plan as it stood at one moment."""
+
+    #: Unix seconds.
+    time: int
+    #: Jobs in the queue, with or without a planned start.
+    waiting: int
+    #: First in line first, at most `MAX_PLANNED`.
+    planned: tuple[PlannedJob, ...]
+    closed: tuple[Closed, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanHistory:
+    """Plans over time, and the machine that they are for."""
+
+    #: Name and processors, in the order of the configuration; empty where processors are interchangeable.
+    nodes: tuple[tuple[str, int], ...]
+    #: By time, rising.
+    plans: tuple[Plan, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give the history for JSON."""
+        hostlists: dict[str, int] = {}
+        reasons: dict[str, int] = {}
+        return {
+            "format": PLANS_FORMAT,
+            "nodes": [list(node) for node in self.nodes],
+            "plans": [
+                {
+                    "time": plan.time,
+                    "waiting": plan.waiting,
+                    "planned": [
+                        [
+                            *(job.job_id, job.place, job.start, job.cpus),
+                            hostlists.setdefault(job.nodes, len(hostlists)),
+                            reasons.setdefault(job.reason, len(reasons)),
+                        ]
+                        for job in plan.planned
+                    ],
+                    "closed": [
+                        [one.what, one.begin, one.end, hostlists.setdefault(one.nodes, len(hostlists))]
+                        for one in plan.closed
+                    ],
+                }
+                for plan in self.plans
+            ],
+            "hostlists": list(hostlists),
+            "reasons": list(reasons),
+        }
+
+
+def read_plans(stored: dict[str, Any], path: Path) -> PlanHistory:
+    """Build the history from what `PlanHistory.as_dict` gave.
+
+    Args:
+        stored: The content of ``plans.json``.
+        path: Where it was read, for messages.
+
+    Raises:
+        InputError: it is something else.
+    """
+    if stored.get("format") != PLANS_FORMAT:
+        raise InputError(f"not the history of plans: format is not {PLANS_FORMAT}: replay again", path=path)
+    try:
+        hostlists, reasons = [list(map(str, stored[name])) for name in ("hostlists", "reasons")]
+        return PlanHistory(
+            nodes=tuple((str(name), int(cpus)) for name, cpus in stored["nodes"]),
+            plans=tuple(
+                Plan(
+                    time=int(plan["time"]),
+                    waiting=int(plan["waiting"]),
+                    planned=tuple(_planned_job(job, hostlists, reasons) for job in plan["planned"]),
+                    closed=tuple(_closed(one, hostlists) for one in plan["closed"]),
+                )
+                for plan in stored["plans"]
+            ),
+        )
+    except (KeyError, IndexError, TypeError, ValueError) as error:
+        what = f"{error} is missing" if isinstance(error, KeyError) else str(error).splitlines()[0]
+        raise InputError(f"not the history of plans: {what}: replay again", path=path) from error
+
+
+def _planned_job(row: list[Any], hostlists: list[str], reasons: list[str]) -> PlannedJob:
+    job_id, place, start, cpus, nodes, reason = map(int, row)
+    return PlannedJob(
+        job_id=job_id, place=place, start=start, cpus=cpus, nodes=hostlists[nodes], reason=reasons[reason]
+    )
+
+
+def _closed(row: list[Any], hostlists: list[str]) -> Closed:
+    what, begin, end, nodes = row
+    return Closed(what=str(what), begin=int(begin), end=None if end is None else int(end), nodes=hostlists[int(nodes)])
+
+
+class PlanReader:
+    """Reads the plan off an engine.
+
+    Args:
+        engine: To look at.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        state = engine.state
+        self._cpus = [node.cpus for node in state.nodes]
+        self._names = NodeNames(node.name for node in state.nodes)
+
+    @property
+    def nodes(self) -> tuple[tuple[str, int], ...]:
+        """Name and processors of each node; none where processors are interchangeable."""
+        state = self._engine.state
+        return () if state.pool.interchangeable else tuple((node.name, node.cpus) for node in state.nodes)
+
+    def plan(self) -> Plan:
+        """Give the plan as it stands now."""
+        state = self._engine.state
+        state.settle()
+        waiting = state.waiting()
+        first = ((place, job) for place, job in enumerate(waiting, 1) if job.planned_start is not None)
+        return Plan(
+            time=state.now,
+            waiting=len(waiting),
+            planned=tuple(
+                self._planned(place, job) for (place, job), _ in zip(first, range(MAX_PLANNED), strict=False)
+            ),
+            closed=tuple(self._closed()),
+        )
+
+    def _planned(self, place: int, job: Job) -> PlannedJob:
+        nodes = 0 if self._engine.state.pool.interchangeable else job.planned_nodes
+        return PlannedJob(
+            job_id=job.job_id,
+            place=place,
+            start=max(job.planned_start or 0, self._engine.state.now),
+            cpus=self._processors(job, nodes),
+            nodes=self._names.fold(nodes),
+            reason=str(self._engine.reason(job)),
+        )
+
+    def _processors(self, job: Job, nodes: int) -> int:
+        """Count the processors that a job gets on planned nodes: all, where it gets whole ones."""
+        pool = self._engine.state.pool
+        # Of a job with several partitions the record that is planned first is meant.
+        record = next((one for one in job.records if one.planned_start == job.planned_start), job)
+        if nodes and isinstance(pool, SharedNodePool | WholeNodePool) and pool.is_whole(record):
+            return sum(cpus for place, cpus in enumerate(self._cpus) if nodes >> place & 1)
+        return job.num_cpus
+
+    def _closed(self) -> Iterator[Closed]:
+        state = self._engine.state
+        for kind in (NodeState.DOWN, NodeState.DRAIN):
+            nodes = sum(1 << place for place, node in enumerate(state.nodes) if node.state is kind)
+            if nodes:
+                yield Closed(what=kind.value, begin=state.now, end=None, nodes=self._names.fold(nodes))
