@@ -69,9 +69,17 @@ def _requeued(rota: Harness) -> Job:
 
 
 #: How each transition of the table comes about.
+def _past_its_deadline(rota: Harness) -> Job:
+    rota.submit(cpus=4)
+    job = rota.submit(limit=60, deadline=61)
+    rota.wait(2)
+    return job
+
+
 SCENARIOS: dict[tuple[JobState, Trigger], Callable[[Harness], Job]] = {
     (JobState.PENDING, Trigger.START): _started,
     (JobState.PENDING, Trigger.CANCEL): _cancelled_while_pending,
+    (JobState.PENDING, Trigger.DEADLINE): _past_its_deadline,
     (JobState.RUNNING, Trigger.EXIT_OK): _ended,
     (JobState.RUNNING, Trigger.EXIT_ERROR): _failed,
     (JobState.RUNNING, Trigger.TIME_LIMIT): _timed_out,
@@ -86,6 +94,7 @@ REASONS = {
     Trigger.TIME_LIMIT: Reason.TIME_LIMIT,
     Trigger.LAUNCH_FAIL: Reason.JOB_LAUNCH_FAILURE,
     Trigger.NODE_LOST: Reason.NODE_DOWN,
+    Trigger.DEADLINE: Reason.DEADLINE,
 }
 _ALL = [pytest.param(*pair, id=f"{pair[0]}-{pair[1].name}") for pair in product(JobState, Trigger)]
 

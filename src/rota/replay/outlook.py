@@ -130,9 +130,7 @@ def _sooner(state: ClusterState, space: Space, job: Job, start: int | None) -> t
     return tuple(sorted(best.values(), key=lambda one: one.start))
 
 
-def _try(
-    state: ClusterState, space: Space, job: Job, spec: JobSpec, partition: Partition
-) -> int | None:
+def _try(state: ClusterState, space: Space, job: Job, spec: JobSpec, partition: Partition) -> int | None:
     """Give when another request would start, ``None``: not within the window."""
     units = state.pool.units(spec, partition)
     if not units:
