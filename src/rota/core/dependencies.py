@@ -14,8 +14,14 @@ from rota.model import JobState, Reason
 from rota.model.dependency import Dependencies, Dependency, DependencyType
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rota.core.state import ClusterState
     from rota.model import Job
+
+
+#: A job or an array, or one task of that.
+_Key = int | tuple[int, int]
 
 
 class _Ended(NamedTuple):
@@ -37,9 +43,9 @@ class DependencyBook:
     def __init__(self, state: ClusterState) -> None:
         self._state = state
         #: Jobs that have ended, the first to end first.
-        self._ended: dict[int, _Ended] = {}
+        self._ended: dict[_Key, _Ended] = {}
         #: Ids of jobs that wait, by what they wait for: a job's id, or a user and a name.
-        self._waiting: defaultdict[int | tuple[str, str], set[int]] = defaultdict(set)
+        self._waiting: defaultdict[_Key | tuple[str, str], set[int]] = defaultdict(set)
         #: Live jobs by user and name, once some job is a singleton.
         self._named: defaultdict[tuple[str, str], set[int]] | None = None
         self._alarms: set[tuple[int, int]] = set()
@@ -55,44 +61,56 @@ class DependencyBook:
 
     def added(self, job: Job) -> None:
         """Take note of a live job."""
-        if job.dependencies is not None:
-            for one in job.dependencies.each:
-                self._waiting[one.job_id or _key(job)].add(job.job_id)
-                if one.type is DependencyType.SINGLETON and self._named is None:
-                    self._named = defaultdict(set)
-                    for other in self._state.jobs.values():
-                        self._named[_key(other)].add(other.job_id)
+        for one in job.dependencies.each if job.dependencies is not None else ():
+            self._waiting[one.key or _name(job)].add(job.job_id)
+            if one.type is DependencyType.SINGLETON and self._named is None:
+                self._named = defaultdict(set)
+                for other in self._state.jobs.values():
+                    self._named[_name(other)].add(other.job_id)
         if self._named is not None:
-            self._named[_key(job)].add(job.job_id)
+            self._named[_name(job)].add(job.job_id)
 
     def started(self, job: Job) -> None:
         """A job runs: those that wait for that can be looked at again."""
-        if self._waiting and job.job_id in self._waiting:
-            self._look_again(self._waiting[job.job_id])
-
-    def removed(self, job: Job) -> None:
-        """A job is over."""
-        ended, now = self._ended, self._state.now
-        ended[job.job_id] = _Ended(job.state, now, job.start_time)
-        while now - (first := next(iter(ended.items())))[1].end_time > self._min_age:
-            del ended[first[0]]
-        for one in job.dependencies.each if job.dependencies is not None else ():
-            self._waiting[one.job_id or _key(job)].discard(job.job_id)
-        if self._named is not None:
-            self._named[_key(job)].discard(job.job_id)
         if self._waiting:
-            self._look_again(self._waiting.pop(job.job_id, set()) | self._waiting.get(_key(job), set()))
+            keys = [job.job_id] if job.array is None else [job.array.job_id, (job.array.job_id, job.task_id)]
+            self._look_again({one for key in keys for one in self._waiting.get(key, ())})
+
+    def removed(self, job: Job, tasks: Sequence[int]) -> None:
+        """A job is over.
+
+        Args:
+            job: It.
+            tasks: Of an array, the tasks that are over with it.
+        """
+        now, array = self._state.now, job.array
+        while self._ended and now - (first := next(iter(self._ended.items())))[1].end_time > self._min_age:
+            del self._ended[first[0]]
+        over: list[_Key] = [job.job_id] if array is None else [(array.job_id, task) for task in tasks]
+        for key in over:
+            self._ended[key] = _Ended(job.state, now, job.start_time)
+        if array is not None and array.is_over:
+            over.append(array.job_id)
+            self._ended[array.job_id] = _Ended(array.worst, now, array.last_start)
+        for one in job.dependencies.each if job.dependencies is not None else ():
+            self._waiting[one.key or _name(job)].discard(job.job_id)
+        if self._named is not None:
+            self._named[_name(job)].discard(job.job_id)
+        if self._waiting:
+            freed = {one for key in over for one in self._waiting.pop(key, ())}
+            self._look_again(freed | self._waiting.get(_name(job), set()))
 
     # ---- keeping it -------------------------------------------------------------------------------------------
 
     def save(self) -> list[list[Any]]:
         """Give what is remembered of jobs that have ended, as data that JSON can hold."""
-        return [[job_id, one.state.value, one.end_time, one.start_time] for job_id, one in self._ended.items()]
+        return [[key, one.state.value, one.end_time, one.start_time] for key, one in self._ended.items()]
 
     def restore(self, saved: list[list[Any]]) -> None:
         """Take up what was saved."""
-        for job_id, state, end_time, start_time in saved:
-            self._ended[job_id] = _Ended(JobState(state), end_time, start_time)
+        for key, state, end_time, start_time in saved:
+            name = (key[0], key[1]) if isinstance(key, list) else key  # JSON knows no tuples
+            self._ended[name] = _Ended(JobState(state), end_time, start_time)
 
     def _look_again(self, job_ids: set[int]) -> None:
         """Put jobs where they belong now that something which they waited for has happened."""
@@ -134,19 +152,32 @@ class DependencyBook:
         """Whether it is; ``None``: not yet, ``False``: never."""
         if one.type is DependencyType.SINGLETON:
             return self._is_alone(job)
-        other, ended = self._state.jobs.get(one.job_id), self._ended.get(one.job_id)
-        if one.type is DependencyType.AFTER:
-            start = ended.start_time if ended is not None else None if other is None else other.start_time
-            return self._has_passed(job, start, one.seconds) if start is not None else other is None or None
-        if other is not None:
-            return None
-        if ended is None or one.type is DependencyType.AFTER_ANY:
-            return True
-        return (ended.state is JobState.COMPLETED) is not (one.type is DependencyType.AFTER_NOT_OK)
+        ended = self._ended.get(one.key)
+        if ended is not None:
+            if one.type is DependencyType.AFTER:
+                return ended.start_time is None or self._has_passed(job, ended.start_time, one.seconds)
+            wanted = one.type is not DependencyType.AFTER_NOT_OK
+            return one.type is DependencyType.AFTER_ANY or (ended.state is JobState.COMPLETED) is wanted
+        is_live, start = self._start_of(one)
+        if one.type is DependencyType.AFTER and start is not None:
+            return self._has_passed(job, start, one.seconds)
+        return None if is_live else True
+
+    def _start_of(self, one: Dependency) -> tuple[bool, int | None]:
+        """Say whether what is waited for is live, and since when it runs: an array, once all its tasks have started."""
+        array = self._state.arrays.get(one.job_id)
+        if array is None:
+            other = None if one.task_id is not None else self._state.jobs.get(one.job_id)
+            return other is not None, None if other is None else other.start_time
+        if one.task_id is None:
+            waits = array.pending or any(task.start_time is None for task in array.tasks.values())
+            return True, None if waits else array.last_start
+        task = array.tasks.get(one.task_id)
+        return task is not None or one.task_id in array.pending, None if task is None else task.start_time
 
     def _is_alone(self, job: Job) -> bool | None:
         """Whether no job of the same user and name, submitted before, is left."""
-        others = self._named[_key(job)] if self._named is not None else set()
+        others = self._named[_name(job)] if self._named is not None else set()
         jobs = self._state.jobs
         before = (jobs[other] for other in others if other != job.job_id and other in jobs)
         return None if any(other.state is JobState.RUNNING or other.job_id < job.job_id for other in before) else True
@@ -170,6 +201,6 @@ class DependencyBook:
 _WAITING = frozenset({Reason.DEPENDENCY, Reason.DEPENDENCY_NEVER_SATISFIED})
 
 
-def _key(job: Job) -> tuple[str, str]:
+def _name(job: Job) -> tuple[str, str]:
     """Give what singletons go by."""
     return job.user_name, job.spec.name

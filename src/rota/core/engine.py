@@ -16,7 +16,7 @@ from rota.core.pass_options import PassOptions
 from rota.core.pass_times import PassTimes
 from rota.core.reconfigure import reconfigure
 from rota.core.state import ClusterState
-from rota.model import Reason, RequestError, RotaError
+from rota.model import JobState, Reason, RequestError, RotaError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -238,19 +238,27 @@ class Engine:
     def _on_request(self, event: ev.Cancel | ev.Hold | ev.Release | ev.Requeue) -> None:
         life = self.lifecycle
         try:
-            job = life.find(event.job_id)
-            if isinstance(event, ev.Cancel):
-                life.cancel(job)
-            elif isinstance(event, ev.Hold):
-                life.hold(job, by_user=event.by_user)
-            elif isinstance(event, ev.Release):
-                life.release(job, by_user=event.by_user)
-            else:
-                life.requeue(job)
+            jobs = life.find(event.job_id, event.task_id)
+            if len(jobs) > 1:  # of an array those that it can concern
+                jobs = [job for job in jobs if self._concerns(event, job)]
+            for job in jobs:
+                if isinstance(event, ev.Cancel):
+                    life.cancel(job)
+                elif isinstance(event, ev.Hold):
+                    life.hold(job, by_user=event.by_user)
+                elif isinstance(event, ev.Release):
+                    life.release(job, by_user=event.by_user)
+                else:
+                    life.requeue(job)
         except RequestError as error:
             life.refuse(error, event.job_id)
             return
         self._call_for_pass(may_wait=isinstance(event, ev.Release))
+
+    @staticmethod
+    def _concerns(event: ev.Cancel | ev.Hold | ev.Release | ev.Requeue, job: Job) -> bool:
+        """Whether a request about a whole array is about this job of it."""
+        return isinstance(event, ev.Cancel) or (job.state is JobState.RUNNING) is isinstance(event, ev.Requeue)
 
     def _on_update_node(self, event: ev.UpdateNode) -> None:
         before = self.state.usable_cpus()

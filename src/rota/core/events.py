@@ -42,6 +42,8 @@ class Cancel:
     """Somebody cancels a job."""
 
     job_id: int
+    #: Of a job array; ``None``: all of it.
+    task_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +51,8 @@ class Hold:
     """Somebody holds a pending job."""
 
     job_id: int
+    #: Of a job array; ``None``: all of it.
+    task_id: int | None = None
     #: A user's own hold, which the user may release; else an administrator's.
     by_user: bool = False
 
@@ -58,6 +62,8 @@ class Release:
     """Somebody releases a held job."""
 
     job_id: int
+    #: Of a job array; ``None``: all of it.
+    task_id: int | None = None
     #: A user, who may not release what an administrator holds; else an administrator.
     by_user: bool = False
 
@@ -67,6 +73,8 @@ class Requeue:
     """Somebody puts a running job back in the queue."""
 
     job_id: int
+    #: Of a job array; ``None``: all of it.
+    task_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

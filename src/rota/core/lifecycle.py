@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rota.core.admission import admit
+from rota.core.arrays import JobArray
 from rota.core.containers import queue_key
 from rota.core.effects import JobFinished, Kill, Launch, Refused
 from rota.core.restraints import held_back
 from rota.core.transitions import Trigger, change_state
 from rota.model import Errno, Job, JobState, NodeState, QueueRecord, Reason, RequestError
-from rota.model.dependency import parse_dependency
+from rota.model.array import parse_array
+from rota.model.dependency import DependencyType, parse_dependency
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,6 +63,15 @@ class Lifecycle:
             self.refuse(error, job_id)
             return False
         job = make_job(job_id, spec, state.now, found)
+        if spec.array:
+            try:
+                job.array = JobArray(job_id, parse_array(spec.array, state.max_array_size))
+            except ValueError as error:
+                self.refuse(RequestError(f"Invalid job array specification: {error}", Errno.INVALID_ARRAY), job_id)
+                return False
+            for record in (job, *job.records):
+                record.restraints = (job.array,)
+            job.array.record = job
         if spec.dependency:
             job.dependencies = parse_dependency(spec.dependency)
         try:
@@ -69,6 +80,8 @@ class Lifecycle:
         except RequestError as error:
             self.refuse(error, job_id)
             return False
+        if job.array is not None:
+            state.arrays[job_id] = job.array
         state.add(job)
         if spec.deadline:
             self._set_deadline(job)
@@ -80,8 +93,28 @@ class Lifecycle:
             job.reason = Reason.JOB_HELD_USER
         else:
             self.give_priority(job)
+        if job.array is not None and job.dependencies is not None:
+            self._part_for_dependencies(job)
         state.place(job)
         return True
+
+    def _part_for_dependencies(self, job: Job) -> None:
+        """Split all tasks of an array off that depend on the tasks of another one by one (``aftercorr``)."""
+        wanted = job.dependencies
+        if wanted is None or not any(one.type is DependencyType.AFTER_CORR for one in wanted.each):
+            return
+        for task_id in [*job.array.pending]:
+            if job.waiting_tasks > 1:
+                task = self._split_off(job, task_id)
+            else:
+                self._become_task(task := job)
+            each = (
+                one._replace(task_id=task_id) if one.type is DependencyType.AFTER_CORR else one for one in wanted.each
+            )
+            task.dependencies = wanted._replace(each=tuple(each))
+            self.state.dependencies.added(task)
+            if task is not job:
+                self.state.place(task)
 
     def refuse(self, error: RotaError, job_id: int = 0) -> None:
         """Say that a request is not carried out; ``job_id`` 0 is none."""
@@ -109,13 +142,19 @@ class Lifecycle:
     def start(self, job: Job, resources: int, time_limit: int = 0) -> Reason | None:
         """Start a queued job, or the job of a queue record in that record's partition, on free resources.
 
+        Of a job array one task is started; its record stays in the queue as long as it has others.
+
         Returns:
             ``None``; or what holds it back, and nothing has changed.
         """
         state = self.state
         if job.restraints and (excess := held_back(job, resources)) is not None:
             return excess.reason
-        state.take_from_queue(job.whole)
+        if job.waiting_tasks > 1:
+            job = self._split_off(job)
+        else:
+            state.take_from_queue(job.whole)
+            self._become_task(job.whole)
         if isinstance(job, QueueRecord):
             job = job.settle()
         change_state(job, Trigger.START)
@@ -138,6 +177,38 @@ class Lifecycle:
         self.sched.newalloc(job)
         state.dependencies.started(job)
         return None
+
+    def _split_off(self, job: Job, task_id: int | None = None) -> Job:
+        """Make a job of its own of a task that waits in the record of its array, of the first without ``task_id``.
+
+        Returns:
+            The job or, where ``job`` is a queue record, that of the same partition.
+        """
+        whole = job.whole
+        array = whole.array
+        task_id = array.pending[0] if task_id is None else task_id
+        array.pending.remove(task_id)
+        found = [(one.partition, one.units) for one in whole.records or (whole,)]
+        task = make_job(array.take_id(), whole.spec, whole.submit_time, found)
+        task.array, task.task_id = array, task_id
+        for new, old in zip((task, *task.records), (whole, *whole.records), strict=True):
+            new.time_limit, new.priority, new.needs, new.tres_req = (
+                old.time_limit,
+                old.priority,
+                old.needs,
+                old.tres_req,
+            )
+            new.limits, new.restraints = old.limits, old.restraints
+        task.nice, task.site_factor, task.admin_priority = whole.nice, whole.site_factor, whole.admin_priority
+        task.eligible_time, task.assoc, task.reason = whole.eligible_time, whole.assoc, whole.reason
+        self.state.add_task(task)
+        return task.records[job.rank] if isinstance(job, QueueRecord) else task
+
+    def _become_task(self, job: Job) -> None:
+        """Let the record of an array be its last task."""
+        if job.array is not None and job.task_id is None:
+            job.task_id = job.array.pending.pop()
+            job.array.tasks[job.task_id] = job
 
     def ended(self, job_id: int, restart_count: int, exit_code: int) -> bool:
         """Take the news that a run is over. False when it is stale and changes nothing."""
@@ -193,7 +264,9 @@ class Lifecycle:
                 job.zero_priority()
                 job.reason = Reason.JOB_HOLD_MAX_REQUEUE
             job.start_time = job.end_time = None
-            if job.records:  # it had that of the partition in which it ran
+            if job.task_id is not None and job.priority:
+                self.give_priority(job)  # as a task of an array it had that of the record
+            elif job.records:  # it had that of the partition in which it ran
                 job.priority = max(record.priority for record in job.records)
             state.place(job)
         else:
@@ -252,16 +325,37 @@ class Lifecycle:
 
     # ---- requests ---------------------------------------------------------------------------------------------
 
-    def find(self, job_id: int) -> Job:
-        """Find a live job.
+    def find(self, job_id: int, task_id: int | None = None) -> list[Job]:
+        """Find a live job; of an array the task, or without ``task_id`` all of them, with the record.
+
+        A task that waits in the record is split off.
 
         Raises:
             RequestError: there is none.
         """
-        try:
-            return self.state.jobs[job_id]
-        except KeyError:
-            raise RequestError(f"there is no live job {job_id}", Errno.INVALID_JOB_ID) from None
+        state = self.state
+        array = state.arrays.get(job_id)
+        if array is None:
+            if task_id is None and job_id in state.jobs:
+                return [state.jobs[job_id]]
+        elif task_id is None:
+            waiting = [array.record] if array.pending and array.record is not None else []
+            return [*array.tasks.values(), *waiting]
+        elif task_id in array.tasks:
+            return [array.tasks[task_id]]
+        elif task_id in array.pending and array.record is not None:
+            return [self._task_by_itself(array.record, task_id)]
+        name = job_id if task_id is None else f"{job_id}_{task_id}"
+        raise RequestError(f"there is no live job {name}", Errno.INVALID_JOB_ID)
+
+    def _task_by_itself(self, record: Job, task_id: int) -> Job:
+        """Split a task off the record of its array and let it wait beside it."""
+        if record.waiting_tasks == 1:
+            self._become_task(record)
+            return record
+        task = self._split_off(record, task_id)
+        self.state.place(task)
+        return task
 
     def cancel(self, job: Job) -> None:
         """Cancel a job. One that has ended already but not yet let go is left as it is."""

@@ -129,10 +129,13 @@ class MainPass:
             if not failed or pool.alike(job) not in failed:
                 # A plugin that was told of a start may have made others.
                 resources = pool.select(job, pool.common(avail, pool.free))
+            while resources and self._lifecycle.start(job, resources) is None:
+                avail -= resources
+                started += 1
+                if not self._has_more(job) or (starts and started >= starts):
+                    break
+                resources = pool.select(job, pool.common(avail, pool.free))
             if resources:
-                if self._lifecycle.start(job, resources) is None:
-                    avail -= resources
-                    started += 1
                 continue
             self._sched.job_is_pending()
             taken = partition.nodes
@@ -149,6 +152,11 @@ class MainPass:
                 depth = len(queue) - gone  # Slurm looks at all that is left, in vain
                 break
         self._count(reason, len(queue), depth, started)
+
+    @staticmethod
+    def _has_more(job: Job) -> bool:
+        """Whether a job that has just been started is an array with another task that may start."""
+        return bool(job.sort_key) and not job.alloc and held_back(job) is None
 
     def _blocks(self, job: Job, closed: int) -> bool:
         """Whether a job that has found no place holds back its partition; some nodes are closed to it."""

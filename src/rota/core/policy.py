@@ -117,7 +117,7 @@ class AccountingPolicy:
             if record.records:
                 continue  # of several partitions each is looked at
             for ledger, limit in limits.submit:
-                if ledger.submitted >= limit.most:
+                if ledger.submitted + job.waiting_tasks > limit.most:
                     raise _refusal(limit)
             if self._denies(record) and (excess := limits.never(record, alone=True)) is not None:
                 raise _refusal(excess.limit)
@@ -159,12 +159,17 @@ class AccountingPolicy:
         if job.limits is not None:
             self._submitted[job.job_id] = job.limits.ledgers
             for ledger in job.limits.ledgers:
-                ledger.submitted += 1
+                ledger.submitted += job.waiting_tasks
+
+    def split_off(self, task: Job, record: Job) -> None:
+        """Count a task of an array by itself from now on."""
+        if record.job_id in self._submitted:
+            self._submitted[task.job_id] = self._submitted[record.job_id]
 
     def forgotten(self, job: Job) -> None:
         """Count it no more: it is over."""
         for ledger in self._submitted.pop(job.job_id, ()):
-            ledger.submitted -= 1
+            ledger.submitted -= job.waiting_tasks
 
     def enter(self, job: Job, ledgers: Sequence[Ledger]) -> None:
         """Count a job that has started."""

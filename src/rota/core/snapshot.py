@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from rota.core.arrays import JobArray
 from rota.core.effects import Kill
 from rota.model import InputError, Job, JobSpec, JobState, NodeState, PartitionState, QueueRecord, Reason
 from rota.model.dependency import parse_dependency
@@ -47,6 +48,7 @@ def save(engine: Engine) -> dict[str, Any]:
         "nodes": {node.name: node.state.value for node in state.nodes},
         "partitions": {part.name: part.state.value for part in state.partitions.values()},
         "usage": None if state.accounts.usage is None else state.accounts.usage.save(),
+        "arrays": [array.save() for array in state.arrays.values()],
         "ended": state.dependencies.save(),
         "jobs": [_save_job(job) for job in state.jobs.values()],
     }
@@ -70,6 +72,7 @@ def restore(engine: Engine, saved: dict[str, Any]) -> list[Effect]:
     state.now, state.boot_time, state.last_priority = saved["now"], saved["boot_time"], saved["last_priority"]
     state.accounts.saved = saved["usage"]
     state.dependencies.restore(saved["ended"])
+    state.arrays = {one["job_id"]: JobArray.restore(one) for one in saved["arrays"]}
     for node in state.nodes:
         node.state = NodeState(saved["nodes"][node.name])
     for part in state.partitions.values():
@@ -88,11 +91,23 @@ def _save_job(job: Job) -> dict[str, Any]:
         "submit_time": job.submit_time,
         "partition": job.partition.name,
         "records": [[record.partition.name, record.units, record.priority] for record in job.records],
+        "array": None if job.array is None else [job.array.job_id, job.task_id],
         "dependencies": None if job.dependencies is None else str(job.dependencies),
         "state": job.state.value,
         "reason": job.reason.value,
         **{name: getattr(job, name) for name in _PLAIN},
     }
+
+
+def _restore_to_array(state: ClusterState, job: Job, array_id: int, task_id: int | None) -> None:
+    job.array, job.task_id = array, _ = state.arrays[array_id], task_id
+    if task_id is None:
+        array.record = job
+    else:
+        array.tasks[task_id] = job
+    for record in (job, *job.records):
+        record.restraints = (array,)
+    array.running += bool(job.alloc)
 
 
 def _restore_job(state: ClusterState, data: dict[str, Any]) -> None:
@@ -106,6 +121,8 @@ def _restore_job(state: ClusterState, data: dict[str, Any]) -> None:
         record.priority = priority
     for name in _PLAIN:
         setattr(job, name, data[name])
+    if data["array"] is not None:
+        _restore_to_array(state, job, *data["array"])
     if data["dependencies"] is not None:
         job.dependencies = parse_dependency(data["dependencies"])
     job.state = JobState(data["state"])

@@ -14,6 +14,7 @@ from rota.core.policy import AccountingPolicy
 from rota.core.restraints import held_back, is_restrained
 from rota.core.timers import Timers
 from rota.model import NodeState, PartitionState, Reason, RequestError
+from rota.model.array import MAX_ARRAY_SIZE
 from rota.model.errors import Errno
 from rota.resources import FutureProfile, first_fit, make_pool, make_space
 from rota.resources.license_space import LicensedSpace
@@ -21,6 +22,7 @@ from rota.resources.license_space import LicensedSpace
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from rota.core.arrays import JobArray
     from rota.core.restraints import Excess
     from rota.model import ClusterConfig, Job, Node, Partition
     from rota.resources.needs import Choose
@@ -49,6 +51,7 @@ class ClusterState:
     __slots__ = (
         "accounts",
         "alarms",
+        "arrays",
         "arrivals",
         "boot_time",
         "changed",
@@ -62,6 +65,7 @@ class ClusterState:
         "jobs",
         "last_priority",
         "licenses",
+        "max_array_size",
         "max_requeue",
         "nodes",
         "now",
@@ -108,6 +112,8 @@ class ClusterState:
         self.policy = AccountingPolicy(self)
         self.licenses = LicensePool(config)
         self.dependencies = DependencyBook(self)
+        #: Arrays of which some task is live, by their job ids.
+        self.arrays: dict[int, JobArray] = {}
         #: Jobs that are to be cancelled once the event is over that has brought this about.
         self.doomed: list[Job] = []
         #: What the scheduler plans for: jobs that are held back for these reasons are among the candidates.
@@ -132,6 +138,7 @@ class ClusterState:
             InputError: a value cannot be used.
         """
         self.job_requeue = config.integer("JobRequeue", 1, 0, 1) == 1
+        self.max_array_size = config.integer("MaxArraySize", MAX_ARRAY_SIZE, 0, 4_000_001)
         self.max_requeue = config.integer("MaxBatchRequeue", 5, 0, 2**32 - 1)
         self.config = config
 
@@ -148,12 +155,22 @@ class ClusterState:
         self.restrained += is_restrained(job)
         self.dependencies.added(job)
 
+    def add_task(self, task: Job) -> None:
+        """Take in a task that has been split off an array, which is put in its place next."""
+        array = task.array
+        self.jobs[task.job_id] = array.tasks[task.task_id] = task
+        self.policy.split_off(task, array.record)
+        self.restrained += is_restrained(task)
+
     def remove(self, job: Job) -> None:
         """Forget a job that is over and in no place any more."""
         del self.jobs[job.job_id]
         self.policy.forgotten(job)
         self.restrained -= is_restrained(job)
-        self.dependencies.removed(job)
+        over = [] if job.array is None else job.array.left(job)
+        if job.array is not None and job.array.is_over:
+            del self.arrays[job.array.job_id]
+        self.dependencies.removed(job, over)
 
     def renew_policy(self) -> None:
         """Put all live jobs under their limits anew; those that wait are to be put in their places again."""

@@ -6,7 +6,7 @@ import re
 from enum import StrEnum
 from typing import NamedTuple
 
-_JOB = re.compile(r"(?P<job>\d{1,10})(?:\+(?P<minutes>\d{1,7}))?", re.ASCII)
+_JOB = re.compile(r"(?P<job>\d{1,10})(?:_(?P<task>\d{1,9}))?(?:\+(?P<minutes>\d{1,7}))?", re.ASCII)
 
 
 class DependencyType(StrEnum):
@@ -34,11 +34,19 @@ class Dependency(NamedTuple):
     job_id: int = 0
     #: After the start; of ``after`` alone.
     seconds: int = 0
+    #: Of a job array; ``None``: all of it.
+    task_id: int | None = None
+
+    @property
+    def key(self) -> int | tuple[int, int]:
+        """What it waits for: a job or array, or one task."""
+        return self.job_id if self.task_id is None else (self.job_id, self.task_id)
 
     def __str__(self) -> str:
         """Give it as users write it."""
+        task = "" if self.task_id is None else f"_{self.task_id}"
         delay = f"+{self.seconds // 60}" if self.seconds else ""
-        return f"{self.type}:{self.job_id}{delay}" if self.job_id else str(self.type)
+        return f"{self.type}:{self.job_id}{task}{delay}" if self.job_id else str(self.type)
 
 
 class Dependencies(NamedTuple):
@@ -86,4 +94,5 @@ def _dependency(kind: DependencyType, text: str) -> Dependency:
         raise ValueError(f"{text!r} is no job's number")
     if match["minutes"] and kind is not DependencyType.AFTER:
         raise ValueError(f"{text!r}: only after takes a time")
-    return Dependency(kind, int(match["job"]), int(match["minutes"] or 0) * 60)
+    task = None if match["task"] is None else int(match["task"])
+    return Dependency(kind, int(match["job"]), int(match["minutes"] or 0) * 60, task)

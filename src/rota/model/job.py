@@ -130,6 +130,8 @@ class JobSpec(NamedTuple):
     deadline: int = 0
     #: Other jobs that it waits for, as written: ``afterok:12:13``, see `rota.model.dependency`.
     dependency: str = ""
+    #: Tasks of a job array, as written: ``0-15:4%2``, see `rota.model.array`.
+    array: str = ""
     #: Cancel it when what it waits for can never happen; ``None``: as ``DependencyParameters`` of slurm.conf says.
     kill_on_invalid_dep: bool | None = None
 
@@ -145,6 +147,7 @@ class Job:
         "admin_priority",
         "alloc",
         "alloc_nodes",
+        "array",
         "assoc",
         "dependencies",
         "eligible_time",
@@ -168,6 +171,7 @@ class Job:
         "start_time",
         "state",
         "submit_time",
+        "task_id",
         "time_limit",
         "tres_req",
         "units",
@@ -195,6 +199,10 @@ class Job:
         self.state = JobState.PENDING
         #: For a pending job that no pass may consider, why; for an ended one, why it ended so.
         self.reason = Reason.NONE
+        #: What it has in common with the other tasks of its array; ``None``: it is of none.
+        self.array: Any = None
+        #: Which of them it is; ``None`` for the record of those that wait.
+        self.task_id: int | None = None
         #: The other jobs that it still waits for.
         self.dependencies: Dependencies | None = None
         #: When it could first have been considered; ``None`` until then.
@@ -250,6 +258,11 @@ class Job:
         first = min(planned, key=lambda one: one.planned_start or 0, default=None)
         self.planned_start = None if first is None else first.planned_start
         self.planned_nodes = 0 if first is None else first.planned_nodes
+
+    @property
+    def waiting_tasks(self) -> int:
+        """How many times it may still be started: more than once for the record of a job array."""
+        return len(self.array.pending) if self.array is not None and self.task_id is None else 1
 
     @property
     def user_id(self) -> int:

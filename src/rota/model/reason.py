@@ -31,6 +31,7 @@ class Reason(Enum):
     DEPENDENCY = "Dependency"
     DEPENDENCY_NEVER_SATISFIED = "DependencyNeverSatisfied"
     DEADLINE = "DeadLine"
+    JOB_ARRAY_TASK_LIMIT = "JobArrayTaskLimit"
     LICENSES = "Licenses"
     QOS_NOT_ALLOWED = "QOSNotAllowed"
     ACCOUNT_NOT_ALLOWED = "AccountNotAllowed"

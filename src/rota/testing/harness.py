@@ -217,6 +217,8 @@ class Harness:
         try:
             self._request(ev.Submit(job_id=job_id, spec=spec(**fields) if request is None else request))
             job = self.engine.state.jobs[job_id]
+            for _ in range(job.waiting_tasks - 1):  # the ids of an array's tasks
+                next(self._next_id)
         finally:
             self._batch = batch
         self._pass_if_due()
@@ -381,7 +383,8 @@ class Harness:
                 self._run_background(effect)
 
     def _launch(self, effect: Launch) -> None:
-        run = self._runs.get(effect.job_id)
+        job = self.engine.state.jobs[effect.job_id]
+        run = self._runs.get(effect.job_id if job.array is None else job.array.job_id)
         if run is not None and self._performs:
             end = ev.JobEnded(job_id=effect.job_id, restart_count=effect.restart_count)
             self._put(self.now + run, _ENDS, lambda: self.send(end))

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rota.model.array import parse_array
 from rota.model.constraint import parse_constraint
 from rota.model.dependency import parse_dependency
 from rota.model.job import MAX_PRIORITY
@@ -31,6 +32,8 @@ _SECONDS = {"": 1, **_UNITS, **{f"{name}s": seconds for name, seconds in _UNITS.
 #: What names of nodes and lists of them are made of: ClusterShell's operators and groups mean nothing to Slurm.
 _HOSTS = re.compile(r"[\w.,\[\]-]+", re.ASCII)
 _RANGE = re.compile(r"(\d+)-(\d+)")
+#: Slurm's largest ``MaxArraySize``.
+_TOO_MANY_TASKS = 4_000_001
 _TOO_MANY = 1_000_000
 _GRES = re.compile(r"[^\s:,]+(?::[^\s:,]+){0,2}")
 #: What sbatch takes a job's ``--nice`` without a value as.
@@ -165,6 +168,11 @@ def _licenses(text: str) -> str:
     return text
 
 
+def _array(text: str) -> str:
+    parse_array(text, _TOO_MANY_TASKS)
+    return text
+
+
 def _dependency(text: str) -> str:
     parse_dependency(text)
     return text
@@ -232,6 +240,7 @@ class Flag(NamedTuple):
 #: Long names. Targets that `JobSpec` has not are worked into it by `rota.workload.sbatch.parse_request`.
 OPTIONS: dict[str, Option | Flag] = {
     "account": Option("account", _text),
+    "array": Option("array", _array),
     "begin": Option("begin_time", _moment),
     "constraint": Option("constraint", _features),
     "contiguous": Flag("contiguous"),
@@ -287,6 +296,7 @@ SHORT = {
     "N": "nodes",
     "Q": "quiet",
     "W": "wait",
+    "a": "array",
     "b": "begin",
     "d": "dependency",
     "c": "cpus-per-task",

@@ -25,6 +25,7 @@ bf_max_job_part             0            jobs tested of each partition
 bf_max_job_user             0            jobs tested of each user
 bf_max_job_user_part        0            jobs tested of each user in each partition
 bf_max_job_assoc            0            jobs tested of each association; counts instead of bf_max_job_user
+bf_max_job_array_resv       20           tasks planned of each array
 bf_node_space_size          500          slots in the plan, above which the cycle ends; default: bf_max_job_test
 bf_min_age_reserve          0 s          jobs that have waited less start now or are not planned
 bf_min_prio_reserve         0            the same for jobs of lower priority
@@ -69,6 +70,7 @@ _NUMBERS = {
     "bf_max_job_user": (0, 0, 1_000_000),
     "bf_max_job_user_part": (0, 0, 1_000_000),
     "bf_max_job_assoc": (0, 0, 1_000_000),
+    "bf_max_job_array_resv": (20, 0, 1000),
     "bf_min_age_reserve": (0, 0, 30 * 86400),
     "bf_min_prio_reserve": (0, 0, 2**32 - 1),
     "bf_job_part_count_reserve": (0, 0, 100_000),
@@ -187,9 +189,8 @@ class _Cycle:
 
     def run(self) -> None:
         """Test jobs until a bound is hit."""
-        queue = _ctld.queue
+        queue, most = _ctld.queue, _options["bf_max_job_test"]
         reason, depth = END_OF_QUEUE, 0
-        most, starts, size = (_options[f"bf_{name}"] for name in ("max_job_test", "max_job_start", "node_space_size"))
         for job in queue:
             if (self._bounds and not self._may_be_tested(job)) or job.state is not JobState.PENDING:
                 continue
@@ -199,13 +200,8 @@ class _Cycle:
             if depth > most:
                 reason = HIT_MAX_JOB_TEST
                 break
-            if not self._test(job):
-                continue
-            if starts and self._started >= starts:
-                reason = HIT_MAX_JOB_START
-                break
-            if self._space.size >= size:
-                reason = HIT_TABLE_SIZE
+            if (bound := self._test_tasks(job)) is not None:
+                reason = bound
                 break
         statistics.cycles += 1
         statistics.last_queue_length, statistics.last_depth = len(queue), depth
@@ -221,6 +217,23 @@ class _Cycle:
         for _, key in whose:
             self._tested[key] += 1
         return True
+
+    def _test_tasks(self, job: Job) -> str | None:
+        """Test a job; of an array one task after the other. Gives the bound that is hit, ``None``: none."""
+        starts, size = _options["bf_max_job_start"], _options["bf_node_space_size"]
+        planned = 0
+        for _ in range(job.waiting_tasks):
+            started = self._started
+            if not self._test(job):
+                return None
+            if starts and self._started >= starts:
+                return HIT_MAX_JOB_START
+            if self._space.size >= size:
+                return HIT_TABLE_SIZE
+            planned += self._started == started
+            if planned >= _options["bf_max_job_array_resv"] or _ctld.held_back(job) is not None:
+                return None
+        return None
 
     def _test(self, job: Job) -> bool:
         """Start the job, or plan its start, or neither: then it gives ``False``."""
@@ -262,8 +275,9 @@ class _Cycle:
     def _reserve(self, job: Job, start: int, duration: int, nodes: int) -> bool:
         if start > self._last_start:
             return False
-        _ctld.plan(job, start, nodes)
-        _planned.append(job)
+        if job.planned_start is None:  # else it is an array, and this is not its next task
+            _ctld.plan(job, start, nodes)
+            _planned.append(job)
         self._reserved[job.partition.name] += 1
         self._space.reserve(job, start, duration, nodes)
         return True

@@ -22,7 +22,7 @@ from __future__ import annotations
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, NamedTuple
 
-from rota.interfaces import SLURM_SUCCESS
+from rota.interfaces import SLURM_SUCCESS, JobState
 from rota.interfaces.stubs.sched import *
 
 if TYPE_CHECKING:
@@ -75,8 +75,10 @@ def slurm_sched_p_initial_priority(last_prio: int, job_ptr: Job) -> int:
 def slurm_sched_p_newalloc(job_ptr: Job) -> int:
     """Turn the job's reservation into its slot; a start that was not ours makes the plan worthless."""
     global _profile
-    slot = _reserved.pop(job_ptr.job_id, None)
-    _record.pop(job_ptr.job_id, None)
+    # The reservation of a task is its array's, of which each next task has one.
+    job_id = job_ptr.job_id if job_ptr.array is None else job_ptr.array.job_id
+    slot = _reserved.pop(job_id, None)
+    _record.pop(job_id, None)
     if slot is None or slot.start != _ctld.now or slot.resources != job_ptr.alloc:
         _profile = None
     else:
@@ -195,12 +197,15 @@ def _start_due(now: int) -> None:
         slot = _reserved.get(job_id)
         if slot is None or slot.start != start:
             continue
-        if _ctld.held_back(_record[job_id]) is not None:
+        record = _record[job_id]
+        if _ctld.held_back(record) is not None:
             del _record[job_id]
             _give_back(_reserved.pop(job_id))
-        elif _ctld.start(_record[job_id], slot.resources) is not None:
+        elif _ctld.start(record, slot.resources) is not None:
             # A job that should have ended has not: its resources come later than planned.
             _profile = None
+        elif record.state is JobState.PENDING and _profile is not None:
+            _reserve(_profile, record, _ctld.now)
 
 
 def _set_alarm() -> None:

@@ -26,7 +26,7 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from rota.interfaces import SLURM_SUCCESS, InputError
+from rota.interfaces import SLURM_SUCCESS, InputError, JobState
 from rota.interfaces.stubs.sched import *
 
 if TYPE_CHECKING:
@@ -117,10 +117,13 @@ def _whole_pass() -> None:
     for place, job in enumerate(queue, start=1):
         if job.partition.name in _heads:
             candidates.append(job)
-        elif job.restraints and _ctld.held_back(job) is not None:
             continue
-        elif job.units <= _ctld.size(free) and _start(job, free):
+        if job.restraints and _ctld.held_back(job) is not None:
+            continue
+        while job.units <= _ctld.size(free) and _start(job, free):
             free = _ctld.free
+            if not _waits(job):
+                break
         else:
             _heads[job.partition.name] = job
             _promise(job)
@@ -161,14 +164,21 @@ def _backfill(candidates: Iterable[Job]) -> None:
         if alike in failed or (job.restraints and _ctld.held_back(job) is not None):
             continue
         failed.add(alike)
-        if _start(job, free):
-            failed.discard(alike)
+        while _start(job, free):
             free = _ctld.free
             if not free:
                 return
             room = spare = size(free)
             if _promises:
                 spare = size(common(free, _promises[0].extra))
+            if not _waits(job):
+                failed.discard(alike)
+                break
+
+
+def _waits(job: Job) -> bool:
+    """Whether a job that has just been started is an array with another task that may start."""
+    return job.state is JobState.PENDING and _ctld.held_back(job) is None
 
 
 def _start(job: Job, free: int) -> bool:

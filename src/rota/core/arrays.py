@@ -1,0 +1,100 @@
+"""Job arrays: tasks that were submitted together, and wait as one record.
+
+The record stands in the queue for all tasks that have not started. When one is started, or somebody asks for it alone,
+it is split off as a job of its own; the last one takes over the record. An array of n tasks takes n job ids, from the
+record's own on.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rota.core.restraints import Excess, Limit
+from rota.model import JobState, Reason
+from rota.model.array import ArrayTasks, fold_tasks
+
+if TYPE_CHECKING:
+    from rota.model import Job
+
+
+class JobArray:
+    """What the tasks of one array have in common."""
+
+    __slots__ = ("_next_id", "job_id", "last_start", "pending", "record", "running", "tasks", "throttle", "worst")
+
+    def __init__(self, job_id: int, tasks: ArrayTasks) -> None:
+        #: The record's, and the array's name.
+        self.job_id = job_id
+        self.throttle = tasks.throttle
+        #: Ids of tasks that are not split off, ascending.
+        self.pending = list(tasks.ids)
+        #: The job that stands for them; afterwards it is the last of them.
+        self.record: Job | None = None
+        #: Live jobs that were split off, by task id.
+        self.tasks: dict[int, Job] = {}
+        self.running = 0
+        #: When a task was last started, Unix seconds.
+        self.last_start: int | None = None
+        #: COMPLETED as long as all tasks that are over are that.
+        self.worst = JobState.COMPLETED
+        self._next_id = job_id + 1
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no task is left."""
+        return not self.pending and not self.tasks
+
+    def take_id(self) -> int:
+        """Give the job id of a task that is split off."""
+        self._next_id += 1
+        return self._next_id - 1
+
+    def text(self, job: Job) -> str:
+        """Name a job of the array as Slurm does: ``7_2``, or ``7_[3-5%2]`` for the record."""
+        if job.task_id is not None:
+            return f"{self.job_id}_{job.task_id}"
+        throttle = f"%{self.throttle}" if self.throttle else ""
+        return f"{self.job_id}_[{fold_tasks(self.pending)}{throttle}]"
+
+    def left(self, job: Job) -> list[int]:
+        """Take note that a job of the array is over; give the ids of its tasks: one, or all that still waited."""
+        if job.state is not JobState.COMPLETED:
+            self.worst = job.state
+        if job.task_id is not None:
+            self.tasks.pop(job.task_id, None)
+            return [job.task_id]
+        over, self.pending = self.pending, []
+        return over
+
+    # ---- as a restraint ---------------------------------------------------------------------------------------
+
+    def holds_back(self, job: Job, resources: int) -> Excess | None:  # noqa: ARG002 - they are all the same
+        """Whether as many tasks run as may."""
+        if self.throttle and self.running >= self.throttle:
+            limit = Limit(Reason.JOB_ARRAY_TASK_LIMIT, f"array {self.job_id}", f"%{self.throttle}", self.throttle)
+            return Excess(limit, self.running, 1)
+        return None
+
+    def started(self, job: Job) -> None:
+        """Count a task that runs."""
+        self.running += 1
+        self.last_start = job.start_time
+
+    def ended(self, job: Job) -> None:  # noqa: ARG002 - they are all the same
+        """Count it no more."""
+        self.running -= 1
+
+    # ---- keeping it -------------------------------------------------------------------------------------------
+
+    def save(self) -> dict[str, Any]:
+        """Give it as data that JSON can hold, without its jobs."""
+        plain = ("job_id", "throttle", "pending", "last_start", "_next_id")
+        return {name: getattr(self, name) for name in plain} | {"worst": self.worst.value}
+
+    @classmethod
+    def restore(cls, saved: dict[str, Any]) -> JobArray:
+        """Make it again; its jobs are added one by one, and count as running when they do."""
+        made = cls(saved["job_id"], ArrayTasks(tuple(saved["pending"]), saved["throttle"]))
+        made.last_start, made._next_id = saved["last_start"], saved["_next_id"]
+        made.worst = JobState(saved["worst"])
+        return made

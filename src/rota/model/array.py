@@ -1,0 +1,65 @@
+"""Which tasks a job array has: ``0-15:4``, ``1,3,7%2``, as ``sbatch --array`` takes it."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+#: Slurm's ``MaxArraySize``, where slurm.conf says nothing: task ids are less than that.
+MAX_ARRAY_SIZE = 1001
+_ITEM = re.compile(r"(?P<first>\d{1,9})(?:-(?P<last>\d{1,9})(?::(?P<step>\d{1,9}))?)?", re.ASCII)
+_THROTTLE = re.compile(r"[1-9]\d{0,8}", re.ASCII)
+
+
+class ArrayTasks(NamedTuple):
+    """The tasks of an array."""
+
+    #: Ascending, each once.
+    ids: tuple[int, ...]
+    #: How many of them may run at a time; 0: any number.
+    throttle: int = 0
+
+
+def parse_array(text: str, size: int = MAX_ARRAY_SIZE) -> ArrayTasks:
+    """Read what follows ``--array=``.
+
+    Args:
+        text: Task ids and ranges of them, with a step if wanted; ``%N`` after them: at most N run at a time.
+        size: Task ids are less than that.
+
+    Raises:
+        ValueError: not of that form, or an id is too large.
+    """
+    listed, percent, throttle = text.partition("%")
+    if percent and _THROTTLE.fullmatch(throttle) is None:
+        raise ValueError(f"{text!r}: after % stands how many tasks may run at a time, at least 1")
+    ids: set[int] = set()
+    for item in listed.split(","):
+        match = _ITEM.fullmatch(item.strip())
+        if match is None:
+            raise ValueError(f"{item!r} is no task id, 1-5, or 0-15:4")
+        first = int(match["first"])
+        last, step = int(match["last"] or first), int(match["step"] or 1)
+        if last < first or step < 1:
+            raise ValueError(f"{item!r} has no tasks")
+        if last >= size:
+            raise ValueError(f"task {last} is not below {size}: MaxArraySize")
+        ids.update(range(first, last + 1, step))
+    return ArrayTasks(tuple(sorted(ids)), int(throttle or 0))
+
+
+def fold_tasks(ids: Sequence[int]) -> str:
+    """Write ascending task ids as ranges: ``1-3,7``; even steps of more than two as ``0-15:5``."""
+    if len(ids) > 2 and (step := ids[1] - ids[0]) > 1 and all(b - a == step for a, b in pairwise(ids)):
+        return f"{ids[0]}-{ids[-1]}:{step}"
+    runs: list[list[int]] = []
+    for one in ids:
+        if runs and one == runs[-1][1] + 1:
+            runs[-1][1] = one
+        else:
+            runs.append([one, one])
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
