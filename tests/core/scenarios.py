@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from rota.config import read_slurm_conf
 from rota.config.hostlist import fold
+from rota.core import events as ev
 from rota.model import JobState, RequestError
 from rota.resources.nodeset import indices
 from rota.sacctmgr import read_associations
@@ -31,18 +32,22 @@ class Scenario:
     name: str
     conf: list[str]
     accounts: list[str]
+    #: What a look shows of each job.
+    columns: list[str]
     #: Each line with its answers.
     steps: list[tuple[str, list[str]]] = field(default_factory=list)
 
 
 def read_scenarios(path: Path) -> list[Scenario]:
     """Read a file of scenarios."""
-    base: dict[str, list[str]] = {"base": [], "base-sacctmgr": []}
+    base: dict[str, list[str]] = {"base": [], "base-sacctmgr": [], "columns": []}
     found: list[Scenario] = []
     for line in path.read_text(encoding="utf-8").splitlines():
         key, colon, value = line.partition(": ")
         if line.startswith("== "):
-            found.append(Scenario(name=line[3:], conf=[*base["base"]], accounts=[*base["base-sacctmgr"]]))
+            columns = " ".join(base["columns"]) or "state reason nodes"
+            accounts = [*base["base-sacctmgr"]]
+            found.append(Scenario(name=line[3:], conf=[*base["base"]], accounts=accounts, columns=columns.split()))
         elif not found and key in base:
             base[key].append(value)
         elif not line or line.startswith("#") or line == "end" or not found:
@@ -59,21 +64,24 @@ def read_scenarios(path: Path) -> list[Scenario]:
 
 
 class Player:
-    """Carries out one scenario; `play` gives a line for each answer that is another than Slurm's."""
+    """Carries out one scenario; `play` gives a line for each answer that is another than Slurm's.
+
+    The job that is number 2 of a scenario has the id 2000 here, so that the tasks of an array find room for theirs.
+    """
 
     def __init__(self, scenario: Scenario, directory: Path) -> None:
         self._scenario = scenario
-        self._jobs: list[Job] = []
-        lines = {line.partition("=")[0].lower(): line for line in scenario.conf if "=" in line.partition(" ")[0]}
-        records = [line for line in scenario.conf if line.lower().startswith(("nodename", "partitionname"))]
-        words = [line for key, line in lines.items() if key not in {"nodename", "partitionname"}]
+        self._submitted = 0
+        settings = [line for line in scenario.conf if not line.lower().startswith(("nodename", "partitionname"))]
+        machine = [line for line in scenario.conf if line.lower().startswith(("nodename", "partitionname"))]
+        last = {line.partition("=")[0].lower(): line for line in settings}
         conf = directory / "slurm.conf"
-        conf.write_text("\n".join(["ClusterName=cluster", *words, *records]) + "\n", encoding="utf-8")
+        conf.write_text("\n".join(["ClusterName=cluster", *last.values(), *machine]) + "\n", encoding="utf-8")
         accounts = directory / "accounts.script"
         accounts.write_text("\n".join(["add cluster cluster", *scenario.accounts]) + "\n", encoding="utf-8")
         self._rota = Harness(
             read_slurm_conf(conf).config,
-            sched="sched/backfill",
+            sched=last.get("schedulertype", "=sched/backfill").partition("=")[2],
             priority="priority/multifactor",
             associations=read_associations([accounts]).tree,
             now=BEGIN,
@@ -94,47 +102,83 @@ class Player:
         if word == "wait":
             self._rota.wait(int(rest))
         elif word == "look":
-            return [shown for one in self._jobs if (shown := self._shown(one, answers))]
+            return self._look(answers)
         elif word == "user":
             return self._user(rest, answers)
         elif word == "show":
             return self._show(rest)
-        elif word == "scancel":
-            self._rota.cancel(self._jobs[int(rest) - 1])
         else:
-            raise NotImplementedError(line)
+            self._request(word, rest)
         return answers
+
+    def _request(self, word: str, rest: str) -> None:
+        """Carry out ``scancel`` or ``scontrol hold``, ``release`` or ``requeue``."""
+        if word == "scontrol":
+            word, _, rest = rest.partition(" ")
+        events = {"scancel": ev.Cancel, "hold": ev.Hold, "release": ev.Release, "requeue": ev.Requeue}
+        for name in rest.split():
+            match = re.fullmatch(r"(\d+)(?:_(\d+))?", name)
+            if word not in events or match is None:
+                raise NotImplementedError(f"{word} {rest}")
+            task = None if match[2] is None else int(match[2])
+            self._rota.send(events[word](job_id=int(match[1]) * 1000, task_id=task))
 
     def _user(self, rest: str, answers: list[str]) -> list[str]:
         user, _, command = rest.partition(": ")
         words = split_words(command)
         if words[0] != "sbatch":
             raise NotImplementedError(command)
-        run = int(words.pop().removeprefix("run="))
+        ending = dict(words.pop().split("=") for _ in range(sum(word.startswith(("run=", "exit=")) for word in words)))
+        run, exit_code = int(ending["run"]), int(ending.get("exit", 0))
         try:
             request = parse_request(words[1:])._replace(user=user)
-            job = self._rota.submit(request, job_id=len(self._jobs) + 1, run=run)
+            request = request._replace(dependency=re.sub(r"(?<=:)\d+", r"\g<0>000", request.dependency))
+            self._rota.submit(request, job_id=(self._submitted + 1) * 1000, run=run, exit_code=exit_code)
         except (RequestError, OptionError) as error:
-            told = [answer.removeprefix("error: ").removeprefix(_FAILED) for answer in answers]
-            return answers if all(one in str(error) for one in told) else [f"error: {error}"]
-        self._jobs.append(job)
-        return [str(len(self._jobs))]
+            told = [answer.partition(_FAILED)[2] for answer in answers if _FAILED in answer] or answers
+            return answers if all(one.removeprefix("error: ") in str(error) for one in told) else [f"error: {error}"]
+        self._submitted += 1
+        return [str(self._submitted)]
 
     def _show(self, rest: str) -> list[str]:
         """Answer `show job NUMBER KEY`, as ``scontrol show job`` does."""
-        _, number, key = rest.split()
-        job = self._jobs[int(number) - 1]
-        if key != "TimeLimit":
-            raise NotImplementedError(rest)
+        kind, number, *keys = rest.split()
+        if kind == "license":
+            licenses = self._rota.engine.state.licenses
+            total, used = licenses.total[number], licenses.used.get(number, 0)
+            return [f"{key}={value}" for key, value in (("Total", total), ("Used", used), ("Free", total - used))]
+        if kind != "job":
+            raise NotImplementedError(f"show {kind}")
+        job = self._rota.job(int(number) * 1000)
         hours, seconds = divmod(job.time_limit, 3600)
-        return [f"{key}={hours:02}:{seconds // 60:02}:{seconds % 60:02}"]
+        known = {
+            "TimeLimit": f"{hours:02}:{seconds // 60:02}:{seconds % 60:02}",
+            "Licenses": job.spec.licenses or "(null)",
+        }
+        if unknown := set(keys) - set(known):
+            raise NotImplementedError(f"show {unknown}")
+        return [f"{key}={known[key]}" for key in keys]
 
-    def _shown(self, job: Job, answers: list[str]) -> str:
-        if job.state.finished and not any(re.match(rf"{job.job_id} ", answer) for answer in answers):
-            return ""
+    def _look(self, answers: list[str]) -> list[str]:
+        """Show the jobs that are live, and those that are over of which Slurm still told."""
+        told = {answer.partition(" ")[0] for answer in answers}
+        jobs = {self._name(job): job for job in (*self._rota.finished, *self._rota.engine.state.jobs.values())}
+        shown = [name for name, job in jobs.items() if name in told or not job.state.finished]
+        order = [answer.partition(" ")[0] for answer in answers]
+        shown.sort(key=lambda name: order.index(name) if name in order else len(order))
+        return [f"{name} {self._columns(jobs[name])}" for name in shown]
+
+    @staticmethod
+    def _name(job: Job) -> str:
+        if job.array is None:
+            return str(job.job_id // 1000)
+        return f"{job.array.job_id // 1000}_{job.array.task_text(job)}"
+
+    def _columns(self, job: Job) -> str:
         state = self._rota.engine.state
         last = next((one for one in reversed(self._rota.launches) if one.job_id == job.job_id), None)
         held = 0 if last is None or job.state is JobState.PENDING else state.pool.nodes_of(last.resources)
-        names = [state.nodes[place].name for place in indices(held)]
-        reason = self._rota.reason(job)
-        return f"{job.job_id} {job.state} {reason} {fold(names) or '-'}"
+        nodes = fold([state.nodes[place].name for place in indices(held)]) or "-"
+        dependency = re.sub(r"(?<=:)(\d+)000", r"\1", state.dependencies.text(job)) or "-"
+        known = {"state": job.state, "reason": self._rota.reason(job), "nodes": nodes, "dependency": dependency}
+        return " ".join(str(known[column]) for column in self._scenario.columns)

@@ -160,7 +160,6 @@ def test_a_job_with_a_shorter_limit_ends_by_its_deadline() -> None:
         ("afterok:1+5", "only after takes a time"),
         ("during:1", "is none of after, afterany"),
         ("singleton:4", "takes no job"),
-        ("afterok:1,afterok:2?afterok:3", "all of them, or any"),
     ],
 )
 def test_what_cannot_be_read(text: str, problem: str) -> None:

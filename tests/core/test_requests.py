@@ -116,7 +116,7 @@ def test_a_cancelled_held_job_is_over() -> None:
         job = rota.submit(hold=True)
         rota.cancel(job)
         assert rota.finished == [job]
-        assert job.reason is Reason.NONE
+        assert job.reason is Reason.JOB_HELD_USER  # as in Slurm, it stays
 
 
 def test_the_time_limit_is_the_jobs_else_the_partitions_default_else_its_maximum_else_a_year() -> None:
@@ -145,8 +145,8 @@ def _machine() -> Harness:
         ({"partition": "inactive"}, Errno.PARTITION_NOT_AVAIL, "INACTIVE"),
         ({"cpus": 0}, Errno.TOO_MANY_REQUESTED_CPUS, "at least 1"),
         ({"cpus": -2}, Errno.TOO_MANY_REQUESTED_CPUS, "at least 1"),
-        ({"cpus": 9}, Errno.REQUESTED_NODE_CONFIG_UNAVAILABLE, "9 processors"),
-        ({"nodes": 5}, Errno.REQUESTED_NODE_CONFIG_UNAVAILABLE, "5 nodes"),
+        ({"cpus": 9}, Errno.TOO_MANY_REQUESTED_CPUS, "9 requested"),
+        ({"nodes": 5}, Errno.INVALID_NODE_COUNT, "5 nodes"),
         ({"limit": -1}, Errno.INVALID_TIME_LIMIT, "-1"),
         ({"priority": -1}, Errno.INTERNAL, "-1"),
         ({"priority": 2**32}, Errno.INTERNAL, "4294967296"),

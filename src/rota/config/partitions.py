@@ -37,6 +37,10 @@ _READ = frozenset(
         "defmempernode",
         "oversubscribe",
         "shared",
+        "allowaccounts",
+        "denyaccounts",
+        "allowqos",
+        "denyqos",
     ]
 )
 
@@ -133,8 +137,18 @@ def _partition(name: str, record: Record, nodes: int, tres: Sequence[str]) -> Pa
         def_mem_per_cpu=record.limit("defmempercpu") or 0,
         def_mem_per_node=record.limit("defmempernode") or 0,
         exclusive=_is_exclusive(record),
+        allow_accounts=_names(record, "allowaccounts"),
+        deny_accounts=_names(record, "denyaccounts"),
+        allow_qos=_names(record, "allowqos"),
+        deny_qos=_names(record, "denyqos"),
         options={key: value for key, value in record.values.items() if key not in _READ},
     )
+
+
+def _names(record: Record, key: str) -> tuple[str, ...]:
+    """Read a list of names; ``ALL``, as none at all, is empty."""
+    text = (record.text(key) or "").lower()
+    return () if text == "all" else tuple(filter(None, (name.strip() for name in text.split(","))))
 
 
 def _is_exclusive(record: Record) -> bool:

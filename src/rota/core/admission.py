@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rota.model import MAX_PRIORITY, Errno, PartitionState, RequestError
+from rota.model import MAX_PRIORITY, Errno, PartitionState, Reason, RequestError
+from rota.resources.nodeset import indices
 
 if TYPE_CHECKING:
     from rota.core.state import ClusterState
-    from rota.model import JobSpec, Partition
+    from rota.model import Job, JobSpec, Partition
 
 #: Slurm's range of nice values is ± this.
 MAX_NICE = 2**31 - 3
@@ -45,20 +46,81 @@ def admit(state: ClusterState, job_id: int, spec: JobSpec) -> list[tuple[Partiti
     return found
 
 
+#: What is said of a job beyond a limit of its partition, where those are enforced.
+_BEYOND = {
+    Reason.PARTITION_TIME_LIMIT: (
+        Errno.INVALID_TIME_LIMIT,
+        "Requested time limit is invalid (missing or exceeds some limit)",
+    ),
+    Reason.PARTITION_NODE_LIMIT: (Errno.INVALID_NODE_COUNT, "Node count specification invalid"),
+    Reason.ACCOUNT_NOT_ALLOWED: (
+        Errno.INVALID_ACCOUNT,
+        "Invalid account or account/partition combination specified",
+    ),
+    Reason.QOS_NOT_ALLOWED: (Errno.INVALID_QOS, "Invalid qos specification"),
+}
+
+
+def check_partition_limits(state: ClusterState, job: Job) -> None:
+    """Refuse a job that is beyond the limits of its partitions, if ``EnforcePartLimits`` says so: of all, or of any.
+
+    Raises:
+        RequestError: it is.
+    """
+    if state.partition_limits == "NO":
+        return
+    beyond = [
+        (reason, record.partition.name)
+        for record in job.records or (job,)
+        if (reason := state.policy.access(record) or state.beyond_partition(record)) is not None
+    ]
+    if beyond and (state.partition_limits == "ALL" or len(beyond) == len(job.records or (job,))):
+        reason, name = beyond[0]
+        errno, text = _BEYOND[reason]
+        raise RequestError(f"{text}: {reason} of partition {name}", errno)
+
+
 def _units(state: ClusterState, spec: JobSpec, partition: Partition) -> int:
     """Count the units of the machine that a request takes in a partition."""
     if partition.state in _ACCEPTS_NONE:
         raise RequestError(
-            f"partition {partition.name} is {partition.state.value} and accepts no jobs", Errno.PARTITION_NOT_AVAIL
+            f"Required partition not available (inactive or drain): {partition.name} is {partition.state.value}",
+            Errno.PARTITION_NOT_AVAIL,
         )
     units = state.pool.units(spec, partition)
     if not units:
-        raise RequestError(
-            f"{spec.num_cpus} processors on at least {max(spec.min_nodes, 1)} nodes requested: "
-            f"partition {partition.name} never has so much",
-            Errno.REQUESTED_NODE_CONFIG_UNAVAILABLE,
-        )
+        raise _impossible(state, spec, partition)
     return units
+
+
+def _impossible(state: ClusterState, spec: JobSpec, partition: Partition) -> RequestError:
+    """Say why a partition could never serve a request, in Slurm's words and with the figures."""
+    nodes, name = [state.nodes[place] for place in indices(partition.nodes)], partition.name
+    known = {node.name for node in state.nodes}
+    named = [one for one in spec.required_nodes.split(",") if one]
+    if missing := [one for one in named if one not in known]:
+        return RequestError(f"Invalid node name specified: there is no node {missing[0]}", Errno.INVALID_NODE_NAME)
+    if missing := [one for one in named if one not in {node.name for node in nodes}]:
+        return RequestError(
+            f"Requested nodes not in this partition: {missing[0]} is not in {name}",
+            Errno.REQUESTED_NODES_NOT_IN_PARTITION,
+        )
+    if spec.min_nodes > len(nodes) or (spec.max_nodes and spec.max_nodes < partition.min_nodes):
+        return RequestError(
+            f"Node count specification invalid: {spec.min_nodes or spec.max_nodes} nodes requested, partition {name} "
+            f"gives {max(partition.min_nodes, 1)} to {len(nodes)}",
+            Errno.INVALID_NODE_COUNT,
+        )
+    if spec.num_cpus > (most := sum(node.cpus for node in nodes)):
+        return RequestError(
+            f"More processors requested than permitted: {spec.num_cpus} requested, partition {name} has {most}",
+            Errno.TOO_MANY_REQUESTED_CPUS,
+        )
+    return RequestError(
+        f"Requested node configuration is not available: {spec.num_cpus} processors on at least "
+        f"{max(spec.min_nodes, 1)} nodes requested: partition {name} never has so much of what is asked for",
+        Errno.REQUESTED_NODE_CONFIG_UNAVAILABLE,
+    )
 
 
 def _check_values(spec: JobSpec) -> None:

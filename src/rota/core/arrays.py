@@ -20,7 +20,18 @@ if TYPE_CHECKING:
 class JobArray:
     """What the tasks of one array have in common."""
 
-    __slots__ = ("_next_id", "job_id", "last_start", "pending", "record", "running", "tasks", "throttle", "worst")
+    __slots__ = (
+        "_next_id",
+        "job_id",
+        "last_start",
+        "over",
+        "pending",
+        "record",
+        "running",
+        "tasks",
+        "throttle",
+        "worst",
+    )
 
     def __init__(self, job_id: int, tasks: ArrayTasks) -> None:
         #: The record's, and the array's name.
@@ -35,6 +46,8 @@ class JobArray:
         self.running = 0
         #: When a task was last started, Unix seconds.
         self.last_start: int | None = None
+        #: Tasks that are over without having been split off.
+        self.over: list[int] = []
         #: COMPLETED as long as all tasks that are over are that.
         self.worst = JobState.COMPLETED
         self._next_id = job_id + 1
@@ -49,12 +62,12 @@ class JobArray:
         self._next_id += 1
         return self._next_id - 1
 
-    def text(self, job: Job) -> str:
-        """Name a job of the array as Slurm does: ``7_2``, or ``7_[3-5%2]`` for the record."""
+    def task_text(self, job: Job) -> str:
+        """Write which task of the array a job is, or for the record which wait: ``2``, ``[3-5%2]``."""
         if job.task_id is not None:
-            return f"{self.job_id}_{job.task_id}"
+            return str(job.task_id)
         throttle = f"%{self.throttle}" if self.throttle else ""
-        return f"{self.job_id}_[{fold_tasks(self.pending)}{throttle}]"
+        return f"[{fold_tasks(self.pending)}{throttle}]"
 
     def left(self, job: Job) -> list[int]:
         """Take note that a job of the array is over; give the ids of its tasks: one, or all that still waited."""
@@ -63,8 +76,8 @@ class JobArray:
         if job.task_id is not None:
             self.tasks.pop(job.task_id, None)
             return [job.task_id]
-        over, self.pending = self.pending, []
-        return over
+        self.over, self.pending = self.pending, []
+        return self.over
 
     # ---- as a restraint ---------------------------------------------------------------------------------------
 

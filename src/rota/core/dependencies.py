@@ -143,6 +143,14 @@ class DependencyBook:
         job.dependencies = Dependencies(left, wanted.any_of) if left else None
         return Reason.DEPENDENCY if left else None
 
+    def text(self, job: Job) -> str:
+        """Write what a job still waits for, as ``squeue -o %E`` does; empty: nothing."""
+        wanted = job.dependencies
+        if wanted is None:
+            return ""
+        each = (f"{one}({'failed' if self._is_satisfied(job, one) is False else 'unfulfilled'})" for one in wanted.each)
+        return ("?" if wanted.any_of else ",").join(each)
+
     def kills(self, job: Job) -> bool:
         """Whether a job is cancelled when what it waits for can never happen."""
         wanted = job.spec.kill_on_invalid_dep
@@ -153,7 +161,7 @@ class DependencyBook:
         if one.type is DependencyType.SINGLETON:
             return self._is_alone(job)
         ended = self._ended.get(one.key)
-        if ended is not None:
+        if ended is not None and self._state.now - ended.end_time <= self._min_age:
             if one.type is DependencyType.AFTER:
                 return ended.start_time is None or self._has_passed(job, ended.start_time, one.seconds)
             wanted = one.type is not DependencyType.AFTER_NOT_OK

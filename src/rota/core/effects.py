@@ -43,6 +43,8 @@ class Refused:
     job_id: int
     errno: Errno
     message: str
+    #: The cluster's rules forbid it: a limit, or a partition that is closed to the user. Else it can never be met.
+    by_policy: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -72,7 +72,7 @@ class LicensePool:
         try:
             counts = parse_licenses(text)
         except ValueError as error:
-            raise RequestError(f"Invalid license specification: {error}", Errno.INVALID_LICENSES) from None
+            raise RequestError(str(error), Errno.INVALID_LICENSES) from None
         for name, count in counts.items():
             if count > self.total.get(name, 0):
                 there_are = ", ".join(f"{name}:{count}" for name, count in self.total.items()) or "none"

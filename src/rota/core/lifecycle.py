@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rota.core.admission import admit
+from rota.core.admission import admit, check_partition_limits
 from rota.core.arrays import JobArray
 from rota.core.containers import queue_key
 from rota.core.effects import JobFinished, Kill, Launch, Refused
@@ -58,27 +58,15 @@ class Lifecycle:
         """Take a new job. False when it is refused."""
         state = self.state
         try:
-            found = admit(state, job_id, spec)
+            job = self._made(job_id, spec)
         except RequestError as error:
             self.refuse(error, job_id)
             return False
-        job = make_job(job_id, spec, state.now, found)
-        if spec.array:
-            try:
-                job.array = JobArray(job_id, parse_array(spec.array, state.max_array_size))
-            except ValueError as error:
-                self.refuse(RequestError(f"Invalid job array specification: {error}", Errno.INVALID_ARRAY), job_id)
-                return False
-            for record in (job, *job.records):
-                record.restraints = (job.array,)
-            job.array.record = job
-        if spec.dependency:
-            job.dependencies = parse_dependency(spec.dependency)
         try:
             state.policy.admit(job)
-            state.licenses.admit(job)
+            check_partition_limits(state, job)
         except RequestError as error:
-            self.refuse(error, job_id)
+            self.refuse(error, job_id, by_policy=True)
             return False
         if job.array is not None:
             state.arrays[job_id] = job.array
@@ -98,6 +86,30 @@ class Lifecycle:
         state.place(job)
         return True
 
+    def _made(self, job_id: int, spec: JobSpec) -> Job:
+        """Make the record of a new job, with all that it waits for.
+
+        Raises:
+            RequestError: it cannot be met, or not be understood.
+        """
+        state = self.state
+        job = make_job(job_id, spec, state.now, admit(state, job_id, spec))
+        if spec.array:
+            try:
+                job.array = JobArray(job_id, parse_array(spec.array, state.max_array_size))
+            except ValueError as error:
+                raise RequestError(f"Invalid job array specification: {error}", Errno.INVALID_ARRAY) from None
+            for record in (job, *job.records):
+                record.restraints = (job.array,)
+            job.array.record = job
+        if spec.dependency:
+            try:
+                job.dependencies = parse_dependency(spec.dependency)
+            except ValueError as error:
+                raise RequestError(str(error), Errno.DEPENDENCY) from None
+        state.licenses.admit(job)
+        return job
+
     def _part_for_dependencies(self, job: Job) -> None:
         """Split all tasks of an array off that depend on the tasks of another one by one (``aftercorr``)."""
         wanted = job.dependencies
@@ -116,9 +128,10 @@ class Lifecycle:
             if task is not job:
                 self.state.place(task)
 
-    def refuse(self, error: RotaError, job_id: int = 0) -> None:
+    def refuse(self, error: RotaError, job_id: int = 0, *, by_policy: bool = False) -> None:
         """Say that a request is not carried out; ``job_id`` 0 is none."""
-        self.effects.append(Refused(job_id=job_id, errno=error.errno, message=str(error)))
+        refused = Refused(job_id=job_id, errno=error.errno, message=str(error), by_policy=by_policy)
+        self.effects.append(refused)
 
     def give_priority(self, job: Job) -> None:
         """Ask the scheduler plugin for a job's priority, unless an administrator has set it."""
@@ -362,7 +375,7 @@ class Lifecycle:
         if job.state is JobState.RUNNING:
             self.stop(job, Trigger.CANCEL)
         elif job.state is JobState.PENDING:
-            self._end_pending(job, Trigger.CANCEL, Reason.NONE)
+            self._end_pending(job, Trigger.CANCEL, job.reason)
 
     def _end_pending(self, job: Job, trigger: Trigger, reason: Reason) -> None:
         """End a job that waits; one that is still completing is over when its resources are free."""

@@ -9,7 +9,7 @@ with nodes of their own go on. Exceptions:
   nothing either, unless so many nodes have been taken out or are down that its partition has too few for it.
 
 A job that a limit or licences hold back is passed over and blocks nothing; with ``bf_licenses`` the pass ends at a job
-that waits for licences.
+that waits for licences, and with ``assoc_limit_stop`` a limit blocks as resources do.
 
 The pass ends when it has looked at as many jobs, or started as many, as `PassOptions` allows. A job of a blocked
 partition counts as looked at.
@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from rota.core.pass_options import PassOptions
-from rota.core.restraints import held_back
+from rota.core.restraints import LIMIT_REASONS, held_back
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -91,7 +91,8 @@ class MainPass:
         options = self.options
         if options.is_off:
             return
-        pool, queue = self._state.pool, self._state.candidates()
+        pool = self._state.pool
+        queue = self._state.queue.snapshot() if options.assoc_limit_stop else self._state.candidates()
         avail = pool.free
         most, starts = None if full else options.most_jobs, options.sched_max_job_start
         of_partition = options.partition_job_depth
@@ -124,6 +125,10 @@ class MainPass:
                 if excess.reason in self._state.held_in_queue:
                     reason = BLOCKED_ON_LICENSES
                     break
+                if options.assoc_limit_stop and excess.reason in LIMIT_REASONS:
+                    blocked.add(partition.name)
+                    closed |= partition.nodes
+                    avail = pool.without(avail, partition.nodes)
                 continue
             resources = 0
             if not failed or pool.alike(job) not in failed:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from rota.core.limit_rules import LimitRules, Owner
 from rota.core.limits import Entry, JobLimits, Ledger
-from rota.model import Errno, InputError, RequestError
+from rota.model import Errno, InputError, Reason, RequestError
 from rota.model.association import QosFlag
 from rota.model.limits import NO_LIMITS, LimitError, Limits
 
@@ -152,6 +152,23 @@ class AccountingPolicy:
         """Whether a QOS of the job has its limits enforced at the door."""
         return any(qos.has(QosFlag.DENY_ON_LIMIT) for qos in self._qos_in_order(job))
 
+    def access(self, job: Job) -> Reason | None:
+        """Say whether a job's partition is closed to its account or QOS; ``None``: it is not."""
+        part, accounts = job.partition, self._state.accounts
+        if self._needs_association and (part.allow_accounts or part.deny_accounts):
+            account = accounts.association_of(job).account.lower()
+            if not _is_allowed(account, part.allow_accounts, part.deny_accounts):
+                return Reason.ACCOUNT_NOT_ALLOWED
+        if self._needs_qos and (part.allow_qos or part.deny_qos):
+            qos = accounts.qos_of(job)
+            if not _is_allowed(qos.name.lower() if qos else "", part.allow_qos, part.deny_qos):
+                return Reason.QOS_NOT_ALLOWED
+        return None
+
+    def goes_beyond_partition(self, job: Job, flag: QosFlag) -> bool:
+        """Whether a QOS of the job lets it go beyond a limit of its partition."""
+        return self._limits and any(qos.has(flag) for qos in self._qos_in_order(job))
+
     # ---- counting ---------------------------------------------------------------------------------------------
 
     def submitted(self, job: Job) -> None:
@@ -272,6 +289,10 @@ class AccountingPolicy:
 def _whose(one: Association) -> str:
     """Name an association."""
     return f"user {one.user} of account {one.account}" if one.user else f"account {one.account}"
+
+
+def _is_allowed(name: str, allowed: Sequence[str], denied: Sequence[str]) -> bool:
+    return name in allowed if allowed else name not in denied
 
 
 def _refusal(limit: Limit) -> RequestError:

@@ -25,6 +25,10 @@ _LIMITS = (
     "billing_weights",
     "def_mem_per_cpu",
     "def_mem_per_node",
+    "allow_accounts",
+    "deny_accounts",
+    "allow_qos",
+    "deny_qos",
     "options",
 )
 

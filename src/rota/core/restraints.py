@@ -8,8 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from rota.model import Reason
+
 if TYPE_CHECKING:
-    from rota.model import Job, Reason
+    from rota.model import Job
+
+#: Reasons that limits of associations and QOS give.
+LIMIT_REASONS = frozenset(one for one in Reason if one.name.startswith(("QOS_", "ASSOC_")))
 
 
 class Limit(NamedTuple):

@@ -11,10 +11,11 @@ from rota.core.containers import JobView, SortedJobs, queue_key
 from rota.core.dependencies import DependencyBook
 from rota.core.licenses import LicensePool
 from rota.core.policy import AccountingPolicy
-from rota.core.restraints import held_back, is_restrained
+from rota.core.restraints import LIMIT_REASONS, held_back, is_restrained
 from rota.core.timers import Timers
 from rota.model import NodeState, PartitionState, Reason, RequestError
 from rota.model.array import MAX_ARRAY_SIZE
+from rota.model.association import QosFlag
 from rota.model.errors import Errno
 from rota.resources import FutureProfile, first_fit, make_pool, make_space
 from rota.resources.license_space import LicensedSpace
@@ -32,8 +33,7 @@ if TYPE_CHECKING:
 FIRST_PRIORITY = 0xFFFF0000
 #: Reasons of held jobs; all of them have priority 0.
 HELD = frozenset({Reason.JOB_HELD_USER, Reason.JOB_HELD_ADMIN, Reason.JOB_LAUNCH_FAILURE, Reason.JOB_HOLD_MAX_REQUEUE})
-#: Reasons that limits give.
-LIMIT_REASONS = frozenset(one for one in Reason if one.name.startswith(("QOS_", "ASSOC_")))
+_PARTITION_LIMITS = {"NO": "NO", "FALSE": "NO", "ANY": "ANY", "ALL": "ALL", "YES": "ALL", "TRUE": "ALL"}
 _PARTITION_CLOSED = {
     PartitionState.DOWN: Reason.PARTITION_DOWN,
     PartitionState.INACTIVE: Reason.PARTITION_INACTIVE,
@@ -70,6 +70,7 @@ class ClusterState:
         "nodes",
         "now",
         "parked",
+        "partition_limits",
         "partitions",
         "policy",
         "pool",
@@ -137,6 +138,11 @@ class ClusterState:
         Raises:
             InputError: a value cannot be used.
         """
+        text = config.get("EnforcePartLimits", "NO").upper()
+        if text not in _PARTITION_LIMITS:
+            raise config.error("EnforcePartLimits", f"{text!r} is none of NO, ANY, ALL")
+        #: How many of a job's partitions it must be within the limits of when it is submitted: no, any or all.
+        self.partition_limits = _PARTITION_LIMITS[text]
         self.job_requeue = config.integer("JobRequeue", 1, 0, 1) == 1
         self.max_array_size = config.integer("MaxArraySize", MAX_ARRAY_SIZE, 0, 4_000_001)
         self.max_requeue = config.integer("MaxBatchRequeue", 5, 0, 2**32 - 1)
@@ -191,7 +197,7 @@ class ClusterState:
         if not name:
             if self.default_partition is None:
                 raise RequestError(
-                    "no partition is the default one: name a partition, or set Default=YES on one in slurm.conf",
+                    "No partition specified or system default partition: name one, or set Default=YES in slurm.conf",
                     Errno.DEFAULT_PARTITION_NOT_SET,
                 )
             return self.default_partition
@@ -200,7 +206,8 @@ class ClusterState:
         except KeyError:
             known = ", ".join(sorted(self.partitions))
             raise RequestError(
-                f"there is no partition {name!r} (there are: {known})", Errno.INVALID_PARTITION_NAME
+                f"Invalid partition name specified: there is no {name!r} (there are: {known})",
+                Errno.INVALID_PARTITION_NAME,
             ) from None
 
     def park_reason(self, job: Job) -> Reason | None:
@@ -214,14 +221,23 @@ class ClusterState:
             return Reason.PARTITION_CONFIG
         if part.state is not PartitionState.UP and part.state in _PARTITION_CLOSED:
             return _PARTITION_CLOSED[part.state]
-        if part.max_time is not None and job.time_limit > part.max_time:
-            return Reason.PARTITION_TIME_LIMIT
-        if part.max_nodes is not None and self.pool.least_nodes(job) > part.max_nodes:
-            return Reason.PARTITION_NODE_LIMIT
+        if (reason := self.policy.access(job) or self.beyond_partition(job)) is not None:
+            return reason
         if job.spec.begin_time > self.now:
             return Reason.BEGIN_TIME
         if job.limits is not None and (excess := job.limits.never(job)) is not None:
             return excess.reason  # type: ignore[no-any-return] # an `Excess`
+        return None
+
+    def beyond_partition(self, job: Job) -> Reason | None:
+        """Say which limit of its partition a job is beyond, if its QOS does not let it; ``None``: none."""
+        part, policy = job.partition, self.policy
+        too_long = part.max_time is not None and job.time_limit > part.max_time
+        if too_long and not policy.goes_beyond_partition(job, QosFlag.PARTITION_TIME_LIMIT):
+            return Reason.PARTITION_TIME_LIMIT
+        too_large = part.max_nodes is not None and self.pool.least_nodes(job) > part.max_nodes
+        if too_large and not policy.goes_beyond_partition(job, QosFlag.PARTITION_MAX_NODES):
+            return Reason.PARTITION_NODE_LIMIT
         return None
 
     def place(self, job: Job) -> None:
@@ -339,8 +355,12 @@ class ClusterState:
         return next(excess.reason for excess in excesses if excess is not None)
 
     def _first(self, partition: Partition) -> Job | None:
-        """Give the first job of a partition's queue that nothing holds back."""
-        return next((one for one in self.queue if one.partition is partition and held_back(one) is None), None)
+        """Give the first job of a partition's queue that nothing holds back, or that holds back the others."""
+        stops = "assoc_limit_stop" in self.config.scheduler_parameters()
+        for one in self.queue:
+            if one.partition is partition and ((excess := held_back(one)) is None or stops):
+                return one if excess is None or excess.reason in LIMIT_REASONS else None
+        return None
 
     def refresh_pool(self) -> None:
         """Take node states into account."""

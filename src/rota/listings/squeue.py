@@ -97,7 +97,7 @@ def squeue(
         job
         for job in jobs
         if ("all" in wanted or job.state.lower() in wanted)
-        and (not job_ids or job.job_id in job_ids)
+        and (not job_ids or not job_ids.isdisjoint({job.job_id, job.array_job_id}))
         and (not partitions or partitions & set(job.partition.split(",")))
         and (not users or job.user in users)
         and (not names or job.name in names)
@@ -159,10 +159,10 @@ def _columns(now: int, utc_offset: Callable[[int], int]) -> dict[str, Column[Job
         "D": Column("NODES", lambda job: str(job.num_nodes), lambda job: job.num_nodes),
         "e": Column("END_TIME", lambda job: moment(end(job)), lambda job: end(job) or 0),
         "e_": Column("ELIGIBLE_TIME", lambda job: moment(job.eligible_time), lambda job: job.eligible_time or 0),
-        "F": Column("ARRAY_JOB_ID", lambda job: str(job.job_id), lambda job: job.job_id),
-        "i": Column("JOBID", lambda job: str(job.job_id), lambda job: job.job_id),
+        "F": Column("ARRAY_JOB_ID", lambda job: str(job.array_job_id or job.job_id), lambda job: job.job_id),
+        "i": Column("JOBID", lambda job: job.shown_id, lambda job: job.job_id),
         "j": Column("NAME", lambda job: job.name),
-        "K": Column("ARRAY_TASK_ID", lambda _: "N/A"),
+        "K": Column("ARRAY_TASK_ID", lambda job: job.array_task.strip("[]") or "N/A"),
         "l": Column("TIME_LIMIT", lambda job: _limit(job.time_limit), lambda job: job.time_limit or 0),
         "L": Column("TIME_LEFT", left),
         "M": Column("TIME", lambda job: duration(used(job)), used),

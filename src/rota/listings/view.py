@@ -42,6 +42,14 @@ class JobLine:
     #: Hostlist expressions; empty: none.
     nodes: str = ""
     planned_nodes: str = ""
+    #: Of a job array: its job id, and the task's own id or, of those that wait together, all of theirs in brackets.
+    array_job_id: int | None = None
+    array_task: str = ""
+
+    @property
+    def shown_id(self) -> str:
+        """The job id as people see it: ``17``, ``17_2``, ``17_[3-5%2]``."""
+        return str(self.job_id) if self.array_job_id is None else f"{self.array_job_id}_{self.array_task}"
 
     @property
     def pending(self) -> bool:

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 #: Slurm's ``MaxArraySize``, where slurm.conf says nothing: task ids are less than that.
 MAX_ARRAY_SIZE = 1001
+#: The largest that it can be.
+MOST_TASKS = 4_000_001
 _ITEM = re.compile(r"(?P<first>\d{1,9})(?:-(?P<last>\d{1,9})(?::(?P<step>\d{1,9}))?)?", re.ASCII)
 _THROTTLE = re.compile(r"[1-9]\d{0,8}", re.ASCII)
 

@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 _JOB = re.compile(r"(?P<job>\d{1,10})(?:_(?P<task>\d{1,9}))?(?:\+(?P<minutes>\d{1,7}))?", re.ASCII)
 
+_PROBLEM = "Job dependency problem"
+
 
 class DependencyType(StrEnum):
     """Slurm's types, as users write them."""
@@ -65,34 +67,34 @@ def parse_dependency(text: str) -> Dependencies:
     """Read what follows ``--dependency=``.
 
     Raises:
-        ValueError: not ``type:job[+minutes][:job …]``, or ``singleton``, joined by ``,`` (all of them) or ``?`` (any).
+        ValueError: not ``type:job[+minutes][:job …]``, a job alone or ``singleton``, joined by ``,`` (all of them) or
+            ``?`` (any: so it is with both).
     """
-    any_of = "?" in text
-    if any_of and "," in text:
-        raise ValueError(f"{text!r} has both ',' and '?': all of them, or any?")
     found: list[Dependency] = []
-    for item in text.split("?" if any_of else ","):
+    for item in re.split("[,?]", text):
         name, *jobs = item.strip().split(":")
+        if name.isdigit():  # as Slurm once had it
+            name, jobs = DependencyType.AFTER_ANY, [name, *jobs]
         try:
             kind = DependencyType(name.lower())
         except ValueError:
-            raise ValueError(f"{name!r} is none of {', '.join(DependencyType)}") from None
+            raise ValueError(f"{_PROBLEM}: {name!r} is none of {', '.join(DependencyType)}") from None
         if kind is DependencyType.SINGLETON:
             if jobs:
-                raise ValueError(f"{item!r}: singleton takes no job")
+                raise ValueError(f"{_PROBLEM}: {item!r}: singleton takes no job")
             found.append(Dependency(kind))
             continue
         if not jobs:
-            raise ValueError(f"{item!r} names no job: {kind}:1234")
+            raise ValueError(f"{_PROBLEM}: {item!r} names no job: {kind}:1234")
         found += [_dependency(kind, job) for job in jobs]
-    return Dependencies(tuple(found), any_of)
+    return Dependencies(tuple(found), "?" in text)
 
 
 def _dependency(kind: DependencyType, text: str) -> Dependency:
     match = _JOB.fullmatch(text)
     if match is None or int(match["job"]) == 0:
-        raise ValueError(f"{text!r} is no job's number")
+        raise ValueError(f"{_PROBLEM}: {text!r} is no job's number")
     if match["minutes"] and kind is not DependencyType.AFTER:
-        raise ValueError(f"{text!r}: only after takes a time")
+        raise ValueError(f"{_PROBLEM}: {text!r}: only after takes a time")
     task = None if match["task"] is None else int(match["task"])
     return Dependency(kind, int(match["job"]), int(match["minutes"] or 0) * 60, task)

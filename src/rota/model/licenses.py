@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import re
 
-_LICENSE = re.compile(r"(?P<name>[\w.@/-]+)(?:[:*](?P<count>\d{1,9}))?", re.ASCII)
+_LICENSE = re.compile(r"(?P<name>[\w.@/-]+)(?:[:*](?P<count>\d{0,9}))?", re.ASCII)
 
 
 def parse_licenses(text: str) -> dict[str, int]:
-    """Count licences by name; without a count it is one.
+    """Count licences by name; without a count it is one, and what is named twice is added.
 
     Raises:
-        ValueError: not ``name[:count]``, separated by commas, or one is named twice.
+        ValueError: not ``name[:count]``, separated by commas or semicolons.
     """
     found: dict[str, int] = {}
-    for item in filter(None, (item.strip() for item in text.split(","))):
+    for item in filter(None, (item.strip() for item in re.split("[,;]", text))):
         match = _LICENSE.fullmatch(item)
         if match is None:
-            raise ValueError(f"{item!r} is not name[:count]; several are separated by commas")
-        if match["name"] in found:
-            raise ValueError(f"{match['name']} is named twice")
-        found[match["name"]] = 1 if match["count"] is None else int(match["count"])
+            raise ValueError(f"Invalid license specification: {item!r} is not name[:count]")
+        found[match["name"]] = found.get(match["name"], 0) + int(match["count"] or 1)
     return found

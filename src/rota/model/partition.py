@@ -51,5 +51,11 @@ class Partition:
     def_mem_per_node: int = 0
     #: Jobs get whole nodes (``OverSubscribe=EXCLUSIVE``).
     exclusive: bool = False
+    #: Names of the accounts and QOS whose jobs may run here, in small letters; empty: all. Those denied are looked at
+    #: where none are allowed by name.
+    allow_accounts: tuple[str, ...] = ()
+    deny_accounts: tuple[str, ...] = ()
+    allow_qos: tuple[str, ...] = ()
+    deny_qos: tuple[str, ...] = ()
     #: Options of slurm.conf that nothing reads yet, by lower-case key.
     options: dict[str, str] = field(default_factory=dict)

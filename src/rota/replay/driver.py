@@ -27,6 +27,7 @@ from rota.core.effects import Background, JobFinished, Kill, Launch, Refused
 from rota.core.events import BackgroundDone, JobEnded, SchedulePass, Submit, Tick, UpdateNode
 from rota.core.guard import PLUGIN_ERRORS
 from rota.model import Errno, InputError
+from rota.model.array import MOST_TASKS, parse_array
 from rota.workload.fields import FIELD_NAMES, label
 
 if TYPE_CHECKING:
@@ -50,8 +51,12 @@ _IDLE_TICKS = 100_000
 _FUTILE_LAUNCHES = 100_000
 #: Passes at the end of an instant: a pass may itself free resources, by putting a job back in the queue.
 _PASSES_IN_A_ROW = 10
-#: Refusals that are part of how the cluster is run: the user would have been told, and the log goes on.
-_POLICY = frozenset({Errno.ACCOUNTING_POLICY, Errno.INVALID_ACCOUNT, Errno.INVALID_QOS})
+#: Jobs that are larger than the machine.
+_TOO_LARGE = {
+    Errno.REQUESTED_NODE_CONFIG_UNAVAILABLE,
+    Errno.INVALID_NODE_COUNT,
+    Errno.TOO_MANY_REQUESTED_CPUS,
+}
 #: Instants between two reports of progress.
 _PROGRESS_EVERY = 1024
 
@@ -103,6 +108,8 @@ class ReplayDriver:
         self._stopped: set[tuple[int, int]] = set()
         #: Rows of live jobs by id.
         self._row: dict[int, int] = {}
+        #: Rows of the tasks of live arrays, by task id.
+        self._arrays: dict[int, dict[int, int]] = {}
         #: Whether scheduling passes are made.
         self.schedules = True
         self._begun = False
@@ -178,10 +185,11 @@ class ReplayDriver:
             if per_event:
                 self._send(_PASS, now)
         while self._submit[next_row] == now:
-            job_id = self._tape.job_id[next_row]
+            job_id, spec = self._tape.job_id[next_row], self._tape.spec(next_row)
             self._row[job_id] = next_row
-            self._perform(engine.handle(Submit(job_id=job_id, spec=self._tape.spec(next_row)), now), now)
-            next_row += 1
+            tasks = self._note_array(job_id, next_row, spec.array) if spec.array else 1
+            self._perform(engine.handle(Submit(job_id=job_id, spec=spec), now), now)
+            next_row += tasks
             self._futile_after = self._launches + _FUTILE_LAUNCHES
             if per_event:
                 self._send(_PASS, now)
@@ -199,6 +207,12 @@ class ReplayDriver:
             passes += 1
             self._send(_PASS, now)
         return next_row
+
+    def _note_array(self, job_id: int, row: int, array: str) -> int:
+        """Note in which rows the tasks of an array are, from its first on; give their number."""
+        tasks = parse_array(array, MOST_TASKS).ids
+        self._arrays[job_id] = {task: row + place for place, task in enumerate(tasks)}
+        return len(tasks)
 
     def _end_at_limit(self, now: int) -> int:
         """End the jobs whose time limit is now; give the earliest launch of them, `_NEVER` when there is none."""
@@ -229,8 +243,7 @@ class ReplayDriver:
             if isinstance(effect, Launch):
                 self._launch(effect, now)
             elif isinstance(effect, JobFinished):
-                job = effect.job
-                self._on_finished(self._row.pop(job.job_id), job)
+                self._finished(effect.job)
                 self._futile_after = self._launches + _FUTILE_LAUNCHES
             elif isinstance(effect, Kill):
                 self._note_stopped(effect)
@@ -245,7 +258,10 @@ class ReplayDriver:
     def _launch(self, effect: Launch, now: int) -> None:
         """Let the job end when its run time is over; one that would run past its limit is the engine's to stop."""
         job_id = effect.job_id
-        row, job = self._row[job_id], self._engine.state.jobs[job_id]
+        job = self._engine.state.jobs[job_id]
+        if job.array is not None:  # only now it is known which task this is
+            self._row[job_id] = self._arrays[job.array.job_id][job.task_id or 0]
+        row = self._row[job_id]
         run, limit = self._tape.run[row], job.time_limit
         self._launches += 1
         if self._on_launch is not None:
@@ -254,6 +270,18 @@ class ReplayDriver:
             return
         ends = self._limit_ends if run == limit else self._early_ends
         heappush(ends, (now + run, self._launches, job_id, effect.restart_count))
+
+    def _finished(self, job: Job) -> None:
+        """Note what became of a job: of an array one task, or all that still waited."""
+        row = self._row.pop(job.job_id, None)
+        if job.array is None and row is not None:
+            self._on_finished(row, job)
+            return
+        rows = self._arrays[job.array.job_id]
+        for task in (job.task_id,) if job.task_id is not None else job.array.over:
+            self._on_finished(rows[task], job)
+        if job.array.is_over:
+            del self._arrays[job.array.job_id]
 
     def _note_stopped(self, effect: Kill) -> None:
         """Remember that a run has been stopped, if it is put down to end later."""
@@ -279,13 +307,13 @@ class ReplayDriver:
         if row is None:
             self._on_effect(effect)
             return
-        if effect.errno in _POLICY:
+        if effect.by_policy:  # the user would have been told, and the log goes on
             del self._row[effect.job_id]
             self._on_effect(effect)
             return
         workload = self._tape.workload
         field, cure = None, ""
-        if effect.errno is Errno.REQUESTED_NODE_CONFIG_UNAVAILABLE:
+        if effect.errno in _TOO_LARGE:
             cure = "; --filter sc15 drops such jobs"
         if cure and workload.requests is None:
             requested = workload.requested_procs[row] > 0

@@ -45,6 +45,8 @@ def _line(engine: Engine, job: Job) -> JobLine:
     num_nodes = job.alloc_nodes.bit_count() or state.pool.least_nodes(job)
     return JobLine(
         job_id=job.job_id,
+        array_job_id=None if job.array is None else job.array.job_id,
+        array_task="" if job.array is None else job.array.task_text(job),
         partition=job.spec.partition if job.records and not running else job.partition.name,
         name=job.spec.name or "(null)",
         user=job.spec.user or str(job.user_id),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rota.model import InputError, JobSpec
+from rota.model.array import MOST_TASKS, parse_array
 
 if TYPE_CHECKING:
     from rota.workload import Workload
@@ -102,6 +103,7 @@ def make_tape(workload: Workload, estimate: str = "requested") -> Tape:
     if not len(rows):
         raise InputError("no job to replay: none has both a run time and processors", path=workload.source)
     jobs = whole.take(rows)
+    _check_arrays(jobs)
     limit = jobs.requested_time if estimate == "requested" else np.maximum(jobs.run_time, 1)
     # No time is negative: that means "never" in schedules.
     origin = max(workload.unix_start_time or 0, -int(jobs.submit_time[0]))
@@ -117,3 +119,21 @@ def make_tape(workload: Workload, estimate: str = "requested") -> Tape:
         user_id=jobs.user_id.tolist(),
         group_id=jobs.group_id.tolist(),
     )
+
+
+def _check_arrays(jobs: Workload) -> None:
+    """Make sure that all tasks of each array are there, one after the other.
+
+    Raises:
+        InputError: some were left out.
+    """
+    requests, row = jobs.requests or (), 0
+    while row < len(requests):
+        array = requests[row].array
+        tasks = len(parse_array(array, MOST_TASKS).ids) if array else 1
+        line = int(jobs.line[row])
+        if array and jobs.line[row : row + tasks].tolist() != [line] * tasks:
+            raise InputError(
+                "some tasks of this array are left out: leave out all or none", path=jobs.source, line=line
+            )
+        row += tasks

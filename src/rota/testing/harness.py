@@ -105,7 +105,8 @@ class Harness:
         self._batch = False
         self._agenda: list[tuple[int, int, int, Callable[[], object]]] = []
         self._sequence = count()
-        self._runs: dict[int, int] = {}
+        #: Run times and exit codes of jobs that end by themselves.
+        self._runs: dict[int, tuple[int, int]] = {}
         self._next_id = count(1)
         self._config = config or cluster(cpus=4)
         self._plugins = (priority, sched)
@@ -193,7 +194,13 @@ class Harness:
         return effects
 
     def submit(
-        self, request: JobSpec | None = None, *, job_id: int | None = None, run: int | None = None, **fields: Any
+        self,
+        request: JobSpec | None = None,
+        *,
+        job_id: int | None = None,
+        run: int | None = None,
+        exit_code: int = 0,
+        **fields: Any,
     ) -> Job:
         """Submit a job.
 
@@ -201,6 +208,7 @@ class Harness:
             request: What `spec` made; ``None``: made from ``fields``.
             job_id: ``None``: the next one.
             run: Seconds that it will run; ``None``: until `end` or its time limit.
+            exit_code: How it ends then.
             fields: As for `spec`.
 
         Returns:
@@ -212,7 +220,7 @@ class Harness:
         if job_id is None:
             job_id = next(self._next_id)
         if run is not None:
-            self._runs[job_id] = run
+            self._runs[job_id] = run, exit_code
         batch, self._batch = self._batch, True
         try:
             self._request(ev.Submit(job_id=job_id, spec=spec(**fields) if request is None else request))
@@ -386,8 +394,8 @@ class Harness:
         job = self.engine.state.jobs[effect.job_id]
         run = self._runs.get(effect.job_id if job.array is None else job.array.job_id)
         if run is not None and self._performs:
-            end = ev.JobEnded(job_id=effect.job_id, restart_count=effect.restart_count)
-            self._put(self.now + run, _ENDS, lambda: self.send(end))
+            end = ev.JobEnded(job_id=effect.job_id, restart_count=effect.restart_count, exit_code=run[1])
+            self._put(self.now + run[0], _ENDS, lambda: self.send(end))
 
     def _run_background(self, effect: Background) -> None:
         try:

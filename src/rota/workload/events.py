@@ -7,7 +7,8 @@
 ``-dt`` is when the job is submitted, in seconds after the start of the log; fractions are cut off and lines of one
 second stay in order. ``-sim-walltime`` is how long it runs; a negative one runs until its time limit. ``--begin`` and
 ``--deadline`` are told from the submission, ``now+2hours``, and become seconds after the start of the log. Blank lines
-and comments (``#``) may be anywhere. Jobs are numbered from 1.
+and comments (``#``) may be anywhere. Jobs are numbered from 1; a job array takes as many numbers as it has tasks, which
+all run equally long. ``--dependency`` names jobs by these numbers.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rota.model import YEAR, InputError
+from rota.model.array import MOST_TASKS, parse_array
 from rota.workload.fields import LIMIT
 from rota.workload.files import read_bytes
 from rota.workload.sbatch import OptionError, parse_request, split_words
@@ -59,10 +61,12 @@ def read_events(path: Path) -> Workload:
             when, seconds, request = _read_line(text)
         except OptionError as error:
             raise InputError(str(error), path=path, line=number, field=error.option) from None
-        numbers.append(number)
-        submit.append(when)
-        run.append(seconds)
-        requests.append(request)
+        # Each task of an array is a job of its own here, with the request of them all.
+        for _ in range(len(parse_array(request.array, MOST_TASKS).ids) if request.array else 1):
+            numbers.append(number)
+            submit.append(when)
+            run.append(seconds)
+            requests.append(request)
     if not requests:
         raise InputError("no jobs: a line for each is needed, such as -dt 0 -e submit_batch_job | …", path=path)
     nodes = np.array([max(one.min_nodes, 1) for one in requests])

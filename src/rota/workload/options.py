@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rota.model.array import parse_array
+from rota.model.array import MOST_TASKS, parse_array
 from rota.model.constraint import parse_constraint
 from rota.model.dependency import parse_dependency
 from rota.model.job import MAX_PRIORITY
@@ -32,8 +32,6 @@ _SECONDS = {"": 1, **_UNITS, **{f"{name}s": seconds for name, seconds in _UNITS.
 #: What names of nodes and lists of them are made of: ClusterShell's operators and groups mean nothing to Slurm.
 _HOSTS = re.compile(r"[\w.,\[\]-]+", re.ASCII)
 _RANGE = re.compile(r"(\d+)-(\d+)")
-#: Slurm's largest ``MaxArraySize``.
-_TOO_MANY_TASKS = 4_000_001
 _TOO_MANY = 1_000_000
 _GRES = re.compile(r"[^\s:,]+(?::[^\s:,]+){0,2}")
 #: What sbatch takes a job's ``--nice`` without a value as.
@@ -169,7 +167,7 @@ def _licenses(text: str) -> str:
 
 
 def _array(text: str) -> str:
-    parse_array(text, _TOO_MANY_TASKS)
+    parse_array(text, MOST_TASKS)
     return text
 
 
