@@ -77,9 +77,30 @@ def _print(one: Explanation, start: int | None, utc_offset: Callable[[int], int]
         click.echo(f"The scheduler plans to start it at {when(one.planned_start)}.")
     if start is not None:
         click.echo(f"It starts at {when(start)}, after {duration(start - one.submit_time)}.")
+    _print_held(one)
     _print_outlook(one, when)
     _print_factors(one)
     _print_before(one)
+
+
+def _print_held(one: Explanation) -> None:
+    """Say which limit holds the job back, and for which jobs it has asked to wait."""
+    if (held := one.held_by) is not None:
+        size = _time if held.name == "MaxWallDurationPerJob" else _number
+        click.echo(
+            f"\nIt is held back by {held.name} of {held.whose}, which is {size(held.most)}: "
+            f"{size(held.used)} is in use, and the job would add {size(held.asked)}."
+        )
+    if one.dependency:
+        click.echo(f"\nIt waits for what its user has asked for: {one.dependency}.")
+
+
+def _time(seconds: float) -> str:
+    return duration(int(seconds))
+
+
+def _number(value: float) -> str:
+    return f"{value:,.10g}"
 
 
 def _print_outlook(one: Explanation, when: Callable[[int], str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rota.core.restraints import held_back
 from rota.model import InputError, JobState, MultifactorConf, PriorityFactorsRequest
 from rota.replay.outlook import Outlook, outlook_of
 
@@ -51,6 +52,20 @@ class Before:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HeldBy:
+    """A bound that keeps a job from starting although there may be room for it."""
+
+    #: Whose: ``QOS long``, ``account phys``, ``user ann of account phys``, ``cluster`` for licences, ``array 7``.
+    whose: str
+    #: As users have written it: ``GrpTRES=cpu``, ``Licenses=matlab``.
+    name: str
+    most: float
+    #: What counts already, and what the job would add.
+    used: float
+    asked: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
     """One job at one moment; times are Unix seconds."""
 
@@ -80,6 +95,10 @@ class Explanation:
     place: int
     queue_length: int
     before: tuple[Before, ...]
+    #: The limit, licence or array that holds it back, if one does.
+    held_by: HeldBy | None
+    #: The jobs that it waits for by its own wish, as ``squeue -o %E`` shows them; empty: none.
+    dependency: str
     #: When it could start, by the plan of that moment; empty when it is not in the queue.
     outlook: Outlook
 
@@ -147,8 +166,20 @@ def explain(engine: Engine, job_id: int) -> Explanation:
         place=len(first) + 1 if job in queue else 0,
         queue_length=len(engine.state.waiting()),
         before=tuple(_before(engine, other, job, known) for other in first.values()),
-        outlook=outlook_of(engine, job) if job in queue else Outlook(),
+        held_by=_held_by(job),
+        dependency=engine.state.dependencies.text(job.whole),
+        outlook=outlook_of(engine, job) if job in queue and held_back(job) is None else Outlook(),
     )
+
+
+def _held_by(job: Job) -> HeldBy | None:
+    if job.state is not JobState.PENDING:
+        return None
+    excess = held_back(job) or (job.limits.never(job) if job.limits is not None else None)
+    if excess is None:
+        return None
+    limit, used, asked = excess
+    return HeldBy(whose=limit.of, name=limit.name, most=limit.most, used=used, asked=asked)
 
 
 def _factors(engine: Engine, one: PriorityFactors) -> tuple[Factor, ...]:
