@@ -181,6 +181,8 @@ def test_json_is_all_of_it(rota: Rota, log: Path) -> None:
             }
         ],
         # Job 1 asked for 20 minutes; after it there is room for both that wait.
+        "held_by": None,
+        "dependency": "",
         "outlook": {
             "start": START + 1200, "nodes": "", "sooner": [],
             "waits_for": [{"job_id": 1, "user": "user1", "end_time": START + 1200}],

@@ -51,7 +51,7 @@ LOGS: dict[str, tuple[str | bytes, list[str], str]] = {
     "a job larger than the machine": (
         log_with(job_line(2, 5, 10, 9, 10)),
         [],
-        "{here}/log.swf:3: field 8 (requested processors): job 2 cannot be replayed: 9 processors ",
+        "{here}/log.swf:3: field 8 (requested processors): job 2 cannot be replayed: More processors requested ",
     ),
     "half a gzip file": (
         gzip.compress(log_with().encode())[:-9],
@@ -134,7 +134,7 @@ CONFIGURATIONS: dict[str, tuple[str, str]] = {
     "letters in a number": ("NodeName=n1 CPUs=eight\n", "{here}/slurm.conf:1: CPUs: 'eight' is not a whole number"),
     "no default partition": (
         "NodeName=n1 CPUs=8\nPartitionName=p Nodes=n1\n",
-        "no partition is the default one: ",
+        "No partition specified or system default partition: name one, or set Default=YES",
     ),
     "not Key=Value": ("NodeName=n1 CPUs 8\n", "{here}/slurm.conf:1: "),
 }

@@ -10,6 +10,7 @@ from rota.config import read_slurm_conf
 from rota.config.hostlist import fold
 from rota.core import events as ev
 from rota.model import JobState, RequestError
+from rota.model.array import parse_array
 from rota.resources.nodeset import indices
 from rota.sacctmgr import read_associations
 from rota.testing import Harness
@@ -102,7 +103,7 @@ class Player:
         if word == "wait":
             self._rota.wait(int(rest))
         elif word == "look":
-            return self._look(answers)
+            return self._look(answers, by_task=rest == "-r")
         elif word == "user":
             return self._user(rest, answers)
         elif word == "show":
@@ -111,28 +112,42 @@ class Player:
             self._request(word, rest)
         return answers
 
-    def _request(self, word: str, rest: str) -> None:
+    def _request(self, word: str, rest: str, *, by_user: bool = False) -> None:
         """Carry out ``scancel`` or ``scontrol hold``, ``release`` or ``requeue``."""
         if word == "scontrol":
             word, _, rest = rest.partition(" ")
         events = {"scancel": ev.Cancel, "hold": ev.Hold, "release": ev.Release, "requeue": ev.Requeue}
-        for name in rest.split():
+        for name in self._each(rest):
             match = re.fullmatch(r"(\d+)(?:_(\d+))?", name)
             if word not in events or match is None:
                 raise NotImplementedError(f"{word} {rest}")
             task = None if match[2] is None else int(match[2])
-            self._rota.send(events[word](job_id=int(match[1]) * 1000, task_id=task))
+            own = {"by_user": by_user} if word in {"hold", "release"} else {}
+            self._rota.send(events[word](job_id=int(match[1]) * 1000, task_id=task, **own))
+
+    @staticmethod
+    def _each(names: str) -> list[str]:
+        """Name each task of ``1_[2-3]`` by itself."""
+        found = []
+        for name in names.split():
+            array, bracket, tasks = name.rstrip("]").partition("_[")
+            found += [f"{array}_{task}" for task in parse_array(tasks).ids] if bracket else [name]
+        return found
 
     def _user(self, rest: str, answers: list[str]) -> list[str]:
         user, _, command = rest.partition(": ")
         words = split_words(command)
         if words[0] != "sbatch":
-            raise NotImplementedError(command)
+            word, _, names = command.partition(" ")
+            self._request(word, names, by_user=True)
+            return answers
         ending = dict(words.pop().split("=") for _ in range(sum(word.startswith(("run=", "exit=")) for word in words)))
         run, exit_code = int(ending["run"]), int(ending.get("exit", 0))
         try:
             request = parse_request(words[1:])._replace(user=user)
             request = request._replace(dependency=re.sub(r"(?<=:)\d+", r"\g<0>000", request.dependency))
+            begin, deadline = (self._rota.now + time if time else 0 for time in (request.begin_time, request.deadline))
+            request = request._replace(begin_time=begin, deadline=deadline)
             self._rota.submit(request, job_id=(self._submitted + 1) * 1000, run=run, exit_code=exit_code)
         except (RequestError, OptionError) as error:
             told = [answer.partition(_FAILED)[2] for answer in answers if _FAILED in answer] or answers
@@ -159,10 +174,11 @@ class Player:
             raise NotImplementedError(f"show {unknown}")
         return [f"{key}={known[key]}" for key in keys]
 
-    def _look(self, answers: list[str]) -> list[str]:
+    def _look(self, answers: list[str], *, by_task: bool) -> list[str]:
         """Show the jobs that are live, and those that are over of which Slurm still told."""
         told = {answer.partition(" ")[0] for answer in answers}
-        jobs = {self._name(job): job for job in (*self._rota.finished, *self._rota.engine.state.jobs.values())}
+        live = (*self._rota.finished, *self._rota.engine.state.jobs.values())
+        jobs = {name: job for job in live for name in (self._names(job) if by_task else [self._name(job)])}
         shown = [name for name, job in jobs.items() if name in told or not job.state.finished]
         order = [answer.partition(" ")[0] for answer in answers]
         shown.sort(key=lambda name: order.index(name) if name in order else len(order))
@@ -174,11 +190,23 @@ class Player:
             return str(job.job_id // 1000)
         return f"{job.array.job_id // 1000}_{job.array.task_text(job)}"
 
+    def _names(self, job: Job) -> list[str]:
+        """Name each task of a record."""
+        if job.array is None or job.task_id is not None:
+            return [self._name(job)]
+        return [f"{job.array.job_id // 1000}_{task}" for task in job.array.pending]
+
     def _columns(self, job: Job) -> str:
         state = self._rota.engine.state
         last = next((one for one in reversed(self._rota.launches) if one.job_id == job.job_id), None)
         held = 0 if last is None or job.state is JobState.PENDING else state.pool.nodes_of(last.resources)
         nodes = fold([state.nodes[place].name for place in indices(held)]) or "-"
-        dependency = re.sub(r"(?<=:)(\d+)000", r"\1", state.dependencies.text(job)) or "-"
-        known = {"state": job.state, "reason": self._rota.reason(job), "nodes": nodes, "dependency": dependency}
+        dependency = re.sub(r"(?<=:)(\d+)000(?=\D)", r"\1", state.dependencies.text(job)) or "-"
+        known = {
+            "state": job.state,
+            "reason": self._rota.reason(job),
+            "nodes": nodes,
+            "dependency": dependency,
+            "priority": job.priority,
+        }
         return " ".join(str(known[column]) for column in self._scenario.columns)

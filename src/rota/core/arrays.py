@@ -21,6 +21,7 @@ class JobArray:
     """What the tasks of one array have in common."""
 
     __slots__ = (
+        "_ids",
         "_next_id",
         "job_id",
         "last_start",
@@ -51,11 +52,16 @@ class JobArray:
         #: COMPLETED as long as all tasks that are over are that.
         self.worst = JobState.COMPLETED
         self._next_id = job_id + 1
+        self._ids = frozenset(tasks.ids)
 
     @property
     def is_over(self) -> bool:
         """Whether no task is left."""
         return not self.pending and not self.tasks
+
+    def has(self, task_id: int) -> bool:
+        """Whether it ever had such a task."""
+        return task_id in self._ids
 
     def take_id(self) -> int:
         """Give the job id of a task that is split off."""
@@ -66,8 +72,11 @@ class JobArray:
         """Write which task of the array a job is, or for the record which wait: ``2``, ``[3-5%2]``."""
         if job.task_id is not None:
             return str(job.task_id)
-        throttle = f"%{self.throttle}" if self.throttle else ""
-        return f"[{fold_tasks(self.pending)}{throttle}]"
+        ids = self.pending or self.over
+        if len(ids) == 1 < len(self._ids):  # the last: it is a task like the others
+            return str(ids[0])
+        throttle = f"%{self.throttle}" if self.throttle and self.pending else ""
+        return f"[{fold_tasks(ids)}{throttle}]"
 
     def left(self, job: Job) -> list[int]:
         """Take note that a job of the array is over; give the ids of its tasks: one, or all that still waited."""
@@ -81,9 +90,13 @@ class JobArray:
 
     # ---- as a restraint ---------------------------------------------------------------------------------------
 
-    def holds_back(self, job: Job, resources: int) -> Excess | None:  # noqa: ARG002 - they are all the same
+    def holds_back_all(self) -> bool:
         """Whether as many tasks run as may."""
-        if self.throttle and self.running >= self.throttle:
+        return bool(self.throttle) and self.running >= self.throttle
+
+    def holds_back(self, job: Job, resources: int) -> Excess | None:  # noqa: ARG002 - they are all the same
+        """Give the bound, if as many tasks run as may."""
+        if self.holds_back_all():
             limit = Limit(Reason.JOB_ARRAY_TASK_LIMIT, f"array {self.job_id}", f"%{self.throttle}", self.throttle)
             return Excess(limit, self.running, 1)
         return None
@@ -102,12 +115,14 @@ class JobArray:
     def save(self) -> dict[str, Any]:
         """Give it as data that JSON can hold, without its jobs."""
         plain = ("job_id", "throttle", "pending", "last_start", "_next_id")
-        return {name: getattr(self, name) for name in plain} | {"worst": self.worst.value}
+        others = {"ids": sorted(self._ids), "worst": self.worst.value}
+        return {name: getattr(self, name) for name in plain} | others
 
     @classmethod
     def restore(cls, saved: dict[str, Any]) -> JobArray:
         """Make it again; its jobs are added one by one, and count as running when they do."""
-        made = cls(saved["job_id"], ArrayTasks(tuple(saved["pending"]), saved["throttle"]))
+        made = cls(saved["job_id"], ArrayTasks(tuple(saved["ids"]), saved["throttle"]))
+        made.pending = saved["pending"]
         made.last_start, made._next_id = saved["last_start"], saved["_next_id"]
         made.worst = JobState(saved["worst"])
         return made

@@ -108,8 +108,11 @@ class PluginController:
         return self._state.earliest_start(job)
 
     def held_back(self, job: Job) -> Reason | None:
-        excess = self._state.held_back(job) if job.restraints else None
-        return None if excess is None else excess.reason
+        for one in job.restraints:
+            excess = one.holds_back(job, 0)
+            if excess is not None and excess.limit.reason not in self._state.held_in_queue:
+                return excess.limit.reason  # type: ignore[no-any-return] # a `Limit`
+        return None
 
     def reason(self, job: Job) -> Reason:
         return self._state.reason(job)

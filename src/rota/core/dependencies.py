@@ -31,6 +31,7 @@ class _Ended(NamedTuple):
     end_time: int
     #: ``None``: it never ran.
     start_time: int | None
+    is_array: bool = False
 
 
 class DependencyBook:
@@ -91,7 +92,7 @@ class DependencyBook:
             self._ended[key] = _Ended(job.state, now, job.start_time)
         if array is not None and array.is_over:
             over.append(array.job_id)
-            self._ended[array.job_id] = _Ended(array.worst, now, array.last_start)
+            self._ended[array.job_id] = _Ended(array.worst, now, array.last_start, is_array=True)
         for one in job.dependencies.each if job.dependencies is not None else ():
             self._waiting[one.key or _name(job)].discard(job.job_id)
         if self._named is not None:
@@ -104,13 +105,13 @@ class DependencyBook:
 
     def save(self) -> list[list[Any]]:
         """Give what is remembered of jobs that have ended, as data that JSON can hold."""
-        return [[key, one.state.value, one.end_time, one.start_time] for key, one in self._ended.items()]
+        return [[key, one.state.value, *one[1:]] for key, one in self._ended.items()]
 
     def restore(self, saved: list[list[Any]]) -> None:
         """Take up what was saved."""
-        for key, state, end_time, start_time in saved:
+        for key, state, *others in saved:
             name = (key[0], key[1]) if isinstance(key, list) else key  # JSON knows no tuples
-            self._ended[name] = _Ended(JobState(state), end_time, start_time)
+            self._ended[name] = _Ended(JobState(state), *others)
 
     def _look_again(self, job_ids: set[int]) -> None:
         """Put jobs where they belong now that something which they waited for has happened."""
@@ -148,8 +149,19 @@ class DependencyBook:
         wanted = job.dependencies
         if wanted is None:
             return ""
-        each = (f"{one}({'failed' if self._is_satisfied(job, one) is False else 'unfulfilled'})" for one in wanted.each)
+        each = (
+            f"{self._text(one)}({'failed' if self._is_satisfied(job, one) is False else 'unfulfilled'})"
+            for one in wanted.each
+        )
         return ("?" if wanted.any_of else ",").join(each)
+
+    def _text(self, one: Dependency) -> str:
+        """Write a dependency; a whole array is ``17_*``."""
+        ended = self._ended.get(one.job_id)
+        is_array = one.job_id in self._state.arrays or (ended is not None and ended.is_array)
+        if is_array and (one.task_id is None or one.type is DependencyType.AFTER_CORR):
+            return f"{one._replace(task_id=None)}_*"
+        return str(one)
 
     def kills(self, job: Job) -> bool:
         """Whether a job is cancelled when what it waits for can never happen."""

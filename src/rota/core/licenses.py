@@ -23,6 +23,11 @@ class LicensesWanted:
         self._pool = pool
         self.counts = counts
 
+    def holds_back_all(self) -> bool:
+        """Whether too few are free."""
+        total, used = self._pool.total, self._pool.used
+        return any(used.get(name, 0) + count > total.get(name, 0) for name, count in self.counts.items())
+
     def holds_back(self, job: Job, resources: int) -> Excess | None:  # noqa: ARG002 - whatever its nodes
         """Give the licence of which too few are free."""
         total, used = self._pool.total, self._pool.used

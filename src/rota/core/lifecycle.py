@@ -96,9 +96,15 @@ class Lifecycle:
         job = make_job(job_id, spec, state.now, admit(state, job_id, spec))
         if spec.array:
             try:
-                job.array = JobArray(job_id, parse_array(spec.array, state.max_array_size))
+                tasks = parse_array(spec.array, state.max_array_size)
             except ValueError as error:
-                raise RequestError(f"Invalid job array specification: {error}", Errno.INVALID_ARRAY) from None
+                raise RequestError(str(error), Errno.INVALID_ARRAY) from None
+            if len(tasks.ids) > state.max_array_tasks:
+                raise RequestError(
+                    f"Invalid job array specification: {len(tasks.ids)} tasks, max_array_tasks={state.max_array_tasks}",
+                    Errno.INVALID_ARRAY,
+                )
+            job.array = JobArray(job_id, tasks)
             for record in (job, *job.records):
                 record.restraints = (job.array,)
             job.array.record = job
@@ -112,7 +118,7 @@ class Lifecycle:
 
     def _part_for_dependencies(self, job: Job) -> None:
         """Split all tasks of an array off that depend on the tasks of another one by one (``aftercorr``)."""
-        wanted = job.dependencies
+        wanted, arrays = job.dependencies, self.state.arrays
         if wanted is None or not any(one.type is DependencyType.AFTER_CORR for one in wanted.each):
             return
         for task_id in [*job.array.pending]:
@@ -121,7 +127,10 @@ class Lifecycle:
             else:
                 self._become_task(task := job)
             each = (
-                one._replace(task_id=task_id) if one.type is DependencyType.AFTER_CORR else one for one in wanted.each
+                one._replace(task_id=task_id)
+                if one.type is DependencyType.AFTER_CORR and arrays.get(one.job_id, job.array).has(task_id)
+                else one
+                for one in wanted.each
             )
             task.dependencies = wanted._replace(each=tuple(each))
             self.state.dependencies.added(task)
@@ -375,7 +384,7 @@ class Lifecycle:
         if job.state is JobState.RUNNING:
             self.stop(job, Trigger.CANCEL)
         elif job.state is JobState.PENDING:
-            self._end_pending(job, Trigger.CANCEL, job.reason)
+            self._end_pending(job, Trigger.CANCEL, self.state.reason(job))
 
     def _end_pending(self, job: Job, trigger: Trigger, reason: Reason) -> None:
         """End a job that waits; one that is still completing is over when its resources are free."""

@@ -179,6 +179,7 @@ class LimitRules:
     def _add_wall(self, owner: Owner, reason: Reason) -> list[str]:
         if owner.limits.max_wall is not None and self._made.max_wall is None:
             self._made.max_wall = Limit(reason, owner.whose, "MaxWallDurationPerJob", owner.limits.max_wall)
+            self._made.jobs_before_wall = len(self._made.jobs)
         return []
 
     def _each(self, owner: Owner, counts: Mapping[str, int], name: str, reason: str) -> Iterator[tuple[int, Limit]]:

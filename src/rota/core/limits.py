@@ -102,10 +102,27 @@ class Used(NamedTuple):
 class JobLimits:
     """What the jobs of one association in one QOS and in one partition's QOS have to respect, in Slurm's order."""
 
-    __slots__ = ("_policy", "jobs", "ledgers", "max_wall", "nodes", "own", "run_minutes", "submit", "tres", "used")
+    __slots__ = (
+        "_counted",
+        "_full",
+        "_policy",
+        "jobs",
+        "jobs_before_wall",
+        "ledgers",
+        "max_wall",
+        "nodes",
+        "own",
+        "run_minutes",
+        "submit",
+        "tres",
+        "used",
+    )
 
     def __init__(self, policy: AccountingPolicy) -> None:
         self._policy = policy
+        #: The limit of running jobs that is reached, and by which version of the policy's count.
+        self._full: Excess | None = None
+        self._counted = -1
         #: Where its jobs are entered.
         self.ledgers: list[Ledger] = []
         #: Of live jobs, and of running ones.
@@ -121,6 +138,8 @@ class JobLimits:
         #: Of each job by itself.
         self.own: list[tuple[Own, int, Limit]] = []
         self.max_wall: Limit | None = None
+        #: How many of `jobs` go before it.
+        self.jobs_before_wall = 0
 
     def never(self, job: Job, *, alone: bool = False) -> Excess | None:
         """Give the limit that a job is beyond by itself, whatever else runs.
@@ -151,9 +170,20 @@ class JobLimits:
         return next((Excess(limit, 0, count) for count, limit in asked if count > limit.most), None)
 
     def reason(self, job: Job) -> Reason | None:
-        """Give the reason of a job that these limits keep out of the queue; numbers of jobs go before all else."""
-        excess = self._beyond_jobs() or self.never(job)
+        """Give the reason of a job that these limits keep out of the queue.
+
+        Numbers of jobs go before all else, but those of a QOS that comes after the one whose wall time counts.
+        """
+        too_long = self.max_wall is not None and job.time_limit > self.max_wall.most
+        before = self.jobs[: self.jobs_before_wall] if too_long else self.jobs
+        excess = next((limit for ledger, limit in before if ledger.jobs >= limit.most), None) or self.never(job)
         return None if excess is None else excess.reason
+
+    def holds_back_all(self) -> bool | None:
+        """Whether as many jobs run as may; if not, it depends on the job unless there are no other limits."""
+        if self.jobs and self._beyond_jobs() is not None:
+            return True
+        return None if self.tres or self.nodes or self.used or self.run_minutes else False
 
     def holds_back(self, job: Job, resources: int) -> Excess | None:
         """Give the limit that a waiting job would go beyond if it started now; ``None``: it may.
@@ -187,10 +217,11 @@ class JobLimits:
         return None
 
     def _beyond_jobs(self) -> Excess | None:
-        for ledger, limit in self.jobs:
-            if ledger.jobs >= limit.most:
-                return Excess(limit, ledger.jobs, 1)
-        return None
+        if self._counted != self._policy.version:
+            self._counted = self._policy.version
+            full = (Excess(limit, ledger.jobs, 1) for ledger, limit in self.jobs if ledger.jobs >= limit.most)
+            self._full = next(full, None)
+        return self._full
 
     def _beyond_own(self, counts: Sequence[float], time_limit: int) -> Excess | None:
         for own, index, limit in self.own:

@@ -49,6 +49,8 @@ class AccountingPolicy:
         self._known: dict[tuple[int, str, str], JobLimits] = {}
         self._submitted: dict[int, Sequence[Ledger]] = {}
         self._running: dict[int, Entry] = {}
+        #: Another number whenever other jobs run.
+        self.version = 0
         #: What jobs were refused for that would otherwise have started; it holds until something has changed.
         self._refused: dict[int, Excess] = {}
         self._looks_again = False
@@ -195,6 +197,7 @@ class AccountingPolicy:
         for ledger in ledgers:
             ledger.enter(entry)
         self._refused.clear()
+        self.version += 1
 
     def leave(self, job: Job) -> None:
         """Count it no more: it does not run."""
@@ -202,6 +205,7 @@ class AccountingPolicy:
         if entry is not None:
             for ledger in entry.ledgers:
                 ledger.enter(entry, -1)
+            self.version += 1
 
     def take_over(self, job: Job) -> None:
         """Put a job that is live already under its limits, in the place of any of before."""

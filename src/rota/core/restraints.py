@@ -47,6 +47,9 @@ class Excess(NamedTuple):
 class Restraint(Protocol):
     """Shared by all jobs that are under it."""
 
+    def holds_back_all(self) -> bool | None:
+        """Whether it holds back all its jobs now, or none of them; ``None``: that depends on what they ask for."""
+
     def holds_back(self, job: Job, resources: int) -> Excess | None:
         """Say what keeps a waiting job, or a record of it, from starting now; ``None``: nothing.
 

@@ -14,7 +14,7 @@ from rota.core.policy import AccountingPolicy
 from rota.core.restraints import LIMIT_REASONS, held_back, is_restrained
 from rota.core.timers import Timers
 from rota.model import NodeState, PartitionState, Reason, RequestError
-from rota.model.array import MAX_ARRAY_SIZE
+from rota.model.array import MAX_ARRAY_SIZE, MOST_TASKS
 from rota.model.association import QosFlag
 from rota.model.errors import Errno
 from rota.resources import FutureProfile, first_fit, make_pool, make_space
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rota.core.arrays import JobArray
-    from rota.core.restraints import Excess
+    from rota.core.restraints import Excess, Restraint
     from rota.model import ClusterConfig, Job, Node, Partition
     from rota.resources.needs import Choose
     from rota.resources.node_space import CountedSpace, NodeSpace
@@ -66,6 +66,7 @@ class ClusterState:
         "last_priority",
         "licenses",
         "max_array_size",
+        "max_array_tasks",
         "max_requeue",
         "nodes",
         "now",
@@ -144,7 +145,8 @@ class ClusterState:
         #: How many of a job's partitions it must be within the limits of when it is submitted: no, any or all.
         self.partition_limits = _PARTITION_LIMITS[text]
         self.job_requeue = config.integer("JobRequeue", 1, 0, 1) == 1
-        self.max_array_size = config.integer("MaxArraySize", MAX_ARRAY_SIZE, 0, 4_000_001)
+        self.max_array_size = config.integer("MaxArraySize", MAX_ARRAY_SIZE, 0, MOST_TASKS)
+        self.max_array_tasks = config.scheduler_int("max_array_tasks", self.max_array_size, 1, MOST_TASKS)
         self.max_requeue = config.integer("MaxBatchRequeue", 5, 0, 2**32 - 1)
         self.config = config
 
@@ -312,7 +314,19 @@ class ClusterState:
         view = self.queue.snapshot()
         if not self.restrained:
             return view
-        return JobView([job for job in view if not job.restraints or self.held_back(job) is None])
+        # Of the many jobs that are under one restraint, most can be told by asking that once.
+        known: dict[Restraint, bool | None] = {}
+        free: list[Job] = []
+        for job in view:
+            for one in job.restraints:
+                if one not in known:
+                    held = one.holds_back_all()
+                    known[one] = None if held and self.held_in_queue else held
+                if (held := known[one]) or (held is None and self.held_back(job) is not None):
+                    break
+            else:
+                free.append(job)
+        return JobView(free)
 
     def held_back(self, job: Job) -> Excess | None:
         """Say what holds a job of the queue back, if the scheduler does not plan for that."""

@@ -14,7 +14,8 @@ MAX_ARRAY_SIZE = 1001
 #: The largest that it can be.
 MOST_TASKS = 4_000_001
 _ITEM = re.compile(r"(?P<first>\d{1,9})(?:-(?P<last>\d{1,9})(?::(?P<step>\d{1,9}))?)?", re.ASCII)
-_THROTTLE = re.compile(r"[1-9]\d{0,8}", re.ASCII)
+_THROTTLE = re.compile(r"-?\d{1,9}", re.ASCII)
+_PROBLEM = "Invalid job array specification"
 
 
 class ArrayTasks(NamedTuple):
@@ -38,26 +39,32 @@ def parse_array(text: str, size: int = MAX_ARRAY_SIZE) -> ArrayTasks:
     """
     listed, percent, throttle = text.partition("%")
     if percent and _THROTTLE.fullmatch(throttle) is None:
-        raise ValueError(f"{text!r}: after % stands how many tasks may run at a time, at least 1")
+        raise ValueError(f"{_PROBLEM}: {text!r}: after % stands how many tasks may run at a time")
     ids: set[int] = set()
     for item in listed.split(","):
         match = _ITEM.fullmatch(item.strip())
         if match is None:
-            raise ValueError(f"{item!r} is no task id, 1-5, or 0-15:4")
+            raise ValueError(f"{_PROBLEM}: {item!r} is no task id, 1-5, or 0-15:4")
         first = int(match["first"])
         last, step = int(match["last"] or first), int(match["step"] or 1)
         if last < first or step < 1:
-            raise ValueError(f"{item!r} has no tasks")
+            raise ValueError(f"{_PROBLEM}: {item!r} has no tasks")
         if last >= size:
-            raise ValueError(f"task {last} is not below {size}: MaxArraySize")
+            raise ValueError(f"{_PROBLEM}: task {last} is not below {size}: MaxArraySize")
         ids.update(range(first, last + 1, step))
-    return ArrayTasks(tuple(sorted(ids)), int(throttle or 0))
+    return ArrayTasks(tuple(sorted(ids)), max(int(throttle or 0), 0))
+
+
+#: Even steps are written as such where the last id is more than this above the first.
+_MANY = 10
 
 
 def fold_tasks(ids: Sequence[int]) -> str:
-    """Write ascending task ids as ranges: ``1-3,7``; even steps of more than two as ``0-15:5``."""
-    if len(ids) > 2 and (step := ids[1] - ids[0]) > 1 and all(b - a == step for a, b in pairwise(ids)):
-        return f"{ids[0]}-{ids[-1]}:{step}"
+    """Write ascending task ids as Slurm does: ``1-3,7``; many with even steps as ``0-98:2``."""
+    if len(ids) > 1 and ids[-1] - ids[0] > _MANY:
+        steps = {after - before for before, after in pairwise(ids)}
+        if len(steps) == 1 and 1 not in steps:
+            return f"{ids[0]}-{ids[-1]}:{steps.pop()}"
     runs: list[list[int]] = []
     for one in ids:
         if runs and one == runs[-1][1] + 1:
