@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from rota.config import read_slurm_conf
 from rota.config.hostlist import fold
@@ -19,6 +20,7 @@ from rota.workload.sbatch import OptionError, parse_request, split_words
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from rota.accounting import AssociationTree
     from rota.model import Job
 
 #: The clock of all scenarios begins here, Unix seconds.
@@ -78,15 +80,18 @@ class Player:
         last = {line.partition("=")[0].lower(): line for line in settings}
         conf = directory / "slurm.conf"
         conf.write_text("\n".join(["ClusterName=cluster", *last.values(), *machine]) + "\n", encoding="utf-8")
-        accounts = directory / "accounts.script"
-        accounts.write_text("\n".join(["add cluster cluster", *scenario.accounts]) + "\n", encoding="utf-8")
+        self._accounts = directory / "accounts.script"
         self._rota = Harness(
             read_slurm_conf(conf).config,
             sched=last.get("schedulertype", "=sched/backfill").partition("=")[2],
             priority="priority/multifactor",
-            associations=read_associations([accounts]).tree,
+            associations=self._tree(scenario.accounts),
             now=BEGIN,
         )
+
+    def _tree(self, commands: list[str]) -> AssociationTree:
+        self._accounts.write_text("\n".join(["add cluster cluster", *commands]) + "\n", encoding="utf-8")
+        return read_associations([self._accounts]).tree
 
     def play(self) -> list[str]:
         """Carry it out."""
@@ -108,15 +113,26 @@ class Player:
             return self._user(rest, answers)
         elif word == "show":
             return self._show(rest)
+        elif word == "sacctmgr":
+            self._scenario.accounts.append(rest)
+            self._rota.send(ev.UpdateLimits(tree=self._tree(self._scenario.accounts)))
         else:
-            self._request(word, rest)
+            return self._request(word, rest, answers)
         return answers
 
-    def _request(self, word: str, rest: str, *, by_user: bool = False) -> None:
-        """Carry out ``scancel`` or ``scontrol hold``, ``release`` or ``requeue``."""
+    def _request(self, word: str, rest: str, answers: list[str], *, by_user: bool = False) -> list[str]:
+        """Carry out ``scancel`` or ``scontrol hold``, ``release``, ``requeue`` or ``update``."""
         if word == "scontrol":
             word, _, rest = rest.partition(" ")
-        events = {"scancel": ev.Cancel, "hold": ev.Hold, "release": ev.Release, "requeue": ev.Requeue}
+        if word == "update":
+            return self._update(dict(pair.split("=", 1) for pair in rest.split()), answers)
+        events: dict[str, Any] = {
+            "scancel": ev.Cancel,
+            "hold": ev.Hold,
+            "release": ev.Release,
+            "requeue": ev.Requeue,
+            "requeuehold": partial(ev.Requeue, hold=True),
+        }
         for name in self._each(rest):
             match = re.fullmatch(r"(\d+)(?:_(\d+))?", name)
             if word not in events or match is None:
@@ -124,6 +140,37 @@ class Player:
             task = None if match[2] is None else int(match[2])
             own = {"by_user": by_user} if word in {"hold", "release"} else {}
             self._rota.send(events[word](job_id=int(match[1]) * 1000, task_id=task, **own))
+        return answers
+
+    def _update(self, pairs: dict[str, str], answers: list[str]) -> list[str]:
+        """Carry out ``scontrol update jobid=1_2 KEY=VALUE …``."""
+        number, _, task = pairs.pop("jobid").partition("_")
+        throttle = pairs.pop("arraytaskthrottle", None)
+        known = {"timelimit": "time", "numtasks": "ntasks", "numcpus": "ntasks"}
+        words = [f"--{known.get(key, key)}={value}" for key, value in pairs.items() if value]
+        asked = parse_request(words)
+        fields = {"timelimit": "time_limit", "licenses": "licenses", "dependency": "dependency", "qos": "qos"}
+        fields |= {"priority": "priority", "nice": "nice", "numtasks": "num_tasks", "numcpus": "num_cpus"}
+        if unknown := set(pairs) - set(fields):
+            raise NotImplementedError(f"update {unknown}")
+        changes = {fields[key]: getattr(asked, fields[key]) for key in pairs}
+        if "dependency" in changes:
+            changes["dependency"] = re.sub(r"(?<=:)\d+", r"\g<0>000", changes["dependency"])
+        self._rota.send(
+            ev.UpdateJob(
+                job_id=int(number) * 1000,
+                task_id=int(task) if task else None,
+                changes=changes,
+                array_throttle=None if throttle is None else int(throttle),
+            )
+        )
+        return self._refusal(answers)
+
+    def _refusal(self, answers: list[str]) -> list[str]:
+        """Give Slurm's answers if rota has refused as well, or neither has."""
+        refused = [one.message for one in self._rota.refused]
+        self._rota.refused.clear()
+        return answers if bool(refused) == bool(answers) else [f"error: {one}" for one in refused]
 
     @staticmethod
     def _each(names: str) -> list[str]:
@@ -139,8 +186,7 @@ class Player:
         words = split_words(command)
         if words[0] != "sbatch":
             word, _, names = command.partition(" ")
-            self._request(word, names, by_user=True)
-            return answers
+            return self._request(word, names, answers, by_user=True)
         ending = dict(words.pop().split("=") for _ in range(sum(word.startswith(("run=", "exit=")) for word in words)))
         run, exit_code = int(ending["run"]), int(ending.get("exit", 0))
         try:
@@ -164,7 +210,10 @@ class Player:
             return [f"{key}={value}" for key, value in (("Total", total), ("Used", used), ("Free", total - used))]
         if kind != "job":
             raise NotImplementedError(f"show {kind}")
-        job = self._rota.job(int(number) * 1000)
+        array, _, task = number.partition("_")
+        job = self._rota.job(int(array) * 1000)
+        if task:
+            job = job.array.tasks[int(task)]
         hours, seconds = divmod(job.time_limit, 3600)
         known = {
             "TimeLimit": f"{hours:02}:{seconds // 60:02}:{seconds % 60:02}",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rota.model import JobState, Reason
+from rota.model import Errno, JobState, Reason, RequestError
 from rota.model.dependency import Dependencies, Dependency, DependencyType
 
 if TYPE_CHECKING:
@@ -71,6 +71,13 @@ class DependencyBook:
         if self._named is not None:
             self._named[_name(job)].add(job.job_id)
 
+    def withdrawn(self, job: Job) -> None:
+        """Take note that a job waits no more for what it waited for."""
+        for one in job.dependencies.each if job.dependencies is not None else ():
+            self._waiting[one.key or _name(job)].discard(job.job_id)
+        if self._named is not None:
+            self._named[_name(job)].discard(job.job_id)
+
     def started(self, job: Job) -> None:
         """A job runs: those that wait for that can be looked at again."""
         if self._waiting:
@@ -93,10 +100,7 @@ class DependencyBook:
         if array is not None and array.is_over:
             over.append(array.job_id)
             self._ended[array.job_id] = _Ended(array.worst, now, array.last_start, is_array=True)
-        for one in job.dependencies.each if job.dependencies is not None else ():
-            self._waiting[one.key or _name(job)].discard(job.job_id)
-        if self._named is not None:
-            self._named[_name(job)].discard(job.job_id)
+        self.withdrawn(job)
         if self._waiting:
             freed = {one for key in over for one in self._waiting.pop(key, ())}
             self._look_again(freed | self._waiting.get(_name(job), set()))
@@ -121,6 +125,25 @@ class DependencyBook:
             if job is not None and job.reason in _WAITING:
                 state.unplace(job)
                 state.place(job)
+
+    def check(self, job: Job, wanted: Dependencies | None) -> None:
+        """Make sure that a job can wait for others: not for itself, and not for one that waits for it.
+
+        Raises:
+            RequestError: it cannot.
+        """
+        seen: set[int] = set()
+        following = [wanted]
+        while following:
+            for one in (following.pop() or Dependencies(())).each:
+                if one.job_id == job.job_id:
+                    text = "Circular job dependency" if seen else "Job dependency problem"
+                    errno = Errno.CIRCULAR_DEPENDENCY if seen else Errno.DEPENDENCY
+                    raise RequestError(f"{text}: job {job.job_id} would wait for itself", errno)
+                other = self._state.jobs.get(one.job_id)
+                if other is not None and one.job_id not in seen:
+                    seen.add(one.job_id)
+                    following.append(other.dependencies)
 
     # ---- what they wait for -----------------------------------------------------------------------------------
 

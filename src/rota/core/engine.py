@@ -16,7 +16,7 @@ from rota.core.pass_options import PassOptions
 from rota.core.pass_times import PassTimes
 from rota.core.reconfigure import reconfigure
 from rota.core.state import ClusterState
-from rota.model import JobState, Reason, RequestError, RotaError
+from rota.model import InputError, JobState, Reason, RequestError, RotaError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -130,6 +130,8 @@ class Engine:
             ev.Hold: self._on_request,
             ev.Release: self._on_request,
             ev.Requeue: self._on_request,
+            ev.UpdateJob: self._on_update_job,
+            ev.UpdateLimits: self._on_update_limits,
             ev.UpdateNode: self._on_update_node,
             ev.UpdatePartition: self._on_update_partition,
             ev.Reconfigure: self._on_reconfigure,
@@ -249,7 +251,7 @@ class Engine:
                 elif isinstance(event, ev.Release):
                     life.release(job, by_user=event.by_user)
                 else:
-                    life.requeue(job)
+                    life.requeue(job, hold=event.hold)
         except RequestError as error:
             life.refuse(error, event.job_id)
             return
@@ -259,6 +261,29 @@ class Engine:
     def _concerns(event: ev.Cancel | ev.Hold | ev.Release | ev.Requeue, job: Job) -> bool:
         """Whether a request about a whole array is about this job of it."""
         return isinstance(event, ev.Cancel) or (job.state is JobState.RUNNING) is isinstance(event, ev.Requeue)
+
+    def _on_update_job(self, event: ev.UpdateJob) -> None:
+        life = self.lifecycle
+        try:
+            for job in life.find(event.job_id, event.task_id) if event.changes else ():
+                life.update(job, event.changes)
+            array = self.state.arrays.get(event.job_id)
+            if array is not None and event.array_throttle is not None:
+                array.throttle = event.array_throttle
+        except RequestError as error:
+            life.refuse(error, event.job_id)
+            return
+        self.state.arrivals = None
+        self._call_for_pass(may_wait=True)
+
+    def _on_update_limits(self, event: ev.UpdateLimits) -> None:
+        try:
+            self.state.take_limits(event.tree)
+        except InputError as error:
+            self.lifecycle.refuse(error)
+            return
+        self.state.replace_all()
+        self._call_for_pass()
 
     def _on_update_node(self, event: ev.UpdateNode) -> None:
         before = self.state.usable_cpus()

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rota.accounting import AssociationTree
     from rota.model import ClusterConfig, JobSpec, NodeState, PartitionState
 
 
@@ -75,6 +78,28 @@ class Requeue:
     job_id: int
     #: Of a job array; ``None``: all of it.
     task_id: int | None = None
+    #: It is held there.
+    hold: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpdateJob:
+    """Somebody changes what a job asks for."""
+
+    job_id: int
+    #: Of a job array; ``None``: all of it.
+    task_id: int | None = None
+    #: Fields of `JobSpec` with their new values; of a running job only ``time_limit`` may be one.
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    #: How many tasks of the array may run at a time, 0 for any number; ``None``: as before.
+    array_throttle: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpdateLimits:
+    """An administrator has changed limits: associations and QOS are to have those that they have in this tree."""
+
+    tree: AssociationTree
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,6 +152,8 @@ Event = (
     | Hold
     | Release
     | Requeue
+    | UpdateJob
+    | UpdateLimits
     | UpdateNode
     | UpdatePartition
     | Reconfigure

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rota.core.admission import admit, check_partition_limits
 from rota.core.arrays import JobArray
@@ -15,12 +15,13 @@ from rota.model.array import parse_array
 from rota.model.dependency import DependencyType, parse_dependency
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from rota.core.effects import Effect
     from rota.core.guard import SchedCalls
     from rota.core.state import ClusterState
     from rota.model import JobSpec, Partition, RotaError
+    from rota.model.dependency import Dependencies
 
 
 def make_job(job_id: int, spec: JobSpec, submit_time: int, found: Sequence[tuple[Partition, int]]) -> Job:
@@ -37,6 +38,18 @@ def make_job(job_id: int, spec: JobSpec, submit_time: int, found: Sequence[tuple
     job = Job(job_id, spec, submit_time, *next(one for one in found if one[1]))
     job.records = tuple(QueueRecord(job, *one, rank) for rank, one in enumerate(found))
     return job
+
+
+def _dependencies(spec: JobSpec) -> Dependencies | None:
+    """Read what a request waits for.
+
+    Raises:
+        RequestError: it cannot be read.
+    """
+    try:
+        return parse_dependency(spec.dependency) if spec.dependency else None
+    except ValueError as error:
+        raise RequestError(str(error), Errno.DEPENDENCY) from None
 
 
 class Lifecycle:
@@ -108,11 +121,7 @@ class Lifecycle:
             for record in (job, *job.records):
                 record.restraints = (job.array,)
             job.array.record = job
-        if spec.dependency:
-            try:
-                job.dependencies = parse_dependency(spec.dependency)
-            except ValueError as error:
-                raise RequestError(str(error), Errno.DEPENDENCY) from None
+        job.dependencies = _dependencies(spec)
         state.licenses.admit(job)
         return job
 
@@ -471,15 +480,64 @@ class Lifecycle:
         self.state.changed = True
         return True
 
-    def requeue(self, job: Job) -> None:
-        """Put a running job back in the queue.
+    def update(self, job: Job, changes: Mapping[str, Any]) -> None:
+        """Change what a job asks for; of a running one, its time limit.
+
+        Raises:
+            RequestError: that cannot be met, the job is over, or it runs and more than its time limit is to change.
+        """
+        if job.state is JobState.RUNNING:
+            self._change_time_limit(job, changes)
+            return
+        self._require_pending(job)
+        if job.alloc:
+            raise RequestError(f"job {job.job_id} is completing: wait until it is queued again", Errno.JOB_NOT_PENDING)
+        state, spec = self.state, job.spec._replace(**changes)
+        fresh = make_job(job.job_id, spec, job.submit_time, admit(state, 0, spec))
+        state.licenses.admit(fresh)
+        dependencies = job.dependencies
+        if "dependency" in changes:
+            dependencies = _dependencies(spec)
+            state.dependencies.check(job, dependencies)
+        state.withdraw(job)
+        job.spec, job.nice = spec, spec.nice
+        job.partition, job.units, job.time_limit = fresh.partition, fresh.units, fresh.time_limit
+        job.records = tuple(QueueRecord(job, one.partition, one.units, one.rank) for one in fresh.records)
+        job.assoc = job.needs = None
+        job.dependencies = dependencies
+        state.enter_again(job)
+        if "priority" in changes and spec.priority is not None:
+            job.priority, job.admin_priority = spec.priority, True
+            job.reason = Reason.JOB_HELD_ADMIN if spec.priority == 0 else Reason.NONE
+        if job.priority:
+            self.give_priority(job)
+        state.place(job)
+
+    def _change_time_limit(self, job: Job, changes: Mapping[str, Any]) -> None:
+        if set(changes) - {"time_limit"}:
+            raise RequestError(f"job {job.job_id} runs: only its time limit can change", Errno.JOB_NOT_PENDING)
+        state = self.state
+        for one in job.restraints:
+            one.ended(job)
+        state.running.remove(job)
+        job.time_limit = changes["time_limit"]
+        job.end_time = end = max((job.start_time or 0) + job.time_limit, state.now)
+        state.running.add(job, (end, job.job_id))
+        for one in job.restraints:
+            one.started(job)
+        state.changed = True
+
+    def requeue(self, job: Job, *, hold: bool = False) -> None:
+        """Put a running job back in the queue, held if that is wanted.
 
         Raises:
             RequestError: it is not running.
         """
         if job.state is not JobState.RUNNING:
             raise RequestError(f"job {job.job_id} is {job.state}, not RUNNING", Errno.JOB_NOT_RUNNING)
-        self.stop(job, Trigger.REQUEUE)
+        if hold:
+            job.zero_priority()
+        self.stop(job, Trigger.REQUEUE, Reason.JOB_HELD_ADMIN if hold else Reason.NONE)
 
     def _require_pending(self, job: Job) -> None:
         if job.state is not JobState.PENDING:

@@ -13,7 +13,7 @@ from rota.core.licenses import LicensePool
 from rota.core.policy import AccountingPolicy
 from rota.core.restraints import LIMIT_REASONS, held_back, is_restrained
 from rota.core.timers import Timers
-from rota.model import NodeState, PartitionState, Reason, RequestError
+from rota.model import InputError, NodeState, PartitionState, Reason, RequestError
 from rota.model.array import MAX_ARRAY_SIZE, MOST_TASKS
 from rota.model.association import QosFlag
 from rota.model.errors import Errno
@@ -21,11 +21,11 @@ from rota.resources import FutureProfile, first_fit, make_pool, make_space
 from rota.resources.license_space import LicensedSpace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from rota.core.arrays import JobArray
     from rota.core.restraints import Excess, Restraint
-    from rota.model import ClusterConfig, Job, Node, Partition
+    from rota.model import Association, ClusterConfig, Job, Node, Partition, Qos
     from rota.resources.needs import Choose
     from rota.resources.node_space import CountedSpace, NodeSpace
 
@@ -163,6 +163,21 @@ class ClusterState:
         self.restrained += is_restrained(job)
         self.dependencies.added(job)
 
+    def withdraw(self, job: Job) -> None:
+        """Take a pending job out of its place and all that is counted of it, so that it can be changed."""
+        self.unplace(job)
+        self.policy.forgotten(job)
+        self.restrained -= is_restrained(job)
+        self.dependencies.withdrawn(job)
+
+    def enter_again(self, job: Job) -> None:
+        """Count a job that was withdrawn as it is now; it is put in its place next."""
+        for record in (job, *job.records):
+            record.restraints = () if job.array is None else (job.array,)
+        self.policy.take_over(job)
+        self.licenses.take_over(job)
+        self.add(job)
+
     def add_task(self, task: Job) -> None:
         """Take in a task that has been split off an array, which is put in its place next."""
         array = task.array
@@ -189,6 +204,32 @@ class ClusterState:
         self.licenses.set_config(self.config)
         self.dependencies.set_config()
         self.restrained = sum(map(is_restrained, self.jobs.values()))
+
+    def take_limits(self, tree: AssociationTree) -> None:
+        """Give associations and QOS the limits that they have in another tree, and put all jobs under them.
+
+        Raises:
+            InputError: a limit cannot be used; nothing has changed then.
+        """
+        mine = self.accounts.tree
+        found: list[tuple[Association | Qos, dict[str, str]]] = [
+            (mine.qos[name], qos.limits) for name, qos in tree.qos.items() if name in mine.qos
+        ]
+        for other in tree.associations:
+            one = mine.find(other.user, other.account, other.partition)
+            if one is not None and one.partition == other.partition:
+                found.append((one, other.limits))
+        before = [(owner, owner.limits) for owner, _ in found]
+        try:
+            self._set_limits(found)
+        except InputError:
+            self._set_limits(before)
+            raise
+
+    def _set_limits(self, limits: Iterable[tuple[Association | Qos, dict[str, str]]]) -> None:
+        for owner, texts in limits:
+            owner.limits = texts
+        self.renew_policy()
 
     def partition_of(self, name: str) -> Partition:
         """Find a partition, the default one for an empty name.

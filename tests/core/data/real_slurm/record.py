@@ -28,6 +28,8 @@ COLUMNS = {"state": "%T", "reason": "%r", "nodes": "%N", "dependency": "%E", "pr
 COMMAND_JOB = re.compile(r"^(\d+)(?=_|$)")
 OPTION_JOB = re.compile(r"(?<=jobid=)\d+|(?<=job=)\d+", re.IGNORECASE)
 DEPENDENCY_JOB = re.compile(r"(?<=[a-z]:)\d+|(?<=:)\d+(?=[:,?_+(]|$)")
+#: Where a complaint names a job: `for job 7`, `job id 7_1`, `7_1: Job has already finished`.
+COMPLAINT_JOB = re.compile(r"(?<=job )\d+|(?<=job id )\d+|(?<=jobid=)\d+|^\d+(?=[_:])", re.IGNORECASE)
 #: Words of squeue for a job that is about to leave its nodes.
 PASSING = {"COMPLETING", "CONFIGURING"}
 #: Scenarios in which earlier use of the machine would count, or which name a QOS in slurm.conf.
@@ -321,9 +323,9 @@ class Recording:
         return OPTION_JOB.sub(swap, word)
 
     def numbered(self, text: str) -> str:
-        """Put numbers where a text of Slurm has real ids."""
+        """Put numbers where a complaint of Slurm names jobs by real id."""
         numbers = {real: number for number, real in self.ids.items()}
-        return re.sub(r"(?<![\w.])\d+(?![\w.]*\d)", lambda match: numbers.get(match[0], match[0]), text)
+        return COMPLAINT_JOB.sub(lambda match: numbers.get(match[0], match[0]), text)
 
     def look(self, options: list[str]) -> list[str]:
         """Return what squeue shows, jobs that ended included, in order of number and task."""
@@ -360,7 +362,7 @@ class Recording:
         found = dict(re.findall(r"(\S+?)=(.*?)(?=\s+\S+=|\s*\n|$)", text))
         if not fields:
             return [f"error: {line}" for line in text.splitlines()]
-        return [f"{field}={self.numbered(found.get(field, '(none)'))}" for field in fields]
+        return [f"{field}={found.get(field, '(none)')}" for field in fields]
 
 
 def record(cluster: Cluster, topic: Topic, scenario: Scenario) -> list[str]:
