@@ -184,7 +184,7 @@ def test_json_is_all_of_it(rota: Rota, log: Path) -> None:
         "held_by": None,
         "dependency": "",
         "outlook": {
-            "start": START + 1200, "nodes": "", "sooner": [],
+            "start": START + 1200, "nodes": "", "sooner": [], "backfilled": [], "start_without": START + 1200,
             "waits_for": [{"job_id": 1, "user": "user1", "end_time": START + 1200}],
         },
         "starts": START + 600,
@@ -278,6 +278,91 @@ def test_the_command_says_when_the_replay_starts_a_job(rota: Rota, tmp_path: Pat
         assert found["state"] == "PENDING"
         # Only those before it, and it itself, have been compared.
         assert found["place"] == len(found["before"]) + 1
+
+
+# ---- what holds it back ----------------------------------------------------------------------------------------
+
+#: Job 2 waits for both nodes. Jobs 3 and 4 are behind it; 3 ends before job 1 does, and starts ahead of job 2.
+EVENTS = """\
+-dt 0 -e submit_batch_job | -sim-walltime 900 --uid=ann -N 1 -t 20 x
+-dt 1 -e submit_batch_job | -sim-walltime 900 --uid=bob -N 2 -t 20 x
+-dt 2 -e submit_batch_job | -sim-walltime 300 --uid=eve -N 1 -t {minutes} x
+-dt 3 -e submit_batch_job | -sim-walltime 300 --uid=eve -n 1 -t 30 -L matlab x
+-dt 4 -e submit_batch_job | -sim-walltime 300 --uid=eve -n 1 -t 30 -L matlab -d afterok:1 x
+"""
+
+
+def scene(tmp_path: Path, *more: str, minutes: int = 10) -> list[object]:
+    events, conf = tmp_path / "log.events", tmp_path / "slurm.conf"
+    events.write_text(EVENTS.format(minutes=minutes))
+    lines = ["ClusterName=c", "SelectType=select/linear", "Licenses=matlab:1", "NodeName=n[1-2]", *more]
+    conf.write_text("\n".join([*lines, "PartitionName=p Nodes=ALL Default=YES", ""]))
+    return [events, "--config", conf]
+
+
+def test_jobs_that_were_started_ahead_cost_nothing_under_backfill(rota: Rota, tmp_path: Path) -> None:
+    given = [*scene(tmp_path, "SchedulerParameters=bf_interval=10"), "--scheduler", "sched/backfill", "--at", "100"]
+    text = said(rota("explain", 2, *given))
+    assert (
+        "Job 3 of eve behind it started meanwhile. That costs it nothing: without them it would fit no sooner." in text
+    )
+    outlook = data(rota, 2, *given)["outlook"]
+    assert outlook["backfilled"] == [{"job_id": 3, "user": "eve", "start_time": 10, "end_time": 610}]
+    assert (outlook["start"], outlook["start_without"]) == (1200, 1200)
+
+
+def test_jobs_that_a_careless_scheduler_started_ahead_cost_it_time(rota: Rota, tmp_path: Path) -> None:
+    (tmp_path / "plugins").mkdir()
+    (tmp_path / "plugins" / "sched_greedy.py").write_text(GREEDY)
+    given = [*scene(tmp_path, minutes=60), "--plugin-dir", tmp_path / "plugins", "--scheduler", "sched/greedy"]
+    text = said(rota("explain", 2, *given, "--at", "100"))
+    assert "Job 3 of eve behind it started meanwhile. Without them it would fit at 1970-01-01 00:20:00." in text
+
+
+#: Starts whatever fits.
+GREEDY = """
+from rota.interfaces import *
+from rota.interfaces.stubs.sched import *
+
+plugin_type = "sched/greedy"
+plugin_name = "whatever fits"
+plugin_version = 100
+
+
+def init(ctld):
+    global _ctld
+    _ctld = ctld
+    ctld.disable_main_pass()
+    return SLURM_SUCCESS
+
+
+def slurm_sched_p_initial_priority(last_prio, job_ptr):
+    return _ctld.priority.set(last_prio, job_ptr)
+
+
+def slurm_sched_p_schedule():
+    for job in _ctld.queue:
+        _ctld.start(job)
+    return SLURM_SUCCESS
+"""
+
+
+def test_the_limit_that_holds_a_job_back_is_named_with_its_figures(rota: Rota, tmp_path: Path) -> None:
+    script = tmp_path / "acct.script"
+    script.write_text("add cluster c\nadd account a\nadd user ann account=a\nadd user bob account=a\n"
+                      "modify account a set GrpTRES=cpu=2\nadd user eve account=a\n")  # fmt: skip
+    given = [*scene(tmp_path, "AccountingStorageEnforce=limits"), "--associations", script, "--at", "100"]
+    assert "It is held back by GrpTRES=cpu of account a, which is 2: 2 is in use, and the job would add 2." in said(
+        rota("explain", 2, *given)
+    )
+    held = data(rota, 2, *given)["held_by"]
+    assert held == {"whose": "account a", "name": "GrpTRES=cpu", "most": 2, "used": 2, "asked": 2}
+
+
+def test_licences_and_other_jobs_are_named(rota: Rota, tmp_path: Path) -> None:
+    given = [*scene(tmp_path), "--scheduler", "sched/builtin", "--at", "100"]
+    assert "It waits for what its user has asked for: afterok:1(unfulfilled)." in said(rota("explain", 5, *given))
+    assert data(rota, 5, *given)["dependency"] == "afterok:1(unfulfilled)"
 
 
 def test_a_job_that_is_over(small_log: Path) -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from rota.replay.explain import Explanation
+    from rota.replay.outlook import Outlook
 
 #: Jobs before it that are listed; the others are counted.
 _LISTED = 10
@@ -115,6 +116,10 @@ def _print_outlook(one: Explanation, when: Callable[[int], str]) -> None:
         last, *others = plan.waits_for
         more = f", and for {len(others):,} more" if others else ""
         click.echo(f"It waits for job {last.job_id} of {last.user}, which ends by {when(last.end_time)}{more}.")
+    if plan.backfilled:
+        job, count = plan.backfilled[0], len(plan.backfilled) - 1
+        more = f" and {count:,} more" if count else ""
+        click.echo(f"Job {job.job_id} of {job.user}{more} behind it started meanwhile. {_cost(plan, when)}")
     for change in plan.sooner:
         words = {
             "time limit": f"a time limit of {duration(int(change.value))}" if change.what == "time limit" else "",
@@ -123,6 +128,13 @@ def _print_outlook(one: Explanation, when: Callable[[int], str]) -> None:
         }
         start = "now" if change.start <= one.now else f"at {when(change.start)}"
         click.echo(f"With {words[change.what]} it would start {start}.")
+
+
+def _cost(plan: Outlook, when: Callable[[int], str]) -> str:
+    """Say what jobs that were started ahead cost the one that waits."""
+    if plan.start is None or plan.start_without is None or plan.start_without >= plan.start:
+        return "That costs it nothing: without them it would fit no sooner."
+    return f"Without them it would fit at {when(plan.start_without)}."
 
 
 def _print_factors(one: Explanation) -> None:

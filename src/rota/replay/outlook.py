@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rota.config.hostlist import fold
+from rota.core.containers import queue_key
 from rota.model import Job, JobState, PartitionState
 from rota.resources.nodeset import indices
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from rota.core import Engine
     from rota.core.state import ClusterState
@@ -40,6 +41,17 @@ class WaitsFor:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Backfilled:
+    """A running job that was started ahead of the job, although it stands behind it."""
+
+    job_id: int
+    user: str
+    #: Unix seconds.
+    start_time: int
+    end_time: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
     """Another request, and when it would start."""
 
@@ -61,6 +73,9 @@ class Outlook:
     nodes: str = ""
     #: The running jobs that hold its nodes until then, the last to end first.
     waits_for: tuple[WaitsFor, ...] = ()
+    #: The running jobs that were started ahead of it, and when it could start if they had not been; Unix seconds.
+    backfilled: tuple[Backfilled, ...] = ()
+    start_without: int | None = None
     #: What would start sooner, the soonest first.
     sooner: tuple[Change, ...] = ()
 
@@ -72,16 +87,12 @@ def outlook_of(engine: Engine, job: Job) -> Outlook:
         InputError: an option of SchedulerParameters cannot be used.
     """
     state = engine.state
-    config = state.config
-    space = state.node_space(
-        config.scheduler_int("bf_resolution", 60, 1, 3600),
-        config.scheduler_int("bf_window", 1440, 1, 30 * 1440) * _MINUTE,
-    )
-    _plan_before(state, space, job)
+    space = _planned_space(state, job)
     found = space.earliest(job, job.time_limit, state.now)
     if found is None:
         return Outlook(sooner=_sooner(state, space, job, None))
     start, nodes = found
+    ahead = _started_ahead(state, job)
     holders = [
         other
         for other in state.running
@@ -96,8 +107,48 @@ def outlook_of(engine: Engine, job: Job) -> Outlook:
         )
         if start > state.now
         else (),
+        backfilled=tuple(
+            Backfilled(
+                job_id=one.job_id, user=one.user_name, start_time=one.start_time or 0, end_time=one.end_time or 0
+            )
+            for one in ahead
+        ),
+        start_without=_start_without(state, job, ahead) if ahead else start,
         sooner=_sooner(state, space, job, start) if start > state.now else (),
     )
+
+
+def _planned_space(state: ClusterState, job: Job) -> Space:
+    """Make the space that all jobs before one leave to it."""
+    config = state.config
+    space = state.node_space(
+        config.scheduler_int("bf_resolution", 60, 1, 3600),
+        config.scheduler_int("bf_window", 1440, 1, 30 * 1440) * _MINUTE,
+    )
+    _plan_before(state, space, job)
+    return space
+
+
+def _started_ahead(state: ClusterState, job: Job) -> list[Job]:
+    """Find the running jobs that stand behind a waiting one and were started while it waited."""
+    since = job.submit_time if job.eligible_time is None else job.eligible_time
+    return [one for one in state.running if (one.start_time or 0) > since and queue_key(one) > queue_key(job)]
+
+
+def _start_without(state: ClusterState, job: Job, others: Sequence[Job]) -> int | None:
+    """Give when a job could start if some that run did not, the jobs before it being planned in that room as well."""
+    held = [(one, one.sort_key) for one in others]
+    freed = sum(one.alloc for one in others)
+    for one, _ in held:
+        state.running.remove(one)
+    state.pool.free += freed
+    try:
+        found = _planned_space(state, job).earliest(job, job.time_limit, state.now)
+    finally:
+        state.pool.free -= freed
+        for one, key in held:
+            state.running.add(one, key)
+    return None if found is None else found[0]
 
 
 def _plan_before(state: ClusterState, space: Space, job: Job) -> None:
@@ -106,7 +157,7 @@ def _plan_before(state: ClusterState, space: Space, job: Job) -> None:
     for other in state.queue:
         if other is job or len(seen) == _DEPTH:
             return
-        if other.job_id in seen or other.state is not JobState.PENDING:
+        if other.job_id in seen or other.state is not JobState.PENDING or state.held_back(other) is not None:
             continue
         found = space.earliest(other, other.time_limit, state.now)
         if found is not None:
