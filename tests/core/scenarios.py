@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from functools import partial
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from rota.config import read_slurm_conf
@@ -37,6 +38,8 @@ class Scenario:
     accounts: list[str]
     #: What a look shows of each job.
     columns: list[str]
+    #: What of slurm.conf is its own.
+    own: list[str] = field(default_factory=list)
     #: Each line with its answers.
     steps: list[tuple[str, list[str]]] = field(default_factory=list)
 
@@ -59,6 +62,7 @@ def read_scenarios(path: Path) -> list[Scenario]:
             found[-1].steps[-1][1].append(line[2:])
         elif key == "conf":
             found[-1].conf.append(value)
+            found[-1].own.append(value)
         elif key == "sacctmgr" and colon:
             found[-1].accounts.append(value)
         else:
@@ -78,6 +82,14 @@ class Player:
         settings = [line for line in scenario.conf if not line.lower().startswith(("nodename", "partitionname"))]
         machine = [line for line in scenario.conf if line.lower().startswith(("nodename", "partitionname"))]
         last = {line.partition("=")[0].lower(): line for line in settings}
+        last["schedulerparameters"] += ",requeue_delay=120"  # Slurm has no other
+        # A partition takes the place of one of the same name, and nodes that of all nodes.
+        parts = {re.split(r"[= ]", line)[1]: line for line in machine if line.lower().startswith("partition")}
+        own = [line for line in scenario.own if line.lower().startswith("nodename")]
+        machine = [
+            *(own or [line for line in machine if line.lower().startswith("nodename")]),
+            *parts.values(),
+        ]
         conf = directory / "slurm.conf"
         conf.write_text("\n".join(["ClusterName=cluster", *last.values(), *machine]) + "\n", encoding="utf-8")
         self._accounts = directory / "accounts.script"
@@ -106,7 +118,7 @@ class Player:
     def _step(self, line: str, answers: list[str]) -> list[str]:
         word, _, rest = line.partition(" ")
         if word == "wait":
-            self._rota.wait(int(rest))
+            self._rota.wait(ceil(float(rest)))
         elif word == "look":
             return self._look(answers, by_task=rest == "-r")
         elif word == "user":

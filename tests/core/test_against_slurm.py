@@ -20,6 +20,9 @@ DIFFERENT = {
     "arrays/requeue-task": "a job that is queued again may start at once; reasons are codes, not sentences",
     "dependencies/requeued": "reasons are codes, not sentences",
     "dependencies/list-or": "jobs start in the moment in which they are submitted",
+    "preemption/partition-PreemptMode-OFF": "jobs start in the moment in which they are submitted",
+    "preemption/partition-victim-tier": "jobs start in the moment in which they are submitted",
+    "preemption/partition-off": "reasons are codes, not sentences",
     "licenses/held-with-licence": "reasons are codes, not sentences",
     "licenses/update": "licences of a running job stay as they are",
     "limits/raised-later": "jobs are looked at when limits change",
@@ -32,7 +35,7 @@ DIFFERENT = {
 }
 
 
-NOT_YET = {"placements", "preemption", "reservations"}
+NOT_YET = {"placements", "reservations"}
 
 
 @pytest.mark.parametrize("name", SCENARIOS)

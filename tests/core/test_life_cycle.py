@@ -76,6 +76,13 @@ def _past_its_deadline(rota: Harness) -> Job:
     return job
 
 
+def _preempted(rota: Harness) -> Job:
+    job = rota.submit()
+    rota.engine.lifecycle.stop(job, Trigger.PREEMPT)
+    rota.end(job)
+    return job
+
+
 SCENARIOS: dict[tuple[JobState, Trigger], Callable[[Harness], Job]] = {
     (JobState.PENDING, Trigger.START): _started,
     (JobState.PENDING, Trigger.CANCEL): _cancelled_while_pending,
@@ -87,6 +94,7 @@ SCENARIOS: dict[tuple[JobState, Trigger], Callable[[Harness], Job]] = {
     (JobState.RUNNING, Trigger.LAUNCH_FAIL): _not_launched,
     (JobState.RUNNING, Trigger.NODE_LOST): _lost_its_node,
     (JobState.RUNNING, Trigger.REQUEUE): _requeued,
+    (JobState.RUNNING, Trigger.PREEMPT): _preempted,
 }
 #: Why the job of each scenario is where it ends up.
 REASONS = {

@@ -245,7 +245,8 @@ def test_the_engine_stays_right_under_an_unreliable_driver(machine: str, sched: 
         driver = _fuzz(seed, machine, sched, 250)
         ended |= {job.state for job in driver.rota.finished}
     # The fuzz has been everywhere.
-    assert ended == {state for state in JobState if state.finished} - {JobState.DEADLINE}  # nobody has one there
+    # Nobody has a deadline there, or goes before others.
+    assert ended == {state for state in JobState if state.finished} - {JobState.DEADLINE, JobState.PREEMPTED}
 
 
 @pytest.mark.slow

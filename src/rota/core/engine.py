@@ -312,6 +312,7 @@ class Engine:
         except RotaError as error:
             self.lifecycle.refuse(error)
             return
+        self._main_pass.preemption.set_config(event.config)
         if options != self._main_pass.options:
             self._main_pass.options = options
             self._set_pass_times()

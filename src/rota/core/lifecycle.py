@@ -261,7 +261,7 @@ class Lifecycle:
             return False
         if job.state is JobState.RUNNING:
             job.reason = Reason.JOB_LAUNCH_FAILURE
-            requeued = self._is_requeued(job)
+            requeued = self.is_requeued(job)
             if requeued:
                 job.zero_priority()
             change_state(job, Trigger.REQUEUE if requeued else Trigger.LAUNCH_FAIL)
@@ -295,6 +295,8 @@ class Lifecycle:
                 job.zero_priority()
                 job.reason = Reason.JOB_HOLD_MAX_REQUEUE
             job.start_time = job.end_time = None
+            if state.requeue_delay:
+                job.spec = job.spec._replace(begin_time=state.now + state.requeue_delay)
             if job.task_id is not None and job.priority:
                 self.give_priority(job)  # as a task of an array it had that of the record
             elif job.records:  # it had that of the partition in which it ran
@@ -346,10 +348,10 @@ class Lifecycle:
         """Stop the jobs of a node that is down: they are queued again if they may be, else they fail."""
         for job in self.state.running.snapshot():
             if job.alloc_nodes >> index & 1:
-                requeued = self._is_requeued(job)
+                requeued = self.is_requeued(job)
                 self.stop(job, Trigger.REQUEUE if requeued else Trigger.NODE_LOST, Reason.NODE_DOWN)
 
-    def _is_requeued(self, job: Job) -> bool:
+    def is_requeued(self, job: Job) -> bool:
         """Whether a job that is lost through no fault of its own is put back in the queue."""
         wanted = job.spec.requeue
         return self.state.job_requeue if wanted is None else wanted
@@ -492,6 +494,8 @@ class Lifecycle:
         self._require_pending(job)
         if job.alloc:
             raise RequestError(f"job {job.job_id} is completing: wait until it is queued again", Errno.JOB_NOT_PENDING)
+        if changes.get("priority") and job.priority == 0:
+            raise RequestError(f"job {job.job_id} is held: release it first", Errno.JOB_HELD)
         state, spec = self.state, job.spec._replace(**changes)
         fresh = make_job(job.job_id, spec, job.submit_time, admit(state, 0, spec))
         state.licenses.admit(fresh)

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from rota.core.pass_options import PassOptions
+from rota.core.preemption import Preemption
 from rota.core.restraints import LIMIT_REASONS, held_back
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class MainPass:
         InputError: an option of SchedulerParameters cannot be used.
     """
 
-    __slots__ = ("_lifecycle", "_places", "_sched", "_state", "options", "statistics")
+    __slots__ = ("_lifecycle", "_places", "_sched", "_state", "options", "preemption", "statistics")
 
     def __init__(self, state: ClusterState, lifecycle: Lifecycle, sched: SchedCalls) -> None:
         self._state = state
@@ -79,6 +80,7 @@ class MainPass:
         self._sched = sched
         #: What is in force; whoever reads slurm.conf again sets it.
         self.options = PassOptions.read(state.config)
+        self.preemption = Preemption(state, lifecycle)
         self.statistics = PassStatistics()
         self._places = {node.name: 1 << place for place, node in enumerate(state.nodes)}
 
@@ -142,6 +144,8 @@ class MainPass:
                 resources = pool.select(job, pool.common(avail, pool.free))
             if resources:
                 continue
+            if self.preemption.is_on:
+                self.preemption.make_room(job, pool.common(avail, pool.free), closed)
             self._sched.job_is_pending()
             taken = partition.nodes
             if self._blocks(job, closed):

@@ -25,6 +25,7 @@ _LIMITS = (
     "billing_weights",
     "def_mem_per_cpu",
     "def_mem_per_node",
+    "grace_time",
     "allow_accounts",
     "deny_accounts",
     "allow_qos",

@@ -76,6 +76,7 @@ class ClusterState:
         "policy",
         "pool",
         "queue",
+        "requeue_delay",
         "restrained",
         "running",
         "timers",
@@ -147,6 +148,8 @@ class ClusterState:
         self.job_requeue = config.integer("JobRequeue", 1, 0, 1) == 1
         self.max_array_size = config.integer("MaxArraySize", MAX_ARRAY_SIZE, 0, MOST_TASKS)
         self.max_array_tasks = config.scheduler_int("max_array_tasks", self.max_array_size, 1, MOST_TASKS)
+        #: Seconds that a job which is queued again waits at least.
+        self.requeue_delay = config.scheduler_int("requeue_delay", 0, 0, 31_536_000)
         self.max_requeue = config.integer("MaxBatchRequeue", 5, 0, 2**32 - 1)
         self.config = config
 

@@ -23,6 +23,7 @@ class Trigger(Enum):
     NODE_LOST = auto()
     REQUEUE = auto()
     DEADLINE = auto()
+    PREEMPT = auto()
 
     # Members are singletons. Enum's own hash goes through their names, in Python, which a replay would notice.
     __hash__ = object.__hash__
@@ -40,6 +41,7 @@ TRANSITIONS: dict[tuple[JobState, Trigger], JobState] = {
     (JobState.RUNNING, Trigger.LAUNCH_FAIL): JobState.FAILED,
     (JobState.RUNNING, Trigger.NODE_LOST): JobState.NODE_FAIL,
     (JobState.RUNNING, Trigger.REQUEUE): JobState.PENDING,
+    (JobState.RUNNING, Trigger.PREEMPT): JobState.PREEMPTED,
 }
 
 

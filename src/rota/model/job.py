@@ -31,6 +31,7 @@ class JobState(Enum):
     TIMEOUT = "TIMEOUT"
     NODE_FAIL = "NODE_FAIL"
     DEADLINE = "DEADLINE"
+    PREEMPTED = "PREEMPTED"
 
     # Members are singletons. Enum's own hash goes through their names, in Python, which a replay would notice.
     __hash__ = object.__hash__
@@ -60,6 +61,7 @@ _COMPACT = {
     JobState.TIMEOUT: "TO",
     JobState.NODE_FAIL: "NF",
     JobState.DEADLINE: "DL",
+    JobState.PREEMPTED: "PR",
 }
 
 

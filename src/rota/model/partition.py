@@ -51,6 +51,8 @@ class Partition:
     def_mem_per_node: int = 0
     #: Jobs get whole nodes (``OverSubscribe=EXCLUSIVE``).
     exclusive: bool = False
+    #: Seconds between the notice and the end of a preempted job.
+    grace_time: int = 0
     #: Names of the accounts and QOS whose jobs may run here, in small letters; empty: all. Those denied are looked at
     #: where none are allowed by name.
     allow_accounts: tuple[str, ...] = ()

@@ -252,10 +252,12 @@ def listed(kind: str, field: str, *, except_for: str) -> str:
 
 
 def names_of(lines: list[str]) -> list[str]:
-    """Return the names of the nodes of node lines."""
+    """Return the names of the nodes of node lines, which are `n1` or `n[1-4]`."""
     names = []
     for line in lines:
-        names += run("scontrol", "show", "hostnames", line.split()[0].split("=", 1)[1]).stdout.split()
+        name = line.split()[0].removeprefix("NodeName=")
+        found = re.fullmatch(r"(\w+)\[(\d+)-(\d+)\]", name)
+        names += [f"{found[1]}{number}" for number in range(int(found[2]), int(found[3]) + 1)] if found else [name]
     return names
 
 
