@@ -138,7 +138,7 @@ def _partition(name: str, record: Record, nodes: int, tres: Sequence[str]) -> Pa
         def_mem_per_cpu=record.limit("defmempercpu") or 0,
         def_mem_per_node=record.limit("defmempernode") or 0,
         exclusive=_is_exclusive(record),
-        grace_time=record.seconds("gracetime") or 0,
+        grace_time=record.integer("gracetime", 0),
         allow_accounts=_names(record, "allowaccounts"),
         deny_accounts=_names(record, "denyaccounts"),
         allow_qos=_names(record, "allowqos"),

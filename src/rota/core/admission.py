@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rota.core.reasons import beyond_partition
 from rota.model import MAX_PRIORITY, Errno, PartitionState, Reason, RequestError
 from rota.resources.nodeset import indices
 
@@ -67,14 +68,14 @@ def check_partition_limits(state: ClusterState, job: Job) -> None:
     Raises:
         RequestError: it is.
     """
-    if state.partition_limits == "NO":
+    if state.settings.partition_limits == "NO":
         return
     beyond = [
         (reason, record.partition.name)
         for record in job.records or (job,)
-        if (reason := state.policy.access(record) or state.beyond_partition(record)) is not None
+        if (reason := state.policy.access(record) or beyond_partition(state, record)) is not None
     ]
-    if beyond and (state.partition_limits == "ALL" or len(beyond) == len(job.records or (job,))):
+    if beyond and (state.settings.partition_limits == "ALL" or len(beyond) == len(job.records or (job,))):
         reason, name = beyond[0]
         errno, text = _BEYOND[reason]
         raise RequestError(f"{text}: {reason} of partition {name}", errno)

@@ -10,6 +10,8 @@ import numpy as np
 
 from rota.core.containers import JobView, queue_key
 from rota.core.effects import Background, Log
+from rota.core.foresight import earliest_start, node_space_of, profile_of
+from rota.core.reasons import reason_of
 from rota.model import MAX_PRIORITY, Errno, JobState, QueueRecord, Reason, RequestError
 
 if TYPE_CHECKING:
@@ -99,13 +101,13 @@ class PluginController:
         return self._pool.nodes_of(resources)
 
     def profile(self, resolution: int = 1) -> Profile:
-        return self._state.profile(resolution)
+        return profile_of(self._state, resolution)
 
     def node_space(self, resolution: int, window: int) -> NodeSpace:
-        return self._state.node_space(resolution, window)
+        return node_space_of(self._state, resolution, window)
 
     def earliest_start(self, job: Job) -> tuple[int, int] | None:
-        return self._state.earliest_start(job)
+        return earliest_start(self._state, job)
 
     def held_back(self, job: Job) -> Reason | None:
         for one in job.restraints:
@@ -115,7 +117,7 @@ class PluginController:
         return None
 
     def reason(self, job: Job) -> Reason:
-        return self._state.reason(job)
+        return reason_of(self._state, job)
 
     @property
     def associations(self) -> AssociationTree:

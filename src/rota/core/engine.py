@@ -14,8 +14,11 @@ from rota.core.lifecycle import Lifecycle
 from rota.core.main_pass import MainPass
 from rota.core.pass_options import PassOptions
 from rota.core.pass_times import PassTimes
+from rota.core.preemption import PreemptionOptions
+from rota.core.reasons import reason_of
 from rota.core.reconfigure import reconfigure
 from rota.core.state import ClusterState
+from rota.core.updates import update_job
 from rota.model import InputError, JobState, Reason, RequestError, RotaError
 
 if TYPE_CHECKING:
@@ -190,7 +193,7 @@ class Engine:
 
     def reason(self, job: Job) -> Reason:
         """Say why a job is where it is."""
-        return self.state.reason(job)
+        return reason_of(self.state, job)
 
     def priority_factors(self, request: PriorityFactorsRequest) -> Sequence[PriorityFactors]:
         """Ask the priority plugin for factors, as ``sprio`` does."""
@@ -266,7 +269,7 @@ class Engine:
         life = self.lifecycle
         try:
             for job in life.find(event.job_id, event.task_id) if event.changes else ():
-                life.update(job, event.changes)
+                update_job(life, job, event.changes)
             array = self.state.arrays.get(event.job_id)
             if array is not None and event.array_throttle is not None:
                 array.throttle = event.array_throttle
@@ -307,12 +310,12 @@ class Engine:
     def _on_reconfigure(self, event: ev.Reconfigure) -> None:
         half_life = self.state.config.half_life()
         try:
-            options = PassOptions.read(event.config)
+            options, preemption = PassOptions.read(event.config), PreemptionOptions.read(event.config)
             reconfigure(self.state, event.config)
         except RotaError as error:
             self.lifecycle.refuse(error)
             return
-        self._main_pass.preemption.set_config(event.config)
+        self._main_pass.preemption.options = preemption
         if options != self._main_pass.options:
             self._main_pass.options = options
             self._set_pass_times()

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from rota.core.containers import queue_key
+from rota.core.reasons import park_reason
 from rota.model import InvariantError, JobState
 
 if TYPE_CHECKING:
@@ -40,7 +41,9 @@ def _check_places(state: ClusterState) -> None:
     )
     for job in state.queue:
         _require(job.state is JobState.PENDING and not job.alloc, f"{job} is in the queue")
-        _require(state.park_reason(job) is None, f"{job} is in the queue and must not start: {state.park_reason(job)}")
+        _require(
+            park_reason(state, job) is None, f"{job} is in the queue and must not start: {park_reason(state, job)}"
+        )
         _require(job.spec.begin_time <= state.now, f"{job} is in the queue before its begin time")
     for job in state.parked.values():
         _require(job.state is JobState.PENDING and not job.alloc and not job.sort_key, f"{job} is parked")

@@ -2,54 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from rota.core.admission import admit, check_partition_limits
-from rota.core.arrays import JobArray
+from rota.core.admission import check_partition_limits
 from rota.core.containers import queue_key
 from rota.core.effects import JobFinished, Kill, Launch, Refused
+from rota.core.new_jobs import new_job
+from rota.core.reasons import reason_of
 from rota.core.restraints import held_back
+from rota.core.splitting import become_task, part_for_dependencies, split_off, task_by_itself
 from rota.core.transitions import Trigger, change_state
 from rota.model import Errno, Job, JobState, NodeState, QueueRecord, Reason, RequestError
-from rota.model.array import parse_array
-from rota.model.dependency import DependencyType, parse_dependency
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from rota.core.effects import Effect
     from rota.core.guard import SchedCalls
     from rota.core.state import ClusterState
-    from rota.model import JobSpec, Partition, RotaError
-    from rota.model.dependency import Dependencies
-
-
-def make_job(job_id: int, spec: JobSpec, submit_time: int, found: Sequence[tuple[Partition, int]]) -> Job:
-    """Make a job's record, with a queue record for each partition if it has several.
-
-    Args:
-        job_id: Its number.
-        spec: What is asked for.
-        submit_time: Unix seconds.
-        found: Its partitions, and the units that it takes of each.
-    """
-    if len(found) == 1:
-        return Job(job_id, spec, submit_time, *found[0])
-    job = Job(job_id, spec, submit_time, *next(one for one in found if one[1]))
-    job.records = tuple(QueueRecord(job, *one, rank) for rank, one in enumerate(found))
-    return job
-
-
-def _dependencies(spec: JobSpec) -> Dependencies | None:
-    """Read what a request waits for.
-
-    Raises:
-        RequestError: it cannot be read.
-    """
-    try:
-        return parse_dependency(spec.dependency) if spec.dependency else None
-    except ValueError as error:
-        raise RequestError(str(error), Errno.DEPENDENCY) from None
+    from rota.model import JobSpec, RotaError
 
 
 class Lifecycle:
@@ -71,7 +42,7 @@ class Lifecycle:
         """Take a new job. False when it is refused."""
         state = self.state
         try:
-            job = self._made(job_id, spec)
+            job = new_job(state, job_id, spec)
         except RequestError as error:
             self.refuse(error, job_id)
             return False
@@ -95,56 +66,9 @@ class Lifecycle:
         else:
             self.give_priority(job)
         if job.array is not None and job.dependencies is not None:
-            self._part_for_dependencies(job)
+            part_for_dependencies(state, job)
         state.place(job)
         return True
-
-    def _made(self, job_id: int, spec: JobSpec) -> Job:
-        """Make the record of a new job, with all that it waits for.
-
-        Raises:
-            RequestError: it cannot be met, or not be understood.
-        """
-        state = self.state
-        job = make_job(job_id, spec, state.now, admit(state, job_id, spec))
-        if spec.array:
-            try:
-                tasks = parse_array(spec.array, state.max_array_size)
-            except ValueError as error:
-                raise RequestError(str(error), Errno.INVALID_ARRAY) from None
-            if len(tasks.ids) > state.max_array_tasks:
-                raise RequestError(
-                    f"Invalid job array specification: {len(tasks.ids)} tasks, max_array_tasks={state.max_array_tasks}",
-                    Errno.INVALID_ARRAY,
-                )
-            job.array = JobArray(job_id, tasks)
-            for record in (job, *job.records):
-                record.restraints = (job.array,)
-            job.array.record = job
-        job.dependencies = _dependencies(spec)
-        state.licenses.admit(job)
-        return job
-
-    def _part_for_dependencies(self, job: Job) -> None:
-        """Split all tasks of an array off that depend on the tasks of another one by one (``aftercorr``)."""
-        wanted, arrays = job.dependencies, self.state.arrays
-        if wanted is None or not any(one.type is DependencyType.AFTER_CORR for one in wanted.each):
-            return
-        for task_id in [*job.array.pending]:
-            if job.waiting_tasks > 1:
-                task = self._split_off(job, task_id)
-            else:
-                self._become_task(task := job)
-            each = (
-                one._replace(task_id=task_id)
-                if one.type is DependencyType.AFTER_CORR and arrays.get(one.job_id, job.array).has(task_id)
-                else one
-                for one in wanted.each
-            )
-            task.dependencies = wanted._replace(each=tuple(each))
-            self.state.dependencies.added(task)
-            if task is not job:
-                self.state.place(task)
 
     def refuse(self, error: RotaError, job_id: int = 0, *, by_policy: bool = False) -> None:
         """Say that a request is not carried out; ``job_id`` 0 is none."""
@@ -182,10 +106,10 @@ class Lifecycle:
         if job.restraints and (excess := held_back(job, resources)) is not None:
             return excess.reason
         if job.waiting_tasks > 1:
-            job = self._split_off(job)
+            job = split_off(state, job)
         else:
             state.take_from_queue(job.whole)
-            self._become_task(job.whole)
+            become_task(job.whole)
         if isinstance(job, QueueRecord):
             job = job.settle()
         change_state(job, Trigger.START)
@@ -208,38 +132,6 @@ class Lifecycle:
         self.sched.newalloc(job)
         state.dependencies.started(job)
         return None
-
-    def _split_off(self, job: Job, task_id: int | None = None) -> Job:
-        """Make a job of its own of a task that waits in the record of its array, of the first without ``task_id``.
-
-        Returns:
-            The job or, where ``job`` is a queue record, that of the same partition.
-        """
-        whole = job.whole
-        array = whole.array
-        task_id = array.pending[0] if task_id is None else task_id
-        array.pending.remove(task_id)
-        found = [(one.partition, one.units) for one in whole.records or (whole,)]
-        task = make_job(array.take_id(), whole.spec, whole.submit_time, found)
-        task.array, task.task_id = array, task_id
-        for new, old in zip((task, *task.records), (whole, *whole.records), strict=True):
-            new.time_limit, new.priority, new.needs, new.tres_req = (
-                old.time_limit,
-                old.priority,
-                old.needs,
-                old.tres_req,
-            )
-            new.limits, new.restraints = old.limits, old.restraints
-        task.nice, task.site_factor, task.admin_priority = whole.nice, whole.site_factor, whole.admin_priority
-        task.eligible_time, task.assoc, task.reason = whole.eligible_time, whole.assoc, whole.reason
-        self.state.add_task(task)
-        return task.records[job.rank] if isinstance(job, QueueRecord) else task
-
-    def _become_task(self, job: Job) -> None:
-        """Let the record of an array be its last task."""
-        if job.array is not None and job.task_id is None:
-            job.task_id = job.array.pending.pop()
-            job.array.tasks[job.task_id] = job
 
     def ended(self, job_id: int, restart_count: int, exit_code: int) -> bool:
         """Take the news that a run is over. False when it is stale and changes nothing."""
@@ -291,12 +183,12 @@ class Lifecycle:
         state.changed = True
         if job.state is JobState.PENDING:
             job.restart_count += 1
-            if job.reason is Reason.NODE_DOWN and job.restart_count > self.state.max_requeue:
+            if job.reason is Reason.NODE_DOWN and job.restart_count > self.state.settings.max_requeue:
                 job.zero_priority()
                 job.reason = Reason.JOB_HOLD_MAX_REQUEUE
             job.start_time = job.end_time = None
-            if state.requeue_delay:
-                job.spec = job.spec._replace(begin_time=state.now + state.requeue_delay)
+            if state.settings.requeue_delay:
+                job.spec = job.spec._replace(begin_time=state.now + state.settings.requeue_delay)
             if job.task_id is not None and job.priority:
                 self.give_priority(job)  # as a task of an array it had that of the record
             elif job.records:  # it had that of the partition in which it ran
@@ -354,7 +246,7 @@ class Lifecycle:
     def is_requeued(self, job: Job) -> bool:
         """Whether a job that is lost through no fault of its own is put back in the queue."""
         wanted = job.spec.requeue
-        return self.state.job_requeue if wanted is None else wanted
+        return self.state.settings.job_requeue if wanted is None else wanted
 
     # ---- requests ---------------------------------------------------------------------------------------------
 
@@ -377,25 +269,16 @@ class Lifecycle:
         elif task_id in array.tasks:
             return [array.tasks[task_id]]
         elif task_id in array.pending and array.record is not None:
-            return [self._task_by_itself(array.record, task_id)]
+            return [task_by_itself(state, array.record, task_id)]
         name = job_id if task_id is None else f"{job_id}_{task_id}"
         raise RequestError(f"there is no live job {name}", Errno.INVALID_JOB_ID)
-
-    def _task_by_itself(self, record: Job, task_id: int) -> Job:
-        """Split a task off the record of its array and let it wait beside it."""
-        if record.waiting_tasks == 1:
-            self._become_task(record)
-            return record
-        task = self._split_off(record, task_id)
-        self.state.place(task)
-        return task
 
     def cancel(self, job: Job) -> None:
         """Cancel a job. One that has ended already but not yet let go is left as it is."""
         if job.state is JobState.RUNNING:
             self.stop(job, Trigger.CANCEL)
         elif job.state is JobState.PENDING:
-            self._end_pending(job, Trigger.CANCEL, self.state.reason(job))
+            self._end_pending(job, Trigger.CANCEL, reason_of(self.state, job))
 
     def _end_pending(self, job: Job, trigger: Trigger, reason: Reason) -> None:
         """End a job that waits; one that is still completing is over when its resources are free."""
@@ -412,7 +295,7 @@ class Lifecycle:
         Raises:
             RequestError: it is not pending.
         """
-        self._require_pending(job)
+        self.require_pending(job)
         if by_user and job.priority == 0 and job.reason is not Reason.JOB_HELD_USER:
             return
         job.zero_priority()
@@ -424,7 +307,7 @@ class Lifecycle:
         Raises:
             RequestError: it is not pending, or a user would release what an administrator holds.
         """
-        self._require_pending(job)
+        self.require_pending(job)
         if by_user and job.priority == 0 and job.reason is Reason.JOB_HELD_ADMIN:
             raise RequestError(f"job {job.job_id} is held by an administrator", Errno.ACCESS_DENIED)
         if job.priority == 0 and job is not self.pricing:
@@ -442,7 +325,7 @@ class Lifecycle:
         Raises:
             RequestError: it is not pending.
         """
-        self._require_pending(job)
+        self.require_pending(job)
         if priority == 0:
             job = job.whole
         if isinstance(job, QueueRecord):
@@ -482,55 +365,6 @@ class Lifecycle:
         self.state.changed = True
         return True
 
-    def update(self, job: Job, changes: Mapping[str, Any]) -> None:
-        """Change what a job asks for; of a running one, its time limit.
-
-        Raises:
-            RequestError: that cannot be met, the job is over, or it runs and more than its time limit is to change.
-        """
-        if job.state is JobState.RUNNING:
-            self._change_time_limit(job, changes)
-            return
-        self._require_pending(job)
-        if job.alloc:
-            raise RequestError(f"job {job.job_id} is completing: wait until it is queued again", Errno.JOB_NOT_PENDING)
-        if changes.get("priority") and job.priority == 0:
-            raise RequestError(f"job {job.job_id} is held: release it first", Errno.JOB_HELD)
-        state, spec = self.state, job.spec._replace(**changes)
-        fresh = make_job(job.job_id, spec, job.submit_time, admit(state, 0, spec))
-        state.licenses.admit(fresh)
-        dependencies = job.dependencies
-        if "dependency" in changes:
-            dependencies = _dependencies(spec)
-            state.dependencies.check(job, dependencies)
-        state.withdraw(job)
-        job.spec, job.nice = spec, spec.nice
-        job.partition, job.units, job.time_limit = fresh.partition, fresh.units, fresh.time_limit
-        job.records = tuple(QueueRecord(job, one.partition, one.units, one.rank) for one in fresh.records)
-        job.assoc = job.needs = None
-        job.dependencies = dependencies
-        state.enter_again(job)
-        if "priority" in changes and spec.priority is not None:
-            job.priority, job.admin_priority = spec.priority, True
-            job.reason = Reason.JOB_HELD_ADMIN if spec.priority == 0 else Reason.NONE
-        if job.priority:
-            self.give_priority(job)
-        state.place(job)
-
-    def _change_time_limit(self, job: Job, changes: Mapping[str, Any]) -> None:
-        if set(changes) - {"time_limit"}:
-            raise RequestError(f"job {job.job_id} runs: only its time limit can change", Errno.JOB_NOT_PENDING)
-        state = self.state
-        for one in job.restraints:
-            one.ended(job)
-        state.running.remove(job)
-        job.time_limit = changes["time_limit"]
-        job.end_time = end = max((job.start_time or 0) + job.time_limit, state.now)
-        state.running.add(job, (end, job.job_id))
-        for one in job.restraints:
-            one.started(job)
-        state.changed = True
-
     def requeue(self, job: Job, *, hold: bool = False) -> None:
         """Put a running job back in the queue, held if that is wanted.
 
@@ -543,7 +377,12 @@ class Lifecycle:
             job.zero_priority()
         self.stop(job, Trigger.REQUEUE, Reason.JOB_HELD_ADMIN if hold else Reason.NONE)
 
-    def _require_pending(self, job: Job) -> None:
+    def require_pending(self, job: Job) -> None:
+        """Make sure that a job waits.
+
+        Raises:
+            RequestError: it does not.
+        """
         if job.state is not JobState.PENDING:
             raise RequestError(f"job {job.job_id} is {job.state}, not PENDING", Errno.JOB_NOT_PENDING)
 

@@ -93,8 +93,8 @@ class MainPass:
         options = self.options
         if options.is_off:
             return
-        pool = self._state.pool
-        queue = self._state.queue.snapshot() if options.assoc_limit_stop else self._state.candidates()
+        pool, limit_stops = self._state.pool, self._state.settings.assoc_limit_stop
+        queue = self._state.queue.snapshot() if limit_stops else self._state.candidates()
         avail = pool.free
         most, starts = None if full else options.most_jobs, options.sched_max_job_start
         of_partition = options.partition_job_depth
@@ -127,7 +127,7 @@ class MainPass:
                 if excess.reason in self._state.held_in_queue:
                     reason = BLOCKED_ON_LICENSES
                     break
-                if options.assoc_limit_stop and excess.reason in LIMIT_REASONS:
+                if limit_stops and excess.reason in LIMIT_REASONS:
                     blocked.add(partition.name)
                     closed |= partition.nodes
                     avail = pool.without(avail, partition.nodes)

@@ -42,8 +42,6 @@ class PassOptions:
     #: Jobs that have waited less (seconds) or have a lower priority do not hold back others.
     bf_min_age_reserve: int = 0
     bf_min_prio_reserve: int = 0
-    #: A job that a limit holds back blocks its partition like one that waits for resources.
-    assoc_limit_stop: bool = False
 
     @classmethod
     def read(cls, config: ClusterConfig) -> PassOptions:
@@ -72,7 +70,6 @@ class PassOptions:
             defer="defer" in named,
             bf_min_age_reserve=config.scheduler_int("bf_min_age_reserve", 0, 0, 30 * 86400),
             bf_min_prio_reserve=config.scheduler_int("bf_min_prio_reserve", 0, 0, 2**32 - 1),
-            assoc_limit_stop="assoc_limit_stop" in named,
         )
 
     @property

@@ -14,11 +14,13 @@ Source: Slurm's preemption page, and what a real one did.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 from rota.core.transitions import Trigger
 from rota.model import Reason
+from rota.model.units import parse_time_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,6 +34,43 @@ _OFF, _CANCEL, _REQUEUE = "OFF", "CANCEL", "REQUEUE"
 #: Seconds that a preempted job waits at least, where ``requeue_delay`` does not say: as long as in Slurm.
 _REQUEUE_DELAY = 120
 _MODES = (_OFF, _CANCEL, _REQUEUE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreemptionOptions:
+    """What slurm.conf says of preemption."""
+
+    type: str
+    mode: str
+    #: ``preempt_reorder_count``, ``preempt_strict_order`` and ``preempt_youngest_first`` of SchedulerParameters.
+    reorders: int
+    keeps_order: bool
+    youngest_first: bool
+    #: Seconds.
+    exempt_time: int
+
+    @classmethod
+    def read(cls, config: ClusterConfig) -> PreemptionOptions:
+        """Read slurm.conf.
+
+        Raises:
+            InputError: a value cannot be used.
+        """
+        kind = config.get("PreemptType", _TYPES[0]).lower()
+        if kind not in _TYPES:
+            raise config.error("PreemptType", f"{kind!r} is none of {', '.join(_TYPES)}")
+        mode = read_mode(config.get("PreemptMode"))
+        if mode is None:
+            raise config.error("PreemptMode", f"{config.get('PreemptMode')!r} is none of {', '.join(_MODES)} so far")
+        words = config.scheduler_parameters()
+        return cls(
+            type=kind,
+            mode=mode,
+            reorders=config.scheduler_int("preempt_reorder_count", 1, 0, 1_000_000),
+            keeps_order="preempt_strict_order" in words,
+            youngest_first="preempt_youngest_first" in words,
+            exempt_time=_exempt_time(config),
+        )
 
 
 class Preemption:
@@ -48,26 +87,13 @@ class Preemption:
         self._warned: set[tuple[int, int]] = set()
         #: Times at which a pass is made since some job can be preempted then.
         self._alarms: set[int] = set()
-        self.set_config(state.config)
-
-    def set_config(self, config: ClusterConfig) -> None:
-        """Take slurm.conf over."""
-        self._type = config.get("PreemptType", _TYPES[0]).lower()
-        if self._type not in _TYPES:
-            raise config.error("PreemptType", f"{self._type!r} is none of {', '.join(_TYPES)}")
-        self._mode = read_mode(config.get("PreemptMode"))
-        if self._mode is None:
-            raise config.error("PreemptMode", f"{config.get('PreemptMode')!r} is none of {', '.join(_MODES)} so far")
-        words = config.scheduler_parameters()
-        self._reorders = config.scheduler_int("preempt_reorder_count", 1, 0, 1_000_000)
-        self._keeps_order = "preempt_strict_order" in words
-        self._youngest_first = "preempt_youngest_first" in words
-        self._exempt_time = config.seconds("PreemptExemptTime", 0)
+        #: What is in force; whoever reads slurm.conf again sets it.
+        self.options = PreemptionOptions.read(state.config)
 
     @property
     def is_on(self) -> bool:
         """Whether any job may have to give way."""
-        return self._type != _TYPES[0]
+        return self.options.type != _TYPES[0]
 
     def make_room(self, job: Job, avail: int, closed: int) -> bool:
         """Preempt jobs so that one that waits fits.
@@ -110,44 +136,44 @@ class Preemption:
                 self._alarms.add(exempt_until)
                 self._state.timers.at(exempt_until, partial(self._alarms.discard, exempt_until))
         found.sort(key=lambda one: (self._rank(one), one.alloc_nodes.bit_count(), one.job_id))
-        if self._youngest_first:
+        if self.options.youngest_first:
             found.sort(key=lambda one: -(one.start_time or 0))
         return found
 
     def _goes_before(self, job: Job, other: Job) -> bool:
-        if self._type == "preempt/partition_prio":
+        if self.options.type == "preempt/partition_prio":
             return job.partition.priority_tier > other.partition.priority_tier
         accounts = self._state.accounts
         mine, others = accounts.qos_of(job), accounts.qos_of(other)
         return mine is not None and others is not None and others.name in mine.preempt
 
     def _rank(self, job: Job) -> int:
-        if self._type == "preempt/partition_prio":
+        if self.options.type == "preempt/partition_prio":
             return job.partition.priority_tier
         qos = self._state.accounts.qos_of(job)
         return 0 if qos is None else qos.priority
 
     def _mode_of(self, job: Job) -> str | None:
         """Give what becomes of a job."""
-        if self._type == "preempt/partition_prio":
+        if self.options.type == "preempt/partition_prio":
             text = job.partition.options.get("preemptmode", "")
         else:
             qos = self._state.accounts.qos_of(job)
             text = "" if qos is None else ",".join(qos.preempt_mode)
-        return (read_mode(text) if text else None) or self._mode
+        return (read_mode(text) if text else None) or self.options.mode
 
     def _exempt_time_of(self, job: Job) -> int:
         qos = self._state.accounts.qos_of(job)
-        return self._exempt_time if qos is None or qos.preempt_exempt_time is None else qos.preempt_exempt_time
+        return self.options.exempt_time if qos is None or qos.preempt_exempt_time is None else qos.preempt_exempt_time
 
     def _victims(self, job: Job, candidates: Sequence[Job], avail: int, closed: int) -> list[Job]:
         """Choose those that have to go; none if the job would not fit even without all of them."""
         order, found = list(candidates), self._first_that_do(job, candidates, avail, closed)
-        for _ in range(self._reorders):
+        for _ in range(self.options.reorders):
             if found is None or len(found[0]) < 2:
                 break
             (*before, last), nodes = found
-            if not self._keeps_order:
+            if not self.options.keeps_order:
                 before.sort(key=lambda one: -(one.alloc_nodes & nodes).bit_count())
             order = [last, *before, *order[len(before) + 1 :]]
             found = self._first_that_do(job, order, avail, closed)
@@ -174,7 +200,7 @@ class Preemption:
             self._stop(job)
 
     def _grace_time(self, job: Job) -> int:
-        if self._type == "preempt/qos":
+        if self.options.type == "preempt/qos":
             qos = self._state.accounts.qos_of(job)
             return 0 if qos is None else qos.grace_time
         return job.partition.grace_time
@@ -188,12 +214,22 @@ class Preemption:
     def _stop(self, job: Job) -> None:
         requeues = self._mode_of(job) == _REQUEUE and self._lifecycle.is_requeued(job)
         if requeues:  # and does not start again before the one that it gives way to
-            job.spec = job.spec._replace(begin_time=self._state.now + (self._state.requeue_delay or _REQUEUE_DELAY))
+            job.spec = job.spec._replace(
+                begin_time=self._state.now + (self._state.settings.requeue_delay or _REQUEUE_DELAY)
+            )
         self._lifecycle.stop(job, Trigger.REQUEUE if requeues else Trigger.PREEMPT, Reason.NONE)
 
     @staticmethod
     def _key(job: Job) -> tuple[int, int]:
         return job.job_id, job.restart_count
+
+
+def _exempt_time(config: ClusterConfig) -> int:
+    text = config.get("PreemptExemptTime", "0")
+    try:
+        return parse_time_seconds(text) or 0
+    except ValueError as error:
+        raise config.error("PreemptExemptTime", str(error)) from None
 
 
 def read_mode(text: str) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rota.core.licenses import read_licenses
+from rota.core.settings import Settings
 from rota.model import Errno, RequestError
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ def reconfigure(state: ClusterState, config: ClusterConfig) -> None:
         )
     config.half_life()
     config.enforced()
+    Settings.read(config)
     read_licenses(config)
     for new in config.partitions:
         part = state.partitions[new.name]

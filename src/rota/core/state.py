@@ -11,14 +11,13 @@ from rota.core.containers import JobView, SortedJobs, queue_key
 from rota.core.dependencies import DependencyBook
 from rota.core.licenses import LicensePool
 from rota.core.policy import AccountingPolicy
-from rota.core.restraints import LIMIT_REASONS, held_back, is_restrained
+from rota.core.reasons import goes_by_itself, park_reason
+from rota.core.restraints import held_back, is_restrained
+from rota.core.settings import Settings
 from rota.core.timers import Timers
-from rota.model import InputError, NodeState, PartitionState, Reason, RequestError
-from rota.model.array import MAX_ARRAY_SIZE, MOST_TASKS
-from rota.model.association import QosFlag
+from rota.model import InputError, NodeState, Reason, RequestError
 from rota.model.errors import Errno
-from rota.resources import FutureProfile, first_fit, make_pool, make_space
-from rota.resources.license_space import LicensedSpace
+from rota.resources import first_fit, make_pool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -27,22 +26,9 @@ if TYPE_CHECKING:
     from rota.core.restraints import Excess, Restraint
     from rota.model import Association, ClusterConfig, Job, Node, Partition, Qos
     from rota.resources.needs import Choose
-    from rota.resources.node_space import CountedSpace, NodeSpace
 
 #: Where ``priority/basic`` and Slurm begin to count down.
 FIRST_PRIORITY = 0xFFFF0000
-#: Reasons of held jobs; all of them have priority 0.
-HELD = frozenset({Reason.JOB_HELD_USER, Reason.JOB_HELD_ADMIN, Reason.JOB_LAUNCH_FAILURE, Reason.JOB_HOLD_MAX_REQUEUE})
-_PARTITION_LIMITS = {"NO": "NO", "FALSE": "NO", "ANY": "ANY", "ALL": "ALL", "YES": "ALL", "TRUE": "ALL"}
-_PARTITION_CLOSED = {
-    PartitionState.DOWN: Reason.PARTITION_DOWN,
-    PartitionState.INACTIVE: Reason.PARTITION_INACTIVE,
-}
-
-
-def _lasting(reason: Reason) -> int:
-    """Rank reasons by how they go away."""
-    return {Reason.BEGIN_TIME: 0, Reason.PARTITION_CONFIG: 2}.get(reason, 1)
 
 
 class ClusterState:
@@ -61,24 +47,19 @@ class ClusterState:
         "dependencies",
         "doomed",
         "held_in_queue",
-        "job_requeue",
         "jobs",
         "last_priority",
         "licenses",
-        "max_array_size",
-        "max_array_tasks",
-        "max_requeue",
         "nodes",
         "now",
         "parked",
-        "partition_limits",
         "partitions",
         "policy",
         "pool",
         "queue",
-        "requeue_delay",
         "restrained",
         "running",
+        "settings",
         "timers",
         "unsettled",
     )
@@ -140,17 +121,7 @@ class ClusterState:
         Raises:
             InputError: a value cannot be used.
         """
-        text = config.get("EnforcePartLimits", "NO").upper()
-        if text not in _PARTITION_LIMITS:
-            raise config.error("EnforcePartLimits", f"{text!r} is none of NO, ANY, ALL")
-        #: How many of a job's partitions it must be within the limits of when it is submitted: no, any or all.
-        self.partition_limits = _PARTITION_LIMITS[text]
-        self.job_requeue = config.integer("JobRequeue", 1, 0, 1) == 1
-        self.max_array_size = config.integer("MaxArraySize", MAX_ARRAY_SIZE, 0, MOST_TASKS)
-        self.max_array_tasks = config.scheduler_int("max_array_tasks", self.max_array_size, 1, MOST_TASKS)
-        #: Seconds that a job which is queued again waits at least.
-        self.requeue_delay = config.scheduler_int("requeue_delay", 0, 0, 31_536_000)
-        self.max_requeue = config.integer("MaxBatchRequeue", 5, 0, 2**32 - 1)
+        self.settings = Settings.read(config)
         self.config = config
 
     def settle(self) -> None:
@@ -256,43 +227,13 @@ class ClusterState:
                 Errno.INVALID_PARTITION_NAME,
             ) from None
 
-    def park_reason(self, job: Job) -> Reason | None:
-        """Say why a pending job, or one of its queue records, must not be considered now; ``None`` when it may be."""
-        if job.priority == 0:
-            return job.reason if job.reason in HELD else Reason.JOB_HELD_ADMIN
-        if job.dependencies is not None and (reason := self.dependencies.reason(job)) is not None:
-            return reason
-        part = job.partition
-        if not job.units:
-            return Reason.PARTITION_CONFIG
-        if part.state is not PartitionState.UP and part.state in _PARTITION_CLOSED:
-            return _PARTITION_CLOSED[part.state]
-        if (reason := self.policy.access(job) or self.beyond_partition(job)) is not None:
-            return reason
-        if job.spec.begin_time > self.now:
-            return Reason.BEGIN_TIME
-        if job.limits is not None and (excess := job.limits.never(job)) is not None:
-            return excess.reason  # type: ignore[no-any-return] # an `Excess`
-        return None
-
-    def beyond_partition(self, job: Job) -> Reason | None:
-        """Say which limit of its partition a job is beyond, if its QOS does not let it; ``None``: none."""
-        part, policy = job.partition, self.policy
-        too_long = part.max_time is not None and job.time_limit > part.max_time
-        if too_long and not policy.goes_beyond_partition(job, QosFlag.PARTITION_TIME_LIMIT):
-            return Reason.PARTITION_TIME_LIMIT
-        too_large = part.max_nodes is not None and self.pool.least_nodes(job) > part.max_nodes
-        if too_large and not policy.goes_beyond_partition(job, QosFlag.PARTITION_MAX_NODES):
-            return Reason.PARTITION_NODE_LIMIT
-        return None
-
     def place(self, job: Job) -> None:
         """Put a pending job that is nowhere where it belongs: in the queue, or parked."""
         self.changed = True
         if job.records:
             self._place_records(job)
             return
-        reason = self.park_reason(job)
+        reason = park_reason(self, job)
         if reason is not None:
             self._park(job, reason)
             return
@@ -305,11 +246,11 @@ class ClusterState:
 
     def _place_records(self, job: Job) -> None:
         """Put the records of a job in the queue whose partitions can take it now; if none can, park the job."""
-        reasons = [self.park_reason(record) for record in job.records]
+        reasons = [park_reason(self, record) for record in job.records]
         entered = [record for record, why in zip(job.records, reasons, strict=True) if why is None]
         if not entered:
             # Of several reasons the one that goes away by itself, if there is one; a partition's size never does.
-            self._park(job, min(filter(None, reasons), key=_lasting))
+            self._park(job, min(filter(None, reasons), key=goes_by_itself))
             return
         job.reason = Reason.NONE
         if job.eligible_time is None:
@@ -392,86 +333,12 @@ class ClusterState:
         for job in pending:
             self.place(job)
 
-    def reason(self, job: Job) -> Reason:
-        """Say why a job is where it is.
-
-        In the queue it follows from the order, so it costs nothing until somebody asks: a job that is held back waits
-        for what holds it back, of the others the first of a partition for Resources, and all else for Priority.
-        """
-        if not job.sort_key or job.alloc:
-            if job.job_id in self.parked and job.limits is not None and job.reason in LIMIT_REASONS:
-                return job.limits.reason(job) or job.reason
-            return job.reason
-        self.settle()
-        records = [one for one in job.whole.records or (job,) if one.sort_key]
-        excesses = [held_back(one) for one in records]
-        for record, excess in zip(records, excesses, strict=True):
-            if excess is None and record is self._first(record.partition):
-                return Reason.RESOURCES
-        if None in excesses:
-            return Reason.PRIORITY
-        return next(excess.reason for excess in excesses if excess is not None)
-
-    def _first(self, partition: Partition) -> Job | None:
-        """Give the first job of a partition's queue that nothing holds back, or that holds back the others."""
-        stops = "assoc_limit_stop" in self.config.scheduler_parameters()
-        for one in self.queue:
-            if one.partition is partition and ((excess := held_back(one)) is None or stops):
-                return one if excess is None or excess.reason in LIMIT_REASONS else None
-        return None
-
     def refresh_pool(self) -> None:
         """Take node states into account."""
         held = [job.alloc for job in (*self.running, *self.completing.values())]
         self.pool.refresh(self.nodes, held)
         self.arrivals = None
         self.changed = True
-
-    def profile(self, resolution: int = 1) -> FutureProfile:
-        """Make the profile of what running jobs will free; those that are completing count as free now."""
-        up = self.pool.up
-        common = self.pool.common
-        ending = [(self.now, common(job.alloc, up)) for job in self.completing.values()]
-        return FutureProfile(
-            self.pool,
-            self.now,
-            ending
-            + [(-(-(job.end_time or 0) // resolution) * resolution, common(job.alloc, up)) for job in self.running],
-        )
-
-    def node_space(self, resolution: int, window: int) -> CountedSpace | NodeSpace | LicensedSpace:
-        """Make what backfill plans with; jobs that are completing will have ended in a second."""
-        jobs = [*self.completing.values(), *self.running]
-        space = make_space(self.pool, self.now, jobs, resolution=resolution, window=window)
-        if Reason.LICENSES not in self.held_in_queue:
-            return space
-        return LicensedSpace(
-            space, self.licenses.total, now=self.now, running=jobs, resolution=resolution, last=self.now + window
-        )
-
-    def earliest_start(self, job: Job) -> tuple[int, int] | None:
-        """Give the first time when running jobs leave enough for the job, and all that is free then."""
-        pool, need = self.pool, job.units
-        up, select, common, size = pool.up, pool.select, pool.common, pool.size
-        avail = pool.free
-        for other in self.completing.values():
-            avail += common(other.alloc, up)
-        if select(job, avail):
-            return self.now, avail
-        running = iter(self.running)
-        for other in running:
-            avail += other.alloc
-            # By number first: that is cheap, and necessary on all kinds of machine.
-            if size(avail) >= need and select(job, common(avail, up)):
-                end: int = other.end_time  # type: ignore[assignment] # a running job has one
-                break
-        else:
-            return None
-        for other in running:
-            if other.end_time != end:
-                break
-            avail += other.alloc
-        return end, common(avail, up)
 
     def usable_cpus(self) -> int:
         """Count the processors of nodes that are not down."""

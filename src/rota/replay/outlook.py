@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from rota.config.hostlist import fold
 from rota.core.containers import queue_key
+from rota.core.foresight import node_space_of
 from rota.model import Job, JobState, PartitionState
 from rota.resources.nodeset import indices
 
@@ -18,12 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from rota.core import Engine
+    from rota.core.foresight import Space
     from rota.core.state import ClusterState
     from rota.model import JobSpec, Partition
-    from rota.resources.license_space import LicensedSpace
-    from rota.resources.node_space import CountedSpace, NodeSpace
-
-    Space = CountedSpace | NodeSpace | LicensedSpace
 
 _MINUTE = 60
 #: Jobs before this one that are planned at most, as Slurm's backfill has it.
@@ -121,7 +119,8 @@ def outlook_of(engine: Engine, job: Job) -> Outlook:
 def _planned_space(state: ClusterState, job: Job) -> Space:
     """Make the space that all jobs before one leave to it."""
     config = state.config
-    space = state.node_space(
+    space = node_space_of(
+        state,
         config.scheduler_int("bf_resolution", 60, 1, 3600),
         config.scheduler_int("bf_window", 1440, 1, 30 * 1440) * _MINUTE,
     )
