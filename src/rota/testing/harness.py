@@ -8,7 +8,7 @@ event.
 from __future__ import annotations
 
 import json
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from copy import deepcopy
 from heapq import heappop, heappush
 from itertools import count
@@ -28,7 +28,7 @@ from rota.resources import shares_nodes
 from rota.testing.builders import cluster, spec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from rota.accounting import AssociationTree
     from rota.core.effects import Effect
@@ -231,6 +231,16 @@ class Harness:
             self._batch = batch
         self._pass_if_due()
         return job
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Let all that is done within happen before the next scheduling pass."""
+        batch, self._batch = self._batch, True
+        try:
+            yield
+        finally:
+            self._batch = batch
+            self._pass_if_due()
 
     def end(self, job: Job | int, exit_code: int = 0) -> None:
         """Let a running or completing job end."""
