@@ -4,24 +4,28 @@
 the cycle begins: each node runs a job, and these end one after the other. The waiting jobs are drawn at random, of all
 sizes up to a tenth of the machine and of all lengths up to two days; all of them are tested.
 
-Machines differ and are noisy: read the ratios. The best of several cycles counts.
+Two cycles are measured: the first one of an engine, which knows nothing yet of machine and jobs, and the next one, a
+minute and an end of a job later. Not the same cycle twice: what is remembered from one to the next would make the
+second one look better than any is in a replay.
+
+Machines differ and are noisy: read the ratios. Processor time; the best of several engines counts.
 """
 
 from __future__ import annotations
 
 import random
 from itertools import count
-from timeit import repeat
-from typing import TYPE_CHECKING, Any
+from time import process_time
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rota.core import Engine
-from rota.core.events import SchedulePass, Submit
+from rota.core.events import JobEnded, SchedulePass, Submit
 from rota.loader import PluginHost
 from rota.model import JobSpec, Node
 from rota.testing import cluster
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from rota.model import ClusterConfig
 
@@ -40,8 +44,22 @@ def _machine(nodes: int, select: str, queue: int) -> ClusterConfig:
     )
 
 
-def cycle_ms(nodes: int, select: str, queue: int, runs: int = 3) -> tuple[float, int]:
-    """Measure a cycle; give milliseconds and how many jobs it planned."""
+class Cycles(NamedTuple):
+    """What two cycles took, milliseconds, and how many jobs the first one planned."""
+
+    first: float
+    later: float
+    planned: int
+
+
+def cycle_ms(nodes: int, select: str, queue: int, runs: int = 3) -> Cycles:
+    """Measure the first two cycles of so many engines; give the best of each."""
+    measured = [_two_cycles(nodes, select, queue) for _ in range(runs)]
+    first, later, planned = zip(*measured, strict=True)
+    return Cycles(min(first), min(later), planned[0])
+
+
+def _two_cycles(nodes: int, select: str, queue: int) -> Cycles:
     chance = random.Random(1)  # noqa: S311 - the same jobs each time, no secrets
     with PluginHost([]) as host:
         backfill, priority, picker = (
@@ -68,9 +86,18 @@ def cycle_ms(nodes: int, select: str, queue: int, runs: int = 3) -> tuple[float,
             spec = JobSpec(cpus, chance.randrange(1, 48) * _HOUR, wanted)
             engine.handle(Submit(job_id=next(numbers), spec=spec), 60)
         cycle: Any = getattr(backfill.container, "cycle")  # noqa: B009 - a container is any object
-        took = min(repeat(cycle, number=1, repeat=runs)) * 1e3
+        first = _took_ms(cycle)
         planned = sum(job.planned_start is not None for job in engine.state.jobs.values())
-    return took, planned
+        ended = engine.state.running.first()
+        if ended is not None:
+            engine.handle(JobEnded(job_id=ended.job_id), 120)
+        return Cycles(first, _took_ms(cycle), planned)
+
+
+def _took_ms(cycle: Callable[[], object]) -> float:
+    begun = process_time()
+    cycle()
+    return (process_time() - begun) * 1e3
 
 
 def cycles() -> Iterator[dict[str, object]]:
@@ -78,16 +105,15 @@ def cycles() -> Iterator[dict[str, object]]:
     for select in ("select/linear", "select/cons_tres"):
         for nodes in MACHINES:
             for queue in QUEUES:
-                if select == "select/cons_tres" and nodes * queue > 10_000_000:
-                    continue  # takes minutes
-                took, planned = cycle_ms(nodes, select, queue)
+                first, later, planned = cycle_ms(nodes, select, queue)
                 yield {
                     "select": select,
                     "nodes": nodes,
                     "pending jobs": queue,
                     "planned": planned,
-                    "ms": round(took, 1),
-                    "us a job": round(took * 1e3 / queue),
+                    "first ms": round(first, 1),
+                    "later ms": round(later, 1),
+                    "us a job": round(later * 1e3 / queue),
                 }
 
 

@@ -10,11 +10,14 @@ from itertools import groupby
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
+from ClusterShell.NodeSet import NodeSet
+
 from rota.config import read_slurm_conf
 from rota.config.hostlist import fold
 from rota.core import events as ev
 from rota.model import JobState, RequestError
 from rota.model.array import parse_array
+from rota.model.reservation import FLAGS, Reservation
 from rota.resources.nodeset import indices
 from rota.sacctmgr import read_associations
 from rota.testing import Harness
@@ -61,7 +64,8 @@ def read_scenarios(path: Path) -> list[Scenario]:
         elif not line or line.startswith("#") or line == "end" or not found:
             continue
         elif line.startswith("> "):
-            found[-1].steps[-1][1].append(line[2:])
+            # Of the reasons that are followed by a sentence only the code is compared.
+            found[-1].steps[-1][1].append(re.sub(r"ReqNodeNotAvail, .* -$", "ReqNodeNotAvail -", line[2:]))
         elif key == "conf":
             found[-1].conf.append(value)
             found[-1].own.append(value)
@@ -141,6 +145,8 @@ class Player:
         """Carry out ``scancel`` or ``scontrol hold``, ``release``, ``requeue`` or ``update``."""
         if word == "scontrol":
             word, _, rest = rest.partition(" ")
+        if word in {"create", "delete"}:
+            return self._reservation(word, rest, answers)
         if word == "update":
             return self._update(dict(pair.split("=", 1) for pair in rest.split()), answers)
         events: dict[str, Any] = {
@@ -159,8 +165,39 @@ class Player:
             self._rota.send(events[word](job_id=int(match[1]) * 1000, task_id=task, **own))
         return answers
 
+    def _reservation(self, word: str, rest: str, answers: list[str]) -> list[str]:
+        """Carry out ``scontrol create reservation KEY=VALUE …`` or ``scontrol delete reservation=NAME``."""
+        pairs = {key.lower(): value for key, _, value in (pair.partition("=") for pair in rest.split())}
+        if word == "delete":
+            self._rota.send(ev.DeleteReservation(name=pairs["reservation"]))
+            return self._refusal(answers)
+        pairs.pop("reservation")
+        if unknown := set(pairs) - {"reservationname", "starttime", "duration", "users", "accounts", "nodes", "flags"}:
+            raise NotImplementedError(f"create reservation {min(unknown)}")
+        flags = frozenset(filter(None, pairs.get("flags", "").upper().split(",")))
+        if not flags <= FLAGS:
+            raise NotImplementedError(f"create reservation flags={min(flags - FLAGS)}")
+        if not {"nodes", "duration", "starttime"} <= set(pairs):
+            raise NotImplementedError("create reservation without nodes or times")
+        start = self._rota.now + int(pairs["starttime"].removeprefix("now") or 0)
+        names = [node.name for node in self._rota.engine.state.nodes]
+        wanted = names if pairs["nodes"] == "ALL" else [*NodeSet(pairs["nodes"])]
+        one = Reservation(
+            name=pairs["reservationname"],
+            start_time=start,
+            end_time=start + int(pairs["duration"]) * 60,
+            nodes=sum(1 << names.index(name) for name in wanted),
+            users=tuple(filter(None, pairs.get("users", "").split(","))),
+            accounts=tuple(filter(None, pairs.get("accounts", "").split(","))),
+            flags=flags,
+        )
+        self._rota.send(ev.CreateReservation(reservation=one))
+        return self._refusal(answers)
+
     def _update(self, pairs: dict[str, str], answers: list[str]) -> list[str]:
         """Carry out ``scontrol update jobid=1_2 KEY=VALUE …``."""
+        if "jobid" not in pairs:
+            raise NotImplementedError(f"update {min(pairs)}")
         number, _, task = pairs.pop("jobid").partition("_")
         throttle = pairs.pop("arraytaskthrottle", None)
         known = {"timelimit": "time", "numtasks": "ntasks", "numcpus": "ntasks"}

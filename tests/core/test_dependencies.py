@@ -144,6 +144,17 @@ def test_a_job_is_given_up_when_it_could_not_end_by_its_deadline() -> None:
         assert (job.state, job.reason, job.end_time) == (JobState.DEADLINE, Reason.DEADLINE, 151)
 
 
+def test_a_job_that_could_never_end_by_its_deadline_is_given_up_at_once_if_it_may_start() -> None:
+    with Harness(cluster(cpus=1)) as rota:
+        assert rota.submit(limit=100, deadline=99).state is JobState.DEADLINE
+        held = rota.submit(limit=100, deadline=200, hold=True)
+        rota.until(150)
+        assert rota.live == [held]
+        rota.release(held)
+        assert rota.finished[-1] is held
+        assert held.reason is Reason.DEADLINE
+
+
 def test_a_job_with_a_shorter_limit_ends_by_its_deadline() -> None:
     with Harness(cluster(cpus=1)) as rota:
         rota.submit(limit=200)

@@ -14,6 +14,7 @@ from rota.config.keys import KNOWN_KEYS
 from rota.model import InputError
 from rota.replay.driver import PASS_PER
 from rota.replay.failures import read_failures
+from rota.replay.reservation_file import read_reservations
 from rota.replay.run import ReplayOptions
 from rota.replay.tape import ESTIMATES
 from rota.replay.usage_file import read_usage
@@ -49,6 +50,9 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     ),
     click.option(
         "--node-failures", "failure_file", type=click.Path(path_type=Path), help="When which nodes fail, for how long."
+    ),
+    click.option(
+        "--reservations", "reservation_file", type=click.Path(path_type=Path), help="Which nodes are set aside when."
     ),
     click.option("--filter", "filter_name", type=click.Choice(sorted(FILTERS)), help="Clean the workload first."),
     click.option(
@@ -94,6 +98,7 @@ def read_scenario(
     association_files: tuple[Path, ...],
     usage_file: Path | None,
     failure_file: Path | None,
+    reservation_file: Path | None,
     filter_name: str | None,
     estimate: str,
     pass_per: str,
@@ -119,9 +124,17 @@ def read_scenario(
         pass_per=pass_per,
         associations=_read_associations(association_files, config, named=config_file is not None),
         usage=None if usage_file is None else read_usage(usage_file),
+        reservations=() if reservation_file is None else read_reservations(reservation_file, config),
         failures=() if failure_file is None else read_failures(failure_file, [node.name for node in config.nodes]),
         time_zone=time_zone,
-        label=_label(settings, failure_file, filter_name, estimate, pass_per),
+        label=_label(
+            settings,
+            node_failures=None if failure_file is None else failure_file.name,
+            reservations=None if reservation_file is None else reservation_file.name,
+            filter=filter_name,
+            estimate=None if estimate == "requested" else estimate,
+            pass_per=None if pass_per == "instant" else pass_per,
+        ),
         report=say,
     )
     return Scenario(log, config, options)
@@ -207,17 +220,6 @@ def _read_associations(paths: tuple[Path, ...], config: ClusterConfig, *, named:
     return loaded.tree
 
 
-def _label(
-    settings: tuple[str, ...], failure_file: Path | None, filter_name: str | None, estimate: str, pass_per: str
-) -> str:
+def _label(settings: tuple[str, ...], **others: str | None) -> str:
     """Say what is not the default."""
-    parts = [*settings]
-    if failure_file is not None:
-        parts.append(f"node_failures={failure_file.name}")
-    if filter_name:
-        parts.append(f"filter={filter_name}")
-    if estimate != "requested":
-        parts.append(f"estimate={estimate}")
-    if pass_per != "instant":
-        parts.append(f"pass_per={pass_per}")
-    return " ".join(parts)
+    return " ".join([*settings, *(f"{name}={value}" for name, value in others.items() if value)])

@@ -89,7 +89,10 @@ class PluginController:
     # ---- ask --------------------------------------------------------------------------------------------------
 
     def select(self, job: Job, avail: int, nodes: int = 0) -> int:
-        return self._pool.select(job, self._pool.without(avail, ~nodes) if nodes else avail)
+        if nodes:
+            avail = self._pool.without(avail, ~nodes)
+        book = self._state.reservations
+        return book.select(job, avail) if book.all else self._pool.select(job, avail)
 
     def common(self, a: int, b: int) -> int:
         return self._pool.common(a, b)
@@ -150,8 +153,11 @@ class PluginController:
             return Reason.BAD_CONSTRAINTS if job.state is not JobState.PENDING else job.reason
         pool = self._pool
         resources = index(resources)
+        closed = state.reservations.closed(job, state.now, time_limit or job.time_limit)
         if not resources:
-            resources = pool.select(job, pool.free)
+            resources = self.select(job, pool.free)
+        elif closed and pool.nodes_of(resources) & closed:
+            return Reason.RESERVATION
         elif pool.common(resources, pool.free) != resources or pool.select(job, resources) != resources:
             return Reason.RESOURCES
         if not resources:

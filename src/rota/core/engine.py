@@ -135,6 +135,8 @@ class Engine:
             ev.Requeue: self._on_request,
             ev.UpdateJob: self._on_update_job,
             ev.UpdateLimits: self._on_update_limits,
+            ev.CreateReservation: self._on_reservation,
+            ev.DeleteReservation: self._on_reservation,
             ev.UpdateNode: self._on_update_node,
             ev.UpdatePartition: self._on_update_partition,
             ev.Reconfigure: self._on_reconfigure,
@@ -286,6 +288,17 @@ class Engine:
             self.lifecycle.refuse(error)
             return
         self.state.replace_all()
+        self._call_for_pass()
+
+    def _on_reservation(self, event: ev.CreateReservation | ev.DeleteReservation) -> None:
+        try:
+            if isinstance(event, ev.CreateReservation):
+                self.state.reservations.create(event.reservation)
+            else:
+                self.state.reservations.delete(event.name)
+        except RequestError as error:
+            self.lifecycle.refuse(error)
+            return
         self._call_for_pass()
 
     def _on_update_node(self, event: ev.UpdateNode) -> None:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from rota.accounting import AssociationTree
     from rota.model import ClusterConfig, JobSpec, NodeState, PartitionState
+    from rota.model.reservation import Reservation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +104,20 @@ class UpdateLimits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CreateReservation:
+    """An administrator sets nodes aside for a time."""
+
+    reservation: Reservation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteReservation:
+    """An administrator gives a reservation up."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class UpdateNode:
     """A node goes up, down, or is drained."""
 
@@ -154,6 +169,8 @@ Event = (
     | Requeue
     | UpdateJob
     | UpdateLimits
+    | CreateReservation
+    | DeleteReservation
     | UpdateNode
     | UpdatePartition
     | Reconfigure

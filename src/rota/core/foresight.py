@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, cast
 
 from rota.model import Reason
 from rota.resources import FutureProfile, make_space
 from rota.resources.license_space import LicensedSpace
+from rota.resources.node_space import NodeSpace
+from rota.resources.reserved_space import ReservedSpace
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rota.core.state import ClusterState
     from rota.model import Job
-    from rota.resources.node_space import CountedSpace, NodeSpace
+    from rota.resources.node_space import CountedSpace
 
-    Space = CountedSpace | NodeSpace | LicensedSpace
+    Space = CountedSpace | NodeSpace | LicensedSpace | ReservedSpace
 
 
 def profile_of(state: ClusterState, resolution: int = 1) -> FutureProfile:
@@ -22,21 +27,32 @@ def profile_of(state: ClusterState, resolution: int = 1) -> FutureProfile:
     up, common = pool.up, pool.common
     ending = [(state.now, common(job.alloc, up)) for job in state.completing.values()]
     ending += [(-(-(job.end_time or 0) // resolution) * resolution, common(job.alloc, up)) for job in state.running]
-    return FutureProfile(pool, state.now, ending)
+    profile = FutureProfile(pool, state.now, ending)
+    for one in state.reservations.all.values():
+        profile.take_what_is_free(max(one.start_time, state.now), one.end_time, pool.without(up, ~one.nodes))
+    return profile
 
 
 def node_space_of(state: ClusterState, resolution: int, window: int) -> Space:
     """Make what backfill plans with; jobs that are completing will have ended in a second."""
     jobs = [*state.completing.values(), *state.running]
-    space = make_space(state.pool, state.now, jobs, resolution=resolution, window=window)
+    last = state.now + window
+    make = partial(make_space, state.pool, state.now, jobs, resolution=resolution, window=window)
+    space: CountedSpace | NodeSpace | ReservedSpace = make()
+    if state.reservations.all and isinstance(space, NodeSpace):
+        every = (1 << len(state.nodes)) - 1
+        space = ReservedSpace(
+            cast("Callable[[], NodeSpace]", make), state.reservations.all, every, now=state.now, last=last
+        )
     if Reason.LICENSES not in state.held_in_queue:
         return space
-    total, last = state.licenses.total, state.now + window
-    return LicensedSpace(space, total, now=state.now, running=jobs, resolution=resolution, last=last)
+    return LicensedSpace(space, state.licenses.total, now=state.now, running=jobs, resolution=resolution, last=last)
 
 
 def earliest_start(state: ClusterState, job: Job) -> tuple[int, int] | None:
     """Give the first time when running jobs leave enough for the job, and all that is free then."""
+    if state.reservations.all:
+        return _earliest_start_among_reservations(state, job)
     pool, need = state.pool, job.units
     up, select, common, size = pool.up, pool.select, pool.common, pool.size
     avail = pool.free
@@ -58,3 +74,19 @@ def earliest_start(state: ClusterState, job: Job) -> tuple[int, int] | None:
             break
         avail += other.alloc
     return end, common(avail, up)
+
+
+def _earliest_start_among_reservations(state: ClusterState, job: Job) -> tuple[int, int] | None:
+    """Give the same where some nodes are reserved at times: it is looked at each time when there may be more room."""
+    pool, book = state.pool, state.reservations
+    avail = pool.free + sum(pool.common(other.alloc, pool.up) for other in state.completing.values())
+    running = [(other.end_time or 0, pool.common(other.alloc, pool.up)) for other in state.running]
+    times = {state.now, *(end for end, _ in running), *book.ends()}
+    for time in sorted(times):
+        while running and running[0][0] <= time:
+            avail += running.pop(0)[1]
+        closed = book.closed(job, time, job.time_limit)
+        free = pool.without(avail, closed) if closed else avail
+        if pool.select(job, free):
+            return time, free
+    return None

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 PLUGIN_ERRORS = (Exception, SystemExit)
 #: Seconds after which a call is slow, during which nothing else was done.
 SLOW_S = 2.0
+#: Candidates of questions whose answers are remembered: some tens of MB.
+_REMEMBERED = 2_000_000
 
 
 class PluginGuard:
@@ -226,28 +228,47 @@ class PriorityCalls:
 
 
 class SelectCalls:
-    """The node selection plugin, guarded: without one, and where it fails, the first nodes that fit are taken."""
+    """The node selection plugin, guarded: without one, and where it fails, the first nodes that fit are taken.
 
-    __slots__ = ("_guard", "_test")
+    Its good answers are remembered: it must not keep anything, so that it says the same when it is asked the same, and
+    from one backfill cycle to the next most questions are the same.
+    """
+
+    __slots__ = ("_answers", "_guard", "_size", "_test")
 
     def __init__(self, guard: PluginGuard | None) -> None:
         self._guard = guard
         self._test = None if guard is None else guard.function("select_p_job_test")
+        #: By needs, nodes and processors; what a node weighs never changes.
+        self._answers: dict[tuple[Needs, bytes, bytes], list[tuple[int, int]] | None] = {}
+        #: Candidates in all these questions.
+        self._size = 0
 
     def job_test(self, needs: Needs, candidates: Candidates) -> list[tuple[int, int]] | None:
         """``select_p_job_test(needs, candidates)``."""
         if self._guard is None or self._test is None:
             return first_fit(needs, candidates)
+        question = needs, candidates.nodes.tobytes(), candidates.cpus.tobytes()
+        if question in self._answers:
+            return self._answers[question]
         symbol = "select_p_job_test"
         try:
             picked = self._test(needs, candidates)
             if picked is None or _is_choice(picked, needs, candidates):
+                self._remember(question, picked)
                 return picked  # type: ignore[no-any-return] # it has just been looked at
         except PLUGIN_ERRORS as error:
             self._guard.raised(symbol, None, error)
         else:
             self._guard.returned(symbol, None, picked, "candidates with enough of their processors, or None")
         return first_fit(needs, candidates)
+
+    def _remember(self, question: tuple[Needs, bytes, bytes], picked: list[tuple[int, int]] | None) -> None:
+        self._size += len(question[1]) // 8
+        if self._size > _REMEMBERED:
+            self._answers.clear()
+            self._size = 0
+        self._answers[question] = picked if picked is None else list(picked)
 
 
 def _is_choice(picked: list[tuple[int, int]], needs: Needs, candidates: Candidates) -> bool:

@@ -8,7 +8,7 @@ from rota.core.admission import check_partition_limits
 from rota.core.containers import queue_key
 from rota.core.effects import JobFinished, Kill, Launch, Refused
 from rota.core.new_jobs import new_job
-from rota.core.reasons import reason_of
+from rota.core.reasons import latest_start, reason_of
 from rota.core.restraints import held_back
 from rota.core.splitting import become_task, part_for_dependencies, split_off, task_by_itself
 from rota.core.transitions import Trigger, change_state
@@ -48,6 +48,7 @@ class Lifecycle:
             return False
         try:
             state.policy.admit(job)
+            state.reservations.admit(job)
             check_partition_limits(state, job)
         except RequestError as error:
             self.refuse(error, job_id, by_policy=True)
@@ -118,6 +119,8 @@ class Lifecycle:
         job.alloc_nodes = state.pool.nodes_of(resources)
         job.start_time = state.now
         job.time_limit = time_limit or job.time_limit
+        if (longest := state.reservations.longest(job)) is not None:
+            job.time_limit = min(job.time_limit, longest)
         if job.spec.deadline:
             job.time_limit = max(min(job.time_limit, job.spec.deadline - state.now), 1)
         job.end_time = end = state.now + job.time_limit
@@ -220,20 +223,25 @@ class Lifecycle:
             self.stop(job, Trigger.TIME_LIMIT, Reason.TIME_LIMIT)
 
     def _set_deadline(self, job: Job) -> None:
-        """Give a job up when it could no longer end by its deadline, if it still waits then."""
-        shortest = job.spec.time_min or job.time_limit
+        """Look at a job when it could no longer end by its deadline."""
 
-        def give_up() -> None:
-            if self.state.jobs.get(job.job_id) is job and job.state is JobState.PENDING:
+        def look() -> None:
+            if job.sort_key and not job.alloc and self.state.jobs.get(job.job_id) is job:
                 self._end_pending(job, Trigger.DEADLINE, Reason.DEADLINE)
 
-        self.state.timers.at(max(job.spec.deadline - shortest, self.state.now) + 1, give_up)
+        time = latest_start(job) + 1
+        if time > self.state.now:
+            self.state.timers.at(time, look)
 
     def cancel_doomed(self) -> None:
-        """Cancel the jobs whose dependencies can never be satisfied."""
+        """End the jobs that can never start in time, or whose dependencies can never be satisfied."""
         doomed, self.state.doomed = self.state.doomed, []
         for job in doomed:
-            if job.state is JobState.PENDING:
+            if job.state is not JobState.PENDING:
+                continue
+            if job.sort_key:
+                self._end_pending(job, Trigger.DEADLINE, Reason.DEADLINE)
+            else:
                 self._end_pending(job, Trigger.CANCEL, Reason.DEPENDENCY_NEVER_SATISFIED)
 
     def lose_node(self, index: int) -> None:

@@ -183,7 +183,7 @@ class JobLimits:
         """Whether as many jobs run as may; if not, it depends on the job unless there are no other limits."""
         if self.jobs and self._beyond_jobs() is not None:
             return True
-        return None if self.tres or self.nodes or self.used or self.run_minutes else False
+        return None if self.tres or self.nodes or self.used or self.run_minutes or self.own else False
 
     def holds_back(self, job: Job, resources: int) -> Excess | None:
         """Give the limit that a waiting job would go beyond if it started now; ``None``: it may.
@@ -192,14 +192,16 @@ class JobLimits:
         """
         if self.jobs and (excess := self._beyond_jobs()) is not None:
             return excess
-        if not (self.tres or self.nodes or self.used or self.run_minutes or (resources and self.own)):
-            return None
         policy = self._policy
         if not resources:
+            if not (self.tres or self.nodes or self.used or self.run_minutes):
+                return policy.has_refused(job) if self.own else None
             counts = policy.asked(job)
             return (
                 self._beyond(counts, job.time_limit) or self._beyond_nodes(counts[NODE], 0) or policy.has_refused(job)
             )
+        if not (self.tres or self.nodes or self.used or self.run_minutes or self.own):
+            return None
         counts, nodes = policy.counts(job, resources), policy.nodes_of(resources)
         excess = self._beyond(counts, job.time_limit) or self._beyond_nodes(counts[NODE], nodes)
         excess = excess or self._beyond_own(counts, job.time_limit)

@@ -8,8 +8,9 @@ with nodes of their own go on. Exceptions:
 - A job that has waited for less than ``bf_min_age_reserve``, or has a priority below ``bf_min_prio_reserve``, blocks
   nothing either, unless so many nodes have been taken out or are down that its partition has too few for it.
 
-A job that a limit or licences hold back is passed over and blocks nothing; with ``bf_licenses`` the pass ends at a job
-that waits for licences, and with ``assoc_limit_stop`` a limit blocks as resources do.
+A job in a reservation blocks that reservation alone, and one that would reach into a reservation blocks nothing. A job
+that a limit or licences hold back is passed over and blocks nothing; with ``bf_licenses`` the pass ends at a job that
+waits for licences, and with ``assoc_limit_stop`` a limit blocks as resources do.
 
 The pass ends when it has looked at as many jobs, or started as many, as `PassOptions` allows. A job of a blocked
 partition counts as looked at.
@@ -23,6 +24,7 @@ from typing import TYPE_CHECKING
 
 from rota.core.pass_options import PassOptions
 from rota.core.preemption import Preemption
+from rota.core.reasons import is_reserved
 from rota.core.restraints import LIMIT_REASONS, held_back
 
 if TYPE_CHECKING:
@@ -95,7 +97,8 @@ class MainPass:
             return
         pool, limit_stops = self._state.pool, self._state.settings.assoc_limit_stop
         queue = self._state.queue.snapshot() if limit_stops else self._state.candidates()
-        avail = pool.free
+        book, avail = self._state.reservations, pool.free
+        reserved = bool(book.all)
         most, starts = None if full else options.most_jobs, options.sched_max_job_start
         of_partition = options.partition_job_depth
         is_bounded = most is not None or of_partition
@@ -121,7 +124,7 @@ class MainPass:
                 reason = HIT_QUEUE_DEPTH
                 break
             depth += 1
-            if partition.name in blocked:
+            if (job.spec.reservation or partition.name) in blocked:
                 continue
             if job.restraints and (excess := held_back(job)) is not None:
                 if excess.reason in self._state.held_in_queue:
@@ -133,7 +136,9 @@ class MainPass:
                     avail = pool.without(avail, partition.nodes)
                 continue
             resources = 0
-            if not failed or pool.alike(job) not in failed:
+            if reserved:  # what is closed to a job depends on how long it may run
+                resources = book.select(job, pool.common(avail, pool.free))
+            elif not failed or pool.alike(job) not in failed:
                 # A plugin that was told of a start may have made others.
                 resources = pool.select(job, pool.common(avail, pool.free))
             while resources and self._lifecycle.start(job, resources) is None:
@@ -141,13 +146,20 @@ class MainPass:
                 started += 1
                 if not self._has_more(job) or (starts and started >= starts):
                     break
-                resources = pool.select(job, pool.common(avail, pool.free))
+                room = pool.common(avail, pool.free)
+                resources = book.select(job, room) if reserved else pool.select(job, room)
             if resources:
                 continue
             if self.preemption.is_on:
-                self.preemption.make_room(job, pool.common(avail, pool.free), closed)
+                shut = closed | book.closed(job, self._state.now, job.time_limit)
+                self.preemption.make_room(job, pool.without(pool.common(avail, pool.free), shut), shut)
             self._sched.job_is_pending()
             taken = partition.nodes
+            if job.spec.reservation:
+                blocked.add(job.spec.reservation)  # and nobody outside
+                continue
+            if reserved and is_reserved(self._state, job):
+                continue
             if self._blocks(job, closed):
                 blocked.add(partition.name)
             else:

@@ -196,7 +196,6 @@ class AccountingPolicy:
         self._running[job.job_id] = entry
         for ledger in ledgers:
             ledger.enter(entry)
-        self._refused.clear()
         self.version += 1
 
     def leave(self, job: Job) -> None:

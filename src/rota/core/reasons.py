@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rota.core.restraints import LIMIT_REASONS, held_back
-from rota.model import PartitionState, Reason
+from rota.model import YEAR, PartitionState, Reason
 from rota.model.association import QosFlag
 
 if TYPE_CHECKING:
     from rota.core.state import ClusterState
-    from rota.model import Job, Partition
+    from rota.model import Job
 
 #: Reasons of held jobs; all of them have priority 0.
 HELD = frozenset({Reason.JOB_HELD_USER, Reason.JOB_HELD_ADMIN, Reason.JOB_LAUNCH_FAILURE, Reason.JOB_HOLD_MAX_REQUEUE})
@@ -34,6 +34,8 @@ def park_reason(state: ClusterState, job: Job) -> Reason | None:
         return reason
     if job.spec.begin_time > state.now:
         return Reason.BEGIN_TIME
+    if job.spec.reservation and (reason := state.reservations.reason(job)) is not None:
+        return reason
     if job.limits is not None and (excess := job.limits.never(job)) is not None:
         return excess.reason  # type: ignore[no-any-return] # an `Excess`
     return None
@@ -49,6 +51,12 @@ def beyond_partition(state: ClusterState, job: Job) -> Reason | None:
     if too_large and not policy.goes_beyond_partition(job, QosFlag.PARTITION_MAX_NODES):
         return Reason.PARTITION_NODE_LIMIT
     return None
+
+
+def latest_start(job: Job) -> int:
+    """Give the last moment at which a job with a deadline can start, Unix seconds."""
+    without_limit = job.spec.time_limit is None and job.time_limit == YEAR
+    return job.spec.deadline - (job.spec.time_min or (0 if without_limit else job.time_limit))
 
 
 def goes_by_itself(reason: Reason) -> int:
@@ -70,20 +78,37 @@ def reason_of(state: ClusterState, job: Job) -> Reason:
     records = [one for one in job.whole.records or (job,) if one.sort_key]
     excesses = [held_back(one) for one in records]
     for record, excess in zip(records, excesses, strict=True):
-        if excess is None and record is _first(state, record.partition):
+        if excess is None and is_reserved(state, record):
+            return Reason.REQ_NODE_NOT_AVAIL
+        if excess is None and record is _first(state, record):
             return Reason.RESOURCES
     if None in excesses:
         return Reason.PRIORITY
     return next(excess.reason for excess in excesses if excess is not None)
 
 
-def _first(state: ClusterState, partition: Partition) -> Job | None:
-    """Give the first job of a partition's queue that nothing holds back; none if a limit holds back the others too."""
+def is_reserved(state: ClusterState, job: Job) -> bool:
+    """Whether a job could not start now even if no other ran, since nodes that it needs are reserved."""
+    book, pool = state.reservations, state.pool
+    if not book.all:
+        return False
+    closed = book.closed(job, state.now, job.time_limit)
+    return bool(closed) and not pool.select(job, pool.without(pool.up, closed))
+
+
+def _first(state: ClusterState, job: Job) -> Job | None:
+    """Give the first job of a partition's queue, or a reservation's, that nothing holds back.
+
+    None if a limit holds back the others too.
+    """
+    partition, reservation = job.partition, job.spec.reservation
     for one in state.queue:
-        if one.partition is partition:
-            excess = held_back(one)
-            if excess is None:
+        excess = held_back(one) if one.restraints else None
+        if excess is not None and excess.reason in state.held_in_queue:
+            return None  # the main pass goes no further
+        if one.partition is partition and one.spec.reservation == reservation:
+            if excess is None and not is_reserved(state, one):
                 return one
-            if state.settings.assoc_limit_stop and excess.reason in LIMIT_REASONS:
+            if excess is not None and state.settings.assoc_limit_stop and excess.reason in LIMIT_REASONS:
                 return None
     return None

@@ -48,6 +48,7 @@ def save(engine: Engine) -> dict[str, Any]:
         "nodes": {node.name: node.state.value for node in state.nodes},
         "partitions": {part.name: part.state.value for part in state.partitions.values()},
         "usage": None if state.accounts.usage is None else state.accounts.usage.save(),
+        "reservations": state.reservations.save(),
         "arrays": [array.save() for array in state.arrays.values()],
         "ended": state.dependencies.save(),
         "jobs": [_save_job(job) for job in state.jobs.values()],
@@ -72,6 +73,7 @@ def restore(engine: Engine, saved: dict[str, Any]) -> list[Effect]:
     state.now, state.boot_time, state.last_priority = saved["now"], saved["boot_time"], saved["last_priority"]
     state.accounts.saved = saved["usage"]
     state.dependencies.restore(saved["ended"])
+    state.reservations.restore(saved["reservations"])
     state.arrays = {one["job_id"]: JobArray.restore(one) for one in saved["arrays"]}
     for node in state.nodes:
         node.state = NodeState(saved["nodes"][node.name])

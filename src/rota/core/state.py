@@ -11,7 +11,8 @@ from rota.core.containers import JobView, SortedJobs, queue_key
 from rota.core.dependencies import DependencyBook
 from rota.core.licenses import LicensePool
 from rota.core.policy import AccountingPolicy
-from rota.core.reasons import goes_by_itself, park_reason
+from rota.core.reasons import goes_by_itself, latest_start, park_reason
+from rota.core.reservations import ReservationBook
 from rota.core.restraints import held_back, is_restrained
 from rota.core.settings import Settings
 from rota.core.timers import Timers
@@ -20,7 +21,7 @@ from rota.model.errors import Errno
 from rota.resources import first_fit, make_pool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from rota.core.arrays import JobArray
     from rota.core.restraints import Excess, Restraint
@@ -57,6 +58,7 @@ class ClusterState:
         "policy",
         "pool",
         "queue",
+        "reservations",
         "restrained",
         "running",
         "settings",
@@ -96,6 +98,7 @@ class ClusterState:
         self.policy = AccountingPolicy(self)
         self.licenses = LicensePool(config)
         self.dependencies = DependencyBook(self)
+        self.reservations = ReservationBook(self)
         #: Arrays of which some task is live, by their job ids.
         self.arrays: dict[int, JobArray] = {}
         #: Jobs that are to be cancelled once the event is over that has brought this about.
@@ -230,36 +233,36 @@ class ClusterState:
     def place(self, job: Job) -> None:
         """Put a pending job that is nowhere where it belongs: in the queue, or parked."""
         self.changed = True
-        if job.records:
-            self._place_records(job)
-            return
-        reason = park_reason(self, job)
-        if reason is not None:
-            self._park(job, reason)
-            return
-        job.reason = Reason.NONE
-        if job.eligible_time is None:
-            job.eligible_time = self.now
-        self.queue.add(job, queue_key(job))
-        if self.arrivals is not None:
-            self.arrivals.append(job)
-
-    def _place_records(self, job: Job) -> None:
-        """Put the records of a job in the queue whose partitions can take it now; if none can, park the job."""
-        reasons = [park_reason(self, record) for record in job.records]
-        entered = [record for record, why in zip(job.records, reasons, strict=True) if why is None]
-        if not entered:
+        reasons = [park_reason(self, record) for record in job.records or (job,)]
+        if None not in reasons:
             # Of several reasons the one that goes away by itself, if there is one; a partition's size never does.
             self._park(job, min(filter(None, reasons), key=goes_by_itself))
             return
         job.reason = Reason.NONE
         if job.eligible_time is None:
             job.eligible_time = self.now
-        for record in entered:
-            self.queue.add(record, queue_key(record))
-        job.sort_key = min(record.sort_key for record in entered)
+        if job.records:
+            entered = self._place_records(job, reasons)
+        else:
+            entered = [job]
+            self.queue.add(job, queue_key(job))
         if self.arrivals is not None:
             self.arrivals += entered
+        if job.spec.deadline and latest_start(job) < self.now:
+            self.doomed.append(job)
+
+    def _place_records(self, job: Job, reasons: Sequence[Reason | None]) -> list[Job]:
+        """Put the records of a job in the queue whose partitions can take it now; give them."""
+        entered: list[Job] = []
+        for record, why in zip(job.records, reasons, strict=True):
+            if why is None:
+                self.queue.add(record, queue_key(record))
+                entered.append(record)
+            else:
+                record.forget_plan()
+        job.take_over_plan()
+        job.sort_key = min(record.sort_key for record in entered)
+        return entered
 
     def _park(self, job: Job, reason: Reason) -> None:
         job.reason = reason

@@ -134,6 +134,8 @@ class JobSpec(NamedTuple):
     dependency: str = ""
     #: Tasks of a job array, as written: ``0-15:4%2``, see `rota.model.array`.
     array: str = ""
+    #: Name of the reservation in which it is to run; empty: none.
+    reservation: str = ""
     #: Cancel it when what it waits for can never happen; ``None``: as ``DependencyParameters`` of slurm.conf says.
     kill_on_invalid_dep: bool | None = None
 

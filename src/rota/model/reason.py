@@ -33,6 +33,7 @@ class Reason(Enum):
     DEADLINE = "DeadLine"
     JOB_ARRAY_TASK_LIMIT = "JobArrayTaskLimit"
     LICENSES = "Licenses"
+    RESERVATION = "Reservation"
     QOS_NOT_ALLOWED = "QOSNotAllowed"
     ACCOUNT_NOT_ALLOWED = "AccountNotAllowed"
 

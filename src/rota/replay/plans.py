@@ -47,7 +47,7 @@ class PlannedJob:
 class Closed:
     """Nodes on which no job starts for a while, for a cause that is no job."""
 
-    #: ``DOWN`` or ``DRAIN``.
+    #: ``DOWN``, ``DRAIN``, or ``reservation`` and its name.
     what: str
     #: Unix seconds.
     begin: int
@@ -213,3 +213,6 @@ class PlanReader:
             nodes = sum(1 << place for place, node in enumerate(state.nodes) if node.state is kind)
             if nodes:
                 yield Closed(what=kind.value, begin=state.now, end=None, nodes=self._names.fold(nodes))
+        for one in state.reservations.all.values():
+            names = self._names.fold(one.nodes)
+            yield Closed(what=f"reservation {one.name}", begin=one.start_time, end=one.end_time, nodes=names)

@@ -16,7 +16,7 @@ from rota.core.accounts import DEFAULT_ACCOUNT
 from rota.core.effects import Log, PluginFault, Refused
 from rota.interfaces import APIS
 from rota.loader import PluginHost
-from rota.model import InputError
+from rota.model import InputError, RequestError
 from rota.replay.clock import log_zone, parse_moment, utc_offset_of
 from rota.replay.driver import PASS_PER, ReplayDriver
 from rota.replay.failures import node_changes
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from rota.loader import LoadedPlugin
     from rota.model import ClusterConfig, Job
     from rota.replay.failures import Failure
+    from rota.replay.reservation_file import ReservationLine
     from rota.replay.tape import Tape
     from rota.replay.usage_file import UsageFile
     from rota.workload import Workload
@@ -65,6 +66,8 @@ class ReplayOptions:
     time_zone: str = ""
     #: Nodes that fail, and come back or do not; see `rota.replay.failures`.
     failures: Sequence[Failure] = ()
+    #: Nodes that are set aside for a time; see `rota.replay.reservation_file`.
+    reservations: Sequence[ReservationLine] = ()
     #: Keep a history of plans, and of fair-share and factors if the priority plugin knows of them; and the nodes of
     #: each job.
     watch: bool = False
@@ -183,6 +186,11 @@ class Replay:
                 utc_offset=self.utc_offset,
                 clock=perf_counter,
             )
+            for one in options.reservations:
+                try:
+                    self.engine.state.reservations.create(one.reservation(self.tape.origin, self.utc_offset))
+                except RequestError as error:
+                    raise one.line.error(str(error), "ReservationName") from None
             if select is not None:
                 select.start(self.engine.select_controller)
             self._start(priority, sched)

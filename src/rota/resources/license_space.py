@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from rota.model import Job
     from rota.resources.node_space import CountedSpace, NodeSpace
+    from rota.resources.reserved_space import ReservedSpace
 
 
 class LicensedSpace:
@@ -31,7 +32,7 @@ class LicensedSpace:
 
     def __init__(
         self,
-        space: CountedSpace | NodeSpace,
+        space: CountedSpace | NodeSpace | ReservedSpace,
         total: Mapping[str, int],
         *,
         now: int,

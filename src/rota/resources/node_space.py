@@ -12,6 +12,8 @@ operations on bitmaps; what running jobs free is added up once for all jobs of a
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from functools import reduce
+from operator import and_, or_
 from typing import TYPE_CHECKING, Any, cast
 
 from rota.resources.profile import FutureProfile
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 _BATCH = 30
 #: Running jobs that are passed over together if none of them holds a node in question.
 _BLOCK = 64
+#: What running jobs free is not added up further than this without keeping the sum: others may ask for less.
+_STRIDE = 256
 
 
 class CountedSpace:
@@ -35,7 +39,9 @@ class CountedSpace:
         self._resolution = resolution
         self._before = now + window
         self._profile = FutureProfile(
-            pool, now, [(-(-(job.end_time or 0) // resolution) * resolution, job.alloc) for job in running]
+            pool,
+            now,
+            [(-(-(job.end_time or 0) // resolution) * resolution, pool.common(job.alloc, pool.up)) for job in running],
         )
 
     @property
@@ -86,7 +92,8 @@ class NodeSpace:
         self._last = now + window
         #: Beginning of each slot, ascending, and the nodes that nobody has reserved in it.
         self._begin = [self._floor(now)]
-        self._open: list[int] = [self._pool.up_nodes]
+        self._up = pool.up_nodes
+        self._open: list[int] = [self._up]
         #: Expected ends of the running jobs, ascending, and their nodes.
         self._jobs = list(running)
         self._ends = [job.end_time or 0 for job in running]
@@ -94,8 +101,11 @@ class NodeSpace:
             self._ends[place] = now + 1
         #: Nodes of each `_BLOCK` of running jobs, until one starts; made when somebody asks.
         self._blocks: list[int] = []
-        #: What is free when so many of them have ended, as far as somebody has asked.
-        self._views: list[Any] = [self._pool.view(self._pool.free)]
+        #: What they hold, in this order; made when somebody asks.
+        self._held: Any = None
+        #: What is free when so many of them have ended, as far as somebody has asked; and how many, ascending.
+        self._views: dict[int, Any] = {0: self._pool.view(self._pool.free)}
+        self._asked = [0]
 
     def _floor(self, time: int) -> int:
         return time // self._resolution * self._resolution
@@ -124,15 +134,17 @@ class NodeSpace:
         """Give the nodes that nobody has reserved from ``start`` on, and when others are next given back."""
         begin, opened = self._begin, self._open
         first = max(bisect_right(begin, start) - 1, 0)
-        nodes, later = opened[first], None
-        end = start + duration
+        nodes = before = opened[first]
+        later, end = None, start + duration
         for place in range(first + 1, len(begin)):
+            after = opened[place]
             if begin[place] <= end:
-                nodes &= opened[place]
-            if later is None and opened[place] & ~opened[place - 1]:
-                later = begin[place]
-            if later is not None and begin[place] > end:
+                nodes &= after
+            elif later is not None:
                 break
+            if later is None and after & before != after:
+                later = begin[place]
+            before = after
         return nodes, later
 
     def _will_run(
@@ -171,31 +183,39 @@ class NodeSpace:
         return limit
 
     def _view(self, gone: int) -> Any:
-        """Give what is free when ``gone`` of the running jobs have ended."""
+        """Give what is free when ``gone`` of the running jobs have ended: what more of them free is added up."""
         views = self._views
-        while len(views) <= gone:
-            views.append(self._pool.joined(views[-1], self._jobs[len(views) - 1].alloc))
+        if gone not in views:
+            if self._held is None:
+                self._held = self._pool.in_order([job.alloc for job in self._jobs])
+            place = bisect_right(self._asked, gone)
+            before = self._asked[place - 1]
+            for stop in (*range(before + _STRIDE, gone, _STRIDE), gone):
+                views[stop] = self._pool.joined(views[before], self._held, before, stop)
+                self._asked.insert(place, stop)
+                before, place = stop, place + 1
         return views[gone]
 
     def _find(self, job: Job, gone: int, nodes: int) -> int:
         """Find nodes for a job by what is free when ``gone`` of the running jobs have ended."""
-        return self._pool.find(job, self._view(gone), nodes)
+        view = self._views.get(gone)
+        return self._pool.find(job, self._view(gone) if view is None else view, nodes)
 
     def is_open(self, job: Job, start: int, duration: int, nodes: int) -> bool:  # noqa: ARG002 - as for processors
         """Whether nobody has reserved one of the nodes for that time."""
         first = max(bisect_right(self._begin, self._floor(start)) - 1, 0)
         last = bisect_left(self._begin, self._end(start, duration))
-        return not any(nodes & ~opened for opened in self._open[first:last])
+        return reduce(and_, self._open[first:last], nodes) == nodes
 
     def _end(self, start: int, duration: int) -> int:
         return self._floor(start + duration + self._resolution - 1)
 
-    def reserve(self, job: Job, start: int, duration: int, nodes: int) -> None:  # noqa: ARG002 - as for processors
+    def reserve(self, job: Job | None, start: int, duration: int, nodes: int) -> None:  # noqa: ARG002 - as for processors
         """Reserve nodes, whole."""
         first = self._split(max(self._floor(start), self._begin[0]))
         last = self._split(max(self._end(start, duration), self._floor(start) + self._resolution))
-        for place in range(first, last):
-            self._open[place] &= ~nodes
+        others = self._up & ~nodes  # to intersect with what is not negative is much cheaper
+        self._open[first:last] = [opened & others for opened in self._open[first:last]]
         for place in (last, first):
             if 0 < place < len(self._open) and self._open[place] == self._open[place - 1]:
                 del self._open[place], self._begin[place]
@@ -217,16 +237,17 @@ class NodeSpace:
         self._blocks.clear()
         self._ends.insert(place, end)
         self._jobs.insert(place, job)
+        if self._held is not None:
+            self._held.insert(place, job.alloc)
         # Until it ends less is free than before; then, as much as if it had never been.
-        views, taken = self._views, job.alloc
-        self._views = [self._pool.parted(view, taken) for view in views[: place + 1]] + views[place:]
+        before = {gone: self._pool.parted(view, job.alloc) for gone, view in self._views.items() if gone <= place}
+        after = {gone + 1: view for gone, view in self._views.items() if gone >= place}
+        self._views = before | after
+        self._asked = sorted(self._views)
 
 
 def _union(jobs: Sequence[Job]) -> int:
-    nodes = 0
-    for job in jobs:
-        nodes |= job.alloc_nodes
-    return nodes
+    return reduce(or_, (job.alloc_nodes for job in jobs), 0)
 
 
 def make_space(

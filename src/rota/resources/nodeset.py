@@ -15,16 +15,20 @@ if TYPE_CHECKING:
 def lowest(nodes: int, count: int) -> int:
     """Give the ``count`` lowest nodes of a set that has at least so many.
 
-    Binary search for the prefix that holds them: O(log n) operations on bitmaps.
+    Binary search for the last of them, each time in half as many places: as much work as two operations on the bitmap.
     """
-    low, high = count, nodes.bit_length()
-    while low < high:
-        middle = (low + high) // 2
-        if (nodes & ((1 << middle) - 1)).bit_count() >= count:
-            high = middle
+    if count <= 0:
+        return 0
+    rest, before, width = nodes, 0, nodes.bit_length()
+    while width > 1:
+        half = width // 2
+        lower = rest & ((1 << half) - 1)
+        if (here := lower.bit_count()) >= count:
+            rest, width = lower, half
         else:
-            low = middle + 1
-    return nodes & ((1 << low) - 1)
+            rest, width = rest >> half, width - half
+            before, count = before + half, count - here
+    return nodes & ((1 << before + width) - 1)
 
 
 def indices(nodes: int) -> Iterator[int]:

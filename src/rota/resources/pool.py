@@ -8,7 +8,9 @@ units, which part of a set it is given, and what two sets have in common.
 from __future__ import annotations
 
 from bisect import bisect_left
+from functools import reduce
 from itertools import accumulate
+from operator import or_
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rota.model import NodeState
@@ -79,8 +81,11 @@ class NodePool(Pool, Protocol):
     def view(self, resources: int) -> Any:
         """Make a view. Nobody may write to it."""
 
-    def joined(self, view: Any, resources: int) -> Any:
-        """Add what a job held to a view."""
+    def in_order(self, held: Sequence[int]) -> Any:
+        """Line up what jobs hold, for `joined`; ``insert(place, resources)`` puts in what one more job holds."""
+
+    def joined(self, view: Any, held: Any, first: int, last: int) -> Any:
+        """Add to a view what the jobs from ``first`` to before ``last`` of those that are lined up held."""
 
     def parted(self, view: Any, resources: int) -> Any:
         """Take what a job gets out of a view."""
@@ -238,9 +243,13 @@ class WholeNodePool:
         """Give the set itself."""
         return resources
 
-    def joined(self, view: int, resources: int) -> int:
-        """Add what a job held to a view."""
-        return view | resources & self.up
+    def in_order(self, held: Sequence[int]) -> list[int]:
+        """Line up what jobs hold, for `joined`."""
+        return list(held)
+
+    def joined(self, view: int, held: list[int], first: int, last: int) -> int:
+        """Add what some of the jobs held to a view."""
+        return view | reduce(or_, held[first:last], 0) & self.up
 
     def parted(self, view: int, resources: int) -> int:
         """Take what a job gets out of a view."""

@@ -109,6 +109,15 @@ class FutureProfile:
         """Reserve; see `rota.interfaces.profile.Profile.take`."""
         self._add(start, end, -resources)
 
+    def take_what_is_free(self, start: int, end: int, resources: int) -> None:
+        """Take, of ``resources``, what is free in each step from ``start`` to before ``end``."""
+        steps = self.steps()
+        ends = [time for time, _ in steps[1:]] + [end]
+        for (begin, avail), until in zip(steps, ends, strict=True):
+            first, last = max(begin, start), min(until, end)
+            if first < last and (part := self._pool.common(avail, resources)):
+                self.take(first, last, part)
+
     def give(self, start: int, end: int, resources: int) -> None:
         """Give back; see `rota.interfaces.profile.Profile.give`."""
         self._add(start, end, resources)

@@ -12,13 +12,14 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import reduce
 from operator import attrgetter, or_
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rota.model import NodeState
 from rota.model.constraint import parse_constraint
 from rota.model.tres import gres_counts
+from rota.resources.holdings import Holdings
 from rota.resources.needs import Candidates, Gres, Needs
 from rota.resources.nodeset import from_mask, to_mask
 
@@ -28,15 +29,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rota.model import ClusterConfig, Job, JobSpec, Node, Partition
+    from rota.resources.holdings import HeldInOrder, View
     from rota.resources.needs import Choose
-
-    #: A row a kind of resource, a column a node.
-    View = NDArray[np.uint32]
 
 #: Rows of a view; GRES come after these.
 CPU, MEMORY = 0, 1
 _LANE_BYTES = 4
-#: Places of masks that are remembered.
+#: Places of masks, and of sets of nodes, that are remembered.
 _KNOWN_ABLE = 2_000_000
 
 
@@ -82,11 +81,14 @@ class SharedNodePool:
         #: By partition and what is asked for.
         self._known_needs: dict[tuple[object, ...], Needs] = {}
         #: What `_able` has given, by needs and view; the view is kept, so that no other one has its id.
-        self._known_able: dict[tuple[Needs, int], tuple[View, int, NDArray[np.int64]]] = {}
+        self._known_able: dict[tuple[Needs, int], tuple[View, int, NDArray[np.integer[Any]]]] = {}
+        #: What `_in_arrays` has given.
+        self._known_nodes: dict[int, tuple[NDArray[np.int64], NDArray[np.int64]]] = {}
         #: The last set whose nodes were asked for.
         self._nodes_of: tuple[int, int] = (0, 0)
         #: The last set that was unpacked, and its view.
         self._viewed: tuple[int, View] = (0, np.zeros_like(self._whole))
+        self._holdings = Holdings(self.view)
         self.up_nodes = 0
         self.up = 0
         self.free = 0
@@ -234,16 +236,26 @@ class SharedNodePool:
         for allowed in needs.allowed:
             if (able & allowed).bit_count() < needs.min_nodes:
                 continue
-            nodes = self._mask(able & allowed).nonzero()[0]
-            usable = cpus[nodes]
-            if int(usable.sum()) < needs.cpus:
+            nodes, weight = self._in_arrays(able & allowed)
+            usable = cpus[nodes].astype(np.int64, copy=False)
+            if int(np.add.reduce(usable)) < needs.cpus:
                 continue
-            picked = self._choose(needs, Candidates(nodes, usable, self._weight[nodes]))
+            picked = self._choose(needs, Candidates(nodes, usable, weight))
             if picked and self._has_gres_of_job(needs, view, picked):
                 return picked
         return None
 
-    def _able_known(self, needs: Needs, view: View) -> tuple[int, NDArray[np.int64]]:
+    def _in_arrays(self, nodes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Give places and weights of nodes. The same nodes come up again and again."""
+        known = self._known_nodes.get(nodes)
+        if known is None:
+            if len(self._known_nodes) * self._count > _KNOWN_ABLE:
+                self._known_nodes.clear()
+            places = self._mask(nodes).nonzero()[0]
+            known = self._known_nodes[nodes] = (places, self._weight[places])
+        return known
+
+    def _able_known(self, needs: Needs, view: View) -> tuple[int, NDArray[np.integer[Any]]]:
         """Remember what was worked out: many jobs are alike and are tried against the same views."""
         key = needs, id(view)
         known = self._known_able.get(key)
@@ -254,31 +266,38 @@ class SharedNodePool:
             known = self._known_able[key] = (view, from_mask(able), cpus)
         return known[1:]
 
-    def _able(self, needs: Needs, view: View) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    def _able(self, needs: Needs, view: View) -> tuple[NDArray[np.bool_], NDArray[np.integer[Any]]]:
         """Say which nodes could take part of the job, and with how many processors at most."""
-        cpus = view[CPU].astype(np.int64)
+        cpus = view[CPU] if needs.whole else self._most_cpus(needs, view)
+        able = cpus >= max(needs.min_cpus, 1)
         if needs.whole:
-            able = view[CPU] == self._whole[CPU]
-        else:
-            able = cpus >= max(needs.min_cpus, 1)
-            if self._granular:
-                cpus -= cpus % self._granule
-            if needs.memory_per_cpu:
-                cpus = np.minimum(cpus, view[MEMORY] // needs.memory_per_cpu)
-            for one in needs.gres_per_task:
-                cpus = np.minimum(cpus, view[one.lane] // one.number * needs.per_task)
-            if needs.tasks_per_node:
-                cpus = np.minimum(cpus, needs.tasks_per_node * needs.per_task)
-            if needs.per_task > 1:
-                cpus -= cpus % needs.per_task
-        able = able & (cpus >= max(needs.min_cpus, 1))
+            able &= cpus == self._whole[CPU]
         if needs.memory > 0:
-            able = able & (view[MEMORY] >= needs.memory)
+            able &= view[MEMORY] >= needs.memory
         elif needs.memory < 0:
-            able = able & (view[MEMORY] == self._whole[MEMORY])
+            able &= view[MEMORY] == self._whole[MEMORY]
         for one in needs.gres:
-            able = able & (view[one.lane] >= one.number)
+            able &= view[one.lane] >= one.number
         return able, cpus
+
+    def _most_cpus(self, needs: Needs, view: View) -> NDArray[np.integer[Any]]:
+        """Give the processors of each node that the job could have: a row of the view, if nothing bounds them."""
+        cpus: NDArray[np.integer[Any]] = view[CPU]
+        per_task = needs.per_task
+        if not (self._granular or needs.memory_per_cpu or needs.gres_per_task or needs.tasks_per_node or per_task > 1):
+            return cpus
+        cpus = cpus.astype(np.int64)
+        if self._granular:
+            cpus -= cpus % self._granule
+        if needs.memory_per_cpu:
+            cpus = np.minimum(cpus, view[MEMORY] // needs.memory_per_cpu)
+        for one in needs.gres_per_task:
+            cpus = np.minimum(cpus, view[one.lane] // one.number * per_task)
+        if needs.tasks_per_node:
+            cpus = np.minimum(cpus, needs.tasks_per_node * per_task)
+        if per_task > 1:
+            cpus -= cpus % per_task
+        return cpus
 
     def _has_gres_of_job(self, needs: Needs, view: View, picked: list[tuple[int, int]]) -> bool:
         nodes = [node for node, _ in picked]
@@ -328,13 +347,17 @@ class SharedNodePool:
             self._viewed = resources, view
         return view
 
-    def joined(self, view: View, resources: int) -> View:
-        """Add what a job held to a view."""
-        return view + self.view(resources)
+    def in_order(self, held: Sequence[int]) -> HeldInOrder:
+        """Line up what jobs hold, for `joined`."""
+        return self._holdings.in_order(held)
+
+    def joined(self, view: View, held: HeldInOrder, first: int, last: int) -> View:
+        """Add what some of the jobs held to a view."""
+        return held.added(view, first, last)
 
     def parted(self, view: View, resources: int) -> View:
         """Take what a job gets out of a view."""
-        return view - self.view(resources)
+        return self._holdings.taken(view, resources)
 
     def nodes_of(self, resources: int) -> int:
         """Give the nodes of which a resource set has something, as a bitmap."""
@@ -359,7 +382,15 @@ class SharedNodePool:
         return self._needs(job).min_nodes
 
     def tres(self, resources: int) -> dict[str, int]:
-        """Count processors, memory, GRES and nodes."""
+        """Count processors, memory, GRES and nodes. Nobody may write to it."""
+        holding = self._holdings.get(resources)
+        if holding is None:
+            return self._count_tres(resources)
+        if holding.tres is None:
+            holding.tres = self._count_tres(resources)
+        return holding.tres
+
+    def _count_tres(self, resources: int) -> dict[str, int]:
         view = self.view(resources)
         counts = {"cpu": int(view[CPU].sum()), "node": self.nodes_of(resources).bit_count()}
         if self._counts_memory:
@@ -389,6 +420,7 @@ class SharedNodePool:
 
     def release(self, resources: int) -> None:
         """Free what a job held, as far as its nodes are up."""
+        self._holdings.forget(resources)
         self.free += resources if self.up == self._all else self._only(resources, self._up_mask)
 
     def refresh(self, nodes: Sequence[Node], allocated: Iterable[int]) -> None:

@@ -224,7 +224,7 @@ class Harness:
         batch, self._batch = self._batch, True
         try:
             self._request(ev.Submit(job_id=job_id, spec=spec(**fields) if request is None else request))
-            job = self.engine.state.jobs[job_id]
+            job = self.engine.state.jobs.get(job_id) or self.finished[-1]  # its deadline may have been too soon
             for _ in range(job.waiting_tasks - 1):  # the ids of an array's tasks
                 next(self._next_id)
         finally:

@@ -270,6 +270,7 @@ OPTIONS: dict[str, Option | Flag] = {
     "priority": Option("priority", _priority),
     "qos": Option("qos", _text),
     "requeue": Flag("requeue"),
+    "reservation": Option("reservation", _text),
     "time": Option("time_limit", _minutes),
     "time-min": Option("time_min", _shortest),
     "uid": Option("user", _text),

@@ -111,6 +111,9 @@ def slurm_sched_p_schedule() -> int:
                 _reserve(_profile, job, now)
         _move_forward(_profile, now)
     _start_due(now)
+    for job in _ctld.queue:
+        if job.spec.reservation:  # the plan is around reservations, and knows nothing of what is free within
+            _ctld.start(job)
     _set_alarm()
     return SLURM_SUCCESS
 

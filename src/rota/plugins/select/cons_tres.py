@@ -18,6 +18,7 @@ O(candidates + nodes taken), and as often again as small nodes have to be left o
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -139,37 +140,42 @@ class _Runs:
     def __init__(self, nodes: NDArray[np.int64], cpus: NDArray[np.int64], weight: NDArray[np.int64] | None) -> None:
         self.nodes = nodes
         self.cpus = cpus
+        self.contiguous = weight is None
         breaks = nodes[1:] != nodes[:-1] + 1
         if weight is not None:
             breaks |= weight[1:] != weight[:-1]
         first = np.concatenate((_ZERO, breaks.nonzero()[0] + 1))
-        #: The runs that are left, as (weight, processors, first place, place after the last).
-        self.left: list[tuple[int, int, int, int]] = list(
-            zip(
-                [0] * len(first) if weight is None else weight[first].tolist(),
-                np.add.reduceat(cpus, first).tolist(),
-                first.tolist(),
-                [*first[1:].tolist(), len(nodes)],
-                strict=True,
-            )
+        end = np.append(first[1:], len(nodes))
+        size = np.add.reduceat(cpus, first)
+        weights = np.zeros_like(first) if weight is None else weight[first]
+        order = np.lexsort((size, weights))  # stable: of equal ones the first
+        #: The runs that are left, ascending, as (weight, processors, first place, place after the last).
+        self.left: list[tuple[int, ...]] = list(
+            zip(*(column[order].tolist() for column in (weights, size, first, end)), strict=True)
         )
-        self.contiguous = weight is None
+        #: No run has more nodes.
+        self.longest = int((end - first).max())
 
     def best(self, taken: _Taken) -> tuple[int, int] | None:
-        """Take out the next run: of the lightest, the tightest that suffices, else the largest."""
-        best, rank = None, None
-        for run in self.left:
-            weight, size, first, end = run
-            suffices = end - first >= taken.count and size >= taken.cpus
-            if self.contiguous and not suffices:
-                continue
-            here = (weight, not suffices, size if suffices else -size)
-            if rank is None or here < rank:
-                best, rank = run, here
-        if best is None:
+        """Take out the next run; give the place of its first node, and that after its last one.
+
+        Of the lightest it is the tightest that suffices, else the largest, and of equal ones the first.
+        """
+        left = self.left
+        if not left:
             return None
-        self.left.remove(best)
-        return best[2:]
+        weight = left[0][0]
+        heavier = bisect_left(left, (weight + 1,))
+        if self.longest >= taken.count:
+            for place in range(bisect_left(left, (weight, taken.cpus)), heavier):
+                _, _, first, end = left[place]
+                if end - first >= taken.count:
+                    del left[place]
+                    return first, end
+        if self.contiguous:
+            return None
+        _, _, first, end = left.pop(bisect_left(left, left[heavier - 1][:2]))
+        return first, end
 
 
 _ZERO = np.zeros(1, np.int64)

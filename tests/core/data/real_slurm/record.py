@@ -158,11 +158,13 @@ class Cluster:
         """Start slurmctld without memory of the past, and slurmds if other nodes are wanted."""
         self.stop("slurmctld.pid")
         nodes = self.write_conf(conf)
+        if nodes != self.nodes:
+            # Before slurmctld starts: a node that still reports the GPUs of its last life would be drained.
+            for pid in (self.directory / "pids").glob("slurmd-*.pid"):
+                self.stop(pid.name)
         run("sh", "-c", f"rm -rf {shlex.quote(str(self.directory / 'state'))}/*")
         run("slurmctld", "-c")
         if nodes != self.nodes:
-            for pid in (self.directory / "pids").glob("slurmd-*.pid"):
-                self.stop(pid.name)
             for name in names_of(nodes):
                 (self.directory / "spool" / name).mkdir(parents=True, exist_ok=True)
                 run("slurmd", "-N", name)

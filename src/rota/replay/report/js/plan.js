@@ -211,6 +211,7 @@ class PlanPicture {
 
   drawClosed(ctx, at, { what, begin, end, nodes }) {
     const [from, to] = this.window;
+    if (end <= from || begin >= to) return;
     const [left, right] = [at.x(Math.max(begin, from)), at.x(Math.min(end, to))];
     const colour = cssColour("--muted");
     for (const row of this.oneRow ? [0] : nodes) {
@@ -222,7 +223,7 @@ class PlanPicture {
       ctx.fillRect(left, top, right - left, height);
       ctx.globalAlpha = 1;
       this.boxes.push({ x: left, y: top, width: right - left, height, closed: { what, begin, end, nodes } });
-      if (at.rowHeight < 12) continue;
+      if (at.rowHeight < 12 || ctx.measureText(what).width > right - left - 12) continue;
       ctx.fillStyle = cssColour("--ink");
       ctx.textAlign = "right";
       ctx.textBaseline = "middle";

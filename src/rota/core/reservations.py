@@ -1,0 +1,173 @@
+"""The cluster's reservations: which nodes a job must not have, and when a job in a reservation may start."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from rota.model import Errno, Reason, RequestError
+from rota.model.reservation import Reservation
+from rota.resources.nodeset import indices
+
+if TYPE_CHECKING:
+    from rota.core.state import ClusterState
+    from rota.model import Job
+
+
+class ReservationBook:
+    """All reservations that there are. Without any, nothing is asked."""
+
+    def __init__(self, state: ClusterState) -> None:
+        self._state = state
+        #: By name, each as it comes next or is under way.
+        self.all: dict[str, Reservation] = {}
+
+    # ---- they come and go -------------------------------------------------------------------------------------
+
+    def create(self, one: Reservation) -> None:
+        """Add a reservation.
+
+        Raises:
+            RequestError: its name is taken, it is over, or its nodes are reserved or in use at that time.
+        """
+        state = self._state
+        if one.name in self.all:
+            raise RequestError(f"Duplicate reservation name: there is a {one.name}", Errno.RESERVATION_NAME_DUP)
+        if one.end_time <= max(one.start_time, state.now) or not one.nodes:
+            raise RequestError(f"reservation {one.name} has no time or no nodes", Errno.RESERVATION_INVALID)
+        if not one.flags & {"MAINT", "OVERLAP"}:
+            for other in self.all.values():
+                free = other.flags & {"MAINT", "OVERLAP"}
+                if not free and one.nodes & other.nodes and other.holds(one.start_time, one.end_time):
+                    text = f"Requested reservation overlaps with another reservation: {one.name} with {other.name}"
+                    raise RequestError(text, Errno.RESERVATION_OVERLAP)
+        if "IGNORE_JOBS" not in one.flags:
+            for job in state.running:
+                if job.alloc_nodes & one.nodes and (job.end_time or 0) > one.start_time:
+                    node = state.nodes[next(iter(indices(job.alloc_nodes & one.nodes)))].name
+                    text = f"Requested nodes are busy: {node} of {one.name} is in use by job {job.job_id} then"
+                    raise RequestError(text, Errno.NODES_BUSY)
+        self.all[one.name] = one
+        self._changed()
+        self._set_timers(one)
+
+    def delete(self, name: str) -> None:
+        """Remove a reservation.
+
+        Raises:
+            RequestError: there is none of that name, or jobs run or wait in it.
+        """
+        if name not in self.all:
+            raise RequestError(f"Requested reservation is invalid: there is no {name}", Errno.RESERVATION_INVALID)
+        if any(job.spec.reservation == name for job in self._state.jobs.values()):
+            raise RequestError(f"Requested reservation is in use: {name} has jobs", Errno.RESERVATION_BUSY)
+        del self.all[name]
+        self._changed()
+
+    def _set_timers(self, one: Reservation) -> None:
+        for time in (one.start_time, one.end_time):
+            if time > self._state.now:
+                self._state.timers.at(time, self._turn)
+
+    def _turn(self) -> None:
+        """Take note that a reservation begins, or ends: then it is over, or comes again."""
+        now = self._state.now
+        for one in [one for one in self.all.values() if one.end_time <= now]:
+            del self.all[one.name]
+            if every := one.repeats_after:
+                later = -(-(now + 1 - one.end_time) // every) * every
+                again = replace(one, start_time=one.start_time + later, end_time=one.end_time + later)
+                self.all[one.name] = again
+                self._set_timers(again)
+        self._changed()
+
+    def _changed(self) -> None:
+        """Look anew at the jobs that wait in reservations, and have all others tried again."""
+        state = self._state
+        state.arrivals = None
+        state.changed = True
+        for job in [job for job in state.jobs.values() if job.spec.reservation]:
+            if job.job_id in state.parked or (job.sort_key and not job.alloc):
+                state.unplace(job)
+                state.place(job)
+
+    # ---- what they mean for jobs ------------------------------------------------------------------------------
+
+    def admit(self, job: Job) -> None:
+        """Look at what a new job asks for.
+
+        Raises:
+            RequestError: there is no such reservation, or it is not for this job.
+        """
+        name = job.spec.reservation
+        if not name:
+            return
+        one = self.all.get(name)
+        if one is None:
+            raise RequestError(f"Requested reservation is invalid: there is no {name}", Errno.RESERVATION_INVALID)
+        association, tree = self._state.accounts.association_of(job), self._state.accounts.tree
+        accounts = [tree.associations[row].account for row in tree.path(tree.row(association)).tolist()]
+        if not one.lets_in(job.user_name, accounts):
+            raise RequestError(
+                f"Access denied to requested reservation: {name} is not for user {job.user_name} of account "
+                f"{association.account}",
+                Errno.RESERVATION_ACCESS,
+            )
+
+    def reason(self, job: Job) -> Reason | None:
+        """Say why a job that asks for a reservation may not start in it now; ``None``: it may."""
+        one = self.all.get(job.spec.reservation)
+        if one is None:  # it is over
+            return Reason.RESERVATION
+        return None if self._state.now >= one.start_time or "FLEX" in one.flags else Reason.RESERVATION
+
+    def longest(self, job: Job) -> int | None:
+        """Give the seconds that a job can run from now on before its reservation ends; ``None``: without bound."""
+        one = self.all.get(job.spec.reservation) if job.spec.reservation else None
+        return None if one is None or "FLEX" in one.flags else max(one.end_time - self._state.now, 1)
+
+    def closed(self, job: Job, start: int, duration: int) -> int:
+        """Give the bitmap of the nodes that a job must not have if it runs from ``start`` for ``duration`` seconds."""
+        if not self.all:
+            return 0
+        own = self.all.get(job.spec.reservation) if job.spec.reservation else None
+        closed = 0
+        for one in self.all.values():
+            if one is not own and one.holds(start, start + duration):
+                closed |= one.nodes
+        if own is not None:
+            closed &= ~own.nodes
+            if "FLEX" not in own.flags:
+                closed |= ((1 << len(self._state.nodes)) - 1) & ~own.nodes
+        return closed
+
+    def select(self, job: Job, avail: int) -> int:
+        """Give what a job gets of a resource set if it starts now, on the nodes of its reservation if these will do."""
+        pool = self._state.pool
+        avail = pool.without(avail, self.closed(job, self._state.now, job.time_limit))
+        own = self.all.get(job.spec.reservation) if job.spec.reservation else None
+        if own is not None and (resources := pool.select(job, pool.without(avail, ~own.nodes))):
+            return resources
+        return pool.select(job, avail)
+
+    def ends(self) -> set[int]:
+        """Give the times at which reservations end, and those at which they begin: there may be more room then."""
+        both = (time for one in self.all.values() for time in (one.start_time, one.end_time))
+        return {time for time in both if time > self._state.now}
+
+    # ---- keeping them -----------------------------------------------------------------------------------------
+
+    def save(self) -> list[dict[str, Any]]:
+        """Give them as data that JSON can hold."""
+        plain = ("name", "start_time", "end_time", "nodes", "users", "accounts")
+        return [
+            {name: getattr(one, name) for name in plain} | {"flags": sorted(one.flags)} for one in self.all.values()
+        ]
+
+    def restore(self, saved: list[dict[str, Any]]) -> None:
+        """Take up what was saved."""
+        for data in saved:
+            plain = data | {"users": tuple(data["users"]), "accounts": tuple(data["accounts"])}
+            one = Reservation(**plain | {"flags": frozenset(data["flags"])})
+            self.all[one.name] = one
+            self._set_timers(one)

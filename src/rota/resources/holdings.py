@@ -1,0 +1,145 @@
+"""What jobs hold of shared nodes.
+
+A job has something of few nodes, so that most numbers of its resource set are 0. Those that are not are found once, and
+kept as long as the job has them: to add them to a view, or to take them away, costs what the job holds and one copy.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass
+from itertools import accumulate
+from operator import is_
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    #: A row a kind of resource, a column a node.
+    View = NDArray[np.uint32]
+
+
+@dataclass(slots=True)
+class Holding:
+    """What one job holds."""
+
+    #: The set; kept, so that no other one has its id.
+    resources: int
+    #: Where its view is not 0, counted row by row, and what is there.
+    places: NDArray[np.intp]
+    counts: NDArray[np.uint32]
+    #: What it has, by TRES, once somebody has counted.
+    tres: dict[str, int] | None = None
+
+
+class Holdings:
+    """The sets that running jobs hold.
+
+    Args:
+        unpack: Gives the view of a set.
+    """
+
+    __slots__ = ("_known", "_last", "_unpack")
+
+    def __init__(self, unpack: Callable[[int], View]) -> None:
+        self._unpack = unpack
+        #: By the id of the set: its hash would take as long as to unpack it.
+        self._known: dict[int, Holding] = {}
+        self._last = HeldInOrder(self, [])
+
+    def get(self, resources: int) -> Holding | None:
+        """Give what is known of a set, if somebody has asked before."""
+        return self._known.get(id(resources))
+
+    def of(self, resources: int) -> Holding:
+        """Find out what a job holds."""
+        known = self._known.get(id(resources))
+        if known is None:
+            numbers = self._unpack(resources).reshape(-1)
+            places = (numbers > 0).nonzero()[0]  # where a mask is not 0 is found faster than where numbers are not
+            known = self._known[id(resources)] = Holding(resources, places, numbers[places])
+        return known
+
+    def forget(self, resources: int) -> None:
+        """Forget a set that nobody holds any more."""
+        self._known.pop(id(resources), None)
+
+    def in_order(self, held: Sequence[int]) -> HeldInOrder:
+        """Line up what some jobs hold. Most of them are those of the last time: only what has changed is done again."""
+        if not self._last.become(held):
+            self._last = HeldInOrder(self, held)
+        return copy(self._last)
+
+    def taken(self, view: View, resources: int) -> View:
+        """Give a view without what a job holds."""
+        holding = self.of(resources)
+        rest = view.copy()
+        rest.reshape(-1)[holding.places] -= holding.counts
+        return rest
+
+
+class HeldInOrder:
+    """What jobs hold, in the order of their ends: two long arrays, of which some jobs that end together are a slice.
+
+    When something changes, arrays and lists are replaced, so that a copy stays what it is.
+    """
+
+    __slots__ = ("_begin", "_counts", "_held", "_holdings", "_places")
+
+    def __init__(self, holdings: Holdings, held: Sequence[int]) -> None:
+        self._holdings = holdings
+        self._held = list(held)
+        lined_up = [holdings.of(resources) for resources in held]
+        self._places = np.concatenate([_NO_PLACES, *(one.places for one in lined_up)])
+        self._counts = np.concatenate([_NO_COUNTS, *(one.counts for one in lined_up)])
+        #: Where that of each job begins, and where that of the last one ends.
+        self._begin = list(accumulate((len(one.places) for one in lined_up), initial=0))
+
+    def become(self, held: Sequence[int]) -> bool:
+        """Take out the jobs that are not among some, and put in those that have come; whether these are they, then."""
+        before, after = set(map(id, self._held)), set(map(id, held))
+        gone, come = before - after, after - before
+        if len(gone) + len(come) > _FEW or len(after) < len(held):  # of small sets there is but one object
+            return False
+        for place in range(len(self._held) - 1, -1, -1) if gone else ():
+            if id(self._held[place]) in gone:
+                self._remove(place)
+        for place, resources in enumerate(held if come else ()):
+            if id(resources) in come:
+                self.insert(place, resources)
+        return len(held) == len(self._held) and all(map(is_, held, self._held))
+
+    def _remove(self, place: int) -> None:
+        held, begin = self._held, self._begin
+        first, end = begin[place : place + 2]
+        self._places = np.concatenate((self._places[:first], self._places[end:]))
+        self._counts = np.concatenate((self._counts[:first], self._counts[end:]))
+        self._held = held[:place] + held[place + 1 :]
+        self._begin = begin[:place] + [later - (end - first) for later in begin[place + 1 :]]
+
+    def insert(self, place: int, resources: int) -> None:
+        """Put in what one more job holds."""
+        more, held, begin = self._holdings.of(resources), self._held, self._begin
+        here = begin[place]
+        self._places = np.concatenate((self._places[:here], more.places, self._places[here:]))
+        self._counts = np.concatenate((self._counts[:here], more.counts, self._counts[here:]))
+        self._held = [*held[:place], resources, *held[place:]]
+        self._begin = begin[: place + 1] + [later + len(more.places) for later in begin[place:]]
+
+    def added(self, view: View, first: int, last: int) -> View:
+        """Give a view with what the jobs from ``first`` to before ``last`` hold added."""
+        some = slice(self._begin[first], self._begin[last])
+        total = view.copy()
+        # Jobs that share a node have places in common, each of which counts.
+        np.add.at(total.reshape(-1), self._places[some], self._counts[some])
+        return total
+
+
+#: Jobs that come and go between two cycles; where there are more, to line all up anew is as fast.
+_FEW = 20
+_NO_PLACES = np.zeros(0, np.intp)
+_NO_COUNTS = np.zeros(0, np.uint32)

@@ -1,0 +1,154 @@
+"""Advance reservations, by the rules of scontrol's manual page; more in data/real_slurm/reservations.txt."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rota.core import events as ev
+from rota.model import Errno, Job, JobState, Reason
+from rota.model.reservation import Reservation
+from rota.testing import Harness, cluster
+
+SCHEDULERS = ("sched/builtin", "sched/backfill", "sched/easy", "sched/conservative")
+
+
+def reserve(rota: Harness, name: str = "maint", *, nodes: int = 0b11, start: int = 1000, end: int = 2000,
+            users: tuple[str, ...] = ("root",), flags: tuple[str, ...] = ()) -> None:  # fmt: skip
+    one = Reservation(name=name, nodes=nodes, start_time=start, end_time=end, users=users, flags=frozenset(flags))
+    rota.send(ev.CreateReservation(reservation=one))
+    assert not rota.refused
+
+
+@pytest.mark.parametrize("sched", SCHEDULERS)
+def test_a_job_that_would_reach_into_a_reservation_gets_other_nodes_or_waits(sched: str) -> None:
+    with Harness(cluster(nodes=3), sched=sched) as rota:
+        reserve(rota)
+        short, long = rota.submit(nodes=2, limit=1000, run=1000), rota.submit(nodes=1, limit=1001)
+        assert (short.alloc_nodes, long.alloc_nodes) == (0b011, 0b100)
+        waits = rota.submit(nodes=1, limit=600)
+        rota.until(500)
+        assert waits.state is JobState.PENDING
+        rota.until(1500)
+        # The third node comes free at 1001; the others only when the reservation is over.
+        assert (waits.start_time, waits.alloc_nodes) == (1001, 0b100)
+
+
+@pytest.mark.parametrize("sched", SCHEDULERS)
+def test_what_needs_the_reserved_nodes_starts_when_it_is_over(sched: str) -> None:
+    with Harness(cluster(nodes=2), sched=sched) as rota:
+        reserve(rota)
+        job = rota.submit(nodes=1, limit=1500)
+        rota.until(1999)
+        planned = {"sched/builtin": None, "sched/backfill": 2040}  # the one plans nothing, the other on its grid
+        assert (job.state, job.planned_start) == (JobState.PENDING, planned.get(sched, 2000))
+        rota.until(2060)
+        assert job.state is JobState.RUNNING
+        assert job.start_time == 2000 or sched == "sched/backfill"
+
+
+@pytest.mark.parametrize("sched", SCHEDULERS)
+def test_a_job_runs_in_its_reservation_and_ends_within(sched: str) -> None:
+    with Harness(cluster(nodes=3), sched=sched) as rota:
+        reserve(rota, users=("ann",))
+        rota.submit(user="bob", nodes=1, limit=5000)
+        job = rota.submit(user="ann", nodes=1, limit=600, reservation="maint")
+        long = rota.submit(user="ann", nodes=1, limit=3000, reservation="maint")
+        assert rota.reason(job) is Reason.RESERVATION
+        rota.until(1000)
+        assert (job.state, job.start_time, job.alloc_nodes) == (JobState.RUNNING, 1000, 0b001)
+        assert (long.state, long.alloc_nodes) == (JobState.RUNNING, 0b010)
+        rota.until(2000)
+        assert (long.state, long.end_time) == (JobState.TIMEOUT, 2000)
+
+
+def test_a_flexible_reservation_lets_its_jobs_begin_before_and_outside() -> None:
+    with Harness(cluster(nodes=3)) as rota:
+        reserve(rota, users=("ann",), flags=("FLEX",))
+        job = rota.submit(user="ann", nodes=3, cpus=3, limit=5000, reservation="maint")
+        assert (job.state, job.start_time) == (JobState.RUNNING, 0)
+
+
+def test_it_comes_again() -> None:
+    with Harness(cluster(nodes=2), sched="sched/builtin") as rota:
+        reserve(rota, end=1500, flags=("HOURLY",))
+        rota.until(1600)
+        starts: list[Job] = [rota.submit(nodes=2, cpus=2, limit=3000), rota.submit(nodes=2, cpus=2, limit=3001)]
+        assert (starts[0].state, starts[1].state) == (JobState.RUNNING, JobState.PENDING)  # the next is from 4600
+        rota.end(starts[0])
+        rota.until(5099)
+        assert rota.queue == [starts[1]]
+        rota.until(5100)
+        assert starts[1].start_time == 5100
+
+
+def test_who_may_use_it() -> None:
+    one = Reservation(name="r", nodes=1, start_time=0, end_time=9, users=("ann",), accounts=("phys",))
+    assert one.lets_in("ann", ["phys", "root"])
+    assert not one.lets_in("ann", ["chem", "root"])
+    assert not one.lets_in("bob", ["phys"])
+    others = Reservation(name="r", nodes=1, start_time=0, end_time=9, users=("-bob",))
+    assert (others.lets_in("ann", ["x"]), others.lets_in("bob", ["x"])) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("fields", "errno"),
+    [
+        ({"reservation": "nowhere"}, Errno.RESERVATION_INVALID),
+        ({"reservation": "maint", "user": "bob"}, Errno.RESERVATION_ACCESS),
+    ],
+)
+def test_jobs_that_are_refused(fields: dict[str, Any], errno: Errno) -> None:
+    with Harness(cluster(nodes=2)) as rota:
+        reserve(rota)
+        with pytest.raises(Exception, match="reservation") as caught:
+            rota.submit(**fields)
+        assert caught.value.errno is errno  # type: ignore[attr-defined] # a RequestError
+
+
+@pytest.mark.parametrize(
+    ("fields", "errno"),
+    [
+        ({"name": "maint"}, Errno.RESERVATION_NAME_DUP),
+        ({"start": 1500, "end": 2500}, Errno.RESERVATION_OVERLAP),
+        ({"start": 100, "end": 900}, Errno.NODES_BUSY),
+        ({"end": 1000}, Errno.RESERVATION_INVALID),
+    ],
+)
+def test_reservations_that_are_refused(fields: dict[str, Any], errno: Errno) -> None:
+    with Harness(cluster(nodes=2)) as rota:
+        rota.submit(nodes=1, limit=500)
+        reserve(rota)
+        given: dict[str, Any] = {"name": "other", "start": 1000, "end": 2000} | fields
+        one = Reservation(name=given["name"], nodes=0b11, start_time=given["start"], end_time=given["end"])
+        rota.send(ev.CreateReservation(reservation=one))
+        assert [refused.errno for refused in rota.refused] == [errno]
+
+
+def test_a_reservation_with_jobs_is_not_deleted() -> None:
+    with Harness(cluster(nodes=2)) as rota:
+        reserve(rota, users=("ann",))
+        rota.submit(user="ann", nodes=1, limit=100, reservation="maint")
+        rota.restart()
+        rota.send(ev.DeleteReservation(name="maint"))
+        assert [one.errno for one in rota.refused] == [Errno.RESERVATION_BUSY]
+        rota.cancel(1)
+        rota.send(ev.DeleteReservation(name="maint"))
+        assert rota.submit(nodes=2, cpus=2, limit=5000).state is JobState.RUNNING
+
+
+def test_jobs_that_need_reserved_nodes_say_so() -> None:
+    with Harness(cluster(nodes=2)) as rota:
+        reserve(rota)
+        assert rota.reason(rota.submit(nodes=2, cpus=2, limit=5000)) is Reason.REQ_NODE_NOT_AVAIL
+
+
+@pytest.mark.parametrize("every", ["HOURLY", "DAILY", "WEEKLY"])
+def test_times_of_a_reservation_that_comes_again(every: str) -> None:
+    one = Reservation(name="r", nodes=1, start_time=1000, end_time=2000, flags=frozenset({every}))
+    step = one.repeats_after
+    times = [(start, start + length) for start in range(0, 3 * step, step // 7) for length in (1, 500, step // 2)]
+    for start, end in times:
+        naive = any(1000 + k * step < end and 2000 + k * step > start for k in range(6))
+        assert one.holds(start, end) is naive, (start, end)

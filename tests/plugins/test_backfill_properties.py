@@ -1,0 +1,412 @@
+"""Properties of sched/backfill: whom it may delay, what its plans are worth, and that nothing is given twice."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import partial
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rota.core.containers import queue_key
+from rota.model import Node, NodeState, PartitionState
+from rota.model.licenses import parse_licenses
+from rota.resources import node_space
+from rota.testing import MACHINES, Harness, cluster, partition, random_script, spec, with_parameters
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rota.model import ClusterConfig, Job, JobSpec, QueueRecord
+    from rota.testing import Script
+
+    Planned = Job | QueueRecord
+
+#: Chance that hypothesis draws, and therefore shrinks.
+RANDOMS = st.randoms(use_true_random=False)
+relaxed = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+LICENSES = {"matlab": 2, "ansys": 3}
+
+
+# ---- nobody of higher priority is disturbed -------------------------------------------------------------------
+
+#: Time limits are multiples of this, and so are the grid and the times of cycles: the grid costs nothing.
+HOUR = 3600
+
+
+def _with_options(config: ClusterConfig, unit: int) -> ClusterConfig:
+    """Have a cycle plan the whole queue of a machine, on a grid of ``unit`` seconds."""
+    return with_parameters(
+        config, SchedulerParameters=f"bf_interval={unit},bf_resolution={unit},bf_window=43200,bf_max_job_test=1000"
+    )
+
+
+def _machine(rng: Random, kind: str) -> ClusterConfig:
+    """Draw a machine."""
+    if kind == "processors":
+        return cluster(cpus=rng.randint(1, 8))
+    places = range(rng.randint(2, 5))
+    nodes = [Node(name=f"n{i}", cpus=rng.randint(1, 4), weight=rng.randint(1, 2)) for i in places]
+    if kind == "whole nodes":
+        return cluster(nodes=nodes)
+    return cluster(nodes=nodes, SelectType="select/cons_tres", SelectTypeParameters="CR_CPU")
+
+
+def _queue(rng: Random, config: ClusterConfig, unit: int) -> list[JobSpec]:
+    """Draw jobs, that of the highest priority first."""
+    nodes, cpus = len(config.nodes), sum(node.cpus for node in config.nodes)
+    return [
+        spec(
+            cpus=rng.choice((1, 1, rng.randint(1, cpus), rng.randint(1, cpus), -(-cpus // 2))),
+            nodes=rng.choice((0, 0, rng.randint(1, nodes))) if nodes > 1 else 0,
+            limit=rng.randint(1, 6) * unit,
+            priority=1000 - place,
+        )
+        for place in range(rng.randint(3, 8))
+    ]
+
+
+def _starts(config: ClusterConfig, queue: Sequence[JobSpec], cycles: int = 0) -> dict[int, int]:
+    """Submit all at once, each to run to its time limit; give their starts by place in the queue, from 1.
+
+    Args:
+        config: The machine.
+        queue: The jobs.
+        cycles: A cycle takes place every so many seconds, whatever has changed, before the main pass; 0: when it does.
+    """
+    with Harness(config, sched="sched/backfill") as rota:
+        plugin: Any = rota.engine.sched_guard._container
+        for place, one in enumerate(queue, start=1):
+            rota.at(0, partial(rota.submit, one, job_id=place, run=one.time_limit))
+        if cycles:
+            for time in range(0, sum(one.time_limit or 0 for one in queue), cycles):
+                rota.at(time, lambda: rota.propose(lambda _: plugin.cycle()))
+        rota.run_to_end()
+        assert not rota.faults
+        return rota.starts
+
+
+def _delayed(config: ClusterConfig, queue: Sequence[JobSpec], cycles: int = 0) -> list[tuple[int, int, int]]:
+    """Find who starts later than if nobody of lower priority had come: place, start without them, start.
+
+    Who does not wait without them is not asked about: nothing can be before its turn.
+    """
+    found, starts = [], _starts(config, queue, cycles)
+    for place in range(1, len(queue)):
+        alone = _starts(config, queue[:place], cycles)[place]
+        if alone:
+            found.append((place, alone, starts[place]))
+        else:
+            assert starts[place] == 0
+    return found
+
+
+@relaxed
+@given(rng=RANDOMS, unit=st.sampled_from((60, HOUR)))
+def test_on_processors_nobody_is_delayed_by_jobs_of_lower_priority(rng: Random, unit: int) -> None:
+    """It holds for every job: processors are counted, so that a plan does not depend on which ones anybody has.
+
+    Here and below a cycle takes place whenever a job may end: see
+    `test_a_cycle_more_may_delay_a_job_that_is_not_the_first`.
+    """
+    config = _with_options(_machine(rng, "processors"), unit)
+    for place, alone, start in _delayed(config, _queue(rng, config, unit), unit):
+        assert start <= alone, place
+
+
+@relaxed
+@given(rng=RANDOMS)
+def test_on_whole_nodes_nobody_is_delayed_by_jobs_of_lower_priority(rng: Random) -> None:
+    """It holds for every job as long as running jobs are taken away one expected end at a time.
+
+    As in Slurm they are taken away in batches: who ends within 30 seconds of the first, then within 60, 120 and so on.
+    Ends that are an hour apart never share one, for there are at most 7 (30 · 2⁶ s is less than an hour). Else see
+    `test_batches_of_running_jobs_may_delay_a_job_of_higher_priority`.
+    """
+    config = _with_options(_machine(rng, "whole nodes"), HOUR)
+    for place, alone, start in _delayed(config, _queue(rng, config, HOUR), HOUR):
+        assert start <= alone, place
+
+
+@relaxed
+@given(rng=RANDOMS)
+def test_on_shared_nodes_the_first_that_waits_is_not_delayed_by_jobs_of_lower_priority(rng: Random) -> None:
+    """It holds for the job of the highest priority among those that do not start at once, ends being an hour apart.
+
+    Not for those after it, as in Slurm: what is left of a node decides whether it is the best fit, so a job that runs
+    on some of its processors changes where one of higher priority starts, and with that what is left for those between
+    the two: `test_best_fit_may_delay_a_job_that_is_not_the_first`.
+    """
+    config = _with_options(_machine(rng, "shared nodes"), HOUR)
+    for place, alone, start in _delayed(config, _queue(rng, config, HOUR), HOUR)[:1]:
+        assert start <= alone, place
+
+
+def _queue_of(text: str, unit: int) -> list[JobSpec]:
+    """Read ``processors/nodes x time limit`` for each job, that of the highest priority first."""
+    found = []
+    for place, one in enumerate(text.split()):
+        cpus, nodes, limit = map(int, one.replace("x", "/").split("/"))
+        found.append(spec(cpus=cpus, nodes=nodes, limit=limit * unit, priority=1000 - place))
+    return found
+
+
+def _nodes(text: str) -> list[Node]:
+    """Read ``processors/weight`` for each node."""
+    pairs = [one.split("/") for one in text.split()]
+    return [Node(name=f"n{i}", cpus=int(cpus), weight=int(weight)) for i, (cpus, weight) in enumerate(pairs)]
+
+
+@pytest.mark.parametrize(("batch", "delayed"), [(30, [(3, 240, 300)]), (0, [])])
+def test_batches_of_running_jobs_may_delay_a_job_of_higher_priority(
+    batch: int, delayed: list[tuple[int, int, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ends that are minutes apart share batches: the third job starts at 300 instead of 240. One by one it does not.
+
+    A batch takes away who ends at 240 and at 300 together; the lightest nodes are chosen among all that are free then,
+    so that the plan is for 300 although it could be 240, and a job of lower priority may have a node until then.
+    """
+    monkeypatch.setattr(node_space, "_BATCH", batch)
+    config = _with_options(cluster(nodes=_nodes("2/2 2/2 4/1 2/2 4/2")), 60)
+    found = _delayed(config, _queue_of("3/0x5 1/0x4 1/4x5 1/0x3 1/0x2 5/5x5", 60))
+    assert [one for one in found if one[2] > one[1]] == delayed
+
+
+@pytest.mark.parametrize(("flags", "start"), [("CR_CPU", 7), ("CR_CPU,FIRST_FIT", 4)])
+def test_best_fit_may_delay_a_job_that_is_not_the_first(flags: str, start: int) -> None:
+    """Nodes of 5 and 6 processors; after two hours 4 are free on each, and the fifth job is to have 2 on the first one.
+
+    If the last one has a processor of the second node then, 3 are left there: that is the best fit now. So the sixth
+    job, which needs all of the second node and could have had it after 4 hours, waits for the fifth. Whoever takes the
+    first node that will do delays nobody.
+    """
+    config = _with_options(
+        cluster(nodes=_nodes("5/1 6/1"), SelectType="select/cons_tres", SelectTypeParameters=flags), HOUR
+    )
+    queue = _queue_of("1/0x9 4/0x2 2/0x4 3/0x2 2/0x5 6/0x1 1/0x3", HOUR)
+    queue = [one._replace(max_nodes=1) for one in queue]
+    alone, starts = (_starts(config, jobs, HOUR) for jobs in (queue[:6], queue))
+    assert (alone[5], starts[5], starts[7]) == (2 * HOUR, 2 * HOUR, 0)
+    assert (alone[6], starts[6]) == (4 * HOUR, start * HOUR)
+
+
+@pytest.mark.parametrize(("cycles", "start"), [(0, 12), (HOUR, None)])
+def test_a_cycle_more_may_delay_a_job_that_is_not_the_first(cycles: int, start: int | None) -> None:
+    """Cycles take place after a change: if another job ends at 4 hours there is one at 5 hours, else at 6.
+
+    The one at 5 hours starts the sixth job on time, and the ninth has to wait for what it would have had otherwise.
+    """
+    config = _with_options(
+        cluster(nodes=_nodes("1/1 3/2 4/2 2/1 4/1"), SelectType="select/cons_tres", SelectTypeParameters="CR_Core"),
+        HOUR,
+    )
+    queue = _queue_of("1/0x6 4/0x2 4/0x5 10/0x5 14/0x2 1/0x4 7/0x6 1/0x1 1/2x3 1/0x2", HOUR)
+    delayed = [(place, after // HOUR) for place, alone, after in _delayed(config, queue, cycles) if after > alone]
+    assert delayed == ([] if start is None else [(9, start)])
+
+
+# ---- plans hold for the cycle that makes them -----------------------------------------------------------------
+
+
+class _Cycles:
+    """Looks at what each cycle has planned and started: nothing that it starts is in the way of what it plans."""
+
+    def __init__(self, rota: Harness, *, licenses: bool) -> None:
+        self._rota = rota
+        self._licenses = licenses
+        self._plugin: Any = rota.engine.sched_guard._container
+        self._seen = 0
+        self._running: set[int] = set()
+        #: Cycles that have started a job and planned another one: else nothing has been tested.
+        self.telling = 0
+        rota.checks.append(self.look)
+
+    def look(self) -> None:
+        """Look whether the event just handled was a cycle and, if so, what came of it."""
+        state = self._rota.engine.state
+        before, self._running = self._running, {job.job_id for job in state.running}
+        if self._plugin.statistics.cycles == self._seen:
+            return
+        self._seen = self._plugin.statistics.cycles
+        started = [job for job in state.running if job.job_id not in before]
+        planned = [one for one in self._plugin._planned if not one.whole.alloc]
+        self.telling += bool(started and planned)
+        self._check_starts(planned, started)
+        if state.pool.interchangeable:
+            self._check_numbers(planned)
+        else:
+            self._check_nodes(planned)
+        if self._licenses:
+            self._check_licenses(planned)
+
+    def _check_starts(self, planned: list[Planned], started: list[Job]) -> None:
+        """Who starts now does not hold, at the planned start of another, nodes that were promised to that one.
+
+        Where nodes are shared a job may be promised what one that comes before it leaves of a node.
+        """
+        state = self._rota.engine.state
+        for job in started:
+            assert job.start_time == state.now
+            for other in planned:
+                assert (other.planned_start or 0) > state.now
+                if state.pool.interchangeable or (job.end_time or 0) <= (other.planned_start or 0):
+                    continue
+                if job.alloc_nodes & other.planned_nodes:
+                    assert queue_key(job) < queue_key(other)
+                    assert "linear" not in state.config.get("SelectType")
+
+    def _still_held(self, time: int) -> list[Job]:
+        """Give the jobs that will run at a time: all go by their time limits, those that are completing have ended."""
+        state = self._rota.engine.state
+        return [job for job in state.running if (job.end_time or 0) > max(time, state.now)]
+
+    def _check_numbers(self, planned: list[Planned]) -> None:
+        """Whenever a planned job starts there are processors enough, for it and all that are planned and running."""
+        up = self._rota.engine.state.nodes[0].cpus  # of a drained node see the test below
+        for one in planned:
+            time = one.planned_start or 0
+            ours = [other.units for other in planned if _covers(other, time)]
+            assert sum(ours) + sum(job.alloc for job in self._still_held(time)) <= up
+
+    def _check_nodes(self, planned: list[Planned]) -> None:
+        """A planned job fits on its nodes when it is to start, and nobody else is promised one of them meanwhile."""
+        pool = self._rota.engine.state.pool
+        for one in planned:
+            time = one.planned_start or 0
+            for other in planned:
+                if other is not one and _covers(other, time) and _covers(one, time):
+                    assert not other.planned_nodes & one.planned_nodes
+            free = pool.up - sum(pool.common(job.alloc, pool.up) for job in self._still_held(time))
+            assert pool.select(one, pool.without(free, ~one.planned_nodes))
+
+    def _check_licenses(self, planned: list[Planned]) -> None:
+        """Whenever a job that is planned with licences starts there are enough of them."""
+        for one in planned:
+            time, wanted = one.planned_start or 0, parse_licenses(one.spec.licenses)
+            used: Counter[str] = Counter()
+            for other in (*(other for other in planned if _covers(other, time)), *self._still_held(time)):
+                used.update(parse_licenses(other.spec.licenses))
+            assert all(used[name] <= LICENSES[name] for name in wanted)
+
+
+def _covers(job: Planned, time: int) -> bool:
+    """Whether a planned job is to run at a time, for as long as it was planned."""
+    duration = min(job.spec.time_min or job.time_limit, job.time_limit)
+    return (job.planned_start or 0) <= time < (job.planned_start or 0) + duration
+
+
+def _with_more_wishes(rng: Random, script: Script) -> Script:
+    """Let some of a script's jobs ask for licences too, and some be content with a shorter limit."""
+    submissions = []
+    for one in script.submissions:
+        licenses = rng.choice(("", "", "", "matlab", "matlab:2", "ansys:2", "matlab,ansys:3"))
+        time_min = rng.choice((None, None, rng.randint(1, one.spec.time_limit or 1)))
+        submissions.append(one._replace(spec=one.spec._replace(licenses=licenses, time_min=time_min)))
+    return script._replace(submissions=tuple(submissions))
+
+
+def _play(rng: Random, machine: str, *, calm: bool) -> tuple[Harness, _Cycles]:
+    """Play a random script to a random machine."""
+    options = [
+        "bf_interval=30",
+        f"bf_resolution={rng.choice((1, 60, 300))}",
+        f"bf_window={rng.choice((1440, 1440, 10))}",
+        f"bf_max_job_test={rng.choice((500, 500, 3))}",
+    ]
+    licenses = rng.random() < 0.5
+    words = ",".join([*options, "bf_licenses"] if licenses else options)
+    text = ",".join(f"{name}:{count}" for name, count in LICENSES.items())
+    pieces = "CR_CPU_Memory" if machine == "shared" else "CR_CPU"
+    config = with_parameters(MACHINES[machine](), SchedulerParameters=words, Licenses=text, SelectTypeParameters=pieces)
+    rota = Harness(config, sched="sched/backfill")
+    cycles = _Cycles(rota, licenses=licenses)
+    rota.checks.append(lambda: _check_that_nothing_is_given_twice(rota))
+    _with_more_wishes(rng, random_script(rng, config, jobs=12, calm=calm)).put(rota)
+    rota.run_to_end()
+    rota.close()
+    assert not rota.faults
+    return rota, cycles
+
+
+@pytest.mark.parametrize("machine", sorted(MACHINES))
+@relaxed
+@given(rng=RANDOMS, calm=st.booleans())
+def test_what_a_cycle_starts_is_not_in_the_way_of_what_it_plans(machine: str, rng: Random, calm: bool) -> None:
+    rota, _ = _play(rng, machine, calm=calm)
+    assert rota.live == []
+
+
+@pytest.mark.parametrize("machine", sorted(MACHINES))
+def test_the_cycles_that_are_looked_at_start_and_plan_jobs(machine: str) -> None:
+    """Else the test above would say nothing."""
+    assert sum(_play(Random(seed), machine, calm=True)[1].telling for seed in range(10)) > 3  # noqa: S311
+
+
+# ---- nothing is given twice -----------------------------------------------------------------------------------
+
+
+def _check_that_nothing_is_given_twice(rota: Harness) -> None:
+    """Add up what jobs hold, by what the machine was said to have: nodes, processors, memory, GPUs and licences."""
+    state = rota.engine.state
+    holding = [*state.running, *state.completing.values()]
+    used: Counter[str] = Counter()
+    for job in holding:
+        used.update(parse_licenses(job.spec.licenses))
+    assert all(used[name] <= count for name, count in LICENSES.items())
+    assert {name: count for name, count in state.licenses.used.items() if count} == dict(used)
+    nodes = rota.engine.state.nodes
+    if state.pool.interchangeable:
+        assert sum(job.alloc for job in holding) <= nodes[0].cpus
+    elif "linear" in state.config.get("SelectType"):
+        assert sum(job.alloc for job in holding) < 1 << len(nodes)
+        assert sum(job.alloc_nodes.bit_count() for job in holding) == sum(job.alloc for job in holding).bit_count()
+    else:
+        _check_pieces(rota, holding)
+
+
+def _check_pieces(rota: Harness, holding: Sequence[Job]) -> None:
+    """Nodes that are shared: by node and kind, and whether each job has what it asks for."""
+    state = rota.engine.state
+    pieces = {job.job_id: state.pool.view(job.alloc).astype(int) for job in holding}  # type: ignore[attr-defined]
+    for place, node in enumerate(state.nodes):
+        gpus = int(node.gres[0].partition(":")[2]) if node.gres else 0
+        assert all(sum(one[:3, place]) >= 0 for one in pieces.values())
+        held = [sum(int(one[row, place]) for one in pieces.values()) for row in range(3)]
+        assert held[0] <= node.cpus
+        assert held[1] <= node.real_memory
+        assert held[2] <= gpus
+    for job in holding:
+        one, count = pieces[job.job_id], job.alloc_nodes.bit_count()
+        assert int(one[0].sum()) >= job.num_cpus
+        assert int(one[1].sum()) >= (job.spec.mem_per_cpu or 500) * job.num_cpus
+        asked = int(job.spec.gres.partition(":")[2] or 0)
+        assert int(one[2].sum()) >= asked * count
+
+
+# ---- what is known to be wrong --------------------------------------------------------------------------------
+
+
+def test_nothing_is_planned_on_a_drained_node() -> None:
+    with Harness(cluster(cpus=4, SchedulerParameters="bf_interval=30"), sched="sched/backfill") as rota:
+        rota.submit(cpus=3, limit=600)
+        job = rota.submit(cpus=3, limit=300)
+        rota.node("n0", NodeState.DRAIN)
+        rota.wait(30)
+        assert job.planned_start is None
+
+
+def test_a_plan_in_a_partition_that_is_closed_is_forgotten() -> None:
+    parts = [partition("a", (0, 1)), partition("b", (2, 3))]
+    config = cluster(nodes=4, partitions=parts, SchedulerParameters="bf_interval=30")
+    with Harness(config, sched="sched/backfill") as rota:
+        rota.submit(cpus=2, partition="a", limit=600)
+        rota.submit(cpus=2, partition="b", limit=1200)
+        job = rota.submit(cpus=2, partition="a,b", limit=300)
+        rota.wait(30)
+        assert job.planned_start == 600
+        rota.partition("a", PartitionState.DOWN)
+        rota.wait(30)
+        assert job.planned_start == 1200

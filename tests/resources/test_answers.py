@@ -1,0 +1,80 @@
+"""What a selection plugin is asked again it is not asked again: good answers are remembered, and no others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from rota.core.guard import PluginGuard, SelectCalls
+from rota.model import JobSpec, Node, Partition
+from rota.resources import Candidates, Needs, make_pool
+from rota.testing import cluster
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Plugin:
+    """Counts how often it is asked."""
+
+    plugin_type = "select/counting"
+
+    def __init__(self, answer: Callable[[Candidates], Any]) -> None:
+        self.asked = 0
+        self.answer = answer
+
+    def select_p_job_test(self, needs: Needs, candidates: Candidates) -> Any:
+        """Give the answer."""
+        self.asked += 1
+        return self.answer(candidates)
+
+
+def needs_of(cpus: int) -> Needs:
+    """Give what a job of so many processors needs of two nodes."""
+    nodes = [Node(name=f"n{number}", cpus=4, cores_per_socket=4) for number in range(2)]
+    config = cluster(nodes=nodes, SelectType="select/cons_tres", SelectTypeParameters="CR_Core")
+    pool: Any = make_pool(config, nodes)
+    needs: Needs = pool.needs(JobSpec(cpus, 60), Partition(name="p", nodes=3))
+    return needs
+
+
+def candidates(*cpus: int) -> Candidates:
+    """Give nodes with so many free processors."""
+    return Candidates(np.arange(len(cpus)), np.array(cpus), np.ones(len(cpus), np.int64))
+
+
+def calls(plugin: Plugin, faults: list[str]) -> SelectCalls:
+    """Guard a plugin."""
+    return SelectCalls(PluginGuard(plugin, lambda *fault: faults.append(fault[-1])))
+
+
+@pytest.mark.parametrize("answer", [[(1, 2)], None])
+def test_a_good_answer_is_remembered_for_the_same_needs_nodes_and_processors(answer: Any) -> None:
+    plugin, needs, faults = Plugin(lambda _: answer), needs_of(2), list[str]()
+    guarded = calls(plugin, faults)
+    assert [guarded.job_test(needs, candidates(4, 4)) for _ in range(3)] == [answer] * 3
+    assert plugin.asked == 1
+    guarded.job_test(needs, candidates(4, 3))
+    guarded.job_test(needs, Candidates(np.array([1, 5]), np.array([4, 4]), np.ones(2, np.int64)))
+    guarded.job_test(needs_of(2), candidates(4, 4))
+    assert plugin.asked == 4
+    assert not faults
+
+
+def test_an_answer_that_the_plugin_changes_afterwards_stays_what_it_was() -> None:
+    given = [(1, 2)]
+    guarded, needs = calls(Plugin(lambda _: given), []), needs_of(2)
+    guarded.job_test(needs, candidates(4, 4))
+    given[0] = (7, 99)
+    assert guarded.job_test(needs, candidates(4, 4)) == [(1, 2)]
+
+
+@pytest.mark.parametrize("wrong", [[(1, 1)], [(9, 2)], "nonsense"])
+def test_a_fault_is_reported_each_time(wrong: Any) -> None:
+    faults: list[str] = []
+    plugin, needs = Plugin(lambda _: wrong), needs_of(2)
+    guarded = calls(plugin, faults)
+    assert [guarded.job_test(needs, candidates(4, 4)) for _ in range(2)] == [[(0, 2)]] * 2  # the first node that fits
+    assert plugin.asked == len(faults) == 2

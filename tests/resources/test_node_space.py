@@ -1,0 +1,95 @@
+"""What backfill plans with, against adding up for each question anew."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rota.model import Job, JobSpec, Node, Partition
+from rota.resources import NodeSpace, make_pool
+from rota.testing import cluster
+
+NODES, CPUS, JOBS = 6, 4, 12
+
+
+class Machine:
+    """A pool and the jobs that run on it, by their ends."""
+
+    def __init__(self, select: str) -> None:
+        nodes = [Node(name=f"n{number}", cpus=CPUS, cores_per_socket=CPUS) for number in range(NODES)]
+        self.pool: Any = make_pool(cluster(nodes=nodes, SelectType=select, SelectTypeParameters="CR_Core"), nodes)
+        self.partition = Partition(name="p", nodes=2**NODES - 1)
+        self.running: list[Job] = []
+
+    def start(self, job_id: int, cpus: int, end: int) -> Job | None:
+        """Start a job if it fits, as the engine does."""
+        pool, spec = self.pool, JobSpec(cpus, end)
+        job = Job(job_id, spec, 0, self.partition, pool.units(spec, self.partition))
+        job.alloc = pool.select(job, pool.free)
+        if not job.alloc:
+            return None
+        pool.free -= job.alloc
+        job.alloc_nodes = pool.nodes_of(job.alloc)
+        job.start_time, job.end_time = 0, end
+        self.running.append(job)
+        self.running.sort(key=lambda job: job.end_time or 0)  # stable: of equal ends, who started first
+        return job
+
+    def space(self) -> NodeSpace:
+        """Begin to plan."""
+        return NodeSpace(self.pool, 0, self.running, resolution=60, window=3600)
+
+    def free_after(self, gone: int) -> Any:
+        """Say what is free when so many jobs have ended: sets that have nothing in common are joined with +."""
+        return self.pool.view(self.pool.free + sum(job.alloc for job in self.running[:gone]))
+
+
+@pytest.mark.parametrize("select", ["select/linear", "select/cons_tres"])
+@pytest.mark.parametrize("seed", range(20))
+def test_what_is_free_when_some_jobs_have_ended_is_what_they_held(select: str, seed: int) -> None:
+    """In any order of questions, also when jobs start in between, or have ended since the last plan was made."""
+    chance = random.Random(seed)  # noqa: S311 - the same jobs each time, no secrets
+    machine = Machine(select)
+    for number in range(JOBS):
+        machine.start(number, chance.randrange(1, CPUS + 1), chance.randrange(100, 110))
+    space = machine.space()
+    for number in range(JOBS, 3 * JOBS):
+        for gone in chance.choices(range(len(machine.running) + 1), k=3):
+            assert np.array_equal(space._view(gone), machine.free_after(gone))
+        if machine.running and chance.random() < 0.5:
+            machine.pool.release(machine.running.pop(chance.randrange(len(machine.running))).alloc)
+            space = machine.space()
+        started = machine.start(number, chance.randrange(1, CPUS + 1), chance.randrange(100, 110))
+        if started is not None:
+            space.started(started)
+    assert machine.running
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_window_is_what_is_open_all_the_time(seed: int) -> None:
+    chance = random.Random(seed)  # noqa: S311 - the same reservations each time, no secrets
+    machine = Machine("select/linear")
+    space = machine.space()
+    job = Job(1, JobSpec(1, 60), 0, machine.partition, 1)
+    for _ in range(15):
+        space.reserve(job, chance.randrange(30) * 60, chance.randrange(1, 20) * 60, chance.randrange(1, 2**NODES))
+        start, duration = chance.randrange(0, 3000), chance.randrange(1, 3000)
+        slots = list(zip(space._begin, space._open, strict=True))
+        now = max(place for place, (begin, _) in enumerate(slots) if begin <= start)
+        expected = slots[now][1]
+        for begin, opened in slots[now + 1 :]:
+            if begin <= start + duration:
+                expected &= opened
+        later = [begin for (begin, opened), (_, before) in zip(slots[1:], slots, strict=False) if opened & ~before]
+        assert space._window(start, duration) == (expected, next((one for one in later if one > slots[now][0]), None))
+        nodes = chance.randrange(1, 2**NODES)
+        starts = start // 60 * 60
+        meanwhile = [
+            opened
+            for (begin, opened), after in zip(slots, [*space._begin[1:], 10**9], strict=True)
+            if begin < start + duration and after > starts
+        ]
+        assert space.is_open(job, start, duration, nodes) == all(nodes & opened == nodes for opened in meanwhile)
