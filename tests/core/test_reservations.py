@@ -78,7 +78,7 @@ def test_it_comes_again() -> None:
         assert (starts[0].state, starts[1].state) == (JobState.RUNNING, JobState.PENDING)  # the next is from 4600
         rota.end(starts[0])
         rota.until(5099)
-        assert rota.queue == [starts[1]]
+        assert rota.queue == [starts[1].job_id]
         rota.until(5100)
         assert starts[1].start_time == 5100
 
