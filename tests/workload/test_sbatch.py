@@ -348,7 +348,6 @@ def test_options_without_a_meaning_are_read_past(option: str) -> None:
         ("--ntasks-per-socket=1", "--ntasks-per-socket", "no option of sbatch that rota knows"),
         ("--ntasks-per-core=1", "--ntasks-per-core", "no option of sbatch that rota knows"),
         ("--mem-per-gpu=1", "--mem-per-gpu", "no option of sbatch that rota knows"),
-        ("--reservation=a", "--reservation", "no option of sbatch that rota knows"),
     ],
 )
 def test_refused(options: str, option: str, problem: str) -> None:

@@ -40,6 +40,8 @@ class Needs:
     #: Least and most nodes; the most is 0 where there is no bound.
     min_nodes: int
     max_nodes: int
+    #: Nodes that it would have: of a range that it asks for the most, else the least.
+    req_nodes: int
     #: Least processors of a node.
     min_cpus: int
     #: Most tasks of a node; 0: no bound.

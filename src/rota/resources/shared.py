@@ -130,6 +130,7 @@ class SharedNodePool:
             per_task=spec.cpus_per_task,
             min_nodes=least,
             max_nodes=most,
+            req_nodes=max(min(spec.max_nodes, most), least),
             min_cpus=max(spec.min_cpus_per_node, spec.cpus_per_task),
             tasks_per_node=tasks,
             memory=memory,

@@ -19,6 +19,7 @@ O(candidates + nodes taken), and as often again as small nodes have to be left o
 from __future__ import annotations
 
 from bisect import bisect_left
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -50,7 +51,10 @@ def select_p_job_test(needs: Needs, candidates: Candidates) -> list[tuple[int, i
     """Pick the nodes of a job, each with its processors; ``None`` when it does not fit."""
     if needs.max_nodes == 1 and _first_fit and needs.required is None:
         return _first(needs, candidates)
-    picked = _pick(needs, candidates)
+    picked = None
+    if needs.min_nodes < needs.req_nodes <= len(candidates.nodes):
+        picked = _pick(replace(needs, min_nodes=needs.req_nodes), candidates)
+    picked = picked or _pick(needs, candidates)
     if picked is None and needs.max_nodes:
         for small in np.unique(candidates.cpus).tolist()[:-1]:
             larger = candidates.cpus > small

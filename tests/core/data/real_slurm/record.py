@@ -439,6 +439,7 @@ def main() -> None:
                 for one, two in zip(first, second, strict=False):
                     if one != two:
                         sys.stderr.write(f"  {one}\n  {two}\n")
+    cluster.empty()
 
 
 if __name__ == "__main__":
