@@ -68,8 +68,6 @@ def check_partition_limits(state: ClusterState, job: Job) -> None:
     Raises:
         RequestError: it is.
     """
-    if state.settings.partition_limits == "NO":
-        return
     beyond = [
         (reason, record.partition.name)
         for record in job.records or (job,)

@@ -50,6 +50,8 @@ class DependencyBook:
         #: Live jobs by user and name, once some job is a singleton.
         self._named: defaultdict[tuple[str, str], set[int]] | None = None
         self._alarms: set[tuple[int, int]] = set()
+        #: When jobs that ended long ago are next forgotten, Unix seconds.
+        self._forgets_at = 0
         self.set_config()
 
     def set_config(self) -> None:
@@ -62,6 +64,8 @@ class DependencyBook:
 
     def added(self, job: Job) -> None:
         """Take note of a live job."""
+        if job.dependencies is None and self._named is None:
+            return
         for one in job.dependencies.each if job.dependencies is not None else ():
             self._waiting[one.key or _name(job)].add(job.job_id)
             if one.type is DependencyType.SINGLETON and self._named is None:
@@ -70,6 +74,12 @@ class DependencyBook:
                     self._named[_name(other)].add(other.job_id)
         if self._named is not None:
             self._named[_name(job)].add(job.job_id)
+
+    def _forget(self, now: int) -> None:
+        """Forget the jobs that ended too long ago."""
+        old = [key for key, one in self._ended.items() if now - one.end_time > self._min_age]
+        for key in old:
+            del self._ended[key]
 
     def withdrawn(self, job: Job) -> None:
         """Take note that a job waits no more for what it waited for."""
@@ -92,8 +102,12 @@ class DependencyBook:
             tasks: Of an array, the tasks that are over with it.
         """
         now, array = self._state.now, job.array
-        while self._ended and now - (first := next(iter(self._ended.items())))[1].end_time > self._min_age:
-            del self._ended[first[0]]
+        if now >= self._forgets_at:
+            self._forgets_at = now + self._min_age + 1
+            self._forget(now)
+        if array is None and not self._waiting and self._named is None:  # as it is with nearly all jobs
+            self._ended[job.job_id] = _Ended(job.state, now, job.start_time)
+            return
         over: list[_Key] = [job.job_id] if array is None else [(array.job_id, task) for task in tasks]
         for key in over:
             self._ended[key] = _Ended(job.state, now, job.start_time)

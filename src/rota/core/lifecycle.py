@@ -47,9 +47,12 @@ class Lifecycle:
             self.refuse(error, job_id)
             return False
         try:
-            state.policy.admit(job)
-            state.reservations.admit(job)
-            check_partition_limits(state, job)
+            if state.policy.is_on:
+                state.policy.admit(job)
+            if spec.reservation:
+                state.reservations.admit(job)
+            if state.settings.partition_limits != "NO":
+                check_partition_limits(state, job)
         except RequestError as error:
             self.refuse(error, job_id, by_policy=True)
             return False
@@ -106,11 +109,12 @@ class Lifecycle:
         state = self.state
         if job.restraints and (excess := held_back(job, resources)) is not None:
             return excess.reason
-        if job.waiting_tasks > 1:
+        if job.array is not None and job.waiting_tasks > 1:
             job = split_off(state, job)
         else:
             state.take_from_queue(job.whole)
-            become_task(job.whole)
+            if job.array is not None:
+                become_task(job.whole)
         if isinstance(job, QueueRecord):
             job = job.settle()
         change_state(job, Trigger.START)
@@ -119,7 +123,7 @@ class Lifecycle:
         job.alloc_nodes = state.pool.nodes_of(resources)
         job.start_time = state.now
         job.time_limit = time_limit or job.time_limit
-        if (longest := state.reservations.longest(job)) is not None:
+        if job.spec.reservation and (longest := state.reservations.longest(job)) is not None:
             job.time_limit = min(job.time_limit, longest)
         if job.spec.deadline:
             job.time_limit = max(min(job.time_limit, job.spec.deadline - state.now), 1)
@@ -179,7 +183,8 @@ class Lifecycle:
         state.accounts.ended(job)
         for one in job.restraints:
             one.ended(job)
-        state.policy.forget_refusals()
+        if state.restrained:
+            state.policy.forget_refusals()
         state.pool.release(job.alloc)
         job.alloc = job.alloc_nodes = 0
         state.arrivals = None

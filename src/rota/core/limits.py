@@ -141,6 +141,11 @@ class JobLimits:
         #: How many of `jobs` go before it.
         self.jobs_before_wall = 0
 
+    @property
+    def restrains(self) -> bool:
+        """Whether any of them can hold back a job that has been taken and is in the queue."""
+        return bool(self.jobs or self.tres or self.nodes or self.run_minutes or self.used or self.own)
+
     def never(self, job: Job, *, alone: bool = False) -> Excess | None:
         """Give the limit that a job is beyond by itself, whatever else runs.
 

@@ -124,7 +124,9 @@ class MainPass:
                 reason = HIT_QUEUE_DEPTH
                 break
             depth += 1
-            if (job.spec.reservation or partition.name) in blocked:
+            if partition.name in blocked and not (reserved and job.spec.reservation):
+                continue
+            if reserved and job.spec.reservation in blocked:
                 continue
             if job.restraints and (excess := held_back(job)) is not None:
                 if excess.reason in self._state.held_in_queue:

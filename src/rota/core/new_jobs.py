@@ -43,8 +43,10 @@ def new_job(state: ClusterState, job_id: int, spec: JobSpec) -> Job:
     job = make_job(job_id, spec, state.now, admit(state, job_id, spec))
     if spec.array:
         _make_array(state, job)
-    job.dependencies = dependencies_of(spec)
-    state.licenses.admit(job)
+    if spec.dependency:
+        job.dependencies = dependencies_of(spec)
+    if spec.licenses:
+        state.licenses.admit(job)
     return job
 
 

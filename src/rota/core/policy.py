@@ -56,6 +56,11 @@ class AccountingPolicy:
         self._looks_again = False
 
     @property
+    def is_on(self) -> bool:
+        """Whether anything is enforced."""
+        return self._needs_association
+
+    @property
     def now(self) -> int:
         """Unix seconds."""
         return self._state.now
@@ -127,6 +132,7 @@ class AccountingPolicy:
     def _restrain(self, job: Job, limits: JobLimits) -> None:
         if limits.ledgers:
             job.limits = limits
+        if limits.restrains:
             job.restraints = (limits, *(one for one in job.restraints if not isinstance(one, JobLimits)))
 
     def _check_association(self, job: Job) -> None:

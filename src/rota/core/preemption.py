@@ -106,6 +106,8 @@ class Preemption:
         Returns:
             Whether it will fit when they have gone.
         """
+        if not self._may_go_before(job):
+            return False
         candidates = self._candidates(job)
         pool, state = self._state.pool, self._state
         # Those who are on their way out already may be enough.
@@ -139,6 +141,14 @@ class Preemption:
         if self.options.youngest_first:
             found.sort(key=lambda one: -(one.start_time or 0))
         return found
+
+    def _may_go_before(self, job: Job) -> bool:
+        """Whether there can be jobs that have to give way to this one."""
+        if self.options.type == "preempt/partition_prio":
+            tiers = (part.priority_tier for part in self._state.partitions.values())
+            return job.partition.priority_tier > min(tiers)
+        qos = self._state.accounts.qos_of(job)
+        return qos is not None and bool(qos.preempt)
 
     def _goes_before(self, job: Job, other: Job) -> bool:
         if self.options.type == "preempt/partition_prio":

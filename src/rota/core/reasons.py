@@ -30,7 +30,12 @@ def park_reason(state: ClusterState, job: Job) -> Reason | None:
         return Reason.PARTITION_CONFIG
     if job.partition.state in _PARTITION_CLOSED:
         return _PARTITION_CLOSED[job.partition.state]
-    if (reason := state.policy.access(job) or beyond_partition(state, job)) is not None:
+    if state.policy.is_on and (reason := state.policy.access(job)) is not None:
+        return reason
+    part = job.partition
+    if (part.max_time is not None or part.max_nodes is not None) and (
+        reason := beyond_partition(state, job)
+    ) is not None:
         return reason
     if job.spec.begin_time > state.now:
         return Reason.BEGIN_TIME

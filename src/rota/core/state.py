@@ -136,8 +136,10 @@ class ClusterState:
     def add(self, job: Job) -> None:
         """Take in a live job, which is put in its place next."""
         self.jobs[job.job_id] = job
-        self.policy.submitted(job)
-        self.restrained += is_restrained(job)
+        if job.limits is not None:
+            self.policy.submitted(job)
+        if job.restraints or job.records:
+            self.restrained += is_restrained(job)
         self.dependencies.added(job)
 
     def withdraw(self, job: Job) -> None:
@@ -165,11 +167,15 @@ class ClusterState:
     def remove(self, job: Job) -> None:
         """Forget a job that is over and in no place any more."""
         del self.jobs[job.job_id]
-        self.policy.forgotten(job)
-        self.restrained -= is_restrained(job)
-        over = [] if job.array is None else job.array.left(job)
-        if job.array is not None and job.array.is_over:
-            del self.arrays[job.array.job_id]
+        if job.limits is not None:
+            self.policy.forgotten(job)
+        if job.restraints or job.records:
+            self.restrained -= is_restrained(job)
+        over: Sequence[int] = ()
+        if job.array is not None:
+            over = job.array.left(job)
+            if job.array.is_over:
+                del self.arrays[job.array.job_id]
         self.dependencies.removed(job, over)
 
     def renew_policy(self) -> None:
@@ -233,26 +239,32 @@ class ClusterState:
     def place(self, job: Job) -> None:
         """Put a pending job that is nowhere where it belongs: in the queue, or parked."""
         self.changed = True
-        reasons = [park_reason(self, record) for record in job.records or (job,)]
+        if job.records:
+            self._place_records(job)
+            return
+        if (reason := park_reason(self, job)) is not None:
+            self._park(job, reason)
+            return
+        self.queue.add(job, queue_key(job))
+        if self.arrivals is not None:
+            self.arrivals.append(job)
+        self._entered(job)
+
+    def _entered(self, job: Job) -> None:
+        """Take note that a job is in the queue."""
+        job.reason = Reason.NONE
+        if job.eligible_time is None:
+            job.eligible_time = self.now
+        if job.spec.deadline and latest_start(job) < self.now:
+            self.doomed.append(job)
+
+    def _place_records(self, job: Job) -> None:
+        """Put the records of a job in the queue whose partitions can take it now; if none can, park the job."""
+        reasons = [park_reason(self, record) for record in job.records]
         if None not in reasons:
             # Of several reasons the one that goes away by itself, if there is one; a partition's size never does.
             self._park(job, min(filter(None, reasons), key=goes_by_itself))
             return
-        job.reason = Reason.NONE
-        if job.eligible_time is None:
-            job.eligible_time = self.now
-        if job.records:
-            entered = self._place_records(job, reasons)
-        else:
-            entered = [job]
-            self.queue.add(job, queue_key(job))
-        if self.arrivals is not None:
-            self.arrivals += entered
-        if job.spec.deadline and latest_start(job) < self.now:
-            self.doomed.append(job)
-
-    def _place_records(self, job: Job, reasons: Sequence[Reason | None]) -> list[Job]:
-        """Put the records of a job in the queue whose partitions can take it now; give them."""
         entered: list[Job] = []
         for record, why in zip(job.records, reasons, strict=True):
             if why is None:
@@ -262,7 +274,9 @@ class ClusterState:
                 record.forget_plan()
         job.take_over_plan()
         job.sort_key = min(record.sort_key for record in entered)
-        return entered
+        if self.arrivals is not None:
+            self.arrivals += entered
+        self._entered(job)
 
     def _park(self, job: Job, reason: Reason) -> None:
         job.reason = reason
