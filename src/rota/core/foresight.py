@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
@@ -80,11 +81,11 @@ def _earliest_start_among_reservations(state: ClusterState, job: Job) -> tuple[i
     """Give the same where some nodes are reserved at times: it is looked at each time when there may be more room."""
     pool, book = state.pool, state.reservations
     avail = pool.free + sum(pool.common(other.alloc, pool.up) for other in state.completing.values())
-    running = [(other.end_time or 0, pool.common(other.alloc, pool.up)) for other in state.running]
+    running = deque((other.end_time or 0, pool.common(other.alloc, pool.up)) for other in state.running)
     times = {state.now, *(end for end, _ in running), *book.ends()}
     for time in sorted(times):
         while running and running[0][0] <= time:
-            avail += running.pop(0)[1]
+            avail += running.popleft()[1]
         closed = book.closed(job, time, job.time_limit)
         free = pool.without(avail, closed) if closed else avail
         if pool.select(job, free):

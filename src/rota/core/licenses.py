@@ -25,16 +25,22 @@ class LicensesWanted:
 
     def holds_back_all(self) -> bool:
         """Whether too few are free."""
-        total, used = self._pool.total, self._pool.used
-        return any(used.get(name, 0) + count > total.get(name, 0) for name, count in self.counts.items())
+        return self._too_few() is not None
 
     def holds_back(self, job: Job, resources: int) -> Excess | None:  # noqa: ARG002 - whatever its nodes
         """Give the licence of which too few are free."""
+        name = self._too_few()
+        if name is None:
+            return None
+        limit = Limit(Reason.LICENSES, "cluster", f"Licenses={name}", self._pool.total.get(name, 0))
+        return Excess(limit, self._pool.used.get(name, 0), self.counts[name])
+
+    def _too_few(self) -> str | None:
+        """Name the first licence of which too few are free."""
         total, used = self._pool.total, self._pool.used
         for name, count in self.counts.items():
             if used.get(name, 0) + count > total.get(name, 0):
-                limit = Limit(Reason.LICENSES, "cluster", f"Licenses={name}", total.get(name, 0))
-                return Excess(limit, used.get(name, 0), count)
+                return name
         return None
 
     def started(self, job: Job) -> None:  # noqa: ARG002 - they are all the same
@@ -71,11 +77,8 @@ class LicensePool:
         Raises:
             RequestError: there never are so many.
         """
-        text = job.spec.licenses
-        if not text:
-            return
         try:
-            counts = parse_licenses(text)
+            counts = parse_licenses(job.spec.licenses)
         except ValueError as error:
             raise RequestError(str(error), Errno.INVALID_LICENSES) from None
         for name, count in counts.items():

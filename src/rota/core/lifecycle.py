@@ -47,8 +47,7 @@ class Lifecycle:
             self.refuse(error, job_id)
             return False
         try:
-            if state.policy.is_on:
-                state.policy.admit(job)
+            state.policy.admit(job)
             if spec.reservation:
                 state.reservations.admit(job)
             if state.settings.partition_limits != "NO":

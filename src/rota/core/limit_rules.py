@@ -104,8 +104,8 @@ class LimitRules:
             *(name for kind in _PER_JOB for name in self._add_tres(qos, kind, qos.ledger)),
             *self._add_tres(qos, _PER_ACCOUNT, of_account),
             *self._add_tres(qos, _PER_USER, of_user),
-            *self._add_wall(qos, Reason.QOS_MAX_WALL_PER_JOB),
         }
+        self._add_wall(qos, Reason.QOS_MAX_WALL_PER_JOB)
         self._set |= new
 
     def add_association(self, one: Owner, inherited: Limits | None) -> None:
@@ -133,6 +133,12 @@ class LimitRules:
         for kind in _PER_JOB:
             self._add_tres(own, kind, one.ledger)
         self._add_wall(own, Reason.ASSOC_MAX_WALL_PER_JOB)
+
+    def _add_wall(self, owner: Owner, reason: Reason) -> None:
+        """Add the limit of time limits, unless there is one already."""
+        if owner.limits.max_wall is not None and self._made.max_wall is None:
+            self._made.max_wall = Limit(reason, owner.whose, "MaxWallDurationPerJob", owner.limits.max_wall)
+            self._made.jobs_before_wall = len(self._made.jobs)
 
     # ---- each gives the names of what it has added ------------------------------------------------------------
 
@@ -175,12 +181,6 @@ class LimitRules:
                 self._made.own.append((kind.own, index, limit))
             new.append(limit.name)
         return new
-
-    def _add_wall(self, owner: Owner, reason: Reason) -> list[str]:
-        if owner.limits.max_wall is not None and self._made.max_wall is None:
-            self._made.max_wall = Limit(reason, owner.whose, "MaxWallDurationPerJob", owner.limits.max_wall)
-            self._made.jobs_before_wall = len(self._made.jobs)
-        return []
 
     def _each(self, owner: Owner, counts: Mapping[str, int], name: str, reason: str) -> Iterator[tuple[int, Limit]]:
         """Walk through a limit's TRES, but for those that a QOS has set before: each with its place."""

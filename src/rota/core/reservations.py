@@ -94,14 +94,12 @@ class ReservationBook:
     # ---- what they mean for jobs ------------------------------------------------------------------------------
 
     def admit(self, job: Job) -> None:
-        """Look at what a new job asks for.
+        """Look at the reservation that a new job asks for.
 
         Raises:
             RequestError: there is no such reservation, or it is not for this job.
         """
         name = job.spec.reservation
-        if not name:
-            return
         one = self.all.get(name)
         if one is None:
             raise RequestError(f"Requested reservation is invalid: there is no {name}", Errno.RESERVATION_INVALID)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rota.model import InputError
+from rota.replay.stored import reading
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -120,9 +120,7 @@ def read_history(stored: dict[str, Any], path: Path) -> PriorityHistory:
     Raises:
         InputError: it is something else.
     """
-    if stored.get("format") != HISTORY_FORMAT:
-        raise InputError(f"not the history of priorities: format is not {HISTORY_FORMAT}: replay again", path=path)
-    try:
+    with reading("history of priorities", stored, HISTORY_FORMAT, path):
         accounts = stored["accounts"]
         times = np.array(stored["times"], np.int64)
         shape = (len(accounts), len(times))
@@ -136,9 +134,6 @@ def read_history(stored: dict[str, Any], path: Path) -> PriorityHistory:
             fair_tree=bool(stored["fair_tree"]),
             waits=tuple(_job_factors(job) for job in stored["waits"]),
         )
-    except (KeyError, TypeError, ValueError, OverflowError) as error:
-        what = f"{error} is missing" if isinstance(error, KeyError) else str(error).splitlines()[0]
-        raise InputError(f"not the history of priorities: {what}: replay again", path=path) from error
 
 
 def _finite(values: NDArray[np.float64]) -> list[float | None]:

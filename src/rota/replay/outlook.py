@@ -94,7 +94,7 @@ def outlook_of(engine: Engine, job: Job) -> Outlook:
     holders = [
         other
         for other in state.running
-        if other.alloc_nodes & nodes and (state.pool.interchangeable is False or (other.end_time or 0) <= start)
+        if other.alloc_nodes & nodes and (not state.pool.interchangeable or (other.end_time or 0) <= start)
     ]
     return Outlook(
         start=start,

@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from rota.model import InputError, NodeState
+from rota.model import NodeState
 from rota.replay.placing import NodeNames
+from rota.replay.stored import reading
 from rota.resources import SharedNodePool, WholeNodePool
 
 if TYPE_CHECKING:
@@ -120,9 +121,7 @@ def read_plans(stored: dict[str, Any], path: Path) -> PlanHistory:
     Raises:
         InputError: it is something else.
     """
-    if stored.get("format") != PLANS_FORMAT:
-        raise InputError(f"not the history of plans: format is not {PLANS_FORMAT}: replay again", path=path)
-    try:
+    with reading("history of plans", stored, PLANS_FORMAT, path):
         hostlists, reasons = [list(map(str, stored[name])) for name in ("hostlists", "reasons")]
         return PlanHistory(
             nodes=tuple((str(name), int(cpus)) for name, cpus in stored["nodes"]),
@@ -136,9 +135,6 @@ def read_plans(stored: dict[str, Any], path: Path) -> PlanHistory:
                 for plan in stored["plans"]
             ),
         )
-    except (KeyError, IndexError, TypeError, ValueError) as error:
-        what = f"{error} is missing" if isinstance(error, KeyError) else str(error).splitlines()[0]
-        raise InputError(f"not the history of plans: {what}: replay again", path=path) from error
 
 
 def _planned_job(row: list[Any], hostlists: list[str], reasons: list[str]) -> PlannedJob:
