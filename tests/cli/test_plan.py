@@ -56,6 +56,23 @@ def test_a_plan_as_a_table(rota: Rota, lab: Path) -> None:
     ]
 
 
+def test_tasks_of_an_array_that_start_are_shown_one_by_one(rota: Rota, lab: Path) -> None:
+    """Two of four fit on the node that is free; the names are squeue's."""
+    (lab / "log.events").write_text(
+        "-dt 0 -e submit_batch_job | -sim-walltime 600 --uid=ann -N 3 -n 12 -t 10 x\n"
+        "-dt 60 -e submit_batch_job | -sim-walltime 60 --uid=ann -J sweep -a 1-4 -n 2 -t 5 x\n"
+    )
+    words = ("plan", lab / "log.events", "--config", lab / "slurm.conf", "--at", "60")
+    assert rota(*words).out.splitlines() == [
+        "    job  name   state    start in  nodes",
+        "    2_1  sweep  RUNNING       now  n4",
+        "    2_2  sweep  RUNNING       now  n4",
+        "2_[3-4]  sweep  PENDING      5:00  n4",
+    ]
+    shown = [(one["array_job_id"], one["array_task"]) for one in json.loads(rota(*words, "--json").out)]
+    assert shown == [(2, "1"), (2, "2"), (2, "[3-4]")]
+
+
 def test_the_first_moment_is_the_first_submission(rota: Rota, lab: Path) -> None:
     outcome = rota("plan", lab / "log.events", "--config", lab / "slurm.conf", "--json")
     assert [(one["job"], one["state"]) for one in json.loads(outcome.out)] == [(1, "RUNNING")]

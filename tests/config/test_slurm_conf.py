@@ -196,6 +196,10 @@ def test_any_text_is_read_or_refused_in_one_line(text: str) -> None:
         (f"{MACHINE}PartitionName=q Nodes=n1 MaxNodes=some", 3, "MaxNodes", "not a whole number"),
         (f"{MACHINE}PartitionName=q \\\n Nodes=n1 \\\n MinNodes=x\n", 3, "MinNodes", "not a whole number"),
         (f"{MACHINE}PartitionName=q Nodes=ALL Default=maybe", 3, "Default", "neither YES nor NO"),
+        (f"{MACHINE}PartitionName=q Nodes=ALL OverSubscribe=ALWAYS", 3, "OverSubscribe", "none of NO, EXCLUSIVE, YES"),
+        (f"{MACHINE}PartitionName=q Nodes=ALL OverSubscribe=NO:4", 3, "OverSubscribe", "none of NO, EXCLUSIVE, YES"),
+        (f"{MACHINE}PartitionName=q Nodes=ALL Shared=FORCE:0", 3, "Shared", "0 jobs a core are not from 1 to 64"),
+        (f"{MACHINE}PartitionName=q Nodes=ALL Shared=YES:65", 3, "Shared", "65 jobs a core are not from 1 to 64"),
         (f"{MACHINE}PartitionName=q Nodes=ALL PriorityTier=65536", 3, "PriorityTier", "from 0 to 65535"),
         (f"{MACHINE}just words\n", 3, None, "is not Key=Value"),
         (f"{MACHINE}KillWait=\n", 3, "KillWait", "has no value"),
@@ -267,3 +271,22 @@ def test_a_machine_without_a_file_is_one_node_and_one_default_partition() -> Non
         assert node.cpus >= 1
         assert part.default
         assert part.nodes == 1
+
+
+@pytest.mark.parametrize(
+    ("written", "sharing"),
+    [
+        ("", (False, 1, False)),
+        ("OverSubscribe=NO", (False, 1, False)),
+        ("OverSubscribe=EXCLUSIVE", (True, 1, False)),
+        ("OverSubscribe=yes:3", (False, 3, False)),
+        ("OverSubscribe=YES", (False, 4, False)),
+        ("OverSubscribe=FORCE:1", (False, 1, True)),
+        ("Shared=FORCE", (False, 4, True)),
+    ],
+)
+def test_how_jobs_share_is_read(tmp_path: Path, written: str, sharing: tuple[bool, int, bool]) -> None:
+    """The defaults are those of the manual page of slurm.conf."""
+    config = read_slurm_conf(_conf(tmp_path, f"{MACHINE}PartitionName=q Nodes=ALL {written}\n")).config
+    part = next(one for one in config.partitions if one.name == "q")
+    assert (part.exclusive, part.max_share, part.force_share) == sharing

@@ -304,6 +304,7 @@ class Player:
         known = {
             "TimeLimit": f"{hours:02}:{seconds // 60:02}:{seconds % 60:02}",
             "Licenses": job.spec.licenses or "(null)",
+            "SchedNodeList": self._hostlist(job.planned_nodes or 0) or "(none)",
         }
         if unknown := set(keys) - set(known):
             raise NotImplementedError(f"show {unknown}")
@@ -331,12 +332,14 @@ class Player:
             return [self._name(job)]
         return [f"{job.array.job_id // 1000}_{task}" for task in job.array.pending]
 
+    def _hostlist(self, nodes: int) -> str:
+        return fold([self._rota.engine.state.nodes[place].name for place in indices(nodes)])
+
     def _columns(self, job: Job) -> str:
         state = self._rota.engine.state
         last = next((one for one in reversed(self._rota.launches) if one.job_id == job.job_id), None)
         resources = 0 if last is None or job.state is JobState.PENDING else last.resources
         held = state.pool.nodes_of(resources)
-        nodes = fold([state.nodes[place].name for place in indices(held)]) or "-"
         dependency = re.sub(r"(?<=:)(\d+)000(?=\D)", r"\1", state.dependencies.text(job)) or "-"
         counts = {place: state.pool.tres(state.pool.without(resources, ~(1 << place))) for place in indices(held)}
         cpus = ";".join(
@@ -347,7 +350,7 @@ class Player:
             "cpus": cpus or "-",
             "state": job.state,
             "reason": self._rota.reason(job),
-            "nodes": nodes,
+            "nodes": self._hostlist(held) or "-",
             "dependency": dependency,
             "priority": job.priority,
         }

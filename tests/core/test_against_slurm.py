@@ -19,8 +19,11 @@ DIFFERENT = {
     "deadlines/time-min": "what is wrong is said in other words",
     "preemption/partition-victim-priority": "squeue forgets the nodes of cancelled jobs",
     "placements/LLN": "CR_LLN is not heeded",
-    "placements/threads-more": "nodes are chosen by CPUs, and cores of two threads given out whole afterwards",
-    "placements/weights-features": "an unknown feature is refused in other words",
+    **dict.fromkeys(
+        ("prefer/ahead", "prefer/constraint", "prefer/free"),
+        "with 22.05 a job that prefers nodes waits behind itself: the first in line has the reason Priority",
+    ),
+    "sharing/two-partitions": "the reason is Slurm's code, and not a sentence",
     "reservations/FLEX-now": "of two nodes the one has more of a job's cores here",
     "reservations/no-time-limit": "a job cannot know in rota that a reservation will cut it short",
     "reservations/qos-RequiresReservation": "the flag is not looked at",

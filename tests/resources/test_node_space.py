@@ -58,7 +58,7 @@ def test_what_is_free_when_some_jobs_have_ended_is_what_they_held(select: str, s
     space = machine.space()
     for number in range(JOBS, 3 * JOBS):
         for gone in chance.choices(range(len(machine.running) + 1), k=3):
-            assert np.array_equal(space._view(gone), machine.free_after(gone))
+            assert np.array_equal(space._releases.view(gone), machine.free_after(gone))
         if machine.running and chance.random() < 0.5:
             machine.pool.release(machine.running.pop(chance.randrange(len(machine.running))).alloc)
             space = machine.space()
@@ -93,3 +93,13 @@ def test_the_window_is_what_is_open_all_the_time(seed: int) -> None:
             if begin < start + duration and after > starts
         ]
         assert space.is_open(job, start, duration, nodes) == all(nodes & opened == nodes for opened in meanwhile)
+
+
+def test_jobs_with_whole_nodes_hold_them_until_their_ends_on_the_grid_if_that_is_asked_for() -> None:
+    """``bf_running_job_reserve``: without it a job is gone to the second; see Slurm's page on sched/backfill."""
+    machine = Machine("select/linear")
+    machine.start(1, NODES * CPUS, 90)
+    job = Job(2, JobSpec(1, 60), 0, machine.partition, 1)
+    assert machine.space().earliest(job, 60, 0) == (90, 1)
+    space = NodeSpace(machine.pool, 0, machine.running, resolution=60, window=3600, reserve_running=True)
+    assert space.earliest(job, 60, 0) == (120, 1)

@@ -44,6 +44,8 @@ def plan(*, at: int | None, as_json: bool, **words: Any) -> None:
 
 def _record(one: Planned) -> dict[str, Any]:
     record = asdict(one)
+    if one.array_job_id is None:
+        del record["array_job_id"], record["array_task"]
     return {"job": record.pop("job_id"), **record}
 
 
@@ -51,7 +53,8 @@ def _print(planned: Sequence[Planned]) -> None:
     rows = [("job", "name", "state", "start in", "nodes")]
     for one in planned:
         when = "-" if one.start is None else "now" if not one.start else duration(one.start)
-        rows.append((str(one.job_id), one.name, one.state, when, one.nodes))
+        job = str(one.job_id) if one.array_job_id is None else f"{one.array_job_id}_{one.array_task}"
+        rows.append((job, one.name, one.state, when, one.nodes))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for job, name, state, when, nodes in rows:
         cells = (job.rjust(widths[0]), name.ljust(widths[1]), state.ljust(widths[2]), when.rjust(widths[3]), nodes)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rota.config.hostlist import expand
 from rota.config.values import MAX_16, Record
 from rota.model import Partition, PartitionState
+from rota.model.partition import MAX_SHARE
 from rota.model.tres import parse_tres_weights
 
 if TYPE_CHECKING:
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
     from rota.config.lines import Line
     from rota.config.nodes import ReadNodes
 
-_OVERSUBSCRIBE = re.compile(r"NO|EXCLUSIVE|(YES|FORCE)(:\d+)?")
+_OVERSUBSCRIBE = re.compile(r"NO|EXCLUSIVE|(?P<how>YES|FORCE)(:(?P<jobs>\d{1,9}))?")
+#: Where OverSubscribe does not say, as in Slurm.
+_JOBS_OF_A_CORE = 4
 #: Keys that become attributes of `Partition`; the others are kept as text.
 _READ = frozenset(
     [
@@ -122,6 +125,7 @@ def _partition(name: str, record: Record, nodes: int, tres: Sequence[str]) -> Pa
         default_time = None
     # Priority is older than the two that it sets, and wins over both.
     tier, factor = ("priority",) * 2 if "priority" in record.values else ("prioritytier", "priorityjobfactor")
+    exclusive, max_share, force_share = _sharing(record)
     return Partition(
         name=name,
         nodes=nodes,
@@ -137,7 +141,9 @@ def _partition(name: str, record: Record, nodes: int, tres: Sequence[str]) -> Pa
         billing_weights=_billing_weights(record, tres),
         def_mem_per_cpu=record.limit("defmempercpu") or 0,
         def_mem_per_node=record.limit("defmempernode") or 0,
-        exclusive=_is_exclusive(record),
+        exclusive=exclusive,
+        max_share=max_share,
+        force_share=force_share,
         grace_time=record.integer("gracetime", 0),
         allow_accounts=_names(record, "allowaccounts"),
         deny_accounts=_names(record, "denyaccounts"),
@@ -153,13 +159,22 @@ def _names(record: Record, key: str) -> tuple[str, ...]:
     return () if text == "all" else tuple(filter(None, (name.strip() for name in text.split(","))))
 
 
-def _is_exclusive(record: Record) -> bool:
-    """Read OverSubscribe: NO, EXCLUSIVE, YES or FORCE, the last two with how many jobs may share a core."""
+def _sharing(record: Record) -> tuple[bool, int, bool]:
+    """Read OverSubscribe: whether nodes are given out whole, how many jobs may have a core, and whether all do.
+
+    It is NO, EXCLUSIVE, YES or FORCE, the last two with a number or without.
+    """
     key = "oversubscribe" if "oversubscribe" in record.values else "shared"
     text = (record.text("oversubscribe", "shared") or "NO").upper()
-    if _OVERSUBSCRIBE.fullmatch(text) is None:
+    match = _OVERSUBSCRIBE.fullmatch(text)
+    if match is None:
         raise record.error(key, f"{text!r} is none of NO, EXCLUSIVE, YES, YES:4, FORCE, FORCE:4")
-    return text == "EXCLUSIVE"
+    if match["how"] is None:
+        return text == "EXCLUSIVE", 1, False
+    jobs = int(match["jobs"] or _JOBS_OF_A_CORE)
+    if not 1 <= jobs <= MAX_SHARE:
+        raise record.error(key, f"{jobs} jobs a core are not from 1 to {MAX_SHARE}")
+    return False, jobs, match["how"] == "FORCE"
 
 
 def _billing_weights(record: Record, tres: Sequence[str]) -> dict[str, float]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from rota.core.reasons import beyond_partition
 from rota.model import MAX_PRIORITY, Errno, PartitionState, Reason, RequestError
+from rota.model.constraint import parse_constraint
 from rota.resources.nodeset import indices
 
 if TYPE_CHECKING:
@@ -115,11 +116,22 @@ def _impossible(state: ClusterState, spec: JobSpec, partition: Partition) -> Req
             f"More processors requested than permitted: {spec.num_cpus} requested, partition {name} has {most}",
             Errno.TOO_MANY_REQUESTED_CPUS,
         )
+    if unknown := _unknown_features(state, spec.constraint):
+        return RequestError(f"Invalid feature specification: no node has {unknown}", Errno.INVALID_FEATURE)
+    if unknown := _unknown_features(state, spec.prefer):
+        return RequestError(f"Invalid preferred feature specification: no node has {unknown}", Errno.INVALID_PREFER)
     return RequestError(
         f"Requested node configuration is not available: {spec.num_cpus} processors on at least "
         f"{max(spec.min_nodes, 1)} nodes requested: partition {name} never has so much of what is asked for",
         Errno.REQUESTED_NODE_CONFIG_UNAVAILABLE,
     )
+
+
+def _unknown_features(state: ClusterState, text: str) -> str:
+    """Name the features of a constraint that no node has."""
+    known = {feature for node in state.nodes for feature in node.features}
+    named = parse_constraint(text).features if text else ()
+    return ", ".join(name for name in named if name not in known)
 
 
 def _check_values(spec: JobSpec) -> None:

@@ -25,6 +25,7 @@ class JobArray:
         "_next_id",
         "job_id",
         "last_start",
+        "latest",
         "over",
         "pending",
         "record",
@@ -45,7 +46,8 @@ class JobArray:
         #: Live jobs that were split off, by task id.
         self.tasks: dict[int, Job] = {}
         self.running = 0
-        #: When a task was last started, Unix seconds.
+        #: The task that was last started in this run of the engine, and when one was at all, Unix seconds.
+        self.latest: Job | None = None
         self.last_start: int | None = None
         #: Tasks that are over without having been split off.
         self.over: list[int] = []
@@ -104,7 +106,7 @@ class JobArray:
     def started(self, job: Job) -> None:
         """Count a task that runs."""
         self.running += 1
-        self.last_start = job.start_time
+        self.latest, self.last_start = job, job.start_time
 
     def ended(self, job: Job) -> None:  # noqa: ARG002 - they are all the same
         """Count it no more."""

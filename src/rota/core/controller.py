@@ -106,8 +106,17 @@ class PluginController:
     def profile(self, resolution: int = 1) -> Profile:
         return profile_of(self._state, resolution)
 
-    def node_space(self, resolution: int, window: int) -> NodeSpace:
-        return node_space_of(self._state, resolution, window)
+    def node_space(
+        self, resolution: int, window: int, *, prefer_busy: bool = False, reserve_running: bool = False
+    ) -> NodeSpace:
+        return node_space_of(
+            self._state,
+            self._engine.preemption,
+            resolution,
+            window,
+            prefer_busy=prefer_busy,
+            reserve_running=reserve_running,
+        )
 
     def earliest_start(self, job: Job) -> tuple[int, int] | None:
         return earliest_start(self._state, job)
@@ -158,11 +167,18 @@ class PluginController:
             resources = self.select(job, pool.free)
         elif closed and pool.nodes_of(resources) & closed:
             return Reason.RESERVATION
-        elif pool.common(resources, pool.free) != resources or pool.select(job, resources) != resources:
+        elif pool.common(resources, pool.free) != resources or not pool.suffices(job, resources):
             return Reason.RESOURCES
         if not resources:
             return Reason.RESOURCES
         return self._life.start(job, resources, time_limit)
+
+    def preempt(self, job: Job, nodes: int) -> bool:
+        state, preemption = self._state, self._engine.preemption
+        if not preemption.is_on or not job.sort_key or job.alloc or state.jobs.get(job.job_id) is not job.whole:
+            return False
+        closed = ~nodes | state.reservations.closed(job, state.now, job.time_limit)
+        return preemption.make_room(job, self._pool.without(self._pool.free, closed), closed)
 
     def plan(self, job: Job, start_time: int | None, nodes: int = 0) -> None:
         if job.sort_key and not job.alloc:  # it is in the queue

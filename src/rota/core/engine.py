@@ -14,7 +14,7 @@ from rota.core.lifecycle import Lifecycle
 from rota.core.main_pass import MainPass
 from rota.core.pass_options import PassOptions
 from rota.core.pass_times import PassTimes
-from rota.core.preemption import PreemptionOptions
+from rota.core.preemption import Preemption, PreemptionOptions
 from rota.core.reasons import reason_of
 from rota.core.reconfigure import reconfigure
 from rota.core.state import ClusterState
@@ -69,6 +69,7 @@ class Engine:
         "lifecycle",
         "pass_due",
         "passes",
+        "preemption",
         "priority_controller",
         "priority_guard",
         "priority_plugin",
@@ -109,7 +110,8 @@ class Engine:
         self.sched_plugin = SchedCalls(self.sched_guard)
         #: Who moves the jobs.
         self.lifecycle = Lifecycle(self.state, self.sched_plugin)
-        self._main_pass = MainPass(self.state, self.lifecycle, self.sched_plugin)
+        self.preemption = Preemption(self.state, self.lifecycle)
+        self._main_pass = MainPass(self.state, self.lifecycle, self.sched_plugin, self.preemption)
         #: ``None``: passes are made whenever something calls for one.
         self._pass_times: PassTimes | None = None
         self._makes_main_pass = True
@@ -328,7 +330,7 @@ class Engine:
         except RotaError as error:
             self.lifecycle.refuse(error)
             return
-        self._main_pass.preemption.options = preemption
+        self.preemption.options = preemption
         if options != self._main_pass.options:
             self._main_pass.options = options
             self._set_pass_times()

@@ -15,6 +15,7 @@ from rota.resources.reserved_space import ReservedSpace
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from rota.core.preemption import Preemption
     from rota.core.state import ClusterState
     from rota.model import Job
     from rota.resources.node_space import CountedSpace
@@ -34,11 +35,29 @@ def profile_of(state: ClusterState, resolution: int = 1) -> FutureProfile:
     return profile
 
 
-def node_space_of(state: ClusterState, resolution: int, window: int) -> Space:
+def node_space_of(
+    state: ClusterState,
+    preemption: Preemption,
+    resolution: int,
+    window: int,
+    *,
+    prefer_busy: bool = False,
+    reserve_running: bool = False,
+) -> Space:
     """Make what backfill plans with; jobs that are completing will have ended in a second."""
     jobs = [*state.completing.values(), *state.running]
     last = state.now + window
-    make = partial(make_space, state.pool, state.now, jobs, resolution=resolution, window=window)
+    make = partial(
+        make_space,
+        state.pool,
+        state.now,
+        jobs,
+        resolution=resolution,
+        window=window,
+        gives_way=preemption if preemption.is_on else None,
+        prefer_busy=prefer_busy,
+        reserve_running=reserve_running,
+    )
     space: CountedSpace | NodeSpace | ReservedSpace = make()
     if state.reservations.all and isinstance(space, NodeSpace):
         every = (1 << len(state.nodes)) - 1

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from rota.model import Association, Job, PriorityFactorsRequest
     from rota.resources import Candidates, Needs
 
+    #: Needs, nodes, their processors and which are busy.
+    _Question = tuple[Needs, bytes, bytes, bytes]
 
 #: What a plugin may raise without doing harm. ``sys.exit()`` in a plugin is no reason to stop the cluster; Ctrl-C is.
 PLUGIN_ERRORS = (Exception, SystemExit)
@@ -239,8 +241,8 @@ class SelectCalls:
     def __init__(self, guard: PluginGuard | None) -> None:
         self._guard = guard
         self._test = None if guard is None else guard.function("select_p_job_test")
-        #: By needs, nodes and processors; what a node weighs never changes.
-        self._answers: dict[tuple[Needs, bytes, bytes], list[tuple[int, int]] | None] = {}
+        #: By needs and candidates; what a node weighs never changes.
+        self._answers: dict[_Question, list[tuple[int, int]] | None] = {}
         #: Candidates in all these questions.
         self._size = 0
 
@@ -248,7 +250,8 @@ class SelectCalls:
         """``select_p_job_test(needs, candidates)``."""
         if self._guard is None or self._test is None:
             return first_fit(needs, candidates)
-        question = needs, candidates.nodes.tobytes(), candidates.cpus.tobytes()
+        busy = candidates.busy
+        question = needs, candidates.nodes.tobytes(), candidates.cpus.tobytes(), b"" if busy is None else busy.tobytes()
         if question in self._answers:
             return self._answers[question]
         symbol = "select_p_job_test"
@@ -263,7 +266,7 @@ class SelectCalls:
             self._guard.returned(symbol, None, picked, "candidates with enough of their processors, or None")
         return first_fit(needs, candidates)
 
-    def _remember(self, question: tuple[Needs, bytes, bytes], picked: list[tuple[int, int]] | None) -> None:
+    def _remember(self, question: _Question, picked: list[tuple[int, int]] | None) -> None:
         self._size += len(question[1]) // 8
         if self._size > _REMEMBERED:
             self._answers.clear()

@@ -23,7 +23,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from rota.core.pass_options import PassOptions
-from rota.core.preemption import Preemption
 from rota.core.reasons import is_reserved
 from rota.core.restraints import LIMIT_REASONS, held_back
 
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
 
     from rota.core.guard import SchedCalls
     from rota.core.lifecycle import Lifecycle
+    from rota.core.preemption import Preemption
     from rota.core.state import ClusterState
     from rota.model import Job
 
@@ -69,20 +69,21 @@ class MainPass:
         state: Whose queue.
         lifecycle: Starts the jobs.
         sched: Is told of jobs that must wait.
+        preemption: Has running jobs give way.
 
     Raises:
         InputError: an option of SchedulerParameters cannot be used.
     """
 
-    __slots__ = ("_lifecycle", "_places", "_sched", "_state", "options", "preemption", "statistics")
+    __slots__ = ("_lifecycle", "_places", "_preemption", "_sched", "_state", "options", "statistics")
 
-    def __init__(self, state: ClusterState, lifecycle: Lifecycle, sched: SchedCalls) -> None:
+    def __init__(self, state: ClusterState, lifecycle: Lifecycle, sched: SchedCalls, preemption: Preemption) -> None:
         self._state = state
         self._lifecycle = lifecycle
         self._sched = sched
         #: What is in force; whoever reads slurm.conf again sets it.
         self.options = PassOptions.read(state.config)
-        self.preemption = Preemption(state, lifecycle)
+        self._preemption = preemption
         self.statistics = PassStatistics()
         self._places = {node.name: 1 << place for place, node in enumerate(state.nodes)}
 
@@ -152,9 +153,9 @@ class MainPass:
                 resources = book.select(job, room) if reserved else pool.select(job, room)
             if resources:
                 continue
-            if self.preemption.is_on:
+            if self._preemption.is_on:
                 shut = closed | book.closed(job, self._state.now, job.time_limit)
-                self.preemption.make_room(job, pool.without(pool.common(avail, pool.free), shut), shut)
+                self._preemption.make_room(job, pool.without(pool.common(avail, pool.free), shut), shut)
             self._sched.job_is_pending()
             taken = partition.nodes
             if job.spec.reservation:

@@ -23,7 +23,7 @@ from rota.model import Reason
 from rota.model.units import parse_time_seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Hashable, Sequence
 
     from rota.core.lifecycle import Lifecycle
     from rota.core.state import ClusterState
@@ -106,9 +106,9 @@ class Preemption:
         Returns:
             Whether it will fit when they have gone.
         """
-        if not self._may_go_before(job):
+        if self.standing(job) is None:
             return False
-        candidates = self._candidates(job)
+        candidates = self.candidates(job)
         pool, state = self._state.pool, self._state
         # Those who are on their way out already may be enough.
         leaving = [*state.completing.values(), *(one for one in candidates if self._key(one) in self._warned)]
@@ -124,7 +124,7 @@ class Preemption:
 
     # ---- who --------------------------------------------------------------------------------------------------
 
-    def _candidates(self, job: Job) -> list[Job]:
+    def candidates(self, job: Job) -> list[Job]:
         """Give the running jobs that must give way to one, first those that should."""
         now = self._state.now
         found = []
@@ -142,13 +142,17 @@ class Preemption:
             found.sort(key=lambda one: -(one.start_time or 0))
         return found
 
-    def _may_go_before(self, job: Job) -> bool:
-        """Whether there can be jobs that have to give way to this one."""
+    def standing(self, job: Job) -> Hashable | None:
+        """Give what is equal for jobs to which the same ones give way; ``None``: nobody does."""
         if self.options.type == "preempt/partition_prio":
-            tiers = (part.priority_tier for part in self._state.partitions.values())
-            return job.partition.priority_tier > min(tiers)
-        qos = self._state.accounts.qos_of(job)
-        return qos is not None and bool(qos.preempt)
+            tier = job.partition.priority_tier
+            return tier if tier > min(part.priority_tier for part in self._state.partitions.values()) else None
+        qos = self._state.accounts.qos_of(job) if self.is_on else None
+        return qos.name if qos is not None and qos.preempt else None
+
+    def is_preemptable(self, job: Job) -> bool:
+        """Whether a running job would give way to some other."""
+        return self.is_on and self._mode_of(job) != _OFF
 
     def _goes_before(self, job: Job, other: Job) -> bool:
         if self.options.type == "preempt/partition_prio":

@@ -129,12 +129,17 @@ class Controller(Protocol):
             resolution: Seconds; expected ends are rounded up to a multiple.
         """
 
-    def node_space(self, resolution: int, window: int) -> NodeSpace:
+    def node_space(
+        self, resolution: int, window: int, *, prefer_busy: bool = False, reserve_running: bool = False
+    ) -> NodeSpace:
         """Make what backfill plans with, as it is now.
 
         Args:
             resolution: The grid of reservations, seconds.
             window: How far to look, seconds.
+            prefer_busy: What starts later gets nodes that are in use now before others of their weight.
+            reserve_running: Running jobs that have whole nodes hold them until their ends on the grid, except those
+                that can be preempted.
         """
 
     def alike(self, job: Job) -> Hashable:
@@ -189,6 +194,19 @@ class Controller(Protocol):
 
         Returns:
             ``None`` when it was started, else why not: nothing has changed then.
+        """
+
+    def preempt(self, job: Job, nodes: int) -> bool:
+        """Have running jobs give way, as ``PreemptType`` and ``PreemptMode`` say, so that one that waits fits.
+
+        It can be started when they have ended: in a later pass.
+
+        Args:
+            job: It, or one of its queue records.
+            nodes: Bitmap of the nodes that it may have.
+
+        Returns:
+            Whether it will fit then, also if those had been told to go before; else nothing has changed.
         """
 
     def plan(self, job: Job, start_time: int | None, nodes: int = 0) -> None:

@@ -59,8 +59,12 @@ class NodeSpace(Protocol):
             now_only: At ``after`` or not at all.
 
         Returns:
-            Start and nodes as a bitmap, or ``None`` when there is none within the window.
+            Start and nodes as a bitmap, or ``None`` when there is none within the window. Running jobs that would give
+            way to the job count as gone, so that a start now may be one for which they have to be preempted first.
         """
+
+    def open_nodes(self, job: Job, start: int, duration: int) -> int:
+        """Give the nodes that nobody has reserved for that time, as a bitmap."""
 
     def is_open(self, job: Job, start: int, duration: int, nodes: int) -> bool:
         """Whether nobody has reserved, for that time, one of the nodes or the processors that the job needs."""

@@ -110,6 +110,8 @@ class JobSpec(NamedTuple):
     max_nodes: int = 0
     #: Least processors that each node has (``--mincpus``).
     min_cpus_per_node: int = 0
+    #: Threads of a core that the job uses at most, although it has all of it; 0: all.
+    threads_per_core: int = 0
     #: Hostlist of nodes that must all be used; empty: none.
     required_nodes: str = ""
     #: Hostlist of nodes that must not be used.
@@ -267,6 +269,12 @@ class Job:
     def waiting_tasks(self) -> int:
         """How many times it may still be started: more than once for the record of a job array."""
         return len(self.array.pending) if self.array is not None and self.task_id is None else 1
+
+    @property
+    def latest_task(self) -> Job:
+        """Of a job array the task that was started last, else the job itself."""
+        latest: Job = self if self.array is None else self.array.latest
+        return latest
 
     @property
     def user_id(self) -> int:

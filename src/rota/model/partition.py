@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+#: Largest number of jobs that can have a core at a time.
+MAX_SHARE = 64
+
+
 class PartitionState(Enum):
     """Slurm's partition states."""
 
@@ -51,6 +55,10 @@ class Partition:
     def_mem_per_node: int = 0
     #: Jobs get whole nodes (``OverSubscribe=EXCLUSIVE``).
     exclusive: bool = False
+    #: How many jobs may have a core at a time, of those that share (``OverSubscribe=YES:n``, ``FORCE:n``), and whether
+    #: all do, or only those that ask for it.
+    max_share: int = 1
+    force_share: bool = False
     #: Seconds between the notice and the end of a preempted job.
     grace_time: int = 0
     #: Names of the accounts and QOS whose jobs may run here, in small letters; empty: all. Those denied are looked at

@@ -85,7 +85,7 @@ def outlook_of(engine: Engine, job: Job) -> Outlook:
         InputError: an option of SchedulerParameters cannot be used.
     """
     state = engine.state
-    space = _planned_space(state, job)
+    space = _planned_space(engine, job)
     found = space.earliest(job, job.time_limit, state.now)
     if found is None:
         return Outlook(sooner=_sooner(state, space, job, None))
@@ -111,20 +111,21 @@ def outlook_of(engine: Engine, job: Job) -> Outlook:
             )
             for one in ahead
         ),
-        start_without=_start_without(state, job, ahead) if ahead else start,
+        start_without=_start_without(engine, job, ahead) if ahead else start,
         sooner=_sooner(state, space, job, start) if start > state.now else (),
     )
 
 
-def _planned_space(state: ClusterState, job: Job) -> Space:
+def _planned_space(engine: Engine, job: Job) -> Space:
     """Make the space that all jobs before one leave to it."""
-    config = state.config
+    config = engine.state.config
     space = node_space_of(
-        state,
+        engine.state,
+        engine.preemption,
         config.scheduler_int("bf_resolution", 60, 1, 3600),
         config.scheduler_int("bf_window", 1440, 1, 30 * 1440) * _MINUTE,
     )
-    _plan_before(state, space, job)
+    _plan_before(engine.state, space, job)
     return space
 
 
@@ -134,15 +135,16 @@ def _started_ahead(state: ClusterState, job: Job) -> list[Job]:
     return [one for one in state.running if (one.start_time or 0) > since and queue_key(one) > queue_key(job)]
 
 
-def _start_without(state: ClusterState, job: Job, others: Sequence[Job]) -> int | None:
+def _start_without(engine: Engine, job: Job, others: Sequence[Job]) -> int | None:
     """Give when a job could start if some that run did not, the jobs before it being planned in that room as well."""
+    state = engine.state
     held = [(one, one.sort_key) for one in others]
     freed = sum(one.alloc for one in others)
     for one, _ in held:
         state.running.remove(one)
     state.pool.free += freed
     try:
-        found = _planned_space(state, job).earliest(job, job.time_limit, state.now)
+        found = _planned_space(engine, job).earliest(job, job.time_limit, state.now)
     finally:
         state.pool.free -= freed
         for one, key in held:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from rota.resources import SharedNodePool
 from rota.resources.nodeset import indices
-from rota.resources.shared import CPU
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -107,7 +106,7 @@ class Placements:
         """Note a job that has just been started; of one that is started again the last time counts."""
         cpus = b""
         if isinstance(self._pool, SharedNodePool):
-            of_nodes = self._pool.view(job.alloc)[CPU]
+            of_nodes = self._pool.processors(job.alloc)
             cpus = of_nodes[of_nodes > 0].tobytes()
         self._given[row] = job.alloc_nodes, cpus
 

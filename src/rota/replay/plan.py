@@ -19,6 +19,10 @@ class Planned:
     """One job of the queue after the cycle."""
 
     job_id: int
+    #: The array's job id, and which of its tasks: ``2``, or ``[3-5%2]`` for those that wait as one. ``None`` and empty:
+    #: it is no array.
+    array_job_id: int | None
+    array_task: str
     name: str
     #: RUNNING: it has started; PENDING.
     state: str
@@ -33,8 +37,17 @@ def plan_queue(engine: Engine, backfill: Any) -> list[Planned]:
     state = engine.state
     state.settle()
     waiting = [*state.waiting(), *state.parked.values()]
+    before = set(state.jobs)
     backfill.cycle()
-    return [_planned(engine, job) for job in waiting]
+    return [_planned(engine, one) for job in waiting for one in _with_tasks(job, before)]
+
+
+def _with_tasks(job: Job, before: set[int]) -> list[Job]:
+    """Give a job and, if it is an array, ahead of it the tasks that have been split off since."""
+    array = job.array
+    if array is None or array.record is not job:
+        return [job]
+    return [*(task for _, task in sorted(array.tasks.items()) if task.job_id not in before), job]
 
 
 def _planned(engine: Engine, job: Job) -> Planned:
@@ -43,6 +56,8 @@ def _planned(engine: Engine, job: Job) -> Planned:
     nodes = job.alloc_nodes if started else job.planned_nodes
     return Planned(
         job_id=job.job_id,
+        array_job_id=None if job.array is None else job.array.job_id,
+        array_task="" if job.array is None else job.array.task_text(job),
         name=job.spec.name,
         state=job.state.value,
         nodes=fold(engine.state.nodes[place].name for place in indices(nodes)),

@@ -97,6 +97,10 @@ class LicensedSpace:
                 return None
             after = start
 
+    def open_nodes(self, job: Job, start: int, duration: int) -> int:
+        """Give the nodes that nobody has reserved for that time."""
+        return self._space.open_nodes(job, start, duration)
+
     def is_open(self, job: Job, start: int, duration: int, nodes: int) -> bool:
         """Whether nobody has reserved one of the nodes, or too many of the licences, for that time."""
         free = all(self._free_from(name, count, start, duration) == start for name, count in self._wanted(job).items())

@@ -44,6 +44,8 @@ class Needs:
     req_nodes: int
     #: Least processors of a node.
     min_cpus: int
+    #: Processors of each node are given out together, and the job uses so many of these; ``None``: one by one.
+    granule: NDArray[np.int64] | None
     #: Most tasks of a node; 0: no bound.
     tasks_per_node: int
     #: MiB of each node; -1: all that it has. Or MiB for each processor. 0: memory is not counted.
@@ -55,6 +57,9 @@ class Needs:
     gres_per_job: tuple[Gres, ...]
     #: Whole nodes, which nobody else uses.
     whole: bool
+    #: Its partition, and whether it has cores together with others of that.
+    partition: str
+    shares: bool
     contiguous: bool
     #: Bitmaps of nodes that may be used; all of the job's must be in one of these sets, the first that will do.
     allowed: tuple[int, ...]
@@ -62,6 +67,9 @@ class Needs:
     required: NDArray[np.bool_] | None
     #: Sets of nodes of which at least so many are needed.
     counted: tuple[tuple[NDArray[np.bool_], int], ...]
+    #: The same with the features that are preferred in the place of those that are needed: what starts now tries this
+    #: first.
+    preferred: Needs | None = None
 
 
 class Candidates(NamedTuple):
@@ -73,10 +81,13 @@ class Candidates(NamedTuple):
     cpus: NDArray[np.int64]
     #: Lower is preferred.
     weight: NDArray[np.int64]
+    #: Which are in use now, where these are to be taken before others of their weight; ``None``: it does not matter.
+    busy: NDArray[np.bool_] | None = None
 
     def where(self, mask: NDArray[np.bool_]) -> Candidates:
         """Give some of them."""
-        return Candidates(self.nodes[mask], self.cpus[mask], self.weight[mask])
+        busy = None if self.busy is None else self.busy[mask]
+        return Candidates(self.nodes[mask], self.cpus[mask], self.weight[mask], busy)
 
 
 def first_fit(needs: Needs, candidates: Candidates) -> list[tuple[int, int]] | None:

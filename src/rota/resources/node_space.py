@@ -14,22 +14,32 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from functools import reduce
 from operator import and_, or_
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 from rota.resources.profile import FutureProfile
+from rota.resources.releases import Releases
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Hashable, Sequence
 
     from rota.model import Job
     from rota.resources.pool import NodePool, Pool
 
 #: Running jobs that end within this of the first are taken away together, then within twice that, and so on. Seconds.
 _BATCH = 30
-#: Running jobs that are passed over together if none of them holds a node in question.
-_BLOCK = 64
-#: What running jobs free is not added up further than this without keeping the sum: others may ask for less.
-_STRIDE = 256
+
+
+class GivesWay(Protocol):
+    """Says which running jobs would give way to another."""
+
+    def standing(self, job: Job) -> Hashable | None:
+        """Give what is equal for jobs to which the same ones give way; ``None``: nobody does."""
+
+    def candidates(self, job: Job) -> Sequence[Job]:
+        """Give the running jobs that would give way to one."""
+
+    def is_preemptable(self, job: Job) -> bool:
+        """Whether a running job would give way to some other."""
 
 
 class CountedSpace:
@@ -53,6 +63,10 @@ class CountedSpace:
         """Find the first time when the job fits."""
         found = self._profile.earliest(job, duration, after, before=after + 1 if now_only else self._before)
         return None if found is None else (found[0], 1)
+
+    def open_nodes(self, job: Job, start: int, duration: int) -> int:  # noqa: ARG002 - whatever is taken
+        """Give the one node."""
+        return 1
 
     def is_open(self, job: Job, start: int, duration: int, nodes: int) -> bool:  # noqa: ARG002 - it is the one node
         """Whether the job's processors are free for that time."""
@@ -83,9 +97,24 @@ class NodeSpace:
         running: The running jobs by their expected ends.
         resolution: The grid, seconds.
         window: How far to look, seconds.
+        gives_way: Who can be preempted.
+        prefer_busy: Whether nodes that are in use now are preferred for what starts later.
+        reserve_running: Whether jobs that have whole nodes hold them until their ends on the grid, unless they can be
+            preempted.
     """
 
-    def __init__(self, pool: NodePool, now: int, running: Sequence[Job], *, resolution: int, window: int) -> None:
+    def __init__(
+        self,
+        pool: NodePool,
+        now: int,
+        running: Sequence[Job],
+        *,
+        resolution: int,
+        window: int,
+        gives_way: GivesWay | None = None,
+        prefer_busy: bool = False,
+        reserve_running: bool = False,
+    ) -> None:
         self._pool = pool
         self._now = now
         self._resolution = resolution
@@ -94,18 +123,16 @@ class NodeSpace:
         self._begin = [self._floor(now)]
         self._up = pool.up_nodes
         self._open: list[int] = [self._up]
-        #: Expected ends of the running jobs, ascending, and their nodes.
-        self._jobs = list(running)
-        self._ends = [job.end_time or 0 for job in running]
-        for place in range(bisect_right(self._ends, now)):  # they should have ended: soon they will have
-            self._ends[place] = now + 1
-        #: Nodes of each `_BLOCK` of running jobs, until one starts; made when somebody asks.
-        self._blocks: list[int] = []
-        #: What they hold, in this order; made when somebody asks.
-        self._held: Any = None
-        #: What is free when so many of them have ended, as far as somebody has asked; and how many, ascending.
-        self._views: dict[int, Any] = {0: self._pool.view(self._pool.free)}
-        self._asked = [0]
+        ends = [max(job.end_time or 0, now + 1) for job in running]  # who should have ended soon will have
+        self._releases = Releases(pool, running, ends, pool.view(pool.free))
+        self._gives_way = gives_way
+        #: The same without the jobs that give way to those of one standing, until some job starts.
+        self._preempted: dict[Hashable, Releases] = {}
+        #: Nodes that are in use, if these are preferred.
+        self._busy = _union(running) if prefer_busy else 0
+        for job in running if reserve_running else ():
+            if pool.is_whole(job) and not (gives_way and gives_way.is_preemptable(job)):
+                self.reserve(job, now, (job.end_time or 0) - now, job.alloc_nodes)
 
     def _floor(self, time: int) -> int:
         return time // self._resolution * self._resolution
@@ -151,55 +178,45 @@ class NodeSpace:
         self, job: Job, nodes: int, start: int, later: int | None, *, now_only: bool
     ) -> tuple[int, int] | None:
         """Find when the job fits on some nodes, from ``start`` to ``later``, as running jobs end."""
-        nodes &= self._pool.usable(job)
-        if nodes.bit_count() < self._pool.least_nodes(job):
+        pool = self._pool
+        nodes &= pool.usable(job)
+        if nodes.bit_count() < pool.least_nodes(job):
             return None
-        ends = self._ends
-        gone = bisect_right(ends, start)
-        if found := self._find(job, gone, nodes):
+        releases, busy = self._releases, self._busy
+        gone = releases.ended_by(start)
+        view = releases.view(gone)
+        if found := pool.find(job, view, nodes, busy) if start > self._now else pool.find_now(job, view, nodes):
             return start, found
-        window, jobs, limit = _BATCH, self._jobs, len(ends) if later is None else bisect_right(ends, later)
-        if now_only or gone >= limit or not self._pool.might_fit(job, self._view(limit), nodes):
+        if now_only:
             return None
-        while (gone := self._next(gone, nodes, limit)) < limit:
-            gone = min(bisect_right(ends, ends[gone] + window), limit)
+        if (without := self._without_preempted(job)) is not None:
+            releases = without
+            gone = releases.ended_by(start)
+            if found := pool.find(job, releases.view(gone), nodes, busy):
+                return start, found
+        limit = len(releases.ends) if later is None else releases.ended_by(later)
+        if gone >= limit or not pool.might_fit(job, releases.view(limit), nodes):
+            return None
+        window = _BATCH
+        while (gone := releases.next_on(gone, nodes, limit)) < limit:
+            gone = min(releases.ended_by(releases.ends[gone] + window), limit)
             window *= 2
-            if found := self._find(job, gone, nodes):
-                return next(ends[i] for i in range(gone - 1, -1, -1) if jobs[i].alloc_nodes & found), found
+            if found := pool.find(job, releases.view(gone), nodes, busy):
+                return releases.last_end_on(gone, found), found
         return None
 
-    def _next(self, place: int, nodes: int, limit: int) -> int:
-        """Give the place of the next running job that holds some of the nodes, ``limit`` if none before that does."""
-        jobs, blocks = self._jobs, self._blocks
-        if not blocks:
-            blocks += [_union(jobs[first : first + _BLOCK]) for first in range(0, len(jobs), _BLOCK)]
-        while place < limit:
-            if not blocks[place // _BLOCK] & nodes:
-                place += _BLOCK - place % _BLOCK
-            elif jobs[place].alloc_nodes & nodes:
-                return place
-            else:
-                place += 1
-        return limit
+    def _without_preempted(self, job: Job) -> Releases | None:
+        """Give what running jobs free once those have gone that give way to a job; ``None``: nobody does."""
+        standing = None if self._gives_way is None else self._gives_way.standing(job)
+        if self._gives_way is None or standing is None:
+            return None
+        if standing not in self._preempted:
+            self._preempted[standing] = self._releases.without(self._gives_way.candidates(job))
+        return self._preempted[standing]
 
-    def _view(self, gone: int) -> Any:
-        """Give what is free when ``gone`` of the running jobs have ended: what more of them free is added up."""
-        views = self._views
-        if gone not in views:
-            if self._held is None:
-                self._held = self._pool.in_order([job.alloc for job in self._jobs])
-            place = bisect_right(self._asked, gone)
-            before = self._asked[place - 1]
-            for stop in (*range(before + _STRIDE, gone, _STRIDE), gone):
-                views[stop] = self._pool.joined(views[before], self._held, before, stop)
-                self._asked.insert(place, stop)
-                before, place = stop, place + 1
-        return views[gone]
-
-    def _find(self, job: Job, gone: int, nodes: int) -> int:
-        """Find nodes for a job by what is free when ``gone`` of the running jobs have ended."""
-        view = self._views.get(gone)
-        return self._pool.find(job, self._view(gone) if view is None else view, nodes)
+    def open_nodes(self, job: Job, start: int, duration: int) -> int:  # noqa: ARG002 - as for processors
+        """Give the nodes that nobody has reserved for that time."""
+        return self._window(start, duration)[0]
 
     def is_open(self, job: Job, start: int, duration: int, nodes: int) -> bool:  # noqa: ARG002 - as for processors
         """Whether nobody has reserved one of the nodes for that time."""
@@ -232,18 +249,10 @@ class NodeSpace:
         """Take account of a job that has just started: whole nodes count as reserved until its end, on the grid."""
         if self._pool.is_whole(job):
             self.reserve(job, job.start_time or 0, job.time_limit, job.alloc_nodes)
-        end = job.end_time or 0
-        place = bisect_right(self._ends, end)
-        self._blocks.clear()
-        self._ends.insert(place, end)
-        self._jobs.insert(place, job)
-        if self._held is not None:
-            self._held.insert(place, job.alloc)
-        # Until it ends less is free than before; then, as much as if it had never been.
-        before = {gone: self._pool.parted(view, job.alloc) for gone, view in self._views.items() if gone <= place}
-        after = {gone + 1: view for gone, view in self._views.items() if gone >= place}
-        self._views = before | after
-        self._asked = sorted(self._views)
+        self._releases.started(job)
+        self._preempted.clear()
+        if self._busy:
+            self._busy |= job.alloc_nodes
 
 
 def _union(jobs: Sequence[Job]) -> int:
@@ -251,9 +260,26 @@ def _union(jobs: Sequence[Job]) -> int:
 
 
 def make_space(
-    pool: Pool, now: int, running: Sequence[Job], *, resolution: int, window: int
+    pool: Pool,
+    now: int,
+    running: Sequence[Job],
+    *,
+    resolution: int,
+    window: int,
+    gives_way: GivesWay | None = None,
+    prefer_busy: bool = False,
+    reserve_running: bool = False,
 ) -> CountedSpace | NodeSpace:
-    """Make what is to be planned with on a machine."""
+    """Make what is to be planned with on a machine; on one of interchangeable processors nobody gives way."""
     if pool.interchangeable:
         return CountedSpace(pool, now, running, resolution=resolution, window=window)
-    return NodeSpace(cast("NodePool", pool), now, running, resolution=resolution, window=window)
+    return NodeSpace(
+        cast("NodePool", pool),
+        now,
+        running,
+        resolution=resolution,
+        window=window,
+        gives_way=gives_way,
+        prefer_busy=prefer_busy,
+        reserve_running=reserve_running,
+    )

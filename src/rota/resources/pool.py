@@ -41,6 +41,9 @@ class Pool(Protocol):
     def select(self, job: Job, avail: int) -> int:
         """Give the part of ``avail`` that the job gets, 0 when it does not fit."""
 
+    def suffices(self, job: Job, resources: int) -> bool:
+        """Whether a resource set is just what the job gets if there is nothing else."""
+
     def common(self, a: int, b: int) -> int:
         """Intersect two resource sets."""
 
@@ -90,8 +93,14 @@ class NodePool(Pool, Protocol):
     def parted(self, view: Any, resources: int) -> Any:
         """Take what a job gets out of a view."""
 
-    def find(self, job: Job, view: Any, open_nodes: int) -> int:
-        """Give the bitmap of the nodes that the job gets of a view, if only some are open; 0 when it does not fit."""
+    def find(self, job: Job, view: Any, open_nodes: int, busy: int = 0) -> int:
+        """Give the bitmap of the nodes that the job gets of a view, if only some are open; 0 when it does not fit.
+
+        With ``busy``, a bitmap, it gets nodes of these before others.
+        """
+
+    def find_now(self, job: Job, view: Any, open_nodes: int) -> int:
+        """Give the same if the job starts at once: then it gets nodes that it prefers, if it can."""
 
     def might_fit(self, job: Job, view: Any, open_nodes: int) -> bool:
         """Whether `find` need be asked: a quick test that never says no where it would find something."""
@@ -124,6 +133,10 @@ class ProcessorPool:
         """Give as many processors as the job asks for."""
         units = job.units
         return units if units <= avail else 0
+
+    def suffices(self, job: Job, resources: int) -> bool:
+        """Whether a resource set is just what the job gets if there is nothing else."""
+        return self.select(job, resources) == resources
 
     def common(self, a: int, b: int) -> int:
         """Give the smaller number."""
@@ -209,6 +222,10 @@ class WholeNodePool:
             return chosen if chosen.bit_count() <= limit else 0
         return chosen
 
+    def suffices(self, job: Job, resources: int) -> bool:
+        """Whether a resource set is just what the job gets if there is nothing else."""
+        return self.select(job, resources) == resources
+
     def common(self, a: int, b: int) -> int:
         """Intersect."""
         return a & b
@@ -255,8 +272,12 @@ class WholeNodePool:
         """Take what a job gets out of a view."""
         return view & ~resources
 
-    def find(self, job: Job, view: int, open_nodes: int) -> int:
+    def find(self, job: Job, view: int, open_nodes: int, busy: int = 0) -> int:  # noqa: ARG002 - as in Slurm
         """Give the part of a view that the job gets, if only some nodes are open; 0 when it does not fit."""
+        return self.select(job, view & open_nodes)
+
+    def find_now(self, job: Job, view: int, open_nodes: int) -> int:
+        """Give the same."""
         return self.select(job, view & open_nodes)
 
     def might_fit(self, job: Job, view: int, open_nodes: int) -> bool:

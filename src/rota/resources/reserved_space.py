@@ -86,6 +86,10 @@ class ReservedSpace:
         """Find when and where the job can start first."""
         return self._space(job).earliest(job, duration, after, now_only=now_only)
 
+    def open_nodes(self, job: Job, start: int, duration: int) -> int:
+        """Give the nodes that nobody has reserved for that time."""
+        return self._space(job).open_nodes(job, start, duration)
+
     def is_open(self, job: Job, start: int, duration: int, nodes: int) -> bool:
         """Whether nobody has reserved one of the nodes for that time."""
         return self._space(job).is_open(job, start, duration, nodes)

@@ -22,6 +22,7 @@ from rota.model.tres import gres_counts
 from rota.resources.holdings import Holdings
 from rota.resources.needs import Candidates, Gres, Needs
 from rota.resources.nodeset import from_mask, to_mask
+from rota.resources.rows import CoreRows
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
@@ -31,6 +32,11 @@ if TYPE_CHECKING:
     from rota.model import ClusterConfig, Job, JobSpec, Node, Partition
     from rota.resources.holdings import HeldInOrder, View
     from rota.resources.needs import Choose
+
+    #: Which row of processors a job gets, and how many of which nodes.
+    Picked = tuple[int, list[tuple[int, int]]]
+    #: Rows of processors to try, each with the nodes that could take part and how many they could give.
+    Tries = list[tuple[int, int, NDArray[np.integer[Any]]]]
 
 #: Rows of a view; GRES come after these.
 CPU, MEMORY = 0, 1
@@ -61,18 +67,28 @@ class SharedNodePool:
         #: Kinds of GRES: ``gpu`` and, where there are types, ``gpu:a100``; to their lanes.
         kinds = dict.fromkeys(kind for counts in gres for kind in counts)
         self._lanes = {kind: 2 + number for number, kind in enumerate(sorted(kinds))}
-        self._whole: View = np.zeros((2 + len(kinds), len(nodes)), np.uint32)
+        #: Rows of cores that several jobs may have come after the GRES.
+        self._first_row = 2 + len(kinds)
+        self._rows = CoreRows(config.partitions, self._first_row)
+        self._whole: View = np.zeros((self._first_row + self._rows.count, len(nodes)), np.uint32)
         self._whole[CPU] = [node.cpus for node in nodes]
         self._whole[MEMORY] = [node.real_memory for node in nodes]
         for place, counts in enumerate(gres):
             for kind, number in counts.items():
                 self._whole[self._lanes[kind], place] = number
+        self._whole[self._first_row :] = self._whole[CPU]
         self._bytes = self._whole.size * _LANE_BYTES
         self._all = int.from_bytes(self._whole.tobytes(), "little")
+        #: All processors, those of the rows and the others.
+        self._cpus = int.from_bytes(self._whole[CPU].tobytes(), "little")
+        rows = self._whole.copy()
+        rows[: self._first_row] = 0
+        self._all_rows = int.from_bytes(rows.tobytes(), "little")
         self._weight = np.array([node.weight for node in nodes], np.int64)
         #: Processors are given out in multiples of this.
         self._granule = np.array([_granule(node, parameters) for node in nodes], np.int64)
         self._granular = bool((self._granule > 1).any())
+        self._threads = np.array([_threads(node) for node in nodes], np.int64)
         self._places = {node.name: place for place, node in enumerate(nodes)}
         self._features: dict[str, int] = {}
         for place, node in enumerate(nodes):
@@ -80,8 +96,8 @@ class SharedNodePool:
                 self._features[feature] = self._features.get(feature, 0) | 1 << place
         #: By partition and what is asked for.
         self._known_needs: dict[tuple[object, ...], Needs] = {}
-        #: What `_able` has given, by needs and view; the view is kept, so that no other one has its id.
-        self._known_able: dict[tuple[Needs, int], tuple[View, int, NDArray[np.integer[Any]]]] = {}
+        #: What `_tries` has given, by needs and view; the view is kept, so that no other one has its id.
+        self._known_tries: dict[tuple[Needs, int], tuple[View, Tries]] = {}
         #: What `_in_arrays` has given.
         self._known_nodes: dict[int, tuple[NDArray[np.int64], NDArray[np.int64]]] = {}
         #: The last set whose nodes were asked for.
@@ -105,13 +121,16 @@ class SharedNodePool:
         key = (partition.name, *_asked(spec))
         known = self._known_needs.get(key)
         if known is None:
-            known = self._known_needs[key] = self._work_out(spec, partition)
+            known = self._work_out(spec, partition, spec.constraint)
+            if spec.prefer:
+                known = replace(known, preferred=self._work_out(spec, partition, spec.prefer))
+            self._known_needs[key] = known
         return known
 
-    def _work_out(self, spec: JobSpec, partition: Partition) -> Needs:
+    def _work_out(self, spec: JobSpec, partition: Partition, features: str) -> Needs:
         every = (1 << self._count) - 1
         usable = partition.nodes & ~self._named(spec.excluded_nodes)
-        constraint = parse_constraint(spec.constraint) if spec.constraint else None
+        constraint = parse_constraint(features) if features else None
         allowed, counted = [usable], []
         if constraint is not None:
             unknown = [name for name in constraint.features if name not in self._features]
@@ -132,6 +151,7 @@ class SharedNodePool:
             max_nodes=most,
             req_nodes=max(min(spec.max_nodes, most), least),
             min_cpus=max(spec.min_cpus_per_node, spec.cpus_per_task),
+            granule=self._usable(spec) if self._granular else None,
             tasks_per_node=tasks,
             memory=memory,
             memory_per_cpu=memory_per_cpu,
@@ -139,13 +159,21 @@ class SharedNodePool:
             gres_per_task=self._gres(spec.gres_per_task),
             gres_per_job=self._gres(spec.gres_per_job),
             whole=spec.exclusive or partition.exclusive,
+            partition=partition.name,
+            shares=_shares(spec, partition),
             contiguous=spec.contiguous,
             allowed=tuple(nodes & every for nodes in allowed),
             required=self._mask(self._named(spec.required_nodes)) if spec.required_nodes else None,
             counted=tuple(counted),
         )
-        able = from_mask(self._able(needs, self._whole)[0])
+        able = from_mask(self._able(needs, self._whole, self._whole[CPU])[0])
         return replace(needs, allowed=tuple(nodes & able for nodes in needs.allowed))
+
+    def _usable(self, spec: JobSpec) -> NDArray[np.int64]:
+        """Give how many of the processors that are given out together a job uses."""
+        threads = np.minimum(spec.threads_per_core or self._threads, self._threads)
+        usable: NDArray[np.int64] = self._granule // self._threads * threads
+        return usable.clip(1)
 
     def _having(self, feature: str) -> int:
         return self._features.get(feature, 0)
@@ -194,7 +222,8 @@ class SharedNodePool:
         except ValueError:
             return 0
         every = (1 << self._count) - 1
-        return spec.num_cpus if self._pick(needs, self._whole, every) else 0
+        wanted = needs.preferred or needs  # as in Slurm, which never looks whether the others would do
+        return spec.num_cpus if self._pick(wanted, self._whole, every) else 0
 
     # ---- placing ----------------------------------------------------------------------------------------------
 
@@ -203,23 +232,39 @@ class SharedNodePool:
         if not avail:
             return 0
         needs, view = self._needs(job), self.view(avail)
-        picked = self._pick(needs, view, self.up_nodes)
-        return self._pack(needs, view, picked) if picked else 0
+        picked = self._pick_now(needs, view, self.up_nodes)
+        return self._pack(needs, view, *picked) if picked else 0
 
-    def find(self, job: Job, view: View, open_nodes: int) -> int:
+    def suffices(self, job: Job, resources: int) -> bool:
+        """Whether a resource set is just what the job gets if there is nothing else."""
+        if not self._rows.count:
+            return self.select(job, resources) == resources
+        # Alone on its nodes, one that shares finds nobody there who does not, and the other way round.
+        others = self._cpus if self._needs(job).shares else self._all_rows
+        alone = resources + self._only(others, self._mask(self.nodes_of(resources)))
+        return self.select(job, alone) == resources
+
+    def find_now(self, job: Job, view: View, open_nodes: int) -> int:
+        """Give the same if the job starts at once: then it gets nodes that it prefers, if it can."""
+        return _nodes_of(self._pick_now(self._needs(job), view, open_nodes))
+
+    def find(self, job: Job, view: View, open_nodes: int, busy: int = 0) -> int:
         """Give the nodes that the job gets of a view, if only some are open; 0 when it does not fit."""
-        picked = self._pick(self._needs(job), view, open_nodes)
-        return sum(1 << node for node, _ in picked) if picked else 0
+        return _nodes_of(self._pick(self._needs(job), view, open_nodes, busy))
 
     def might_fit(self, job: Job, view: View, open_nodes: int) -> bool:
         """Whether enough nodes could take part of the job."""
         needs = self._needs(job)
-        able = self._able_known(needs, view)[0] & open_nodes
-        return any((able & allowed).bit_count() >= needs.min_nodes for allowed in needs.allowed)
+        return any(
+            (able & open_nodes & allowed).bit_count() >= needs.min_nodes
+            for allowed in needs.allowed
+            for _, able, _ in self._tries(needs, view)
+        )
 
     def usable(self, job: Job) -> int:
         """Give the nodes that could take part of the job at all."""
-        return reduce(or_, self._needs(job).allowed)
+        needs = self._needs(job)
+        return reduce(or_, needs.allowed + needs.preferred.allowed if needs.preferred else needs.allowed)
 
     def is_whole(self, job: Job) -> bool:
         """Whether the job gets whole nodes."""
@@ -231,19 +276,25 @@ class SharedNodePool:
         needs: Needs = job.needs
         return needs
 
-    def _pick(self, needs: Needs, view: View, open_nodes: int) -> list[tuple[int, int]] | None:
-        able, cpus = self._able_known(needs, view)
-        able &= open_nodes
+    def _pick_now(self, needs: Needs, view: View, open_nodes: int) -> Picked | None:
+        picked = self._pick(needs.preferred, view, open_nodes) if needs.preferred else None
+        return picked or self._pick(needs, view, open_nodes)
+
+    def _pick(self, needs: Needs, view: View, open_nodes: int, busy: int = 0) -> Picked | None:
+        tries = self._tries(needs, view)
         for allowed in needs.allowed:
-            if (able & allowed).bit_count() < needs.min_nodes:
-                continue
-            nodes, weight = self._in_arrays(able & allowed)
-            usable = cpus[nodes].astype(np.int64, copy=False)
-            if int(np.add.reduce(usable)) < needs.cpus:
-                continue
-            picked = self._choose(needs, Candidates(nodes, usable, weight))
-            if picked and self._has_gres_of_job(needs, view, picked):
-                return picked
+            for lane, able, cpus in tries:
+                nodes = able & allowed & open_nodes
+                if nodes.bit_count() < needs.min_nodes:
+                    continue
+                places, weight = self._in_arrays(nodes)
+                usable = cpus[places].astype(np.int64, copy=False)
+                if int(np.add.reduce(usable)) < needs.cpus:
+                    continue
+                preferred = self._mask(busy)[places] if busy else None
+                picked = self._choose(needs, Candidates(places, usable, weight, preferred))
+                if picked and self._has_gres_of_job(needs, view, picked):
+                    return lane, picked
         return None
 
     def _in_arrays(self, nodes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -256,20 +307,36 @@ class SharedNodePool:
             known = self._known_nodes[nodes] = (places, self._weight[places])
         return known
 
-    def _able_known(self, needs: Needs, view: View) -> tuple[int, NDArray[np.integer[Any]]]:
-        """Remember what was worked out: many jobs are alike and are tried against the same views."""
-        key = needs, id(view)
-        known = self._known_able.get(key)
-        if known is None:
-            if len(self._known_able) * self._count > _KNOWN_ABLE:
-                self._known_able.clear()
-            able, cpus = self._able(needs, view)
-            known = self._known_able[key] = (view, from_mask(able), cpus)
-        return known[1:]
+    def _tries(self, needs: Needs, view: View) -> Tries:
+        """Give what the job can try: which row of processors, which nodes could take part, and with how many of them.
 
-    def _able(self, needs: Needs, view: View) -> tuple[NDArray[np.bool_], NDArray[np.integer[Any]]]:
+        What was worked out is remembered: many jobs are alike and are tried against the same views.
+        """
+        key = needs, id(view)
+        known = self._known_tries.get(key)
+        if known is None:
+            if len(self._known_tries) * self._count > _KNOWN_ABLE:
+                self._known_tries.clear()
+            tries = []
+            for lane, free in self._rows_of(needs, view):
+                able, cpus = self._able(needs, view, free)
+                tries.append((lane, from_mask(able), cpus))
+            known = self._known_tries[key] = (view, tries)
+        return known[1]
+
+    def _rows_of(self, needs: Needs, view: View) -> Sequence[tuple[int, NDArray[np.integer[Any]]]]:
+        """Give the rows of processors that the job can try, with what is free of them."""
+        if not self._rows.count:
+            return [(CPU, view[CPU])]
+        if needs.shares:
+            return self._rows.of_several(view, self._whole, needs.partition)
+        return [(CPU, self._rows.of_one(view, self._whole, needs.partition))]
+
+    def _able(
+        self, needs: Needs, view: View, free: NDArray[np.integer[Any]]
+    ) -> tuple[NDArray[np.bool_], NDArray[np.integer[Any]]]:
         """Say which nodes could take part of the job, and with how many processors at most."""
-        cpus = view[CPU] if needs.whole else self._most_cpus(needs, view)
+        cpus = free if needs.whole else self._most_cpus(needs, view, free)
         able = cpus >= max(needs.min_cpus, 1)
         if needs.whole:
             able &= cpus == self._whole[CPU]
@@ -281,15 +348,20 @@ class SharedNodePool:
             able &= view[one.lane] >= one.number
         return able, cpus
 
-    def _most_cpus(self, needs: Needs, view: View) -> NDArray[np.integer[Any]]:
-        """Give the processors of each node that the job could have: a row of the view, if nothing bounds them."""
-        cpus: NDArray[np.integer[Any]] = view[CPU]
+    def _most_cpus(self, needs: Needs, view: View, free: NDArray[np.integer[Any]]) -> NDArray[np.integer[Any]]:
+        """Give the processors of each node that the job could have: those that are free, if nothing bounds them."""
         per_task = needs.per_task
-        if not (self._granular or needs.memory_per_cpu or needs.gres_per_task or needs.tasks_per_node or per_task > 1):
-            return cpus
-        cpus = cpus.astype(np.int64)
-        if self._granular:
-            cpus -= cpus % self._granule
+        if not (
+            needs.granule is not None
+            or needs.memory_per_cpu
+            or needs.gres_per_task
+            or needs.tasks_per_node
+            or per_task > 1
+        ):
+            return free
+        cpus = free.astype(np.int64)
+        if needs.granule is not None:
+            cpus = cpus // self._granule * needs.granule
         if needs.memory_per_cpu:
             cpus = np.minimum(cpus, view[MEMORY] // needs.memory_per_cpu)
         for one in needs.gres_per_task:
@@ -304,23 +376,22 @@ class SharedNodePool:
         nodes = [node for node, _ in picked]
         return all(int(view[one.lane, nodes].sum()) >= one.number for one in needs.gres_per_job)
 
-    def _pack(self, needs: Needs, view: View, picked: list[tuple[int, int]]) -> int:
+    def _pack(self, needs: Needs, view: View, lane: int, picked: list[tuple[int, int]]) -> int:
         """Make the resource set of some processors on some nodes, with the memory and GRES that go with them."""
         taken = np.zeros_like(self._whole)
         nodes = np.array([node for node, _ in picked])
         cpus = np.array([count for _, count in picked])
         if needs.whole:
             cpus = self._whole[CPU, nodes].astype(np.int64)
-        elif self._granular:
-            granule = self._granule[nodes]
-            cpus = -(-cpus // granule) * granule
-        taken[CPU, nodes] = cpus
+        elif needs.granule is not None:
+            cpus = -(-cpus // needs.granule[nodes]) * self._granule[nodes]
+        taken[lane, nodes] = cpus
         if needs.memory_per_cpu:
             taken[MEMORY, nodes] = np.minimum(cpus * needs.memory_per_cpu, view[MEMORY, nodes])
         elif needs.memory:
             taken[MEMORY, nodes] = needs.memory if needs.memory > 0 else self._whole[MEMORY, nodes]
         if needs.whole:
-            taken[2:, nodes] = view[2:, nodes]
+            taken[2 : self._first_row, nodes] = view[2 : self._first_row, nodes]
         else:
             self._take_gres(needs, view, picked, taken)
         return int.from_bytes(taken.tobytes(), "little")
@@ -364,7 +435,7 @@ class SharedNodePool:
         """Give the nodes of which a resource set has something, as a bitmap."""
         known, nodes = self._nodes_of
         if known is not resources:
-            nodes = from_mask(self.view(resources)[CPU] > 0)  # whoever has something of a node has a processor
+            nodes = from_mask(self.processors(resources) > 0)  # whoever has something of a node has a processor
             self._nodes_of = resources, nodes
         return nodes
 
@@ -375,8 +446,14 @@ class SharedNodePool:
         return int.from_bytes(np.minimum(self.view(a), self.view(b)).tobytes(), "little")
 
     def size(self, resources: int) -> int:
-        """Count processors."""
-        return int(self.view(resources)[CPU].sum()) if resources else 0
+        """Count processors, as often as they can be given out."""
+        return int(self.processors(resources).sum()) if resources else 0
+
+    def processors(self, resources: int) -> NDArray[np.uint32]:
+        """Count the processors of each node, in all rows."""
+        view = self.view(resources)
+        cpus: NDArray[np.uint32] = view[CPU]
+        return cpus + view[self._first_row :].sum(axis=0, dtype=np.uint32) if self._rows.count else cpus
 
     def least_nodes(self, job: Job) -> int:
         """Count the nodes that it asks for."""
@@ -393,7 +470,7 @@ class SharedNodePool:
 
     def _count_tres(self, resources: int) -> dict[str, int]:
         view = self.view(resources)
-        counts = {"cpu": int(view[CPU].sum()), "node": self.nodes_of(resources).bit_count()}
+        counts = {"cpu": self.size(resources), "node": self.nodes_of(resources).bit_count()}
         if self._counts_memory:
             counts["mem"] = int(view[MEMORY].sum())
         for kind, lane in self._lanes.items():
@@ -409,6 +486,8 @@ class SharedNodePool:
         used = sum((self.view(resources).astype(np.int64) for resources in held), np.zeros(self._whole.shape, np.int64))
         if (used > self._whole).any():
             return "something of a node is allocated twice"
+        if self._rows.is_mixed((self._whole - used).astype(np.uint32), self._whole):
+            return "a core is shared with a job that shares with none"
         free = (self._whole - used) * self._up_mask
         return "" if (self.view(self.free) == free).all() else "free + allocated are not the whole"
 
@@ -432,12 +511,22 @@ class SharedNodePool:
         self.free = self.up - sum(self._only(held, self._up_mask) for held in allocated)
 
 
+def _shares(spec: JobSpec, partition: Partition) -> bool:
+    """Whether a job may have cores together with others."""
+    return partition.max_share > 1 and (partition.force_share or (spec.oversubscribe and not spec.exclusive))
+
+
+def _nodes_of(picked: Picked | None) -> int:
+    return sum(1 << node for node, _ in picked[1]) if picked else 0
+
+
 #: What `Needs` are made from.
 _asked = attrgetter(
     "num_cpus",
     "cpus_per_task",
     "num_tasks",
     "ntasks_per_node",
+    "threads_per_core",
     "min_cpus_per_node",
     "min_nodes",
     "max_nodes",
@@ -447,9 +536,11 @@ _asked = attrgetter(
     "gres_per_task",
     "gres_per_job",
     "constraint",
+    "prefer",
     "required_nodes",
     "excluded_nodes",
     "exclusive",
+    "oversubscribe",
     "contiguous",
 )
 
@@ -469,9 +560,12 @@ def _granule(node: Node, parameters: str) -> int:
     """Give how many processors are given out together."""
     if "CR_SOCKET" in parameters:
         return max(node.cpus // node.sockets, 1)
-    # CPUs= may be the number of cores even where these have several threads: then a core is one CPU.
-    of_core = node.cpus // (node.sockets * node.cores_per_socket)
-    return max(of_core, 1) if "CR_CPU" not in parameters else 1
+    return _threads(node) if "CR_CPU" not in parameters else 1
+
+
+def _threads(node: Node) -> int:
+    """Give the processors of a core: ``CPUs`` may be the number of cores even where these have several threads."""
+    return max(node.cpus // (node.sockets * node.cores_per_socket), 1)
 
 
 def _memory_of(config: ClusterConfig) -> tuple[int, int]:

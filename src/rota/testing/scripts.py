@@ -55,9 +55,25 @@ def shared() -> ClusterConfig:
     return cluster(nodes=nodes, partitions=parts, SelectType="select/cons_tres")
 
 
+def oversubscribed() -> ClusterConfig:
+    """4 nodes of 4 processors: two jobs a core in one partition, three of those that ask in another, one in a third."""
+    parts = [
+        partition("batch", max_share=2, force_share=True),
+        partition("asked", (1, 2, 3), max_share=3),
+        partition("alone", (0, 1)),
+    ]
+    return cluster(nodes=4, cpus_per_node=4, partitions=parts, SelectType="select/cons_tres")
+
+
 #: Machines by name.
 MACHINES: Mapping[str, Callable[[], ClusterConfig]] = MappingProxyType(
-    {"processors": processors, "overlapping": overlapping, "tiers": tiers, "shared": shared}
+    {
+        "processors": processors,
+        "overlapping": overlapping,
+        "tiers": tiers,
+        "shared": shared,
+        "oversubscribed": oversubscribed,
+    }
 )
 
 
@@ -143,6 +159,8 @@ def _request(rng: Random, config: ClusterConfig, now: int, *, calm: bool) -> Job
         fields["gres"] = rng.choice(("", "", "", "gpu:1", "gpu:2")) if part.nodes >> 1 & 1 else ""
         if fields["gres"]:
             fields |= {"cpus": rng.randint(1, 4), "nodes": 0}
+    if any(one.max_share > 1 for one in config.partitions):
+        fields["oversubscribe"] = rng.random() < 0.5
     if not calm:
         others = rng.sample(config.partitions, rng.randint(0, len(config.partitions)))
         fields |= {

@@ -210,6 +210,13 @@ def _exclusive(text: str) -> str:
     return "exclusive"
 
 
+def _hint(text: str) -> int:
+    """Read how many threads of a core a hint leaves."""
+    if text not in {"multithread", "nomultithread"}:
+        raise ValueError(f"{text!r} is not multithread or nomultithread")
+    return int(text == "nomultithread")
+
+
 def _text(text: str) -> str:
     if not text:
         raise ValueError("has no value")
@@ -251,6 +258,7 @@ OPTIONS: dict[str, Option | Flag] = {
     "gpus-per-node": Option("gpus_per_node", _gpus),
     "gpus-per-task": Option("gpus_per_task", _gpus),
     "gres": Option("gres", _gres),
+    "hint": Option("threads_per_core", _hint),
     "hold": Flag("hold"),
     "job-name": Option("name", _text),
     "kill-on-invalid-dep": Option("kill_on_invalid_dep", _yes_or_no),
@@ -263,6 +271,7 @@ OPTIONS: dict[str, Option | Flag] = {
     "nodelist": Option("required_nodes", _hosts),
     "nodes": Option("nodes", _nodes),
     "ntasks": Option("num_tasks", _count),
+    "ntasks-per-core": Option("ntasks_per_core", _count),
     "ntasks-per-node": Option("ntasks_per_node", _count),
     "oversubscribe": Flag("sharing", "oversubscribe"),
     "partition": Option("partition", _text),
@@ -271,6 +280,7 @@ OPTIONS: dict[str, Option | Flag] = {
     "qos": Option("qos", _text),
     "requeue": Flag("requeue"),
     "reservation": Option("reservation", _text),
+    "threads-per-core": Option("threads_per_core", _count),
     "time": Option("time_limit", _minutes),
     "time-min": Option("time_min", _shortest),
     "uid": Option("user", _text),

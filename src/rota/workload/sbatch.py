@@ -181,6 +181,8 @@ def _settle_processors(fields: dict[str, Any]) -> JobSpec:
     """Work out processors, in all and on a node, from tasks and nodes."""
     tasks, per_node = fields.get("num_tasks", 0), fields.get("ntasks_per_node", 0)
     cpus, nodes = fields.get("cpus_per_task", 1), fields.get("min_nodes", 0)
+    if per_core := fields.pop("ntasks_per_core", 0):
+        fields["threads_per_core"] = min(per_core * cpus, fields.get("threads_per_core") or MOST)
     if tasks and per_node:  # then it is the most that a node gets
         most = fields.get("max_nodes", 0)
         nodes = fields["min_nodes"] = max(nodes, -(-tasks // per_node))

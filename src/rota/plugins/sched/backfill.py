@@ -11,7 +11,9 @@ Jobs start in queue order by the engine's main pass. Besides, every ``bf_interva
 
 So every job that is tested gets a reservation, as in conservative backfilling, but the plan is made anew in each cycle.
 A job with ``--time-min`` is placed by that and, if it starts, given as much of its time limit as disturbs nobody. A job
-with several partitions is tested in each, in the order of the queue, and its soonest plan is shown.
+with several partitions is tested in each, in the order of the queue, and its soonest plan is shown. Running jobs that
+have to give way to a job (``PreemptType``) do not count for it: if it fits without them now, they are preempted, and
+its nodes are reserved meanwhile.
 
 =========================== ============ ===============================================================================
 option                      default      meaning
@@ -32,10 +34,12 @@ bf_min_prio_reserve         0            the same for jobs of lower priority
 bf_job_part_count_reserve   0            jobs planned of each partition; later ones start now or are not planned
 bf_one_resv_per_job         off          a job is planned in one of its partitions only
 bf_licenses                 off          licences are planned as nodes are; else jobs that wait for them are passed over
+bf_busy_nodes               off          what is planned for later gets nodes in use before others of their weight
+bf_running_job_reserve      off          running jobs with whole nodes hold these until their ends on the grid
 =========================== ============ ===============================================================================
 
-``bf_continue``, ``bf_yield_interval``, ``bf_yield_sleep``, ``bf_max_time`` and ``bf_busy_nodes`` are accepted and have
-no effect: a cycle takes no time here, so that nothing can change in the middle of it.
+``bf_continue``, ``bf_yield_interval``, ``bf_yield_sleep`` and ``bf_max_time`` are accepted and have no effect: a cycle
+takes no time here, so that nothing can change in the middle of it.
 
 Cost of a cycle: O(jobs tested × slots), less where many jobs are alike: for these the search goes on where it found a
 place for the one before.
@@ -75,6 +79,7 @@ _NUMBERS = {
     "bf_min_prio_reserve": (0, 0, 2**32 - 1),
     "bf_job_part_count_reserve": (0, 0, 100_000),
 }
+_FLAGS = ("bf_busy_nodes", "bf_licenses", "bf_one_resv_per_job", "bf_running_job_reserve")
 #: Those that make some jobs start now or not be planned, with bf_one_resv_per_job.
 _STRICT = ("bf_min_age_reserve", "bf_min_prio_reserve", "bf_job_part_count_reserve")
 _MINUTE = 60
@@ -102,8 +107,8 @@ class Statistics:
 _ctld: Controller
 #: What is in force, by name.
 _options: dict[str, int] = {}
-_one_resv_per_job = False
-_licenses = False
+#: The flags that are set.
+_flags: frozenset[str] = frozenset()
 #: Jobs and records that the last cycle has planned a start for.
 _planned: list[Job] = []
 #: Stops the cycles.
@@ -120,12 +125,11 @@ def init(ctld: Controller) -> int:
 
 def slurm_sched_p_reconfig() -> int:
     """Read the ``bf_`` options of SchedulerParameters."""
-    global _options, _one_resv_per_job, _licenses, _stop
+    global _options, _flags, _stop
     config = _ctld.config
     _options = _read_numbers(config)
-    _one_resv_per_job = "bf_one_resv_per_job" in config.scheduler_parameters()
-    _licenses = "bf_licenses" in config.scheduler_parameters()
-    _ctld.plan_licenses(on=_licenses)
+    _flags = frozenset(_FLAGS).intersection(config.scheduler_parameters())
+    _ctld.plan_licenses(on="bf_licenses" in _flags)
     if _stop is not None:
         _stop()
         _stop = None
@@ -149,8 +153,7 @@ def slurm_sched_p_initial_priority(last_prio: int, job_ptr: Job) -> int:
 
 def slurm_sched_p_get_conf() -> str:
     """Report the options in force."""
-    flags = [name for name, on in (("bf_licenses", _licenses), ("bf_one_resv_per_job", _one_resv_per_job)) if on]
-    return ",".join([*(f"{name}={value}" for name, value in sorted(_options.items())), *flags])
+    return ",".join([*(f"{name}={value}" for name, value in sorted(_options.items())), *sorted(_flags)])
 
 
 def cycle() -> None:
@@ -175,7 +178,12 @@ class _Cycle:
 
     def __init__(self) -> None:
         self._now = _ctld.now
-        self._space: NodeSpace = _ctld.node_space(_options["bf_resolution"], _options["bf_window"] * _MINUTE)
+        self._space: NodeSpace = _ctld.node_space(
+            _options["bf_resolution"],
+            _options["bf_window"] * _MINUTE,
+            prefer_busy="bf_busy_nodes" in _flags,
+            reserve_running="bf_running_job_reserve" in _flags or "bf_licenses" in _flags,
+        )
         #: Since when alike jobs could not have been placed: the space only becomes less. ``None``: at no time.
         self._earliest: dict[Hashable, int | None] = {}
         self._tested: Counter[Hashable] = Counter()
@@ -184,7 +192,7 @@ class _Cycle:
         self._reserved: Counter[str] = Counter()
         self._last_start = self._now + _options["bf_window"] * _MINUTE
         #: Whether some jobs may have to start now or not be planned.
-        self._is_strict = _one_resv_per_job or any(_options[name] for name in _STRICT)
+        self._is_strict = "bf_one_resv_per_job" in _flags or any(_options[name] for name in _STRICT)
         self._started = 0
 
     def run(self) -> None:
@@ -255,9 +263,12 @@ class _Cycle:
         if start > now:
             return self._reserve(job, start, duration, nodes)
         resources = _ctld.select(job, _ctld.free, nodes)
+        if not resources:  # it fits when others have given way
+            _ctld.preempt(job, self._space.open_nodes(job, start, duration))
+            return self._reserve(job, start, duration, nodes)
         if _ctld.start(job, resources, self._longest(job, duration, nodes)) is not None:
             return False
-        self._space.started(job.whole)
+        self._space.started(job.whole.latest_task)
         self._started += 1
         return True
 
@@ -269,7 +280,7 @@ class _Cycle:
             self._now - since < _options["bf_min_age_reserve"]
             or job.priority < _options["bf_min_prio_reserve"]
             or bool(most and self._reserved[job.partition.name] >= most)
-            or (_one_resv_per_job and job.whole.planned_start is not None)
+            or ("bf_one_resv_per_job" in _flags and job.whole.planned_start is not None)
         )
 
     def _reserve(self, job: Job, start: int, duration: int, nodes: int) -> bool:

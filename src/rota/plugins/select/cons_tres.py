@@ -9,6 +9,8 @@ suffice:
 3. In a run, from its first node on. A node gives as many processors as it has, but one task's worth is left for each
    node that is still to come. When one node is left to find, it is the one with the fewest processors that suffice.
 
+With ``bf_busy_nodes`` nodes for later are taken one by one, of each weight those that are in use before idle ones.
+
 Where that leads beyond the largest number of nodes, it is tried again without the smallest nodes, then the next
 smallest. With ``SelectTypeParameters=FIRST_FIT`` jobs of one node get the first node that suffices, as from Slurm 26.05
 on; before that the tightest one.
@@ -86,11 +88,15 @@ class _Taken:
         self.count = needs.min_nodes
         self.most = needs.max_nodes or 2**31
         self.per_task = needs.per_task
+        self.granule = needs.granule
 
     def take(self, node: int, cpus: int) -> None:
         """Take a node that has so many processors for the job."""
         rest = max(self.count - 1, 0) * self.per_task
         given = max(min(cpus, self.cpus - rest), min(self.per_task, cpus))
+        if self.granule is not None:  # cores are given out whole; only on the last node are there more than it needs
+            core = int(self.granule[node])
+            given = given // core * core if rest and given > core else -(-given // core) * core
         self.nodes.append((node, given))
         self.cpus -= given
         self.count -= 1
@@ -102,24 +108,26 @@ class _Taken:
 
 
 def _pick(needs: Needs, candidates: Candidates) -> list[tuple[int, int]] | None:
-    nodes, cpus, weight = candidates
-    if len(nodes) < needs.min_nodes:
+    if len(candidates.nodes) < needs.min_nodes:
         return None
     taken = _Taken(needs)
     if needs.required is not None or needs.counted:
-        left = _take_wanted(needs, nodes, cpus, taken)
+        left = _take_wanted(needs, candidates, taken)
         if left is None:
             return None
-        nodes, cpus, weight = nodes[left], cpus[left], weight[left]
-    if not taken.suffices() and nodes.size:
-        _take_runs(taken, _Runs(nodes, cpus, None if needs.contiguous else weight))
+        candidates = candidates.where(left)
+    if not taken.suffices() and candidates.nodes.size:
+        if candidates.busy is not None and not needs.contiguous:
+            _take_in_order(taken, candidates, np.lexsort((~candidates.busy, candidates.weight)))
+        else:
+            nodes, cpus, weight, _ = candidates
+            _take_runs(taken, _Runs(nodes, cpus, None if needs.contiguous else weight))
     return sorted(taken.nodes) if taken.suffices() else None
 
 
-def _take_wanted(
-    needs: Needs, nodes: NDArray[np.int64], cpus: NDArray[np.int64], taken: _Taken
-) -> NDArray[np.bool_] | None:
+def _take_wanted(needs: Needs, candidates: Candidates, taken: _Taken) -> NDArray[np.bool_] | None:
     """Take the nodes that the job names and those that it counts; say which are left, ``None``: some are missing."""
+    nodes, cpus = candidates.nodes, candidates.cpus
     left = np.ones(len(nodes), np.bool_)
     if needs.required is not None:
         wanted = needs.required[nodes]
@@ -136,6 +144,14 @@ def _take_wanted(
             taken.take(int(nodes[place]), int(cpus[place]))
         left[here] = False
     return left
+
+
+def _take_in_order(taken: _Taken, candidates: Candidates, order: NDArray[np.intp]) -> None:
+    """Take one node after the other, until it suffices or no more may be taken."""
+    for place in order.tolist():
+        if taken.suffices() or taken.most <= 0:
+            return
+        taken.take(int(candidates.nodes[place]), int(candidates.cpus[place]))
 
 
 class _Runs:
