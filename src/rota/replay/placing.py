@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from rota.resources import SharedNodePool
 from rota.resources.nodeset import indices
-from rota.resources.shared import CPU
+from rota.resources.requests import CPU
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -11,17 +11,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import reduce
-from operator import attrgetter, or_
+from operator import or_
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rota.model import NodeState
-from rota.model.constraint import parse_constraint
-from rota.model.tres import gres_counts
 from rota.resources.holdings import Holdings
-from rota.resources.needs import Candidates, Gres, Needs
+from rota.resources.needs import Candidates
 from rota.resources.nodeset import from_mask, to_mask
+from rota.resources.requests import CPU, MEMORY, Requests
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
@@ -30,10 +29,8 @@ if TYPE_CHECKING:
 
     from rota.model import ClusterConfig, Job, JobSpec, Node, Partition
     from rota.resources.holdings import HeldInOrder, View
-    from rota.resources.needs import Choose
+    from rota.resources.needs import Choose, Gres, Needs
 
-#: Rows of a view; GRES come after these.
-CPU, MEMORY = 0, 1
 _LANE_BYTES = 4
 #: Places of masks, and of sets of nodes, that are remembered.
 _KNOWN_ABLE = 2_000_000
@@ -56,30 +53,16 @@ class SharedNodePool:
         parameters = config.get("SelectTypeParameters", "CR_Core_Memory").upper()
         #: Whether memory is given out; else every job may use all there is.
         self._counts_memory = "MEMORY" in parameters
-        self._default_memory = _memory_of(config)
-        gres = [gres_counts(",".join(node.gres)) for node in nodes]
-        #: Kinds of GRES: ``gpu`` and, where there are types, ``gpu:a100``; to their lanes.
-        kinds = dict.fromkeys(kind for counts in gres for kind in counts)
-        self._lanes = {kind: 2 + number for number, kind in enumerate(sorted(kinds))}
-        self._whole: View = np.zeros((2 + len(kinds), len(nodes)), np.uint32)
-        self._whole[CPU] = [node.cpus for node in nodes]
-        self._whole[MEMORY] = [node.real_memory for node in nodes]
-        for place, counts in enumerate(gres):
-            for kind, number in counts.items():
-                self._whole[self._lanes[kind], place] = number
+        self._requests = Requests(config, nodes, counts_memory=self._counts_memory, make=self._on_able_nodes)
+        #: Kinds of GRES to their lanes.
+        self._lanes = self._requests.lanes
+        self._whole = self._requests.whole
         self._bytes = self._whole.size * _LANE_BYTES
         self._all = int.from_bytes(self._whole.tobytes(), "little")
         self._weight = np.array([node.weight for node in nodes], np.int64)
         #: Processors are given out in multiples of this.
         self._granule = np.array([_granule(node, parameters) for node in nodes], np.int64)
         self._granular = bool((self._granule > 1).any())
-        self._places = {node.name: place for place, node in enumerate(nodes)}
-        self._features: dict[str, int] = {}
-        for place, node in enumerate(nodes):
-            for feature in node.features:
-                self._features[feature] = self._features.get(feature, 0) | 1 << place
-        #: By partition and what is asked for.
-        self._known_needs: dict[tuple[object, ...], Needs] = {}
         #: What `_able` has given, by needs and view; the view is kept, so that no other one has its id.
         self._known_able: dict[tuple[Needs, int], tuple[View, int, NDArray[np.integer[Any]]]] = {}
         #: What `_in_arrays` has given.
@@ -97,95 +80,17 @@ class SharedNodePool:
     # ---- requests ---------------------------------------------------------------------------------------------
 
     def needs(self, spec: JobSpec, partition: Partition) -> Needs:
-        """Work out what a request needs: once, for there are many like it.
+        """Say what a request needs: there is one record of each kind.
 
         Raises:
             ValueError: a feature, node or kind of GRES is not known; says which.
         """
-        key = (partition.name, *_asked(spec))
-        known = self._known_needs.get(key)
-        if known is None:
-            known = self._known_needs[key] = self._work_out(spec, partition)
-        return known
+        return self._requests.read(spec, partition)
 
-    def _work_out(self, spec: JobSpec, partition: Partition) -> Needs:
-        every = (1 << self._count) - 1
-        usable = partition.nodes & ~self._named(spec.excluded_nodes)
-        constraint = parse_constraint(spec.constraint) if spec.constraint else None
-        allowed, counted = [usable], []
-        if constraint is not None:
-            unknown = [name for name in constraint.features if name not in self._features]
-            if unknown:
-                raise ValueError(f"no node has the feature {', '.join(unknown)}")
-            allowed = [usable & nodes for nodes in constraint.alternatives(self._having)]
-            counted = [(self._mask(nodes & usable & every), count) for nodes, count in constraint.counts(self._having)]
-        memory, memory_per_cpu = self._memory(spec, partition)
-        least = max(spec.min_nodes, partition.min_nodes, sum(count for _, count in counted), 1)
-        most = spec.max_nodes
-        if partition.max_nodes is not None and partition.max_nodes >= least:  # else it waits: PartitionNodeLimit
-            most = min(most or partition.max_nodes, partition.max_nodes)
-        tasks = spec.ntasks_per_node
-        needs = Needs(
-            cpus=spec.num_cpus,
-            per_task=spec.cpus_per_task,
-            min_nodes=least,
-            max_nodes=most,
-            req_nodes=max(min(spec.max_nodes, most), least),
-            min_cpus=max(spec.min_cpus_per_node, spec.cpus_per_task),
-            tasks_per_node=tasks,
-            memory=memory,
-            memory_per_cpu=memory_per_cpu,
-            gres=self._gres(spec.gres),
-            gres_per_task=self._gres(spec.gres_per_task),
-            gres_per_job=self._gres(spec.gres_per_job),
-            whole=spec.exclusive or partition.exclusive,
-            contiguous=spec.contiguous,
-            allowed=tuple(nodes & every for nodes in allowed),
-            required=self._mask(self._named(spec.required_nodes)) if spec.required_nodes else None,
-            counted=tuple(counted),
-        )
+    def _on_able_nodes(self, needs: Needs) -> Needs:
+        """Leave out the nodes that could never take part of the job."""
         able = from_mask(self._able(needs, self._whole)[0])
         return replace(needs, allowed=tuple(nodes & able for nodes in needs.allowed))
-
-    def _having(self, feature: str) -> int:
-        return self._features.get(feature, 0)
-
-    def _mask(self, nodes: int) -> NDArray[np.bool_]:
-        return to_mask(nodes, self._count)
-
-    def _named(self, names: str) -> int:
-        nodes = 0
-        for name in filter(None, names.split(",")):
-            if name not in self._places:
-                raise ValueError(f"there is no node {name}")
-            nodes |= 1 << self._places[name]
-        return nodes
-
-    def _memory(self, spec: JobSpec, partition: Partition) -> tuple[int, int]:
-        """Give memory of each node, or for each processor; a job that asks for none gets what its partition says."""
-        if not self._counts_memory:
-            return 0, 0
-        if spec.mem_per_node or spec.mem_per_cpu:
-            return spec.mem_per_node, 0 if spec.mem_per_node else spec.mem_per_cpu
-        per_node, per_cpu = partition.def_mem_per_node, partition.def_mem_per_cpu
-        if not per_node and not per_cpu:
-            per_node, per_cpu = self._default_memory
-        return (per_node, per_cpu) if per_node or per_cpu else (-1, 0)
-
-    def _gres(self, text: str) -> tuple[Gres, ...]:
-        """Give what is asked for; a request that names no type is served from all of them."""
-        found = []
-        for item in filter(None, text.split(",")):
-            counts = gres_counts(item)
-            kind = max(counts, key=len)  # with the type, if there is one
-            lane = self._lanes.get(kind)
-            if lane is None:
-                raise ValueError(f"no node has GRES {kind}")
-            name, _, subtype = kind.partition(":")
-            types = () if subtype else (row for other, row in self._lanes.items() if other.startswith(f"{name}:"))
-            if counts[kind]:
-                found.append(Gres(lane, counts[kind], self._lanes[name] if subtype else None, tuple(types)))
-        return tuple(found)
 
     def units(self, spec: JobSpec, partition: Partition) -> int:
         """Count processors, 0 when the partition could never serve the request."""
@@ -252,7 +157,7 @@ class SharedNodePool:
         if known is None:
             if len(self._known_nodes) * self._count > _KNOWN_ABLE:
                 self._known_nodes.clear()
-            places = self._mask(nodes).nonzero()[0]
+            places = to_mask(nodes, self._count).nonzero()[0]
             known = self._known_nodes[nodes] = (places, self._weight[places])
         return known
 
@@ -414,7 +319,7 @@ class SharedNodePool:
 
     def without(self, avail: int, nodes: int) -> int:
         """Take all that is of some nodes out."""
-        return self._only(avail, ~self._mask(nodes & ((1 << self._count) - 1)))
+        return self._only(avail, ~to_mask(nodes & ((1 << self._count) - 1), self._count))
 
     def _only(self, resources: int, nodes: NDArray[np.bool_]) -> int:
         return int.from_bytes((self.view(resources) * nodes).tobytes(), "little")
@@ -430,28 +335,6 @@ class SharedNodePool:
         self.up_nodes = from_mask(self._up_mask)
         self.up = int.from_bytes((self._whole * self._up_mask).tobytes(), "little")
         self.free = self.up - sum(self._only(held, self._up_mask) for held in allocated)
-
-
-#: What `Needs` are made from.
-_asked = attrgetter(
-    "num_cpus",
-    "cpus_per_task",
-    "num_tasks",
-    "ntasks_per_node",
-    "min_cpus_per_node",
-    "min_nodes",
-    "max_nodes",
-    "mem_per_node",
-    "mem_per_cpu",
-    "gres",
-    "gres_per_task",
-    "gres_per_job",
-    "constraint",
-    "required_nodes",
-    "excluded_nodes",
-    "exclusive",
-    "contiguous",
-)
 
 
 def _take(view: View, taken: View, one: Gres, node: int, count: int) -> None:
@@ -472,8 +355,3 @@ def _granule(node: Node, parameters: str) -> int:
     # CPUs= may be the number of cores even where these have several threads: then a core is one CPU.
     of_core = node.cpus // (node.sockets * node.cores_per_socket)
     return max(of_core, 1) if "CR_CPU" not in parameters else 1
-
-
-def _memory_of(config: ClusterConfig) -> tuple[int, int]:
-    """Give DefMemPerNode and DefMemPerCPU, MiB; 0 where unset."""
-    return tuple(int(config.get(key) or 0) for key in ("DefMemPerNode", "DefMemPerCPU"))  # type: ignore[return-value]
