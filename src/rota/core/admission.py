@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING
 
 from rota.core.reasons import beyond_partition
 from rota.model import MAX_PRIORITY, Errno, PartitionState, Reason, RequestError
+from rota.model.constraint import parse_constraint
+from rota.model.tres import gres_counts
+from rota.resources import shares_nodes
 from rota.resources.nodeset import indices
 
 if TYPE_CHECKING:
@@ -104,6 +107,14 @@ def _impossible(state: ClusterState, spec: JobSpec, partition: Partition) -> Req
             f"Requested nodes not in this partition: {missing[0]} is not in {name}",
             Errno.REQUESTED_NODES_NOT_IN_PARTITION,
         )
+    if (error := _unheard_of(state, spec)) is not None:
+        return error
+    places = [place for place, node in enumerate(state.nodes) if node.name in named]
+    if spec.contiguous and named and spec.max_nodes and max(places) - min(places) >= spec.max_nodes:
+        return RequestError(
+            f"Node count specification invalid: {spec.max_nodes} nodes that follow each other cannot be all of {named}",
+            Errno.INVALID_NODE_COUNT,
+        )
     if spec.min_nodes > len(nodes) or (spec.max_nodes and spec.max_nodes < partition.min_nodes):
         return RequestError(
             f"Node count specification invalid: {spec.min_nodes or spec.max_nodes} nodes requested, partition {name} "
@@ -120,6 +131,31 @@ def _impossible(state: ClusterState, spec: JobSpec, partition: Partition) -> Req
         f"{max(spec.min_nodes, 1)} nodes requested: partition {name} never has so much of what is asked for",
         Errno.REQUESTED_NODE_CONFIG_UNAVAILABLE,
     )
+
+
+def _unheard_of(state: ClusterState, spec: JobSpec) -> RequestError | None:
+    """Say which feature or GRES no node has, or is not to be had in this way; ``None``: none."""
+    try:
+        features = parse_constraint(spec.constraint).features if spec.constraint else ()
+    except ValueError as error:
+        return RequestError(f"Invalid feature specification: {error}", Errno.INVALID_FEATURE)
+    known = {feature for node in state.nodes for feature in node.features}
+    if missing := [one for one in features if one not in known]:
+        return RequestError(f"Invalid feature specification: no node has {missing[0]}", Errno.INVALID_FEATURE)
+    if (spec.gres_per_job or spec.gres_per_task) and not shares_nodes(state.config):
+        return RequestError(
+            "Requested GRES option unsupported by configured SelectType plugin: whole nodes have GRES by node only",
+            Errno.UNSUPPORTED_GRES,
+        )
+    has = gres_counts(",".join(one for node in state.nodes for one in node.gres))
+    try:
+        asked = gres_counts(f"{spec.gres},{spec.gres_per_job},{spec.gres_per_task}")
+    except ValueError as error:
+        return RequestError(f"Invalid generic resource (gres) specification: {error}", Errno.INVALID_GRES)
+    if missing := [one for one in asked if ":" not in one and one not in has]:
+        text = f"Invalid generic resource (gres) specification: no node has {missing[0]}"
+        return RequestError(text, Errno.INVALID_GRES)
+    return None
 
 
 def _check_values(spec: JobSpec) -> None:
