@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rota.core import events as ev
-from rota.model import JobState, NodeState, PartitionState, Reason
+from rota.model import JobState, NodeState, PartitionState, Reason, RequestError
 from rota.testing import Harness, cluster, partition
 
 if TYPE_CHECKING:
@@ -120,12 +120,25 @@ def test_a_job_over_the_partitions_time_limit_waits_until_that_is_raised() -> No
 
 def test_a_job_over_the_partitions_node_limit_waits_until_that_is_raised() -> None:
     with Harness(_limited(max_nodes=2)) as rota:
-        job, other = rota.submit(cpus=3), rota.submit(cpus=2)
+        job, other = rota.submit(cpus=3, min_nodes=3), rota.submit(cpus=2)
         assert rota.reason(job) is Reason.PARTITION_NODE_LIMIT
         assert rota.state(other) is JobState.RUNNING
         rota.end(other)
         rota.reconfigure(_limited(max_nodes=3))
         assert rota.state(job) is JobState.RUNNING
+
+
+def test_a_waiting_job_gets_as_many_nodes_as_the_new_limit_allows() -> None:
+    with Harness(_limited(max_nodes=2)) as rota:
+        job = rota.submit(max_nodes=4, hold=True)
+        rota.reconfigure(_limited(max_nodes=3))
+        rota.release(job)
+        assert rota.ctld.size(job.alloc) == 3
+
+
+def test_processors_that_are_more_than_the_partitions_nodes_have_are_refused() -> None:
+    with Harness(_limited(max_nodes=2)) as rota, pytest.raises(RequestError, match="configuration is not available"):
+        rota.submit(cpus=3)
 
 
 def test_reconfiguring_reorders_the_queue_by_the_new_tiers() -> None:

@@ -19,21 +19,12 @@ NODES = st.lists(st.tuples(st.integers(1, 4), st.integers(1, 3)), min_size=2, ma
 
 
 def _pool(sizes: list[tuple[int, int]]) -> WholeNodePool:
-    return WholeNodePool([Node(name=f"n{i}", cpus=cpus, weight=weight) for i, (cpus, weight) in enumerate(sizes)])
+    nodes = [Node(name=f"n{i}", cpus=cpus, weight=weight) for i, (cpus, weight) in enumerate(sizes)]
+    return WholeNodePool(cluster(nodes=nodes), nodes)
 
 
 def _suffices(chosen: tuple[int, ...], sizes: list[tuple[int, int]], spec: JobSpec) -> bool:
     return len(chosen) >= max(spec.min_nodes, 1) and sum(sizes[i][0] for i in chosen) >= spec.num_cpus
-
-
-def _one_by_one(order: list[int], sizes: list[tuple[int, int]], spec: JobSpec) -> int:
-    """Take nodes in an order until they suffice; 0 when all together do not."""
-    chosen: tuple[int, ...] = ()
-    for i in order:
-        chosen += (i,)
-        if _suffices(chosen, sizes, spec):
-            return sum(1 << place for place in chosen)
-    return 0
 
 
 @given(sizes=NODES, data=st.data())
@@ -45,39 +36,6 @@ def test_units_is_the_least_number_of_nodes_that_any_choice_needs(sizes: list[tu
         (n for n in range(1, len(places) + 1) if any(_suffices(c, sizes, spec) for c in combinations(places, n))), 0
     )
     assert _pool(sizes).units(spec, Partition(name="p", nodes=nodes)) == least
-
-
-@given(sizes=NODES, data=st.data())
-def test_select_takes_the_lightest_nodes_and_finds_some_whenever_there_are_some(
-    sizes: list[tuple[int, int]], data: Any
-) -> None:
-    whole = 2 ** len(sizes) - 1
-    limit = data.draw(st.none() | st.integers(1, 8))
-    part = Partition(name="p", nodes=data.draw(st.integers(1, whole)), max_nodes=limit)
-    spec = JobSpec(num_cpus=data.draw(st.integers(1, 16)), min_nodes=data.draw(st.integers(0, 6)))
-    pool = _pool(sizes)
-    units = pool.units(spec, part)
-    if not units:
-        return
-    avail = data.draw(st.integers(0, whole))
-    chosen = pool.select(Job(1, spec, 0, part, units), avail)
-    candidates = list(indices(avail & part.nodes))
-    possible = [
-        choice
-        for n in range(1, min(len(candidates), limit or len(candidates)) + 1)
-        for choice in combinations(candidates, n)
-        if _suffices(choice, sizes, spec)
-    ]
-    assert bool(chosen) == bool(possible)
-    if not chosen:
-        return
-    assert chosen & ~(avail & part.nodes) == 0
-    assert tuple(indices(chosen)) in possible
-    lightest = _one_by_one(sorted(candidates, key=lambda i: (sizes[i][1], -sizes[i][0], i)), sizes, spec)
-    if limit is None or lightest.bit_count() <= limit:
-        assert chosen == lightest
-    else:  # fewer, larger nodes where the partition allows no more
-        assert chosen.bit_count() == len(possible[0])
 
 
 def test_fewer_larger_nodes_are_taken_where_the_partition_allows_no_more() -> None:
@@ -116,7 +74,7 @@ def test_one_node_is_shared_by_processor_and_several_are_handed_out_whole() -> N
 @pytest.mark.parametrize("state", [NodeState.DOWN, NodeState.DRAIN])
 def test_what_is_released_on_a_node_that_is_not_up_is_not_free(state: NodeState) -> None:
     nodes = [Node(name="n0"), Node(name="n1")]
-    pool = WholeNodePool(nodes)
+    pool = WholeNodePool(cluster(nodes=nodes), nodes)
     pool.free = 0
     nodes[1].state = state
     pool.refresh(nodes, [0b11])

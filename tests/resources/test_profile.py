@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from rota.model import Job, JobSpec, Node, Partition
 from rota.resources import FutureProfile, ProcessorPool, WholeNodePool
+from rota.testing import cluster
 
 if TYPE_CHECKING:
     from rota.resources import Pool
@@ -60,7 +61,7 @@ class _Machine:
         else:
             sizes = draw(st.lists(st.tuples(st.integers(1, 3), st.integers(1, 2)), min_size=2, max_size=6))
             nodes = [Node(name=f"n{i}", cpus=cpus, weight=weight) for i, (cpus, weight) in enumerate(sizes)]
-        self.pool = ProcessorPool(nodes[0].cpus) if len(nodes) == 1 else WholeNodePool(nodes)
+        self.pool = ProcessorPool(nodes[0].cpus) if len(nodes) == 1 else WholeNodePool(cluster(nodes=nodes), nodes)
         self.whole = self.pool.up
         ends = []
         for _ in range(draw(st.integers(0, 4))):
@@ -182,7 +183,7 @@ def test_advancing_forgets_the_past_and_nothing_else(data: Any) -> None:
 
 @pytest.mark.parametrize("cpus", [4, 0], ids=["processors", "nodes"])
 def test_what_is_past_can_neither_be_taken_nor_given_back(cpus: int) -> None:
-    pool = ProcessorPool(cpus) if cpus else WholeNodePool([Node(name="n0"), Node(name="n1")])
+    pool = ProcessorPool(cpus) if cpus else WholeNodePool((two := cluster(nodes=2)), two.nodes)
     profile = FutureProfile(pool, NOW, [])
     before = profile.steps()
     profile.give(NOW - 20, NOW - 10, 1)

@@ -50,13 +50,13 @@ def read_nodes(lines: Iterable[Line], down_lines: Iterable[Line], warnings: list
     """
     nodes: dict[str, Node | None] = {}
     defaults: dict[str, str] = {}
-    for line in lines:
+    for number, line in enumerate(lines):
         record = Record(line, defaults)
         names = record.values["nodename"]
         if names.upper() == "DEFAULT":
             defaults = record.defaults()
             continue
-        pattern, state = _pattern(record, warnings), _state(record, "unknown")
+        pattern, state = replace(_pattern(record, warnings), line=number), _state(record, "unknown")
         for name in expand(names, line, "NodeName"):
             if name in nodes:
                 raise record.error("nodename", f"node {name} is defined twice")

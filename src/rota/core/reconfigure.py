@@ -63,6 +63,9 @@ def reconfigure(state: ClusterState, config: ClusterConfig) -> None:
         part = state.partitions[new.name]
         for attribute in _LIMITS:
             setattr(part, attribute, getattr(new, attribute))
+    for job in state.jobs.values():
+        for record in (job, *job.records):
+            record.needs = None  # they were worked out with the old limits
     state.set_config(config)
     state.accounts.reconfigured()
     state.renew_policy()

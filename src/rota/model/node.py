@@ -33,4 +33,6 @@ class Node:
     gres: tuple[str, ...] = ()
     #: Lower is preferred.
     weight: int = 1
+    #: Which of the NodeName lines of slurm.conf it is from. Where nodes are given out whole, the first are preferred.
+    line: int = 0
     state: NodeState = NodeState.UP

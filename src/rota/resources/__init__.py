@@ -2,9 +2,10 @@
 
 from rota.resources.needs import Candidates, Gres, Needs, first_fit
 from rota.resources.node_space import NodeSpace, make_space
-from rota.resources.pool import Pool, ProcessorPool, WholeNodePool, make_pool, shares_nodes
+from rota.resources.pool import Pool, ProcessorPool, make_pool, shares_nodes
 from rota.resources.profile import FutureProfile
 from rota.resources.shared import SharedNodePool
+from rota.resources.whole import WholeNodePool
 
 __all__ = [
     "Candidates",

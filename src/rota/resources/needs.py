@@ -44,10 +44,9 @@ class Needs:
     req_nodes: int
     #: Least processors of a node.
     min_cpus: int
-    #: Processors of each node are given out together, and the job uses so many of these; ``None``: one by one.
-    granule: NDArray[np.int64] | None
-    #: Most tasks of a node; 0: no bound.
+    #: Most tasks of a node, and most threads of a core; 0: no bound.
     tasks_per_node: int
+    threads_per_core: int
     #: MiB of each node; -1: all that it has. Or MiB for each processor. 0: memory is not counted.
     memory: int
     memory_per_cpu: int
@@ -70,6 +69,8 @@ class Needs:
     #: The same with the features that are preferred in the place of those that are needed: what starts now tries this
     #: first.
     preferred: Needs | None = None
+    #: Processors of each node are given out together, and the job uses so many of these; ``None``: one by one.
+    granule: NDArray[np.int64] | None = None
 
 
 class Candidates(NamedTuple):

@@ -31,6 +31,11 @@ def lowest(nodes: int, count: int) -> int:
     return nodes & ((1 << before + width) - 1)
 
 
+def highest(nodes: int, count: int) -> int:
+    """Give the ``count`` highest nodes of a set that has at least so many."""
+    return nodes ^ lowest(nodes, nodes.bit_count() - count)
+
+
 def indices(nodes: int) -> Iterator[int]:
     """Give the places of the nodes in a set, ascending."""
     while nodes:

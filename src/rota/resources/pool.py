@@ -7,19 +7,15 @@ units, which part of a set it is given, and what two sets have in common.
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from functools import reduce
-from itertools import accumulate
-from operator import or_
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rota.model import NodeState
 from rota.resources.needs import first_fit
-from rota.resources.nodeset import indices, lowest
 from rota.resources.shared import SharedNodePool
+from rota.resources.whole import WholeNodePool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Sequence
+    from collections.abc import Hashable, Iterable, Sequence
 
     from rota.model import ClusterConfig, Job, JobSpec, Node, Partition
     from rota.resources.needs import Choose
@@ -135,8 +131,8 @@ class ProcessorPool:
         return units if units <= avail else 0
 
     def suffices(self, job: Job, resources: int) -> bool:
-        """Whether a resource set is just what the job gets if there is nothing else."""
-        return self.select(job, resources) == resources
+        """Whether it is as many processors as the job asks for."""
+        return resources == job.units
 
     def common(self, a: int, b: int) -> int:
         """Give the smaller number."""
@@ -183,138 +179,6 @@ class ProcessorPool:
         self.free = self.up and self.up - sum(allocated)
 
 
-class WholeNodePool:
-    """Whole nodes: a job gets all of every node it runs on, lightest nodes first."""
-
-    __slots__ = ("_by_size", "_by_weight", "_capacity", "_cpus", "free", "up")
-
-    interchangeable = False
-
-    def __init__(self, nodes: Sequence[Node]) -> None:
-        self._cpus = [node.cpus for node in nodes]
-        #: Nodes of one weight and size as (processors a node, bitmap), in the order in which jobs are given them.
-        self._by_weight = _classes(nodes, lambda node: (node.weight, -node.cpus))
-        self._by_size = _classes(nodes, lambda node: (-node.cpus, node.weight))
-        #: Partition bitmap to processors of its n largest nodes, for n = 1, 2, ...
-        self._capacity: dict[int, list[int]] = {}
-        self.up = 0
-        self.free = 0
-        self.refresh(nodes, ())
-
-    def units(self, spec: JobSpec, partition: Partition) -> int:
-        """Count the nodes that the request needs at least."""
-        capacity = self._capacity.get(partition.nodes)
-        if capacity is None:
-            sizes = sorted((n for i, n in enumerate(self._cpus) if partition.nodes >> i & 1), reverse=True)
-            capacity = self._capacity[partition.nodes] = list(accumulate(sizes))
-        nodes = max(bisect_left(capacity, spec.num_cpus) + 1, spec.min_nodes, partition.min_nodes)
-        return nodes if nodes <= len(capacity) else 0
-
-    def select(self, job: Job, avail: int) -> int:
-        """Give whole nodes of the job's partition."""
-        candidates = avail & job.partition.nodes
-        if candidates.bit_count() < job.units:
-            return 0
-        chosen = _take(self._by_weight, job, candidates)
-        limit = job.partition.max_nodes
-        if limit is not None and chosen.bit_count() > limit:
-            chosen = _take(self._by_size, job, candidates)
-            return chosen if chosen.bit_count() <= limit else 0
-        return chosen
-
-    def suffices(self, job: Job, resources: int) -> bool:
-        """Whether a resource set is just what the job gets if there is nothing else."""
-        return self.select(job, resources) == resources
-
-    def common(self, a: int, b: int) -> int:
-        """Intersect."""
-        return a & b
-
-    def size(self, resources: int) -> int:
-        """Count nodes."""
-        return resources.bit_count()
-
-    def nodes_of(self, resources: int) -> int:
-        """Give the set itself."""
-        return resources
-
-    def least_nodes(self, job: Job) -> int:
-        """Count units."""
-        return job.units
-
-    def tres(self, resources: int) -> dict[str, int]:
-        """Count nodes and all of their processors."""
-        held = list(indices(resources))
-        return {"cpu": sum(self._cpus[place] for place in held), "node": len(held)}
-
-    def alike(self, job: Job) -> Hashable:
-        """Give partition, nodes and processors."""
-        return job.partition.name, job.units, job.num_cpus
-
-    @property
-    def up_nodes(self) -> int:
-        """The nodes that are up."""
-        return self.up
-
-    def view(self, resources: int) -> int:
-        """Give the set itself."""
-        return resources
-
-    def in_order(self, held: Sequence[int]) -> list[int]:
-        """Line up what jobs hold, for `joined`."""
-        return list(held)
-
-    def joined(self, view: int, held: list[int], first: int, last: int) -> int:
-        """Add what some of the jobs held to a view."""
-        return view | reduce(or_, held[first:last], 0) & self.up
-
-    def parted(self, view: int, resources: int) -> int:
-        """Take what a job gets out of a view."""
-        return view & ~resources
-
-    def find(self, job: Job, view: int, open_nodes: int, busy: int = 0) -> int:  # noqa: ARG002 - as in Slurm
-        """Give the part of a view that the job gets, if only some nodes are open; 0 when it does not fit."""
-        return self.select(job, view & open_nodes)
-
-    def find_now(self, job: Job, view: int, open_nodes: int) -> int:
-        """Give the same."""
-        return self.select(job, view & open_nodes)
-
-    def might_fit(self, job: Job, view: int, open_nodes: int) -> bool:
-        """Whether there are enough nodes."""
-        return (view & open_nodes & job.partition.nodes).bit_count() >= job.units
-
-    def usable(self, job: Job) -> int:
-        """Give the nodes of the job's partition."""
-        return job.partition.nodes
-
-    def is_whole(self, job: Job) -> bool:  # noqa: ARG002 - all do
-        """Whether the job gets whole nodes."""
-        return True
-
-    def problem(self, held: Sequence[int]) -> str:
-        """Say whether a node is allocated twice, or lost."""
-        union = 0
-        for resources in held:
-            if union & resources:
-                return "a node is allocated twice"
-            union |= resources
-        return "" if self.free == self.up & ~union else "free + allocated nodes are not the whole"
-
-    def without(self, avail: int, nodes: int) -> int:
-        """Take nodes out."""
-        return avail & ~nodes
-
-    def release(self, resources: int) -> None:
-        """Free nodes, as far as they are up."""
-        self.free |= resources & self.up
-
-    def refresh(self, nodes: Sequence[Node], allocated: Iterable[int]) -> None:
-        """Work out anew what is up and free."""
-        self.up = sum(1 << i for i, node in enumerate(nodes) if node.state is NodeState.UP)
-        self.free = self.up & ~sum(allocated)
-
-
 def shares_nodes(config: ClusterConfig) -> bool:
     """Whether jobs share nodes, and so a ``select`` plugin picks them. ``SelectType`` is cons_tres if it is not set.
 
@@ -339,30 +203,4 @@ def make_pool(config: ClusterConfig, nodes: Sequence[Node], choose: Choose = fir
         pool = ProcessorPool(nodes[0].cpus)
         pool.refresh(nodes, ())
         return pool
-    return WholeNodePool(nodes)
-
-
-def _classes(nodes: Sequence[Node], order: Callable[[Node], tuple[int, int]]) -> list[tuple[int, int]]:
-    """Group like nodes into bitmaps, in ``order``."""
-    bitmaps: dict[tuple[int, int], int] = {}
-    for i, node in sorted(enumerate(nodes), key=lambda item: order(item[1])):
-        key = (node.weight, node.cpus)
-        bitmaps[key] = bitmaps.get(key, 0) | 1 << i
-    return [(cpus, bitmap) for (_, cpus), bitmap in bitmaps.items()]
-
-
-def _take(classes: Sequence[tuple[int, int]], job: Job, candidates: int) -> int:
-    """Take nodes class by class until processors and nodes suffice; 0 when they do not."""
-    chosen = 0
-    cpus, nodes = job.num_cpus, job.units
-    for cpus_per_node, bitmap in classes:
-        here = candidates & bitmap
-        if not here:
-            continue
-        count = min(max(-(-cpus // cpus_per_node), nodes), here.bit_count())
-        chosen |= lowest(here, count)
-        cpus -= count * cpus_per_node
-        nodes -= count
-        if cpus <= 0 and nodes <= 0:
-            return chosen
-    return 0
+    return WholeNodePool(config, nodes)

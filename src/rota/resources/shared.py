@@ -11,17 +11,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import reduce
-from operator import attrgetter, or_
+from operator import or_
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rota.model import NodeState
-from rota.model.constraint import parse_constraint
-from rota.model.tres import gres_counts
 from rota.resources.holdings import Holdings
-from rota.resources.needs import Candidates, Gres, Needs
+from rota.resources.needs import Candidates
 from rota.resources.nodeset import from_mask, to_mask
+from rota.resources.requests import CPU, MEMORY, Requests
 from rota.resources.rows import CoreRows
 
 if TYPE_CHECKING:
@@ -31,15 +30,13 @@ if TYPE_CHECKING:
 
     from rota.model import ClusterConfig, Job, JobSpec, Node, Partition
     from rota.resources.holdings import HeldInOrder, View
-    from rota.resources.needs import Choose
+    from rota.resources.needs import Choose, Gres, Needs
 
     #: Which row of processors a job gets, and how many of which nodes.
     Picked = tuple[int, list[tuple[int, int]]]
     #: Rows of processors to try, each with the nodes that could take part and how many they could give.
     Tries = list[tuple[int, int, NDArray[np.integer[Any]]]]
 
-#: Rows of a view; GRES come after these.
-CPU, MEMORY = 0, 1
 _LANE_BYTES = 4
 #: Places of masks, and of sets of nodes, that are remembered.
 _KNOWN_ABLE = 2_000_000
@@ -62,40 +59,24 @@ class SharedNodePool:
         parameters = config.get("SelectTypeParameters", "CR_Core_Memory").upper()
         #: Whether memory is given out; else every job may use all there is.
         self._counts_memory = "MEMORY" in parameters
-        self._default_memory = _memory_of(config)
-        gres = [gres_counts(",".join(node.gres)) for node in nodes]
-        #: Kinds of GRES: ``gpu`` and, where there are types, ``gpu:a100``; to their lanes.
-        kinds = dict.fromkeys(kind for counts in gres for kind in counts)
-        self._lanes = {kind: 2 + number for number, kind in enumerate(sorted(kinds))}
+        self._requests = Requests(config, nodes, counts_memory=self._counts_memory, make=self._on_able_nodes)
+        #: Kinds of GRES to their lanes.
+        self._lanes = self._requests.lanes
         #: Rows of cores that several jobs may have come after the GRES.
-        self._first_row = 2 + len(kinds)
+        self._first_row = len(self._requests.whole)
         self._rows = CoreRows(config.partitions, self._first_row)
-        self._whole: View = np.zeros((self._first_row + self._rows.count, len(nodes)), np.uint32)
-        self._whole[CPU] = [node.cpus for node in nodes]
-        self._whole[MEMORY] = [node.real_memory for node in nodes]
-        for place, counts in enumerate(gres):
-            for kind, number in counts.items():
-                self._whole[self._lanes[kind], place] = number
-        self._whole[self._first_row :] = self._whole[CPU]
+        cores = np.tile(self._requests.whole[CPU], (self._rows.count, 1))
+        self._whole: View = np.concatenate((self._requests.whole, cores))
         self._bytes = self._whole.size * _LANE_BYTES
         self._all = int.from_bytes(self._whole.tobytes(), "little")
         #: All processors, those of the rows and the others.
         self._cpus = int.from_bytes(self._whole[CPU].tobytes(), "little")
-        rows = self._whole.copy()
-        rows[: self._first_row] = 0
-        self._all_rows = int.from_bytes(rows.tobytes(), "little")
+        self._all_rows = int.from_bytes(cores.tobytes(), "little") << 8 * _LANE_BYTES * self._first_row * self._count
         self._weight = np.array([node.weight for node in nodes], np.int64)
         #: Processors are given out in multiples of this.
         self._granule = np.array([_granule(node, parameters) for node in nodes], np.int64)
         self._granular = bool((self._granule > 1).any())
         self._threads = np.array([_threads(node) for node in nodes], np.int64)
-        self._places = {node.name: place for place, node in enumerate(nodes)}
-        self._features: dict[str, int] = {}
-        for place, node in enumerate(nodes):
-            for feature in node.features:
-                self._features[feature] = self._features.get(feature, 0) | 1 << place
-        #: By partition and what is asked for.
-        self._known_needs: dict[tuple[object, ...], Needs] = {}
         #: What `_tries` has given, by needs and view; the view is kept, so that no other one has its id.
         self._known_tries: dict[tuple[Needs, int], tuple[View, Tries]] = {}
         #: What `_in_arrays` has given.
@@ -113,107 +94,27 @@ class SharedNodePool:
     # ---- requests ---------------------------------------------------------------------------------------------
 
     def needs(self, spec: JobSpec, partition: Partition) -> Needs:
-        """Work out what a request needs: once, for there are many like it.
+        """Say what a request needs: there is one record of each kind.
 
         Raises:
             ValueError: a feature, node or kind of GRES is not known; says which.
         """
-        key = (partition.name, *_asked(spec))
-        known = self._known_needs.get(key)
-        if known is None:
-            known = self._work_out(spec, partition, spec.constraint)
-            if spec.prefer:
-                known = replace(known, preferred=self._work_out(spec, partition, spec.prefer))
-            self._known_needs[key] = known
-        return known
+        return self._requests.read(spec, partition)
 
-    def _work_out(self, spec: JobSpec, partition: Partition, features: str) -> Needs:
-        every = (1 << self._count) - 1
-        usable = partition.nodes & ~self._named(spec.excluded_nodes)
-        constraint = parse_constraint(features) if features else None
-        allowed, counted = [usable], []
-        if constraint is not None:
-            unknown = [name for name in constraint.features if name not in self._features]
-            if unknown:
-                raise ValueError(f"no node has the feature {', '.join(unknown)}")
-            allowed = [usable & nodes for nodes in constraint.alternatives(self._having)]
-            counted = [(self._mask(nodes & usable & every), count) for nodes, count in constraint.counts(self._having)]
-        memory, memory_per_cpu = self._memory(spec, partition)
-        least = max(spec.min_nodes, partition.min_nodes, sum(count for _, count in counted), 1)
-        most = spec.max_nodes
-        if partition.max_nodes is not None and partition.max_nodes >= least:  # else it waits: PartitionNodeLimit
-            most = min(most or partition.max_nodes, partition.max_nodes)
-        tasks = spec.ntasks_per_node
-        needs = Needs(
-            cpus=spec.num_cpus,
-            per_task=spec.cpus_per_task,
-            min_nodes=least,
-            max_nodes=most,
-            req_nodes=max(min(spec.max_nodes, most), least),
-            min_cpus=max(spec.min_cpus_per_node, spec.cpus_per_task),
-            granule=self._usable(spec) if self._granular else None,
-            tasks_per_node=tasks,
-            memory=memory,
-            memory_per_cpu=memory_per_cpu,
-            gres=self._gres(spec.gres),
-            gres_per_task=self._gres(spec.gres_per_task),
-            gres_per_job=self._gres(spec.gres_per_job),
-            whole=spec.exclusive or partition.exclusive,
-            partition=partition.name,
-            shares=_shares(spec, partition),
-            contiguous=spec.contiguous,
-            allowed=tuple(nodes & every for nodes in allowed),
-            required=self._mask(self._named(spec.required_nodes)) if spec.required_nodes else None,
-            counted=tuple(counted),
-        )
+    def _on_able_nodes(self, needs: Needs) -> Needs:
+        """Leave out the nodes that could never take part of the job."""
+        if needs.preferred is not None:
+            needs = replace(needs, preferred=self._on_able_nodes(needs.preferred))
+        if self._granular:
+            needs = replace(needs, granule=self._usable_threads(needs.threads_per_core))
         able = from_mask(self._able(needs, self._whole, self._whole[CPU])[0])
         return replace(needs, allowed=tuple(nodes & able for nodes in needs.allowed))
 
-    def _usable(self, spec: JobSpec) -> NDArray[np.int64]:
-        """Give how many of the processors that are given out together a job uses."""
-        threads = np.minimum(spec.threads_per_core or self._threads, self._threads)
+    def _usable_threads(self, most: int) -> NDArray[np.int64]:
+        """Give how many of the processors that are given out together a job uses that uses so many of a core."""
+        threads = np.minimum(most or self._threads, self._threads)
         usable: NDArray[np.int64] = self._granule // self._threads * threads
         return usable.clip(1)
-
-    def _having(self, feature: str) -> int:
-        return self._features.get(feature, 0)
-
-    def _mask(self, nodes: int) -> NDArray[np.bool_]:
-        return to_mask(nodes, self._count)
-
-    def _named(self, names: str) -> int:
-        nodes = 0
-        for name in filter(None, names.split(",")):
-            if name not in self._places:
-                raise ValueError(f"there is no node {name}")
-            nodes |= 1 << self._places[name]
-        return nodes
-
-    def _memory(self, spec: JobSpec, partition: Partition) -> tuple[int, int]:
-        """Give memory of each node, or for each processor; a job that asks for none gets what its partition says."""
-        if not self._counts_memory:
-            return 0, 0
-        if spec.mem_per_node or spec.mem_per_cpu:
-            return spec.mem_per_node, 0 if spec.mem_per_node else spec.mem_per_cpu
-        per_node, per_cpu = partition.def_mem_per_node, partition.def_mem_per_cpu
-        if not per_node and not per_cpu:
-            per_node, per_cpu = self._default_memory
-        return (per_node, per_cpu) if per_node or per_cpu else (-1, 0)
-
-    def _gres(self, text: str) -> tuple[Gres, ...]:
-        """Give what is asked for; a request that names no type is served from all of them."""
-        found = []
-        for item in filter(None, text.split(",")):
-            counts = gres_counts(item)
-            kind = max(counts, key=len)  # with the type, if there is one
-            lane = self._lanes.get(kind)
-            if lane is None:
-                raise ValueError(f"no node has GRES {kind}")
-            name, _, subtype = kind.partition(":")
-            types = () if subtype else (row for other, row in self._lanes.items() if other.startswith(f"{name}:"))
-            if counts[kind]:
-                found.append(Gres(lane, counts[kind], self._lanes[name] if subtype else None, tuple(types)))
-        return tuple(found)
 
     def units(self, spec: JobSpec, partition: Partition) -> int:
         """Count processors, 0 when the partition could never serve the request."""
@@ -241,7 +142,7 @@ class SharedNodePool:
             return self.select(job, resources) == resources
         # Alone on its nodes, one that shares finds nobody there who does not, and the other way round.
         others = self._cpus if self._needs(job).shares else self._all_rows
-        alone = resources + self._only(others, self._mask(self.nodes_of(resources)))
+        alone = resources + self._only(others, to_mask(self.nodes_of(resources), self._count))
         return self.select(job, alone) == resources
 
     def find_now(self, job: Job, view: View, open_nodes: int) -> int:
@@ -291,7 +192,7 @@ class SharedNodePool:
                 usable = cpus[places].astype(np.int64, copy=False)
                 if int(np.add.reduce(usable)) < needs.cpus:
                     continue
-                preferred = self._mask(busy)[places] if busy else None
+                preferred = to_mask(busy, self._count)[places] if busy else None
                 picked = self._choose(needs, Candidates(places, usable, weight, preferred))
                 if picked and self._has_gres_of_job(needs, view, picked):
                     return lane, picked
@@ -303,7 +204,7 @@ class SharedNodePool:
         if known is None:
             if len(self._known_nodes) * self._count > _KNOWN_ABLE:
                 self._known_nodes.clear()
-            places = self._mask(nodes).nonzero()[0]
+            places = to_mask(nodes, self._count).nonzero()[0]
             known = self._known_nodes[nodes] = (places, self._weight[places])
         return known
 
@@ -493,7 +394,7 @@ class SharedNodePool:
 
     def without(self, avail: int, nodes: int) -> int:
         """Take all that is of some nodes out."""
-        return self._only(avail, ~self._mask(nodes & ((1 << self._count) - 1)))
+        return self._only(avail, ~to_mask(nodes & ((1 << self._count) - 1), self._count))
 
     def _only(self, resources: int, nodes: NDArray[np.bool_]) -> int:
         return int.from_bytes((self.view(resources) * nodes).tobytes(), "little")
@@ -511,38 +412,8 @@ class SharedNodePool:
         self.free = self.up - sum(self._only(held, self._up_mask) for held in allocated)
 
 
-def _shares(spec: JobSpec, partition: Partition) -> bool:
-    """Whether a job may have cores together with others."""
-    return partition.max_share > 1 and (partition.force_share or (spec.oversubscribe and not spec.exclusive))
-
-
 def _nodes_of(picked: Picked | None) -> int:
     return sum(1 << node for node, _ in picked[1]) if picked else 0
-
-
-#: What `Needs` are made from.
-_asked = attrgetter(
-    "num_cpus",
-    "cpus_per_task",
-    "num_tasks",
-    "ntasks_per_node",
-    "threads_per_core",
-    "min_cpus_per_node",
-    "min_nodes",
-    "max_nodes",
-    "mem_per_node",
-    "mem_per_cpu",
-    "gres",
-    "gres_per_task",
-    "gres_per_job",
-    "constraint",
-    "prefer",
-    "required_nodes",
-    "excluded_nodes",
-    "exclusive",
-    "oversubscribe",
-    "contiguous",
-)
 
 
 def _take(view: View, taken: View, one: Gres, node: int, count: int) -> None:
@@ -566,8 +437,3 @@ def _granule(node: Node, parameters: str) -> int:
 def _threads(node: Node) -> int:
     """Give the processors of a core: ``CPUs`` may be the number of cores even where these have several threads."""
     return max(node.cpus // (node.sockets * node.cores_per_socket), 1)
-
-
-def _memory_of(config: ClusterConfig) -> tuple[int, int]:
-    """Give DefMemPerNode and DefMemPerCPU, MiB; 0 where unset."""
-    return tuple(int(config.get(key) or 0) for key in ("DefMemPerNode", "DefMemPerCPU"))  # type: ignore[return-value]

@@ -1,0 +1,203 @@
+"""What jobs ask for, read in the terms of one machine: for nodes that jobs share and for those given out whole alike.
+
+Names become sets of nodes, GRES become rows of a view, and what a request leaves open is filled in from its partition
+and the cluster. Each kind of request is read once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from operator import attrgetter
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+import numpy as np
+
+from rota.model.constraint import parse_constraint
+from rota.model.tres import gres_counts
+from rota.resources.needs import Gres, Needs
+from rota.resources.nodeset import to_mask
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from rota.model import ClusterConfig, JobSpec, Node, Partition
+    from rota.resources.holdings import View
+
+#: Rows of a view; GRES come after these.
+CPU, MEMORY = 0, 1
+T = TypeVar("T")
+
+
+class Requests(Generic[T]):
+    """Reads requests, and remembers what was made of them.
+
+    Args:
+        config: The machine.
+        nodes: Its nodes.
+        counts_memory: Whether memory is given out; else every job may use all there is.
+        make: Makes of a request's needs what the pool wants to know of it. May raise ``ValueError``.
+    """
+
+    def __init__(
+        self, config: ClusterConfig, nodes: Sequence[Node], *, counts_memory: bool, make: Callable[[Needs], T]
+    ) -> None:
+        self._count = len(nodes)
+        self._counts_memory = counts_memory
+        self._make = make
+        #: DefMemPerNode and DefMemPerCPU, MiB; 0 where unset.
+        self._default_memory = int(config.get("DefMemPerNode") or 0), int(config.get("DefMemPerCPU") or 0)
+        gres = [gres_counts(",".join(node.gres)) for node in nodes]
+        #: Kinds of GRES: ``gpu`` and, where there are types, ``gpu:a100``; to their rows.
+        kinds = dict.fromkeys(kind for counts in gres for kind in counts)
+        self.lanes = {kind: 2 + number for number, kind in enumerate(sorted(kinds))}
+        #: All that the nodes have: a row a kind, a column a node.
+        self.whole: View = np.zeros((2 + len(kinds), len(nodes)), np.uint32)
+        self.whole[CPU] = [node.cpus for node in nodes]
+        self.whole[MEMORY] = [node.real_memory for node in nodes]
+        for place, counts in enumerate(gres):
+            for kind, number in counts.items():
+                self.whole[self.lanes[kind], place] = number
+        self._places = {node.name: place for place, node in enumerate(nodes)}
+        self._features: dict[str, int] = {}
+        for place, node in enumerate(nodes):
+            for feature in node.features:
+                self._features[feature] = self._features.get(feature, 0) | 1 << place
+        #: By what is asked of which partition.
+        self._known: dict[tuple[object, ...], T] = {}
+
+    def read(self, spec: JobSpec, partition: Partition) -> T:
+        """Say what a request comes to in a partition.
+
+        Raises:
+            ValueError: a feature, node or kind of GRES is not known, or ``make`` says so; says which.
+        """
+        key = (*_asked(spec), *_offered(partition))
+        known = self._known.get(key)
+        if known is None:
+            needs = self._needs(spec, partition, spec.constraint)
+            if spec.prefer:
+                needs = replace(needs, preferred=self._needs(spec, partition, spec.prefer))
+            known = self._known[key] = self._make(needs)
+        return known
+
+    def _needs(self, spec: JobSpec, partition: Partition, features: str) -> Needs:
+        usable = partition.nodes & ((1 << self._count) - 1) & ~self._named(spec.excluded_nodes)
+        constraint = parse_constraint(features) if features else None
+        allowed, counted = [usable], []
+        if constraint is not None:
+            unknown = [name for name in constraint.features if name not in self._features]
+            if unknown:
+                raise ValueError(f"no node has the feature {', '.join(unknown)}")
+            allowed = [usable & nodes for nodes in constraint.alternatives(self._having)]
+            counted = [(self._mask(nodes & usable), count) for nodes, count in constraint.counts(self._having)]
+        memory, memory_per_cpu = self._memory(spec, partition)
+        least = max(spec.min_nodes, partition.min_nodes, sum(count for _, count in counted), 1)
+        most = spec.max_nodes
+        if partition.max_nodes is not None and partition.max_nodes >= least:  # else it waits: PartitionNodeLimit
+            most = min(most or partition.max_nodes, partition.max_nodes)
+        return Needs(
+            cpus=spec.num_cpus,
+            per_task=spec.cpus_per_task,
+            min_nodes=least,
+            max_nodes=most,
+            req_nodes=max(min(spec.max_nodes, most), least),
+            min_cpus=max(spec.min_cpus_per_node, spec.cpus_per_task),
+            tasks_per_node=spec.ntasks_per_node,
+            threads_per_core=spec.threads_per_core,
+            memory=memory,
+            memory_per_cpu=memory_per_cpu,
+            gres=self._gres(spec.gres),
+            gres_per_task=self._gres(spec.gres_per_task),
+            gres_per_job=self._gres(spec.gres_per_job),
+            whole=spec.exclusive or partition.exclusive,
+            partition=partition.name,
+            shares=_shares(spec, partition),
+            contiguous=spec.contiguous,
+            allowed=tuple(allowed),
+            required=self._mask(self._named(spec.required_nodes)) if spec.required_nodes else None,
+            counted=tuple(counted),
+        )
+
+    def _having(self, feature: str) -> int:
+        return self._features.get(feature, 0)
+
+    def _mask(self, nodes: int) -> NDArray[np.bool_]:
+        return to_mask(nodes, self._count)
+
+    def _named(self, names: str) -> int:
+        nodes = 0
+        for name in filter(None, names.split(",")):
+            if name not in self._places:
+                raise ValueError(f"there is no node {name}")
+            nodes |= 1 << self._places[name]
+        return nodes
+
+    def _memory(self, spec: JobSpec, partition: Partition) -> tuple[int, int]:
+        """Give memory of each node, or for each processor; a job that asks for none gets what its partition says."""
+        if not self._counts_memory:
+            return 0, 0
+        if spec.mem_per_node or spec.mem_per_cpu:
+            return spec.mem_per_node, 0 if spec.mem_per_node else spec.mem_per_cpu
+        per_node, per_cpu = partition.def_mem_per_node, partition.def_mem_per_cpu
+        if not per_node and not per_cpu:
+            per_node, per_cpu = self._default_memory
+        return (per_node, per_cpu) if per_node or per_cpu else (-1, 0)
+
+    def _gres(self, text: str) -> tuple[Gres, ...]:
+        """Give what is asked for; a request that names no type is served from all of them."""
+        found = []
+        for item in filter(None, text.split(",")):
+            counts = gres_counts(item)
+            kind = max(counts, key=len)  # with the type, if there is one
+            lane = self.lanes.get(kind)
+            if lane is None:
+                raise ValueError(f"no node has GRES {kind}")
+            name, _, subtype = kind.partition(":")
+            types = () if subtype else (row for other, row in self.lanes.items() if other.startswith(f"{name}:"))
+            if counts[kind]:
+                found.append(Gres(lane, counts[kind], self.lanes[name] if subtype else None, tuple(types)))
+        return tuple(found)
+
+
+def _shares(spec: JobSpec, partition: Partition) -> bool:
+    """Whether a job may have cores together with others."""
+    return partition.max_share > 1 and (partition.force_share or (spec.oversubscribe and not spec.exclusive))
+
+
+#: What of a request `Needs` are made from.
+_asked = attrgetter(
+    "num_cpus",
+    "cpus_per_task",
+    "num_tasks",
+    "ntasks_per_node",
+    "threads_per_core",
+    "min_cpus_per_node",
+    "min_nodes",
+    "max_nodes",
+    "mem_per_node",
+    "mem_per_cpu",
+    "gres",
+    "gres_per_task",
+    "gres_per_job",
+    "constraint",
+    "prefer",
+    "required_nodes",
+    "excluded_nodes",
+    "exclusive",
+    "oversubscribe",
+    "contiguous",
+)
+#: And what of its partition.
+_offered = attrgetter(
+    "name",
+    "nodes",
+    "min_nodes",
+    "max_nodes",
+    "def_mem_per_node",
+    "def_mem_per_cpu",
+    "exclusive",
+    "max_share",
+    "force_share",
+)
