@@ -42,6 +42,12 @@ def test_an_included_file_stands_in_place_and_is_found_beside_the_including_one(
     assert [part.nodes for part in config.partitions] == [1]
 
 
+def test_a_node_knows_which_line_it_is_from(tmp_path: Path) -> None:
+    text = "NodeName=DEFAULT CPUs=2\nNodeName=n3\nNodeName=n[1-2]\nPartitionName=p Nodes=ALL\n"
+    first, second, third = read_slurm_conf(_conf(tmp_path, text)).config.nodes
+    assert third.line < first.line == second.line
+
+
 def test_an_unknown_key_is_kept_and_warned_about_once(tmp_path: Path) -> None:
     loaded = read_slurm_conf(_conf(tmp_path, f"SchedulerTyp=sched/easy\n{MACHINE}"))
     assert loaded.config.get("schedulertyp") == "sched/easy"

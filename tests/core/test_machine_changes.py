@@ -36,7 +36,7 @@ def test_a_job_that_may_be_requeued_survives_its_node_and_starts_elsewhere() -> 
         assert job.alloc == 0b0011
         rota.wait(10)
         rota.node("n1", NodeState.DOWN)
-        assert (rota.state(job), job.alloc, job.start_time, job.restart_count) == (JobState.RUNNING, 0b0101, 10, 1)
+        assert (rota.state(job), job.alloc, job.start_time, job.restart_count) == (JobState.RUNNING, 0b1100, 10, 1)
 
 
 def test_a_requeued_job_waits_until_enough_nodes_are_back() -> None:

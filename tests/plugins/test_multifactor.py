@@ -183,7 +183,7 @@ def test_a_job_whose_qos_there_is_not_has_no_qos_factor(rota: Harness) -> None:
 def test_tres_that_a_partition_has_not_count_nothing() -> None:
     config = _machine(AccountingStorageTRES="gres/gpu", PriorityWeightTRES="gres/gpu=1000,cpu=-160")
     with _harness(config) as rota:
-        (factors,) = _factors(rota, _submit(rota, "ann", gres="gpu:4", nodes=1, cpus=16))
+        (factors,) = _factors(rota, _submit(rota, "ann", nodes=1, cpus=16))
     assert factors.priority_tres == {"cpu": pytest.approx(-1.6), "gres/gpu": 0.0}
 
 

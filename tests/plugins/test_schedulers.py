@@ -54,13 +54,13 @@ def test_a_long_job_may_overtake_on_what_the_head_does_not_need(sched: str) -> N
         assert rota.job(2).planned_start == 100
 
 
-@pytest.mark.parametrize(("limit", "given"), [(100, 0b0100), (101, 0b1000)])
+@pytest.mark.parametrize(("limit", "given"), [(100, 0b0001), (101, 0b0010)])
 def test_easy_keeps_the_very_nodes_that_the_head_will_need(limit: int, given: int) -> None:
-    sizes = (1, 1, 4, 1)
+    sizes = (4, 1, 1, 1)
     with Harness(cluster(nodes=[Node(name=f"n{i}", cpus=n) for i, n in enumerate(sizes)]), sched="sched/easy") as rota:
         large = rota.submit(cpus=4, limit=100)
-        rota.submit(cpus=2, limit=100)
-        rota.end(large)  # free: the large node and the last
+        rota.submit(cpus=2, limit=100, required_nodes="n2,n3")
+        rota.end(large)  # free: the large node and the next one
         head = rota.submit(cpus=6, limit=100)
         assert head.planned_start == 100
         # Whoever ends in time may have the large node; others get the one that the head can do without.
