@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rota.core import events as ev
-from rota.model import Errno, Job, JobState, Reason
+from rota.model import Errno, Job, JobState, Node, NodeState, Reason
 from rota.model.reservation import Reservation
 from rota.testing import Harness, cluster
 
@@ -70,6 +70,27 @@ def test_a_flexible_reservation_lets_its_jobs_begin_before_and_outside() -> None
         assert (job.state, job.start_time) == (JobState.RUNNING, 0)
 
 
+def test_nodes_that_are_chosen_are_kept() -> None:
+    with Harness(cluster(nodes=4)) as rota:
+        rota.submit(nodes=1, limit=5000)
+        one = Reservation(name="r", nodes=0b1111, node_cnt=2, start_time=100, end_time=200, flags=frozenset(["HOURLY"]))
+        rota.send(ev.CreateReservation(reservation=one))
+        assert rota.engine.state.reservations.all["r"].nodes == 0b0110
+        rota.node("n1", NodeState.DOWN)
+        rota.until(200)
+        rota.restart()
+        assert rota.engine.state.reservations.all["r"].nodes == 0b0110
+
+
+@pytest.mark.parametrize("features", ["nosuch", "a&nosuch", "a*2", "[a|b]", "a&", "(a"])
+def test_features_of_nodes_to_choose_from_are_known(features: str) -> None:
+    nodes = [Node(name=f"n{place}", features=("a", "b")) for place in range(2)]
+    with Harness(cluster(nodes=nodes)) as rota:
+        one = Reservation(name="r", nodes=0b11, node_cnt=1, features=features, start_time=100, end_time=200)
+        rota.send(ev.CreateReservation(reservation=one))
+        assert [refused.errno for refused in rota.refused] == [Errno.INVALID_FEATURE]
+
+
 def test_it_comes_again() -> None:
     with Harness(cluster(nodes=2), sched="sched/builtin") as rota:
         reserve(rota, end=1500, flags=("HOURLY",))
@@ -110,7 +131,7 @@ def test_jobs_that_are_refused(fields: dict[str, Any], errno: Errno) -> None:
 @pytest.mark.parametrize(
     ("fields", "errno"),
     [
-        ({"name": "maint"}, Errno.RESERVATION_NAME_DUP),
+        ({"name": "maint", "start": 3000, "end": 4000}, Errno.RESERVATION_NAME_DUP),
         ({"start": 1500, "end": 2500}, Errno.RESERVATION_OVERLAP),
         ({"start": 100, "end": 900}, Errno.NODES_BUSY),
         ({"end": 1000}, Errno.RESERVATION_INVALID),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from rota.model import Errno, Reason, RequestError
+from rota.model import Errno, NodeState, Reason, RequestError
+from rota.model.constraint import parse_constraint
 from rota.model.reservation import Reservation
 from rota.resources.nodeset import indices
 
@@ -28,13 +29,14 @@ class ReservationBook:
         """Add a reservation.
 
         Raises:
-            RequestError: its name is taken, it is over, or its nodes are reserved or in use at that time.
+            RequestError: its name is taken, it is over, or its nodes are reserved or in use at that time, or there are
+                too few to choose from.
         """
         state = self._state
-        if one.name in self.all:
-            raise RequestError(f"Duplicate reservation name: there is a {one.name}", Errno.RESERVATION_NAME_DUP)
         if one.end_time <= max(one.start_time, state.now) or not one.nodes:
             raise RequestError(f"reservation {one.name} has no time or no nodes", Errno.RESERVATION_INVALID)
+        if one.node_cnt:
+            one = self._with_nodes(one)
         if not one.flags & {"MAINT", "OVERLAP"}:
             for other in self.all.values():
                 free = other.flags & {"MAINT", "OVERLAP"}
@@ -42,14 +44,85 @@ class ReservationBook:
                     text = f"Requested reservation overlaps with another reservation: {one.name} with {other.name}"
                     raise RequestError(text, Errno.RESERVATION_OVERLAP)
         if "IGNORE_JOBS" not in one.flags:
-            for job in state.running:
-                if job.alloc_nodes & one.nodes and (job.end_time or 0) > one.start_time:
-                    node = state.nodes[next(iter(indices(job.alloc_nodes & one.nodes)))].name
-                    text = f"Requested nodes are busy: {node} of {one.name} is in use by job {job.job_id} then"
+            used = self._used(one.start_time)
+            for place in indices(one.nodes):
+                if place in used:
+                    name = state.nodes[place].name
+                    text = f"Requested nodes are busy: {name} of {one.name} is in use by job {used[place]} then"
                     raise RequestError(text, Errno.NODES_BUSY)
+        if one.name in self.all:
+            raise RequestError(f"Duplicate reservation name: there is a {one.name}", Errno.RESERVATION_NAME_DUP)
         self.all[one.name] = one
         self._changed()
         self._set_timers(one)
+
+    def _with_nodes(self, one: Reservation) -> Reservation:
+        """Choose the nodes of a reservation of a number of nodes, as Slurm 22.05 does.
+
+        Nodes that are down are taken for ``MAINT`` alone, and last. Before these come nodes that are reserved, if they
+        may be; before these, nodes that jobs use, those of the oldest job first. Otherwise it goes by the order of
+        slurm.conf. Where fewer nodes are up and not reserved than it asks for it gets these, if it names no features.
+
+        Raises:
+            RequestError: too few nodes have the features, or are free of jobs.
+        """
+        nodes = self._state.nodes
+        down = sum(1 << place for place, node in enumerate(nodes) if node.state is not NodeState.UP)
+        reserved = 0
+        for other in self.all.values():
+            if other.holds(one.start_time, one.end_time):
+                reserved |= other.nodes
+        found = one.nodes
+        if "MAINT" not in one.flags:
+            found &= ~down if "OVERLAP" in one.flags else ~(down | reserved)
+        count = min(one.node_cnt, found.bit_count())
+        if one.features:
+            found &= self._having(one.features)
+            count = one.node_cnt
+            if found.bit_count() < count:
+                raise RequestError(
+                    f"Requested node configuration is not available: {one.name} asks for {count} nodes with "
+                    f"{one.features}, and there are {found.bit_count()}",
+                    Errno.REQUESTED_NODE_CONFIG_UNAVAILABLE,
+                )
+        used = self._used(one.start_time)
+        places = [place for place in indices(found) if place not in used or "IGNORE_JOBS" in one.flags]
+        if not 0 < count <= len(places):
+            raise RequestError(
+                f"Requested nodes are busy: {one.name} asks for {one.node_cnt} nodes, and {len(places)} are free then",
+                Errno.NODES_BUSY,
+            )
+        places.sort(key=lambda place: (down >> place & 1, reserved >> place & 1, used.get(place, 0)))
+        return replace(one, nodes=sum(1 << place for place in places[:count]), node_cnt=0, features="")
+
+    def _having(self, features: str) -> int:
+        """Give the bitmap of the nodes that have features.
+
+        Raises:
+            RequestError: no node has one of them, or they make no sense.
+        """
+        nodes = list(enumerate(self._state.nodes))
+
+        def having(name: str) -> int:
+            return sum(1 << place for place, node in nodes if name in node.features)
+
+        try:
+            constraint = parse_constraint(features)
+        except ValueError as error:
+            raise RequestError(f"Invalid feature specification: {error}", Errno.INVALID_FEATURE) from None
+        if constraint.counted or constraint.options or not all(map(having, constraint.features)):
+            problem = "counts, brackets or a feature that no node has"
+            raise RequestError(f"Invalid feature specification: {problem}: {features}", Errno.INVALID_FEATURE)
+        return constraint.nodes(having)
+
+    def _used(self, time: int) -> dict[int, int]:
+        """Give the nodes, by place, on which jobs run beyond a time, with the oldest of these jobs."""
+        used: dict[int, int] = {}
+        for job in self._state.running:
+            if (job.end_time or 0) > time:
+                for place in indices(job.alloc_nodes):
+                    used[place] = min(used.get(place, job.job_id), job.job_id)
+        return used
 
     def delete(self, name: str) -> None:
         """Remove a reservation.

@@ -22,8 +22,12 @@ class Reservation:
     #: Unix seconds; the end is the first second that is no longer reserved.
     start_time: int
     end_time: int
-    #: Bitmap over the configuration's nodes.
+    #: Bitmap over the configuration's nodes; with a ``node_cnt`` those of which so many are chosen on its creation.
     nodes: int
+    #: How many nodes it is to have; 0: all.
+    node_cnt: int = 0
+    #: What each node must have that is chosen, as ``--constraint`` of a job says it; counts and brackets apart.
+    features: str = ""
     #: Whose jobs may use it; with both, a job must be of one of each. A name after ``-`` may not, and all others may.
     users: tuple[str, ...] = ()
     accounts: tuple[str, ...] = ()
