@@ -67,6 +67,7 @@ def read_scenarios(path: Path) -> list[Scenario]:
         elif line.startswith("> "):
             # Of the reasons that are followed by a sentence only the code is compared.
             answer = re.sub(r"ReqNodeNotAvail, .* -$", "ReqNodeNotAvail -", line[2:])
+            answer = re.sub(r"Reservation \S+ was deleted", "ReservationDeleted", answer)
             if found[-1].columns[-1] == "cpus" and found[-1].steps[-1][0] == "look":
                 state, _, cpus = answer.rpartition(" ")
                 answer = f"{state} {_counted(cpus)}"
@@ -248,11 +249,12 @@ class Player:
             raise NotImplementedError(f"update {min(pairs)}")
         number, _, task = pairs.pop("jobid").partition("_")
         throttle = pairs.pop("arraytaskthrottle", None)
-        known = {"timelimit": "time", "numtasks": "ntasks", "numcpus": "ntasks"}
+        known = {"timelimit": "time", "numtasks": "ntasks", "numcpus": "ntasks", "reservationname": "reservation"}
         words = [f"--{known.get(key, key)}={value}" for key, value in pairs.items() if value]
         asked = _request(words)
         fields = {"timelimit": "time_limit", "licenses": "licenses", "dependency": "dependency", "qos": "qos"}
         fields |= {"priority": "priority", "nice": "nice", "numtasks": "num_tasks", "numcpus": "num_cpus"}
+        fields |= {"reservationname": "reservation"}
         if unknown := set(pairs) - set(fields):
             raise NotImplementedError(f"update {unknown}")
         changes = {fields[key]: getattr(asked, fields[key]) for key in pairs}
@@ -311,7 +313,7 @@ class Player:
         if kind == "reservation":
             one = self._rota.engine.state.reservations.all.get(number)
             nodes = fold([self._rota.engine.state.nodes[place].name for place in indices(one.nodes)]) if one else ""
-            # Of the rest of what Slurm shows there is nothing to compare.
+            # There is nothing to compare with the rest of what Slurm shows.
             return [
                 f"Nodes={nodes or '(none)'}" if key == "Nodes" else told
                 for key, told in zip(keys, answers, strict=True)
@@ -330,6 +332,8 @@ class Player:
         known = {
             "TimeLimit": f"{hours:02}:{seconds // 60:02}:{seconds % 60:02}",
             "Licenses": job.spec.licenses or "(null)",
+            "Priority": str(job.priority),
+            "Reservation": job.spec.reservation or "(none)",
         }
         if unknown := set(keys) - set(known):
             raise NotImplementedError(f"show {unknown}")
@@ -371,7 +375,7 @@ class Player:
         )
         known = {
             "cpus": cpus or "-",
-            "state": job.state,
+            "state": job.state_words[0],
             "reason": self._rota.reason(job),
             "nodes": nodes,
             "dependency": dependency,

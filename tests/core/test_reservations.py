@@ -9,7 +9,7 @@ import pytest
 from rota.core import events as ev
 from rota.model import Errno, Job, JobState, Node, NodeState, Reason
 from rota.model.reservation import Reservation
-from rota.testing import Harness, cluster
+from rota.testing import Harness, cluster, partition
 
 SCHEDULERS = ("sched/builtin", "sched/backfill", "sched/easy", "sched/conservative")
 
@@ -68,6 +68,45 @@ def test_a_flexible_reservation_lets_its_jobs_begin_before_and_outside() -> None
         reserve(rota, users=("ann",), flags=("FLEX",))
         job = rota.submit(user="ann", nodes=3, cpus=3, limit=5000, reservation="maint")
         assert (job.state, job.start_time) == (JobState.RUNNING, 0)
+
+
+def test_a_job_whose_reservation_is_over_is_held_until_somebody_releases_it() -> None:
+    parts = [partition("a"), partition("b")]
+    with Harness(cluster(nodes=2, partitions=parts)) as rota:
+        reserve(rota, users=("ann",))
+        rota.submit(user="ann", nodes=2, cpus=2, limit=2000, reservation="maint")
+        jobs = [
+            rota.submit(user="ann", nodes=2, cpus=2, limit=900, reservation="maint", **more)
+            for more in ({"partition": "a,b"}, {"hold": True}, {"begin": 5000})
+        ]
+        rota.until(2000)
+        assert {job.state_words for job in jobs} == {("RESV_DEL_HOLD", "RD")}
+        rota.restart()
+        for job in jobs:
+            assert (rota.job(job.job_id).priority, rota.reason(job.job_id)) == (0, Reason.RESERVATION_DELETED)
+            rota.release(job.job_id, by_user=True)
+        starts = [rota.job(job.job_id) for job in jobs]
+        assert [(job.state_words[1], job.spec.reservation) for job in starts] == [("R", ""), ("PD", ""), ("PD", "")]
+        rota.cancel(starts[2])
+        assert rota.finished[-1].state is JobState.CANCELLED
+
+
+def test_a_job_changes_to_a_reservation_that_there_is() -> None:
+    with Harness(cluster(nodes=2)) as rota:
+        reserve(rota, start=0, users=("ann",))
+        job = rota.submit(user="ann", nodes=1, limit=600)
+        rota.send(ev.UpdateJob(job_id=job.job_id, changes={"reservation": "nowhere"}))
+        assert [one.errno for one in rota.refused] == [Errno.RESERVATION_INVALID]
+        rota.send(ev.UpdateJob(job_id=job.job_id, changes={"reservation": "maint"}))
+        assert job.state is JobState.RUNNING
+
+
+def test_what_runs_in_a_reservation_that_comes_again_goes_on() -> None:
+    with Harness(cluster(nodes=1)) as rota:
+        reserve(rota, nodes=1, users=("ann",), flags=("HOURLY",))
+        job = rota.submit(user="ann", nodes=1, limit=3000, reservation="maint")
+        rota.until(2500)
+        assert (job.state, job.end_time) == (JobState.RUNNING, 4000)
 
 
 def test_nodes_that_are_chosen_are_kept() -> None:

@@ -13,7 +13,15 @@ if TYPE_CHECKING:
     from rota.model import Job
 
 #: Reasons of held jobs; all of them have priority 0.
-HELD = frozenset({Reason.JOB_HELD_USER, Reason.JOB_HELD_ADMIN, Reason.JOB_LAUNCH_FAILURE, Reason.JOB_HOLD_MAX_REQUEUE})
+HELD = frozenset(
+    {
+        Reason.JOB_HELD_USER,
+        Reason.JOB_HELD_ADMIN,
+        Reason.JOB_LAUNCH_FAILURE,
+        Reason.JOB_HOLD_MAX_REQUEUE,
+        Reason.RESERVATION_DELETED,
+    }
+)
 _PARTITION_CLOSED = {
     PartitionState.DOWN: Reason.PARTITION_DOWN,
     PartitionState.INACTIVE: Reason.PARTITION_INACTIVE,

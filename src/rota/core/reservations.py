@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from rota.model import Errno, NodeState, Reason, RequestError
+from rota.model import Errno, JobState, NodeState, Reason, RequestError
 from rota.model.constraint import parse_constraint
 from rota.model.reservation import Reservation
 from rota.resources.nodeset import indices
@@ -143,7 +143,7 @@ class ReservationBook:
                 self._state.timers.at(time, self._turn)
 
     def _turn(self) -> None:
-        """Take note that a reservation begins, or ends: then it is over, or comes again."""
+        """Take note that a reservation begins, or ends: then it is over and its jobs are let go, or it comes again."""
         now = self._state.now
         for one in [one for one in self.all.values() if one.end_time <= now]:
             del self.all[one.name]
@@ -152,7 +152,22 @@ class ReservationBook:
                 again = replace(one, start_time=one.start_time + later, end_time=one.end_time + later)
                 self.all[one.name] = again
                 self._set_timers(again)
+            else:
+                self._let_go(one.name)
         self._changed()
+
+    def _let_go(self, name: str) -> None:
+        """Let the jobs of a reservation that is over be of none, and hold those that wait, as Slurm does."""
+        state = self._state
+        for job in [job for job in state.jobs.values() if job.spec.reservation == name]:
+            job.spec = job.spec._replace(reservation="")
+            if job.state is JobState.PENDING:
+                if not job.alloc:
+                    state.unplace(job)
+                job.zero_priority()
+                job.reason = Reason.RESERVATION_DELETED
+                if not job.alloc:
+                    state.place(job)
 
     def _changed(self) -> None:
         """Look anew at the jobs that wait in reservations, and have all others tried again."""
@@ -187,15 +202,18 @@ class ReservationBook:
 
     def reason(self, job: Job) -> Reason | None:
         """Say why a job that asks for a reservation may not start in it now; ``None``: it may."""
-        one = self.all.get(job.spec.reservation)
-        if one is None:  # it is over
-            return Reason.RESERVATION
+        one = self.all[job.spec.reservation]
         return None if self._state.now >= one.start_time or "FLEX" in one.flags else Reason.RESERVATION
 
     def longest(self, job: Job) -> int | None:
-        """Give the seconds that a job can run from now on before its reservation ends; ``None``: without bound."""
+        """Give the seconds that a job can run from now on before its reservation ends; ``None``: without bound.
+
+        What runs in one that comes again goes on, as with Slurm.
+        """
         one = self.all.get(job.spec.reservation) if job.spec.reservation else None
-        return None if one is None or "FLEX" in one.flags else max(one.end_time - self._state.now, 1)
+        if one is None or one.repeats_after or "FLEX" in one.flags:
+            return None
+        return max(one.end_time - self._state.now, 1)
 
     def closed(self, job: Job, start: int, duration: int) -> int:
         """Give the bitmap of the nodes that a job must not have if it runs from ``start`` for ``duration`` seconds."""
