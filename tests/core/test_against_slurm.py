@@ -24,7 +24,6 @@ DIFFERENT = {
     "reservations/FLEX": "a job in it on nodes without and within waits in Slurm, for nothing that it names",
     "reservations/FLEX-now": "of two nodes the one has more of a job's cores here",
     "reservations/no-time-limit": "a job cannot know in rota that a reservation will cut it short",
-    "reservations/overlap": "a job runs in its reservation although others have its nodes for maintenance",
     "reservations/qos-RequiresReservation": "the flag is not looked at",
     "reservations/several": "a job names one reservation",
     "reservations/users": "a request that its reservation could never serve is taken",

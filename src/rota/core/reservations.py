@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING, Any
 
 from rota.model import Errno, JobState, NodeState, Reason, RequestError
@@ -11,6 +13,8 @@ from rota.model.reservation import Reservation
 from rota.resources.nodeset import indices
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rota.core.state import ClusterState
     from rota.model import Job
 
@@ -200,17 +204,21 @@ class ReservationBook:
                 Errno.RESERVATION_ACCESS,
             )
 
+    def _own(self, job: Job) -> Reservation | None:
+        return self.all[job.spec.reservation] if job.spec.reservation else None
+
     def reason(self, job: Job) -> Reason | None:
-        """Say why a job that asks for a reservation may not start in it now; ``None``: it may."""
-        one = self.all[job.spec.reservation]
-        return None if self._state.now >= one.start_time or "FLEX" in one.flags else Reason.RESERVATION
+        """Say why a job may not start in the reservation that it asks for now; ``None``: it may, or asks for none."""
+        one = self._own(job)
+        is_early = one is not None and self._state.now < one.start_time and "FLEX" not in one.flags
+        return Reason.RESERVATION if is_early else None
 
     def longest(self, job: Job) -> int | None:
         """Give the seconds that a job can run from now on before its reservation ends; ``None``: without bound.
 
         What runs in one that comes again goes on, as with Slurm.
         """
-        one = self.all.get(job.spec.reservation) if job.spec.reservation else None
+        one = self._own(job)
         if one is None or one.repeats_after or "FLEX" in one.flags:
             return None
         return max(one.end_time - self._state.now, 1)
@@ -219,22 +227,24 @@ class ReservationBook:
         """Give the bitmap of the nodes that a job must not have if it runs from ``start`` for ``duration`` seconds."""
         if not self.all:
             return 0
-        own = self.all.get(job.spec.reservation) if job.spec.reservation else None
+        own = self._own(job)
         closed = 0
+        if own is not None and "FLEX" not in own.flags:
+            closed = ((1 << len(self._state.nodes)) - 1) & ~own.nodes
+        return reduce(or_, self._taken(job, start, duration), closed)
+
+    def _taken(self, job: Job, start: int, duration: int) -> Iterator[int]:
+        """Give the bitmap of the nodes that each reservation but its own takes from a job."""
+        own = self._own(job)
         for one in self.all.values():
             if one is not own and one.holds(start, start + duration):
-                closed |= one.nodes
-        if own is not None:
-            closed &= ~own.nodes
-            if "FLEX" not in own.flags:
-                closed |= ((1 << len(self._state.nodes)) - 1) & ~own.nodes
-        return closed
+                yield one.nodes if own is None or own.rank < one.rank else one.nodes & ~own.nodes
 
     def select(self, job: Job, avail: int) -> int:
         """Give what a job gets of a resource set if it starts now, on the nodes of its reservation if these will do."""
         pool = self._state.pool
         avail = pool.without(avail, self.closed(job, self._state.now, job.time_limit))
-        own = self.all.get(job.spec.reservation) if job.spec.reservation else None
+        own = self._own(job)
         if own is not None and (resources := pool.select(job, pool.without(avail, ~own.nodes))):
             return resources
         return pool.select(job, avail)

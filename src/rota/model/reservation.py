@@ -39,6 +39,11 @@ class Reservation:
         return bool(self.users or self.accounts) and _allows(self.users, [user]) and _allows(self.accounts, accounts)
 
     @property
+    def rank(self) -> int:
+        """Whether it keeps the jobs of another reservation from nodes that both have: that of a lower rank."""
+        return 2 if "MAINT" in self.flags else int("OVERLAP" in self.flags)
+
+    @property
     def repeats_after(self) -> int:
         """Seconds from one beginning to the next; 0: it comes once."""
         return next((seconds for flag, seconds in REPEATS.items() if flag in self.flags), 0)
