@@ -65,9 +65,10 @@ def read_scenarios(path: Path) -> list[Scenario]:
         elif not line or line.startswith("#") or line == "end" or not found:
             continue
         elif line.startswith("> "):
-            # Of the reasons that are followed by a sentence only the code is compared.
-            answer = re.sub(r"ReqNodeNotAvail, .* -$", "ReqNodeNotAvail -", line[2:])
-            answer = re.sub(r"Reservation \S+ was deleted", "ReservationDeleted", answer)
+            answer = re.sub(r"Reservation \S+ was deleted", "ReservationDeleted", line[2:])
+            # Of jobs that are over the reason is kept, and not what was said of it.
+            answer = re.sub(r"CANCELLED ReqNodeNotAvail, .* -$", "CANCELLED ReqNodeNotAvail -", answer)
+            answer = re.sub(r"CANCELLED Nodes required .* -$", "CANCELLED Resources -", answer)
             if found[-1].columns[-1] == "cpus" and found[-1].steps[-1][0] == "look":
                 state, _, cpus = answer.rpartition(" ")
                 answer = f"{state} {_counted(cpus)}"
@@ -333,6 +334,7 @@ class Player:
             "TimeLimit": f"{hours:02}:{seconds // 60:02}:{seconds % 60:02}",
             "Licenses": job.spec.licenses or "(null)",
             "Priority": str(job.priority),
+            "Reason": self._rota.engine.reason_text(job, fold).replace(" ", "_"),
             "Reservation": job.spec.reservation or "(none)",
         }
         if unknown := set(keys) - set(known):
@@ -376,7 +378,7 @@ class Player:
         known = {
             "cpus": cpus or "-",
             "state": job.state_words[0],
-            "reason": self._rota.reason(job),
+            "reason": self._rota.engine.reason_text(job, fold),
             "nodes": nodes,
             "dependency": dependency,
             "priority": job.priority,

@@ -7,7 +7,7 @@ from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, Any
 
-from rota.model import Errno, JobState, NodeState, Reason, RequestError
+from rota.model import Errno, JobState, Reason, RequestError
 from rota.model.constraint import parse_constraint
 from rota.model.reservation import Reservation
 from rota.resources.nodeset import indices
@@ -70,9 +70,7 @@ class ReservationBook:
         Raises:
             RequestError: too few nodes have the features, or are free of jobs.
         """
-        nodes = self._state.nodes
-        down = sum(1 << place for place, node in enumerate(nodes) if node.state is not NodeState.UP)
-        reserved = 0
+        down, reserved = self._state.down, 0
         for other in self.all.values():
             if other.holds(one.start_time, one.end_time):
                 reserved |= other.nodes
@@ -239,6 +237,12 @@ class ReservationBook:
         for one in self.all.values():
             if one is not own and one.holds(start, start + duration):
                 yield one.nodes if own is None or own.rank < one.rank else one.nodes & ~own.nodes
+
+    def takes_all(self, job: Job) -> bool:
+        """Whether another reservation has all nodes that a job could run on if it started now."""
+        own = self._own(job)
+        nodes = job.partition.nodes if own is None else own.nodes
+        return any(not nodes & ~taken for taken in self._taken(job, self._state.now, job.time_limit))
 
     def select(self, job: Job, avail: int) -> int:
         """Give what a job gets of a resource set if it starts now, on the nodes of its reservation if these will do."""

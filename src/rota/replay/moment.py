@@ -55,7 +55,7 @@ def _line(engine: Engine, job: Job) -> JobLine:
         qos=qos.name if qos else job.spec.qos,
         state=job.state_words[0],
         state_compact=job.state_words[1],
-        reason=str(engine.reason(job)),
+        reason=engine.reason_text(job, fold),
         priority=job.priority,
         nice=job.nice,
         num_nodes=num_nodes,
