@@ -109,16 +109,19 @@ def test_what_runs_in_a_reservation_that_comes_again_goes_on() -> None:
         assert (job.state, job.end_time) == (JobState.RUNNING, 4000)
 
 
-def test_nodes_that_are_chosen_are_kept() -> None:
+def test_nodes_that_are_chosen_are_kept_unless_they_go_down() -> None:
     with Harness(cluster(nodes=4)) as rota:
         rota.submit(nodes=1, limit=5000)
         one = Reservation(name="r", nodes=0b1111, node_cnt=2, start_time=100, end_time=200, flags=frozenset(["HOURLY"]))
         rota.send(ev.CreateReservation(reservation=one))
-        assert rota.engine.state.reservations.all["r"].nodes == 0b0110
-        rota.node("n1", NodeState.DOWN)
+        seen = [rota.engine.state.reservations.all["r"].nodes]
         rota.until(200)
-        rota.restart()
-        assert rota.engine.state.reservations.all["r"].nodes == 0b0110
+        for name, state in (("n1", NodeState.DRAIN), ("n2", NodeState.DOWN), ("n1", NodeState.UP)):
+            rota.restart()
+            rota.node(name, state)
+            seen.append(rota.engine.state.reservations.all["r"].nodes)
+        # There is no third one when n2 goes down too; then n1 takes its place.
+        assert seen == [0b0110, 0b1100, 0b1100, 0b1010]
 
 
 @pytest.mark.parametrize("features", ["nosuch", "a&nosuch", "a*2", "[a|b]", "a&", "(a"])

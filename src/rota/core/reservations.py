@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rota.model import Errno, JobState, Reason, RequestError
 from rota.model.constraint import parse_constraint
 from rota.model.reservation import Reservation
-from rota.resources.nodeset import indices
+from rota.resources.nodeset import indices, lowest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +40,7 @@ class ReservationBook:
         if one.end_time <= max(one.start_time, state.now) or not one.nodes:
             raise RequestError(f"reservation {one.name} has no time or no nodes", Errno.RESERVATION_INVALID)
         if one.node_cnt:
-            one = self._with_nodes(one)
+            one = replace(one, nodes=self._choose(one, one.nodes, one.node_cnt), choice=one.nodes)
         if not one.flags & {"MAINT", "OVERLAP"}:
             for other in self.all.values():
                 free = other.flags & {"MAINT", "OVERLAP"}
@@ -60,12 +60,12 @@ class ReservationBook:
         self._changed()
         self._set_timers(one)
 
-    def _with_nodes(self, one: Reservation) -> Reservation:
-        """Choose the nodes of a reservation of a number of nodes, as Slurm 22.05 does.
+    def _choose(self, one: Reservation, nodes: int, wanted: int) -> int:
+        """Choose some of ``nodes`` for a reservation, as Slurm 22.05 does; give their bitmap.
 
         Nodes that are down are taken for ``MAINT`` alone, and last. Before these come nodes that are reserved, if they
         may be; before these, nodes that jobs use, those of the oldest job first. Otherwise it goes by the order of
-        slurm.conf. Where fewer nodes are up and not reserved than it asks for it gets these, if it names no features.
+        slurm.conf. Where fewer nodes are up and not reserved than are wanted it gets these, if it names no features.
 
         Raises:
             RequestError: too few nodes have the features, or are free of jobs.
@@ -74,28 +74,39 @@ class ReservationBook:
         for other in self.all.values():
             if other.holds(one.start_time, one.end_time):
                 reserved |= other.nodes
-        found = one.nodes
         if "MAINT" not in one.flags:
-            found &= ~down if "OVERLAP" in one.flags else ~(down | reserved)
-        count = min(one.node_cnt, found.bit_count())
+            nodes &= ~down if "OVERLAP" in one.flags else ~(down | reserved)
+        count = min(wanted, nodes.bit_count())
         if one.features:
-            found &= self._having(one.features)
-            count = one.node_cnt
-            if found.bit_count() < count:
+            nodes &= self._having(one.features)
+            count = wanted
+            if nodes.bit_count() < count:
                 raise RequestError(
                     f"Requested node configuration is not available: {one.name} asks for {count} nodes with "
-                    f"{one.features}, and there are {found.bit_count()}",
+                    f"{one.features}, and there are {nodes.bit_count()}",
                     Errno.REQUESTED_NODE_CONFIG_UNAVAILABLE,
                 )
         used = self._used(one.start_time)
-        places = [place for place in indices(found) if place not in used or "IGNORE_JOBS" in one.flags]
+        places = [place for place in indices(nodes) if place not in used or "IGNORE_JOBS" in one.flags]
         if not 0 < count <= len(places):
             raise RequestError(
-                f"Requested nodes are busy: {one.name} asks for {one.node_cnt} nodes, and {len(places)} are free then",
+                f"Requested nodes are busy: {one.name} asks for {wanted} nodes, and {len(places)} are free then",
                 Errno.NODES_BUSY,
             )
         places.sort(key=lambda place: (down >> place & 1, reserved >> place & 1, used.get(place, 0)))
-        return replace(one, nodes=sum(1 << place for place in places[:count]), node_cnt=0, features="")
+        return sum(1 << place for place in places[:count])
+
+    def replace_nodes(self) -> None:
+        """Replace chosen nodes that are down, as far as there are others."""
+        down = self._state.down
+        for one in [one for one in self.all.values() if one.choice and one.nodes & down]:
+            lost = one.nodes & down
+            try:
+                found = self._choose(one, one.choice & ~(one.nodes | down), lost.bit_count())
+            except RequestError:
+                continue
+            self.all[one.name] = replace(one, nodes=one.nodes & ~lowest(lost, found.bit_count()) | found)
+            self._changed()
 
     def _having(self, features: str) -> int:
         """Give the bitmap of the nodes that have features.
@@ -262,7 +273,7 @@ class ReservationBook:
 
     def save(self) -> list[dict[str, Any]]:
         """Give them as data that JSON can hold."""
-        plain = ("name", "start_time", "end_time", "nodes", "users", "accounts")
+        plain = ("name", "start_time", "end_time", "nodes", "choice", "features", "users", "accounts")
         return [
             {name: getattr(one, name) for name in plain} | {"flags": sorted(one.flags)} for one in self.all.values()
         ]

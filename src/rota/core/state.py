@@ -361,6 +361,7 @@ class ClusterState:
         self.down = self._down()
         held = [job.alloc for job in (*self.running, *self.completing.values())]
         self.pool.refresh(self.nodes, held)
+        self.reservations.replace_nodes()
         self.arrivals = None
         self.changed = True
 

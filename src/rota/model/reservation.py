@@ -26,6 +26,8 @@ class Reservation:
     nodes: int
     #: How many nodes it is to have; 0: all.
     node_cnt: int = 0
+    #: Bitmap of the nodes from which its own have been chosen; 0: it was given them.
+    choice: int = 0
     #: What each node must have that is chosen, as ``--constraint`` of a job says it; counts and brackets apart.
     features: str = ""
     #: Whose jobs may use it; with both, a job must be of one of each. A name after ``-`` may not, and all others may.
