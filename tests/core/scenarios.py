@@ -9,6 +9,7 @@ from functools import partial
 from itertools import groupby
 from math import ceil
 from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 from ClusterShell.NodeSet import NodeSet
 
@@ -134,8 +135,10 @@ class Player:
         conf = directory / "slurm.conf"
         conf.write_text("\n".join(["ClusterName=cluster", *last.values(), *machine]) + "\n", encoding="utf-8")
         self._accounts = directory / "accounts.script"
+        with patch("rota.config.partitions.users_of", frozenset):  # each user is in the group of the same name
+            config = read_slurm_conf(conf).config
         self._rota = Harness(
-            read_slurm_conf(conf).config,
+            config,
             sched=last.get("schedulertype", "=sched/backfill").partition("=")[2],
             priority="priority/multifactor",
             associations=self._tree(scenario.accounts),

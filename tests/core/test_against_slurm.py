@@ -43,8 +43,8 @@ DIFFERENT = {
     "limits/scontrol-update": "a request has no user so far who might not be allowed to make it",
     "licenses/both": "a job that waits for licences says so, also behind one that waits for resources",
     "limits/held-up-assoc_limit_stop": "backfill reserves nothing for what a limit holds back: others get its node",
-    "limits/partition-allow": "the reason is Slurm's code, and not a sentence; AllowGroups is not looked at",
-    "limits/partition-allow-enforced": "AllowGroups is not looked at",
+    "limits/groups-ANY": "with EnforcePartLimits=ANY it is enough if one partition lets a user in",
+    "limits/partition-allow": "jobs 6 and 7 fill up node n1, and go to n2 in Slurm",
     "limits/partition-limits-NO": "what could never run is refused, and never waits",
 }
 

@@ -38,7 +38,7 @@ def park_reason(state: ClusterState, job: Job) -> Reason | None:
         return job.reason if job.reason in HELD else Reason.JOB_HELD_ADMIN
     if job.dependencies is not None and (reason := state.dependencies.reason(job)) is not None:
         return reason
-    if not job.units:
+    if not job.units or not job.partition.lets_in(job.user_name):
         return Reason.PARTITION_CONFIG
     if job.partition.state in _PARTITION_CLOSED:
         return _PARTITION_CLOSED[job.partition.state]
@@ -115,7 +115,7 @@ def _why(state: ClusterState, job: Job) -> _Why:
     if not job.sort_key or job.alloc:
         if job.job_id in state.parked and job.limits is not None and job.reason in LIMIT_REASONS:
             return _Why(job.limits.reason(job) or job.reason)
-        return _Why(job.reason)
+        return _Why(job.reason, "" if job.records else _not_permitted(state, job))
     state.settle()
     records = [one for one in job.whole.records or (job,) if one.sort_key]
     excesses = [held_back(one) for one in records]
@@ -123,6 +123,21 @@ def _why(state: ClusterState, job: Job) -> _Why:
         if excess is None and (why := _why_queued(state, record)).reason is not Reason.PRIORITY:
             return why
     return _Why(Reason.PRIORITY if None in excesses else next(filter(None, excesses)).reason)
+
+
+def _not_permitted(state: ClusterState, job: Job) -> str:
+    """Say which of a partition's lists closes it to a job; empty: that is not why it waits."""
+    part, accounts = job.partition, state.accounts
+    if job.reason is Reason.QOS_NOT_ALLOWED:
+        what, allowed, denied, qos = "QOS", part.allow_qos, part.deny_qos, accounts.qos_of(job)
+        own = qos.name if qos else ""
+    elif job.reason is Reason.ACCOUNT_NOT_ALLOWED:
+        what, allowed, denied = "account", part.allow_accounts, part.deny_accounts
+        own = accounts.association_of(job).account
+    else:
+        return ""
+    how = f"allows {','.join(allowed)} not {own}" if allowed else f"denies {','.join(denied)} including {own}"
+    return f"Job's {what} not permitted to use this partition ({part.name} {how})"
 
 
 def _why_queued(state: ClusterState, job: Job) -> _Why:
