@@ -38,13 +38,13 @@ def park_reason(state: ClusterState, job: Job) -> Reason | None:
         return job.reason if job.reason in HELD else Reason.JOB_HELD_ADMIN
     if job.dependencies is not None and (reason := state.dependencies.reason(job)) is not None:
         return reason
-    if not job.units or not job.partition.lets_in(job.user_name):
+    part = job.partition
+    if not job.units or (part.allow_users is not None and not part.lets_in(job.user_name)):
         return Reason.PARTITION_CONFIG
-    if job.partition.state in _PARTITION_CLOSED:
-        return _PARTITION_CLOSED[job.partition.state]
+    if part.state in _PARTITION_CLOSED:
+        return _PARTITION_CLOSED[part.state]
     if state.policy.is_on and (reason := state.policy.access(job)) is not None:
         return reason
-    part = job.partition
     if (part.max_time is not None or part.max_nodes is not None) and (
         reason := beyond_partition(state, job)
     ) is not None:
@@ -155,10 +155,10 @@ def _why_queued(state: ClusterState, job: Job) -> _Why:
 
 
 def _ahead(state: ClusterState, job: Job) -> tuple[bool, int]:
-    """Say whether the main pass ends for a job before it comes to it.
+    """Say whether jobs before it keep the main pass from coming to a job of the queue.
 
     Returns:
-        That; and the bitmap of the nodes that those before it take out of the available set, 0 if the pass ends.
+        That; and, if they do not, the bitmap of the nodes that they take out of the available set.
     """
     stops = LIMIT_REASONS if state.settings.assoc_limit_stop else frozenset()
     mine = job.spec.reservation or job.partition.name
@@ -171,6 +171,8 @@ def _ahead(state: ClusterState, job: Job) -> tuple[bool, int]:
         if excess is not None and excess.reason in state.held_in_queue:
             return True, 0
         partition, reservation = one.partition, one.spec.reservation
+        if job.spec.reservation not in {"", reservation}:
+            continue
         if (reservation or partition.name) in blocked or not partition.nodes & job.partition.nodes:
             continue
         if excess is not None and excess.reason not in stops:
