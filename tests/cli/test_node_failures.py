@@ -102,7 +102,7 @@ def test_squeue_while_a_node_is_down(rota: Rota, scene: list[str]) -> None:
         ["2", "bob", "R", "0:40", "1", "n3"],
     ]
     assert rows(shown(rota("replay", *scene, "--until", "99"))) == [
-        ["5", "ann", "PD", "0:00", "4", "(Resources)"],
+        ["5", "ann", "PD", "0:00", "4", "(ReqNodeNotAvail,", "UnavailableNodes:n2)"],
         ["1", "ann", "R", "0:59", "2", "n[1,4]"],
     ]
 

@@ -39,13 +39,32 @@ def test_jobs_run_around_a_reservation_and_in_it(rota: Rota, tmp_path: Path, sch
     assert "reservations=reservations" in outcome.out
 
 
+@pytest.mark.parametrize("asked", ["NodeCnt=1", "NodeCnt=1 PartitionName=p", "NodeCnt=9 PartitionName=p"])
+def test_a_number_of_nodes(rota: Rota, tmp_path: Path, asked: str) -> None:
+    """Node n2 is reserved at that time, so it is n1, however many more are asked for."""
+    given = scene(tmp_path, f"{GOOD}ReservationName=x StartTime=3700 Duration=20 {asked} Users=ann\n")
+    with (tmp_path / "log.events").open("a") as log:
+        log.write("-dt 3 -e submit_batch_job | -sim-walltime 300 --uid=ann -N 1 -t 10 --reservation=x x\n")
+    outcome = rota("replay", *given, "--out", tmp_path / "out")
+    assert (outcome.status, outcome.err) == (0, "")
+    jobs = pq.read_table(tmp_path / "out" / "jobs.parquet").to_pylist()
+    assert (jobs[3]["start"], jobs[3]["nodes"]) == (3700, "n1")
+
+
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
         ("Name=x", "Name: Name is none of ReservationName, StartTime, "),
         ("ReservationName=x Duration=5 Nodes=n1", "StartTime: is missing"),
         ("ReservationName=x StartTime=5 Nodes=n1", "EndTime: give either EndTime or Duration"),
-        ("ReservationName=x StartTime=5 Duration=5", "Nodes: give either Nodes or PartitionName"),
+        ("ReservationName=x StartTime=5 Duration=5", "Nodes: give either Nodes, or NodeCnt or PartitionName or both"),
+        ("ReservationName=x StartTime=5 Duration=5 Nodes=n1 NodeCnt=1", "Nodes: give either Nodes, or NodeCnt or "),
+        ("ReservationName=x StartTime=5 Duration=5 NodeCnt=0 Users=a", "NodeCnt: '0' is no number of nodes"),
+        ("ReservationName=x StartTime=5 Duration=5 PartitionName=p Features=f Users=a", "Features: goes with NodeCnt"),
+        (
+            "ReservationName=x StartTime=5 Duration=5 NodeCnt=1 Features=f Users=a",
+            "ReservationName: Invalid feature specification",
+        ),
         ("ReservationName=x StartTime=5 Duration=5 Nodes=n9 Flags=MAINT", "Nodes: the machine has no node 'n9'"),
         (
             "ReservationName=x StartTime=5 Duration=5 PartitionName=q Flags=MAINT",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import grp
+import os
+import pwd
 import tempfile
 from pathlib import Path
 
@@ -46,6 +49,23 @@ def test_a_node_knows_which_line_it_is_from(tmp_path: Path) -> None:
     text = "NodeName=DEFAULT CPUs=2\nNodeName=n3\nNodeName=n[1-2]\nPartitionName=p Nodes=ALL\n"
     first, second, third = read_slurm_conf(_conf(tmp_path, text)).config.nodes
     assert third.line < first.line == second.line
+
+
+@pytest.mark.parametrize("groups", ["ALL", "root", "root,daemon", "nosuch,root"])
+def test_users_of_groups_are_those_that_the_system_names(tmp_path: Path, groups: str) -> None:
+    (part,) = read_slurm_conf(_conf(tmp_path, f"{MACHINE[:-1]} AllowGroups={groups}\n")).config.partitions
+    numbers = {group.gr_gid for group in grp.getgrall() if group.gr_name in groups.split(",")}
+    for user in pwd.getpwall():
+        own = os.getgrouplist(user.pw_name, user.pw_gid)
+        assert part.lets_in(user.pw_name) is (groups == "ALL" or not numbers.isdisjoint(own))
+
+
+def test_groups_that_nobody_is_in_leave_a_partition_to_root(tmp_path: Path) -> None:
+    loaded = read_slurm_conf(_conf(tmp_path, f"{MACHINE[:-1]} AllowGroups=nosuch\n"))
+    assert [loaded.config.partitions[0].lets_in(name) for name in ("root", "ann")] == [True, False]
+    assert [one.split(": ", 1)[1] for one in loaded.warnings] == [
+        "AllowGroups: this system knows no user who may use partition p"
+    ]
 
 
 def test_an_unknown_key_is_kept_and_warned_about_once(tmp_path: Path) -> None:

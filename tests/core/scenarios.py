@@ -9,13 +9,14 @@ from functools import partial
 from itertools import groupby
 from math import ceil
 from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 from ClusterShell.NodeSet import NodeSet
 
 from rota.config import read_slurm_conf
 from rota.config.hostlist import fold
 from rota.core import events as ev
-from rota.model import JobState, RequestError
+from rota.model import JobState, NodeState, RequestError
 from rota.model.array import parse_array
 from rota.model.reservation import FLAGS, Reservation
 from rota.resources.nodeset import indices
@@ -24,6 +25,7 @@ from rota.testing import Harness
 from rota.workload.sbatch import OptionError, parse_request, split_words
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from rota.accounting import AssociationTree
@@ -64,8 +66,10 @@ def read_scenarios(path: Path) -> list[Scenario]:
         elif not line or line.startswith("#") or line == "end" or not found:
             continue
         elif line.startswith("> "):
-            # Of the reasons that are followed by a sentence only the code is compared.
-            answer = re.sub(r"ReqNodeNotAvail, .* -$", "ReqNodeNotAvail -", line[2:])
+            answer = re.sub(r"Reservation \S+ was deleted", "ReservationDeleted", line[2:])
+            # Of jobs that are over the reason is kept, and not what was said of it.
+            answer = re.sub(r"CANCELLED ReqNodeNotAvail, .* -$", "CANCELLED ReqNodeNotAvail -", answer)
+            answer = re.sub(r"CANCELLED Nodes required .* -$", "CANCELLED Resources -", answer)
             if found[-1].columns[-1] == "cpus" and found[-1].steps[-1][0] == "look":
                 state, _, cpus = answer.rpartition(" ")
                 answer = f"{state} {_counted(cpus)}"
@@ -131,8 +135,10 @@ class Player:
         conf = directory / "slurm.conf"
         conf.write_text("\n".join(["ClusterName=cluster", *last.values(), *machine]) + "\n", encoding="utf-8")
         self._accounts = directory / "accounts.script"
+        with patch("rota.config.partitions.users_of", frozenset):  # each user is in the group of the same name
+            config = read_slurm_conf(conf).config
         self._rota = Harness(
-            read_slurm_conf(conf).config,
+            config,
             sched=last.get("schedulertype", "=sched/backfill").partition("=")[2],
             priority="priority/multifactor",
             associations=self._tree(scenario.accounts),
@@ -165,7 +171,7 @@ class Player:
         elif word == "user":
             return self._user(rest, answers)
         elif word == "show":
-            return self._show(rest)
+            return self._show(rest, answers)
         elif word == "sacctmgr":
             self._scenario.accounts.append(rest)
             self._rota.send(ev.UpdateLimits(tree=self._tree(self._scenario.accounts)))
@@ -200,43 +206,59 @@ class Player:
     def _reservation(self, word: str, rest: str, answers: list[str]) -> list[str]:
         """Carry out ``scontrol create reservation KEY=VALUE …`` or ``scontrol delete reservation=NAME``."""
         pairs = {key.lower(): value for key, _, value in (pair.partition("=") for pair in rest.split())}
+        words = {answer.rpartition(": ")[2] for answer in answers}
         if word == "delete":
             self._rota.send(ev.DeleteReservation(name=pairs["reservation"]))
-            return self._refusal(answers)
+            return self._refusal(answers, words)
         pairs.pop("reservation")
-        if unknown := set(pairs) - {"reservationname", "starttime", "duration", "users", "accounts", "nodes", "flags"}:
+        known = {"reservationname", "starttime", "duration", "users", "accounts", "nodes", "nodecnt", "flags"}
+        if unknown := set(pairs) - {*known, "partitionname", "features"}:
             raise NotImplementedError(f"create reservation {min(unknown)}")
         flags = frozenset(filter(None, pairs.get("flags", "").upper().split(",")))
         if not flags <= FLAGS:
             raise NotImplementedError(f"create reservation flags={min(flags - FLAGS)}")
-        if not {"nodes", "duration", "starttime"} <= set(pairs):
-            raise NotImplementedError("create reservation without nodes or times")
+        if not {"duration", "starttime"} <= set(pairs):
+            raise NotImplementedError("create reservation without times")
         start = self._rota.now + int(pairs["starttime"].removeprefix("now") or 0)
-        names = [node.name for node in self._rota.engine.state.nodes]
-        wanted = names if pairs["nodes"] == "ALL" else [*NodeSet(pairs["nodes"])]
+        state = self._rota.engine.state
+        names = [node.name for node in state.nodes]
+        if pairs.get("nodes", "ALL") != "ALL":
+            nodes = sum(1 << names.index(name) for name in NodeSet(pairs["nodes"]))
+        elif {"nodecnt", "partitionname"} & pairs.keys():
+            nodes = state.partition_of(pairs.get("partitionname", "")).nodes
+        else:
+            nodes = (1 << len(names)) - 1
         one = Reservation(
             name=pairs["reservationname"],
             start_time=start,
             end_time=start + int(pairs["duration"]) * 60,
-            nodes=sum(1 << names.index(name) for name in wanted),
+            nodes=nodes,
+            node_cnt=int(pairs.get("nodecnt", 0)),
+            features=pairs.get("features", ""),
             users=tuple(filter(None, pairs.get("users", "").split(","))),
             accounts=tuple(filter(None, pairs.get("accounts", "").split(","))),
             flags=flags,
         )
         self._rota.send(ev.CreateReservation(reservation=one))
-        return self._refusal(answers)
+        return self._refusal(answers, words)
 
     def _update(self, pairs: dict[str, str], answers: list[str]) -> list[str]:
-        """Carry out ``scontrol update jobid=1_2 KEY=VALUE …``."""
+        """Carry out ``scontrol update jobid=1_2 KEY=VALUE …``, or ``nodename=n[1-2] state=…``."""
+        if "nodename" in pairs:
+            states = {"down": NodeState.DOWN, "drain": NodeState.DRAIN, "resume": NodeState.UP}
+            for name in NodeSet(pairs["nodename"]):
+                self._rota.send(ev.UpdateNode(name=name, state=states[pairs["state"]]))
+            return self._refusal(answers)
         if "jobid" not in pairs:
             raise NotImplementedError(f"update {min(pairs)}")
         number, _, task = pairs.pop("jobid").partition("_")
         throttle = pairs.pop("arraytaskthrottle", None)
-        known = {"timelimit": "time", "numtasks": "ntasks", "numcpus": "ntasks"}
+        known = {"timelimit": "time", "numtasks": "ntasks", "numcpus": "ntasks", "reservationname": "reservation"}
         words = [f"--{known.get(key, key)}={value}" for key, value in pairs.items() if value]
         asked = _request(words)
         fields = {"timelimit": "time_limit", "licenses": "licenses", "dependency": "dependency", "qos": "qos"}
         fields |= {"priority": "priority", "nice": "nice", "numtasks": "num_tasks", "numcpus": "num_cpus"}
+        fields |= {"reservationname": "reservation"}
         if unknown := set(pairs) - set(fields):
             raise NotImplementedError(f"update {unknown}")
         changes = {fields[key]: getattr(asked, fields[key]) for key in pairs}
@@ -252,11 +274,13 @@ class Player:
         )
         return self._refusal(answers)
 
-    def _refusal(self, answers: list[str]) -> list[str]:
-        """Give Slurm's answers if rota has refused as well, or neither has."""
+    def _refusal(self, answers: list[str], words: Iterable[str] = ()) -> list[str]:
+        """Give Slurm's answers if rota has refused as well, with these words, or neither has."""
         refused = [one.message for one in self._rota.refused]
         self._rota.refused.clear()
-        return answers if bool(refused) == bool(answers) else [f"error: {one}" for one in refused]
+        if bool(refused) == bool(answers) and all(one in " ".join(refused) for one in words):
+            return answers
+        return [f"error: {one}" for one in refused]
 
     @staticmethod
     def _each(names: str) -> list[str]:
@@ -287,9 +311,17 @@ class Player:
         self._submitted += 1
         return [str(self._submitted)]
 
-    def _show(self, rest: str) -> list[str]:
-        """Answer `show job NUMBER KEY`, as ``scontrol show job`` does."""
+    def _show(self, rest: str, answers: list[str]) -> list[str]:
+        """Answer ``show KIND NAME KEY …``, as ``scontrol show`` does."""
         kind, number, *keys = rest.split()
+        if kind == "reservation":
+            one = self._rota.engine.state.reservations.all.get(number)
+            nodes = fold([self._rota.engine.state.nodes[place].name for place in indices(one.nodes)]) if one else ""
+            # There is nothing to compare with the rest of what Slurm shows.
+            return [
+                f"Nodes={nodes or '(none)'}" if key == "Nodes" else told
+                for key, told in zip(keys, answers, strict=True)
+            ]
         if kind == "license":
             licenses = self._rota.engine.state.licenses
             total, used = licenses.total[number], licenses.used.get(number, 0)
@@ -305,6 +337,9 @@ class Player:
             "TimeLimit": f"{hours:02}:{seconds // 60:02}:{seconds % 60:02}",
             "Licenses": job.spec.licenses or "(null)",
             "SchedNodeList": self._hostlist(job.planned_nodes or 0) or "(none)",
+            "Priority": str(job.priority),
+            "Reason": self._rota.engine.reason_text(job, fold).replace(" ", "_"),
+            "Reservation": job.spec.reservation or "(none)",
         }
         if unknown := set(keys) - set(known):
             raise NotImplementedError(f"show {unknown}")
@@ -348,8 +383,8 @@ class Player:
         )
         known = {
             "cpus": cpus or "-",
-            "state": job.state,
-            "reason": self._rota.reason(job),
+            "state": job.state_words[0],
+            "reason": self._rota.engine.reason_text(job, fold),
             "nodes": self._hostlist(held) or "-",
             "dependency": dependency,
             "priority": job.priority,

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from rota.accounting import AssociationTree
 from rota.core.containers import queue_key
 from rota.core.policy import AccountingPolicy
+from rota.core.restraints import held_back
 from rota.model import Association, JobState, NodeState, PartitionState, Qos, Reason, RequestError
 from rota.model.dependency import DependencyType
 from rota.model.licenses import parse_licenses
@@ -318,16 +319,21 @@ def _end_dependencies(rota: Harness, job: Job) -> None:
         _fulfil(rota, job, one)
 
 
-def _ahead(rota: Harness, job: Job) -> list[Job]:
-    """Give the jobs of the queue that are before a job in one of its partitions, in the order of the queue."""
+def _ahead(rota: Harness, job: Job, *, in_all: bool = False) -> list[Job]:
+    """Give the jobs of the queue that are before a job in one of its partitions, in the order of the queue.
+
+    In any partition those for licences that backfill plans are before it, since the main pass ends there.
+    """
+    state = rota.engine.state
     own = {one.partition.name: one.sort_key for one in job.records or (job,) if one.sort_key}
-    return list(
-        dict.fromkeys(
-            one.whole
-            for one in rota.engine.state.queue
-            if one.whole is not job and own.get(one.partition.name, ()) > one.sort_key
-        )
-    )
+    last = max(own.values(), default=())
+
+    def is_before(one: Job) -> bool:
+        excess = held_back(one)
+        ends = in_all or (excess is not None and excess.reason in state.held_in_queue)
+        return one.whole is not job and one.sort_key < (last if ends else own.get(one.partition.name, ()))
+
+    return list(dict.fromkeys(one.whole for one in state.queue if is_before(one)))
 
 
 def _cancel_those_ahead(rota: Harness, job: Job) -> None:
@@ -337,6 +343,14 @@ def _cancel_those_ahead(rota: Harness, job: Job) -> None:
         rota.cancel(ahead[0])
     if len(rota.launches) == launched:
         assert rota.reason(job) is Reason.RESOURCES
+
+
+def _mend_nodes(rota: Harness, job: Job) -> None:
+    """Mend nodes; if others keep nodes from it, cancel who is before it in partitions that have them as well."""
+    for node in rota.engine.state.nodes:
+        rota.node(node.name, NodeState.UP)
+    while rota.reason(job) is Reason.REQ_NODE_NOT_AVAIL:
+        rota.cancel(_ahead(rota, job, in_all=True)[0])
 
 
 def _end_running(rota: Harness, job: Job) -> None:
@@ -374,6 +388,7 @@ REMEDIES: Mapping[Reason, Callable[[Harness, Job], None]] = {
     Reason.DEPENDENCY: _end_dependencies,
     Reason.PRIORITY: _cancel_those_ahead,
     Reason.RESOURCES: _end_running,
+    Reason.REQ_NODE_NOT_AVAIL: _mend_nodes,
 }
 
 

@@ -307,7 +307,7 @@ def test_gres_are_had_by_node_only() -> None:
 
 
 def test_nodes_that_a_job_prefers_are_tried_first_when_it_starts_and_not_when_it_is_planned() -> None:
-    """As the page of sbatch has it of ``--prefer``; ``tests/core/data/real_slurm/prefer.txt`` shows it for cons_tres."""
+    """As the page of sbatch says of ``--prefer``; ``tests/core/data/real_slurm/prefer.txt`` shows it for cons_tres."""
     nodes = [Node(name=f"n{place}", cpus=4, features=("red",) if place == 2 else ("blue",)) for place in range(3)]
     pool, every = WholeNodePool(cluster(nodes=nodes), nodes), 0b111
     machine = Machine(nodes, pool, Partition(name="p", nodes=every))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from rota.config.hostlist import expand
@@ -41,6 +42,7 @@ _READ = frozenset(
         "oversubscribe",
         "shared",
         "gracetime",
+        "allowgroups",
         "allowaccounts",
         "denyaccounts",
         "allowqos",
@@ -79,6 +81,8 @@ def read_partitions(
         partition = partitions[name] = _partition(name, record, _nodes(record, bits, machine), tres)
         if not partition.nodes:
             warnings.append(record.warning("nodes", f"partition {name} has no nodes: it can run no jobs"))
+        if partition.allow_users is not None and not partition.allow_users:
+            warnings.append(record.warning("allowgroups", f"this system knows no user who may use partition {name}"))
         if partition.default:
             if chosen is not None:
                 # There can be one, and Slurm takes the last.
@@ -145,12 +149,33 @@ def _partition(name: str, record: Record, nodes: int, tres: Sequence[str]) -> Pa
         max_share=max_share,
         force_share=force_share,
         grace_time=record.integer("gracetime", 0),
+        allow_users=_allowed_users(record),
         allow_accounts=_names(record, "allowaccounts"),
         deny_accounts=_names(record, "denyaccounts"),
         allow_qos=_names(record, "allowqos"),
         deny_qos=_names(record, "denyqos"),
         options={key: value for key, value in record.values.items() if key not in _READ},
     )
+
+
+def _allowed_users(record: Record) -> frozenset[str] | None:
+    groups = [name.strip() for name in (record.text("allowgroups") or "ALL").split(",")]
+    return None if groups == ["ALL"] else users_of(groups)
+
+
+def users_of(groups: Iterable[str]) -> frozenset[str]:
+    """Name the users of groups, as the system's databases have them now. A group that there is not has none."""
+    import grp  # there is none on some systems, and few files ask for it
+    import pwd
+
+    names: set[str] = set()
+    numbers: set[int] = set()
+    for name in groups:
+        with suppress(KeyError):
+            group = grp.getgrnam(name)
+            names.update(group.gr_mem)
+            numbers.add(group.gr_gid)
+    return frozenset(names.union(user.pw_name for user in pwd.getpwall() if user.pw_gid in numbers))
 
 
 def _names(record: Record, key: str) -> tuple[str, ...]:

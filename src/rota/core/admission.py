@@ -65,18 +65,30 @@ _BEYOND = {
 }
 
 
-def check_partition_limits(state: ClusterState, job: Job) -> None:
-    """Refuse a job that is beyond the limits of its partitions, if ``EnforcePartLimits`` says so: of all, or of any.
+def check_partitions(state: ClusterState, job: Job) -> None:
+    """Refuse a job whose user no partition of it lets in, or that is beyond the limits of its partitions.
+
+    The limits count if ``EnforcePartLimits`` says so: with ``ANY`` it must be beyond those of all partitions, with
+    ``ALL`` it is enough if one of them does not take it.
 
     Raises:
-        RequestError: it is.
+        RequestError: it is refused.
     """
+    records, enforced = job.records or (job,), state.settings.partition_limits
+    closed = [record.partition.name for record in records if not record.partition.lets_in(job.user_name)]
+    if closed and (enforced == "ALL" or len(closed) == len(records)):
+        raise RequestError(
+            f"User's group not permitted to use this partition: {job.user_name} is in none of {closed[0]}",
+            Errno.JOB_MISSING_REQUIRED_PARTITION_GROUP,
+        )
+    if enforced == "NO":
+        return
     beyond = [
         (reason, record.partition.name)
-        for record in job.records or (job,)
+        for record in records
         if (reason := state.policy.access(record) or beyond_partition(state, record)) is not None
     ]
-    if beyond and (state.settings.partition_limits == "ALL" or len(beyond) == len(job.records or (job,))):
+    if beyond and (enforced == "ALL" or len(beyond) == len(records)):
         reason, name = beyond[0]
         errno, text = _BEYOND[reason]
         raise RequestError(f"{text}: {reason} of partition {name}", errno)

@@ -15,14 +15,14 @@ from rota.core.main_pass import MainPass
 from rota.core.pass_options import PassOptions
 from rota.core.pass_times import PassTimes
 from rota.core.preemption import Preemption, PreemptionOptions
-from rota.core.reasons import reason_of
+from rota.core.reasons import reason_of, sentence_of
 from rota.core.reconfigure import reconfigure
 from rota.core.state import ClusterState
 from rota.core.updates import update_job
 from rota.model import InputError, JobState, Reason, RequestError, RotaError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from rota.accounting import AssociationTree
     from rota.core.effects import Effect
@@ -198,6 +198,10 @@ class Engine:
     def reason(self, job: Job) -> Reason:
         """Say why a job is where it is."""
         return reason_of(self.state, job)
+
+    def reason_text(self, job: Job, fold: Callable[[Iterable[str]], str]) -> str:
+        """Say the same as ``squeue`` does, with a sentence where Slurm has one; ``fold`` makes a hostlist of names."""
+        return sentence_of(self.state, job, fold)
 
     def priority_factors(self, request: PriorityFactorsRequest) -> Sequence[PriorityFactors]:
         """Ask the priority plugin for factors, as ``sprio`` does."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rota.core.admission import check_partition_limits
+from rota.core.admission import check_partitions
 from rota.core.containers import queue_key
 from rota.core.effects import JobFinished, Kill, Launch, Refused
 from rota.core.new_jobs import new_job
@@ -50,8 +50,7 @@ class Lifecycle:
             state.policy.admit(job)
             if spec.reservation:
                 state.reservations.admit(job)
-            if state.settings.partition_limits != "NO":
-                check_partition_limits(state, job)
+            check_partitions(state, job)
         except RequestError as error:
             self.refuse(error, job_id, by_policy=True)
             return False

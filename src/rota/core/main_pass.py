@@ -5,12 +5,14 @@ the partition's nodes leave the available set, so that partitions which share no
 with nodes of their own go on. Exceptions:
 
 - A job that asks for nodes by name takes only these out of the available set, and blocks nothing.
+- A job that could not start even if no other ran, since nodes are down, reserved or taken out, blocks nothing.
 - A job that has waited for less than ``bf_min_age_reserve``, or has a priority below ``bf_min_prio_reserve``, blocks
-  nothing either, unless so many nodes have been taken out or are down that its partition has too few for it.
+  nothing either.
 
-A job in a reservation blocks that reservation alone, and one that would reach into a reservation blocks nothing. A job
-that a limit or licences hold back is passed over and blocks nothing; with ``bf_licenses`` the pass ends at a job that
-waits for licences, and with ``assoc_limit_stop`` a limit blocks as resources do.
+But a job always blocks its partition that asks for more nodes than are left of it: those that are up and not taken out.
+A job in a reservation blocks that reservation alone. A job that a limit or licences hold back is passed over and blocks
+nothing; with ``bf_licenses`` the pass ends at a job that waits for licences, and with ``assoc_limit_stop`` a limit
+blocks as resources do.
 
 The pass ends when it has looked at as many jobs, or started as many, as `PassOptions` allows. A job of a blocked
 partition counts as looked at.
@@ -23,7 +25,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from rota.core.pass_options import PassOptions
-from rota.core.reasons import is_reserved
+from rota.core.reasons import holds_up, is_short
 from rota.core.restraints import LIMIT_REASONS, held_back
 
 if TYPE_CHECKING:
@@ -75,7 +77,7 @@ class MainPass:
         InputError: an option of SchedulerParameters cannot be used.
     """
 
-    __slots__ = ("_lifecycle", "_places", "_preemption", "_sched", "_state", "options", "statistics")
+    __slots__ = ("_lifecycle", "_preemption", "_sched", "_state", "options", "statistics")
 
     def __init__(self, state: ClusterState, lifecycle: Lifecycle, sched: SchedCalls, preemption: Preemption) -> None:
         self._state = state
@@ -85,7 +87,6 @@ class MainPass:
         self.options = PassOptions.read(state.config)
         self._preemption = preemption
         self.statistics = PassStatistics()
-        self._places = {node.name: 1 << place for place, node in enumerate(state.nodes)}
 
     def run(self, *, full: bool = False) -> None:
         """Start every job that is first in line and fits.
@@ -161,12 +162,10 @@ class MainPass:
             if job.spec.reservation:
                 blocked.add(job.spec.reservation)  # and nobody outside
                 continue
-            if reserved and is_reserved(self._state, job):
-                continue
             if self._blocks(job, closed):
                 blocked.add(partition.name)
             else:
-                taken = self._required_nodes(job)
+                taken = self._state.required_nodes(job)
                 if not taken:
                     failed.add(pool.alike(job))
             if taken:
@@ -184,22 +183,13 @@ class MainPass:
 
     def _blocks(self, job: Job, closed: int) -> bool:
         """Whether a job that has found no place holds back its partition; some nodes are closed to it."""
-        options, spec = self.options, job.spec
-        if not (spec.required_nodes or options.bf_min_age_reserve or options.bf_min_prio_reserve):
-            return True
-        pool = self._state.pool
-        least = max(spec.min_nodes, 1)
-        if (pool.nodes_of(pool.up) & ~closed & job.partition.nodes).bit_count() < least:
-            return True
-        if self._required_nodes(job).bit_count() >= least or job.priority < options.bf_min_prio_reserve:
+        options = self.options
+        if not holds_up(self._state, job, closed):
             return False
+        if not (options.bf_min_age_reserve or options.bf_min_prio_reserve) or is_short(self._state, job, closed):
+            return True
         since = job.submit_time if job.eligible_time is None else job.eligible_time
-        return self._state.now - since >= options.bf_min_age_reserve
-
-    def _required_nodes(self, job: Job) -> int:
-        """Give the bitmap of the nodes that a job asks for by name."""
-        names = job.spec.required_nodes
-        return sum(self._places.get(name, 0) for name in set(names.split(","))) if names else 0
+        return job.priority >= options.bf_min_prio_reserve and self._state.now - since >= options.bf_min_age_reserve
 
     def _count(self, reason: str, queue_length: int, depth: int, started: int) -> None:
         statistics = self.statistics

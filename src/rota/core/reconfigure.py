@@ -27,6 +27,7 @@ _LIMITS = (
     "def_mem_per_cpu",
     "def_mem_per_node",
     "grace_time",
+    "allow_users",
     "allow_accounts",
     "deny_accounts",
     "allow_qos",

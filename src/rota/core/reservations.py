@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING, Any
 
-from rota.model import Errno, Reason, RequestError
+from rota.model import Errno, JobState, Reason, RequestError
+from rota.model.constraint import parse_constraint
 from rota.model.reservation import Reservation
-from rota.resources.nodeset import indices
+from rota.resources.nodeset import indices, lowest
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rota.core.state import ClusterState
     from rota.model import Job
 
@@ -28,13 +33,14 @@ class ReservationBook:
         """Add a reservation.
 
         Raises:
-            RequestError: its name is taken, it is over, or its nodes are reserved or in use at that time.
+            RequestError: its name is taken, it is over, or its nodes are reserved or in use at that time, or there are
+                too few to choose from.
         """
         state = self._state
-        if one.name in self.all:
-            raise RequestError(f"Duplicate reservation name: there is a {one.name}", Errno.RESERVATION_NAME_DUP)
         if one.end_time <= max(one.start_time, state.now) or not one.nodes:
             raise RequestError(f"reservation {one.name} has no time or no nodes", Errno.RESERVATION_INVALID)
+        if one.node_cnt:
+            one = replace(one, nodes=self._choose(one, one.nodes, one.node_cnt), choice=one.nodes)
         if not one.flags & {"MAINT", "OVERLAP"}:
             for other in self.all.values():
                 free = other.flags & {"MAINT", "OVERLAP"}
@@ -42,14 +48,94 @@ class ReservationBook:
                     text = f"Requested reservation overlaps with another reservation: {one.name} with {other.name}"
                     raise RequestError(text, Errno.RESERVATION_OVERLAP)
         if "IGNORE_JOBS" not in one.flags:
-            for job in state.running:
-                if job.alloc_nodes & one.nodes and (job.end_time or 0) > one.start_time:
-                    node = state.nodes[next(iter(indices(job.alloc_nodes & one.nodes)))].name
-                    text = f"Requested nodes are busy: {node} of {one.name} is in use by job {job.job_id} then"
+            used = self._used(one.start_time)
+            for place in indices(one.nodes):
+                if place in used:
+                    name = state.nodes[place].name
+                    text = f"Requested nodes are busy: {name} of {one.name} is in use by job {used[place]} then"
                     raise RequestError(text, Errno.NODES_BUSY)
+        if one.name in self.all:
+            raise RequestError(f"Duplicate reservation name: there is a {one.name}", Errno.RESERVATION_NAME_DUP)
         self.all[one.name] = one
         self._changed()
         self._set_timers(one)
+
+    def _choose(self, one: Reservation, nodes: int, wanted: int) -> int:
+        """Choose some of ``nodes`` for a reservation, as Slurm 22.05 does; give their bitmap.
+
+        Nodes that are down are taken for ``MAINT`` alone, and last. Before these come nodes that are reserved, if they
+        may be; before these, nodes that jobs use, those of the oldest job first. Otherwise it goes by the order of
+        slurm.conf. Where fewer nodes are up and not reserved than are wanted it gets these, if it names no features.
+
+        Raises:
+            RequestError: too few nodes have the features, or are free of jobs.
+        """
+        down, reserved = self._state.down, 0
+        for other in self.all.values():
+            if other.holds(one.start_time, one.end_time):
+                reserved |= other.nodes
+        if "MAINT" not in one.flags:
+            nodes &= ~down if "OVERLAP" in one.flags else ~(down | reserved)
+        count = min(wanted, nodes.bit_count())
+        if one.features:
+            nodes &= self._having(one.features)
+            count = wanted
+            if nodes.bit_count() < count:
+                raise RequestError(
+                    f"Requested node configuration is not available: {one.name} asks for {count} nodes with "
+                    f"{one.features}, and there are {nodes.bit_count()}",
+                    Errno.REQUESTED_NODE_CONFIG_UNAVAILABLE,
+                )
+        used = self._used(one.start_time)
+        places = [place for place in indices(nodes) if place not in used or "IGNORE_JOBS" in one.flags]
+        if not 0 < count <= len(places):
+            raise RequestError(
+                f"Requested nodes are busy: {one.name} asks for {wanted} nodes, and {len(places)} are free then",
+                Errno.NODES_BUSY,
+            )
+        places.sort(key=lambda place: (down >> place & 1, reserved >> place & 1, used.get(place, 0)))
+        return sum(1 << place for place in places[:count])
+
+    def replace_nodes(self) -> None:
+        """Replace chosen nodes that are down, as far as there are others."""
+        down = self._state.down
+        for one in [one for one in self.all.values() if one.choice and one.nodes & down]:
+            lost = one.nodes & down
+            try:
+                found = self._choose(one, one.choice & ~(one.nodes | down), lost.bit_count())
+            except RequestError:
+                continue
+            self.all[one.name] = replace(one, nodes=one.nodes & ~lowest(lost, found.bit_count()) | found)
+            self._changed()
+
+    def _having(self, features: str) -> int:
+        """Give the bitmap of the nodes that have features.
+
+        Raises:
+            RequestError: no node has one of them, or they make no sense.
+        """
+        nodes = list(enumerate(self._state.nodes))
+
+        def having(name: str) -> int:
+            return sum(1 << place for place, node in nodes if name in node.features)
+
+        try:
+            constraint = parse_constraint(features)
+        except ValueError as error:
+            raise RequestError(f"Invalid feature specification: {error}", Errno.INVALID_FEATURE) from None
+        if constraint.counted or constraint.options or not all(map(having, constraint.features)):
+            problem = "counts, brackets or a feature that no node has"
+            raise RequestError(f"Invalid feature specification: {problem}: {features}", Errno.INVALID_FEATURE)
+        return constraint.nodes(having)
+
+    def _used(self, time: int) -> dict[int, int]:
+        """Give the nodes, by place, on which jobs run beyond a time, with the oldest of these jobs."""
+        used: dict[int, int] = {}
+        for job in self._state.running:
+            if (job.end_time or 0) > time:
+                for place in indices(job.alloc_nodes):
+                    used[place] = min(used.get(place, job.job_id), job.job_id)
+        return used
 
     def delete(self, name: str) -> None:
         """Remove a reservation.
@@ -70,7 +156,7 @@ class ReservationBook:
                 self._state.timers.at(time, self._turn)
 
     def _turn(self) -> None:
-        """Take note that a reservation begins, or ends: then it is over, or comes again."""
+        """Take note that a reservation begins, or ends: then it is over and its jobs are let go, or it comes again."""
         now = self._state.now
         for one in [one for one in self.all.values() if one.end_time <= now]:
             del self.all[one.name]
@@ -79,7 +165,22 @@ class ReservationBook:
                 again = replace(one, start_time=one.start_time + later, end_time=one.end_time + later)
                 self.all[one.name] = again
                 self._set_timers(again)
+            else:
+                self._let_go(one.name)
         self._changed()
+
+    def _let_go(self, name: str) -> None:
+        """Let the jobs of a reservation that is over be of none, and hold those that wait, as Slurm does."""
+        state = self._state
+        for job in [job for job in state.jobs.values() if job.spec.reservation == name]:
+            job.spec = job.spec._replace(reservation="")
+            if job.state is JobState.PENDING:
+                if not job.alloc:
+                    state.unplace(job)
+                job.zero_priority()
+                job.reason = Reason.RESERVATION_DELETED
+                if not job.alloc:
+                    state.place(job)
 
     def _changed(self) -> None:
         """Look anew at the jobs that wait in reservations, and have all others tried again."""
@@ -112,38 +213,53 @@ class ReservationBook:
                 Errno.RESERVATION_ACCESS,
             )
 
+    def _own(self, job: Job) -> Reservation | None:
+        return self.all[job.spec.reservation] if job.spec.reservation else None
+
     def reason(self, job: Job) -> Reason | None:
-        """Say why a job that asks for a reservation may not start in it now; ``None``: it may."""
-        one = self.all.get(job.spec.reservation)
-        if one is None:  # it is over
-            return Reason.RESERVATION
-        return None if self._state.now >= one.start_time or "FLEX" in one.flags else Reason.RESERVATION
+        """Say why a job may not start in the reservation that it asks for now; ``None``: it may, or asks for none."""
+        one = self._own(job)
+        is_early = one is not None and self._state.now < one.start_time and "FLEX" not in one.flags
+        return Reason.RESERVATION if is_early else None
 
     def longest(self, job: Job) -> int | None:
-        """Give the seconds that a job can run from now on before its reservation ends; ``None``: without bound."""
-        one = self.all.get(job.spec.reservation) if job.spec.reservation else None
-        return None if one is None or "FLEX" in one.flags else max(one.end_time - self._state.now, 1)
+        """Give the seconds that a job can run from now on before its reservation ends; ``None``: without bound.
+
+        What runs in one that comes again goes on, as with Slurm.
+        """
+        one = self._own(job)
+        if one is None or one.repeats_after or "FLEX" in one.flags:
+            return None
+        return max(one.end_time - self._state.now, 1)
 
     def closed(self, job: Job, start: int, duration: int) -> int:
         """Give the bitmap of the nodes that a job must not have if it runs from ``start`` for ``duration`` seconds."""
         if not self.all:
             return 0
-        own = self.all.get(job.spec.reservation) if job.spec.reservation else None
+        own = self._own(job)
         closed = 0
+        if own is not None and "FLEX" not in own.flags:
+            closed = ((1 << len(self._state.nodes)) - 1) & ~own.nodes
+        return reduce(or_, self._taken(job, start, duration), closed)
+
+    def _taken(self, job: Job, start: int, duration: int) -> Iterator[int]:
+        """Give the bitmap of the nodes that each reservation but its own takes from a job."""
+        own = self._own(job)
         for one in self.all.values():
             if one is not own and one.holds(start, start + duration):
-                closed |= one.nodes
-        if own is not None:
-            closed &= ~own.nodes
-            if "FLEX" not in own.flags:
-                closed |= ((1 << len(self._state.nodes)) - 1) & ~own.nodes
-        return closed
+                yield one.nodes if own is None or own.rank < one.rank else one.nodes & ~own.nodes
+
+    def takes_all(self, job: Job) -> bool:
+        """Whether another reservation has all nodes that a job could run on if it started now."""
+        own = self._own(job)
+        nodes = job.partition.nodes if own is None else own.nodes
+        return any(not nodes & ~taken for taken in self._taken(job, self._state.now, job.time_limit))
 
     def select(self, job: Job, avail: int) -> int:
         """Give what a job gets of a resource set if it starts now, on the nodes of its reservation if these will do."""
         pool = self._state.pool
         avail = pool.without(avail, self.closed(job, self._state.now, job.time_limit))
-        own = self.all.get(job.spec.reservation) if job.spec.reservation else None
+        own = self._own(job)
         if own is not None and (resources := pool.select(job, pool.without(avail, ~own.nodes))):
             return resources
         return pool.select(job, avail)
@@ -157,7 +273,7 @@ class ReservationBook:
 
     def save(self) -> list[dict[str, Any]]:
         """Give them as data that JSON can hold."""
-        plain = ("name", "start_time", "end_time", "nodes", "users", "accounts")
+        plain = ("name", "start_time", "end_time", "nodes", "choice", "features", "users", "accounts")
         return [
             {name: getattr(one, name) for name in plain} | {"flags": sorted(one.flags)} for one in self.all.values()
         ]

@@ -47,6 +47,7 @@ class ClusterState:
         "default_partition",
         "dependencies",
         "doomed",
+        "down",
         "held_in_queue",
         "jobs",
         "last_priority",
@@ -55,6 +56,7 @@ class ClusterState:
         "now",
         "parked",
         "partitions",
+        "places",
         "policy",
         "pool",
         "queue",
@@ -76,6 +78,10 @@ class ClusterState:
         self.set_config(config)
         #: Copies: two engines made from one configuration share nothing.
         self.nodes: list[Node] = [replace(node) for node in config.nodes]
+        #: Bit of each node, by its name.
+        self.places: dict[str, int] = {node.name: 1 << place for place, node in enumerate(self.nodes)}
+        #: Bitmap of the nodes that are not up.
+        self.down = self._down()
         self.partitions: dict[str, Partition] = {part.name: replace(part) for part in config.partitions}
         self.default_partition = next((part for part in self.partitions.values() if part.default), None)
         self.pool = make_pool(config, self.nodes, choose)
@@ -352,10 +358,20 @@ class ClusterState:
 
     def refresh_pool(self) -> None:
         """Take node states into account."""
+        self.down = self._down()
         held = [job.alloc for job in (*self.running, *self.completing.values())]
         self.pool.refresh(self.nodes, held)
+        self.reservations.replace_nodes()
         self.arrivals = None
         self.changed = True
+
+    def _down(self) -> int:
+        return sum(self.places[node.name] for node in self.nodes if node.state is not NodeState.UP)
+
+    def required_nodes(self, job: Job) -> int:
+        """Give the bitmap of the nodes that a job asks for by name."""
+        names = job.spec.required_nodes
+        return sum(self.places.get(name, 0) for name in set(names.split(","))) if names else 0
 
     def usable_cpus(self) -> int:
         """Count the processors of nodes that are not down."""

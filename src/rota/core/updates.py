@@ -33,6 +33,8 @@ def update_job(life: Lifecycle, job: Job, changes: Mapping[str, Any]) -> None:
     state, spec = life.state, job.spec._replace(**changes)
     fresh = make_job(job.job_id, spec, job.submit_time, admit(state, 0, spec))
     state.licenses.admit(fresh)
+    if changes.get("reservation"):
+        state.reservations.admit(fresh)
     dependencies = job.dependencies
     if "dependency" in changes:
         dependencies = dependencies_of(spec)

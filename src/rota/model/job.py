@@ -266,6 +266,13 @@ class Job:
         self.planned_nodes = 0 if first is None else first.planned_nodes
 
     @property
+    def state_words(self) -> tuple[str, str]:
+        """Its state as ``squeue`` shows it, long and short: the base state, or that its reservation is over."""
+        if self.state is JobState.PENDING and self.reason is Reason.RESERVATION_DELETED:
+            return "RESV_DEL_HOLD", "RD"
+        return self.state.value, self.state.compact
+
+    @property
     def waiting_tasks(self) -> int:
         """How many times it may still be started: more than once for the record of a job array."""
         return len(self.array.pending) if self.array is not None and self.task_id is None else 1

@@ -61,6 +61,8 @@ class Partition:
     force_share: bool = False
     #: Seconds between the notice and the end of a preempted job.
     grace_time: int = 0
+    #: Names of the users who are in its ``AllowGroups``; root may always use it. ``None``: all may.
+    allow_users: frozenset[str] | None = None
     #: Names of the accounts and QOS whose jobs may run here, in small letters; empty: all. Those denied are looked at
     #: where none are allowed by name.
     allow_accounts: tuple[str, ...] = ()
@@ -69,3 +71,7 @@ class Partition:
     deny_qos: tuple[str, ...] = ()
     #: Options of slurm.conf that nothing reads yet, by lower-case key.
     options: dict[str, str] = field(default_factory=dict)
+
+    def lets_in(self, user: str) -> bool:
+        """Whether a user is in one of its groups."""
+        return self.allow_users is None or user in self.allow_users or user == "root"

@@ -34,6 +34,7 @@ class Reason(Enum):
     JOB_ARRAY_TASK_LIMIT = "JobArrayTaskLimit"
     LICENSES = "Licenses"
     RESERVATION = "Reservation"
+    RESERVATION_DELETED = "ReservationDeleted"
     QOS_NOT_ALLOWED = "QOSNotAllowed"
     ACCOUNT_NOT_ALLOWED = "AccountNotAllowed"
 

@@ -22,8 +22,14 @@ class Reservation:
     #: Unix seconds; the end is the first second that is no longer reserved.
     start_time: int
     end_time: int
-    #: Bitmap over the configuration's nodes.
+    #: Bitmap over the configuration's nodes; with a ``node_cnt`` those of which so many are chosen on its creation.
     nodes: int
+    #: How many nodes it is to have; 0: all.
+    node_cnt: int = 0
+    #: Bitmap of the nodes from which its own have been chosen; 0: it was given them.
+    choice: int = 0
+    #: What each node must have that is chosen, as ``--constraint`` of a job says it; counts and brackets apart.
+    features: str = ""
     #: Whose jobs may use it; with both, a job must be of one of each. A name after ``-`` may not, and all others may.
     users: tuple[str, ...] = ()
     accounts: tuple[str, ...] = ()
@@ -33,6 +39,11 @@ class Reservation:
     def lets_in(self, user: str, accounts: Sequence[str]) -> bool:
         """Whether a job may use it: of a user, and of an account, which comes with those above it."""
         return bool(self.users or self.accounts) and _allows(self.users, [user]) and _allows(self.accounts, accounts)
+
+    @property
+    def rank(self) -> int:
+        """Whether it keeps the jobs of another reservation from nodes that both have: that of a lower rank."""
+        return 2 if "MAINT" in self.flags else int("OVERLAP" in self.flags)
 
     @property
     def repeats_after(self) -> int:

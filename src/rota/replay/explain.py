@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rota.config.hostlist import fold
 from rota.core.restraints import held_back
 from rota.model import InputError, JobState, MultifactorConf, PriorityFactorsRequest
 from rota.replay.outlook import Outlook, outlook_of
@@ -152,7 +153,7 @@ def explain(engine: Engine, job_id: int) -> Explanation:
         partition=job.partition.name,
         qos=qos.name if qos else job.spec.qos,
         state=job.state.value,
-        reason=str(engine.reason(job)),
+        reason=engine.reason_text(job, fold),
         priority=job.priority,
         direct=job.admin_priority,
         submit_time=job.submit_time,

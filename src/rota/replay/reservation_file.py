@@ -4,6 +4,10 @@
 
     ReservationName=maint StartTime=2-08:00:00 Duration=4:00:00 Nodes=n[01-04] Flags=MAINT
     ReservationName=course StartTime=2022-01-03T09:00:00 EndTime=2022-01-03T17:00:00 PartitionName=gpu Users=ann,bob
+    ReservationName=tests StartTime=0 Duration=10-00:00:00 NodeCnt=2 PartitionName=gpu Features=a100 Accounts=dev
+
+With ``NodeCnt`` so many nodes are chosen, of a partition (else the default one) and with ``Features`` where these are
+given; with ``PartitionName`` alone it is all its nodes.
 
 Times are dates in local time, or how long after the log's start: ``days-hours:minutes:seconds``, or seconds. Durations
 are minutes, or Slurm's notations with a colon or a hyphen. The syntax is that of slurm.conf: comments begin with ``#``.
@@ -11,6 +15,7 @@ are minutes, or Slurm's notations with a colon or a hyphen. The syntax is that o
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from rota.config.hostlist import expand
@@ -27,7 +32,20 @@ if TYPE_CHECKING:
     from rota.config.lines import Line
     from rota.model import ClusterConfig
 
-_KEYS = ("ReservationName", "StartTime", "EndTime", "Duration", "Nodes", "PartitionName", "Users", "Accounts", "Flags")
+_KEYS = (
+    "ReservationName",
+    "StartTime",
+    "EndTime",
+    "Duration",
+    "Nodes",
+    "NodeCnt",
+    "PartitionName",
+    "Features",
+    "Users",
+    "Accounts",
+    "Flags",
+)
+_COUNT = re.compile(r"[1-9][0-9]{0,8}")
 
 
 class ReservationLine(NamedTuple):
@@ -36,8 +54,10 @@ class ReservationLine(NamedTuple):
     line: Line
     #: By key, as in `_KEYS`.
     values: Mapping[str, str]
-    #: Bitmap.
+    #: Bitmap of its nodes, or of those from which ``node_cnt`` are chosen.
     nodes: int
+    #: 0: all.
+    node_cnt: int
     flags: frozenset[str]
 
     def reservation(self, origin: int, utc_offset: Callable[[int], int]) -> Reservation:
@@ -53,6 +73,8 @@ class ReservationLine(NamedTuple):
             start_time=start,
             end_time=end,
             nodes=self.nodes,
+            node_cnt=self.node_cnt,
+            features=self.values.get("Features", ""),
             users=_names(self.values.get("Users", "")),
             accounts=_names(self.values.get("Accounts", "")),
             flags=self.flags,
@@ -98,22 +120,31 @@ def _read(line: Line, config: ClusterConfig) -> ReservationLine:
             raise line.error("is missing", key)
     if ("EndTime" in values) == ("Duration" in values):
         raise line.error("give either EndTime or Duration", "EndTime")
-    if ("Nodes" in values) == ("PartitionName" in values):
-        raise line.error("give either Nodes or PartitionName", "Nodes")
+    if ("Nodes" in values) == bool({"NodeCnt", "PartitionName"} & values.keys()):
+        raise line.error("give either Nodes, or NodeCnt or PartitionName or both", "Nodes")
+    if "Features" in values and "NodeCnt" not in values:
+        raise line.error("goes with NodeCnt", "Features")
     flags = frozenset(_names(values.get("Flags", "").upper()))
     if unknown := flags - FLAGS:
         raise line.error(f"{min(unknown)} is none of {', '.join(sorted(FLAGS))}", "Flags")
     if not (values.get("Users") or values.get("Accounts")) and "MAINT" not in flags:
         raise line.error("say for whom it is: Users or Accounts, or Flags=MAINT", "Users")
-    return ReservationLine(line, values, _nodes(line, values, config), flags)
+    node_cnt = values.get("NodeCnt", "0")
+    if "NodeCnt" in values and not _COUNT.fullmatch(node_cnt):
+        raise line.error(f"{node_cnt!r} is no number of nodes", "NodeCnt")
+    return ReservationLine(line, values, _nodes(line, values, config), int(node_cnt), flags)
 
 
 def _nodes(line: Line, values: Mapping[str, str], config: ClusterConfig) -> int:
-    if name := values.get("PartitionName"):
+    """Read which nodes it has, or is to be given some of, as a bitmap."""
+    if "Nodes" not in values:
+        name = values.get("PartitionName")
         for part in config.partitions:
-            if part.name == name:
+            if part.name == name if name else part.default:
                 return part.nodes
-        raise line.error(f"there is no partition {name!r}", "PartitionName")
+        raise line.error(
+            f"there is no partition {name!r}" if name else "name one: none is the default", "PartitionName"
+        )
     if values["Nodes"].upper() == "ALL":
         return (1 << len(config.nodes)) - 1
     place = {node.name: index for index, node in enumerate(config.nodes)}
