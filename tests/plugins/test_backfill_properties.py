@@ -7,6 +7,7 @@ from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -363,8 +364,20 @@ def _check_that_nothing_is_given_twice(rota: Harness) -> None:
     elif "linear" in state.config.get("SelectType"):
         assert sum(job.alloc for job in holding) < 1 << len(nodes)
         assert sum(job.alloc_nodes.bit_count() for job in holding) == sum(job.alloc for job in holding).bit_count()
+    elif any(part.max_share > 1 for part in state.partitions.values()):
+        _check_shares(rota, holding)
     else:
         _check_pieces(rota, holding)
+
+
+def _check_shares(rota: Harness, holding: Sequence[Job]) -> None:
+    """Cores that jobs share: each has what it asks for, and of a partition no more have a core than may."""
+    state = rota.engine.state
+    cpus = {job.job_id: state.pool.processors(job.alloc).astype(int) for job in holding}  # type: ignore[attr-defined]
+    assert all(int(cpus[job.job_id].sum()) >= job.num_cpus for job in holding)
+    for name, part in state.partitions.items():
+        held = sum(cpus[job.job_id] for job in holding if job.partition.name == name)
+        assert np.all(held <= part.max_share * np.array([node.cpus for node in state.nodes]))
 
 
 def _check_pieces(rota: Harness, holding: Sequence[Job]) -> None:

@@ -170,7 +170,7 @@ def test_backfill_sleeps_while_nothing_changes() -> None:
             (
                 "bf_interval=30,bf_job_part_count_reserve=0,bf_max_job_array_resv=20,bf_max_job_assoc=0,bf_max_job_part=0,bf_max_job_start=0,"
                 "bf_max_job_test=500,bf_max_job_user=0,bf_max_job_user_part=0,bf_min_age_reserve=0,bf_min_prio_reserve=0,"
-                "bf_node_space_size=500,bf_resolution=60,bf_window=1440"
+                "bf_node_space_size=500,bf_resolution=60,bf_window=1440,bf_window_linear=0"
             ),
         ),
         ("sched/builtin", "(null)"),
@@ -182,7 +182,16 @@ def test_the_options_in_force_are_shown(sched: str, conf: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sched", "parameters"), [("sched/easy", "easy_order=random"), ("sched/backfill", "bf_interval=0")]
+    ("sched", "parameters"),
+    [
+        ("sched/easy", "easy_order=random"),
+        ("sched/backfill", "bf_interval=0"),
+        ("sched/backfill", "bf_window_linear=-1"),
+        ("sched/backfill", "bf_max_time=3601"),
+        ("sched/backfill", "bf_yield_interval=often"),
+        ("sched/backfill", "bf_yield_sleep=0"),
+        ("sched/backfill", "bf_yield_rpc_cnt=-2"),
+    ],
 )
 def test_a_bad_option_read_while_running_is_a_fault_and_the_old_ones_stay(sched: str, parameters: str) -> None:
     with Harness(sched=sched) as rota:

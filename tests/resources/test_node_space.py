@@ -103,3 +103,16 @@ def test_jobs_with_whole_nodes_hold_them_until_their_ends_on_the_grid_if_that_is
     assert machine.space().earliest(job, 60, 0) == (90, 1)
     space = NodeSpace(machine.pool, 0, machine.running, resolution=60, window=3600, reserve_running=True)
     assert space.earliest(job, 60, 0) == (120, 1)
+
+
+@pytest.mark.parametrize(("step", "start"), [(0, 145), (10, 100)])
+def test_batches_of_running_jobs_grow_as_they_are_told_to(step: int, start: int) -> None:
+    """What ends within 30 s of 50; then within 60 s of 100, n0 with it, or with ``bf_window_linear=10`` within 40."""
+    machine = Machine("select/cons_tres")
+    for number, end in enumerate((145, 50, 100, 110, 3000, 3000)):
+        machine.start(number, CPUS, end)
+    space = NodeSpace(machine.pool, 0, machine.running, resolution=1, window=3600, step=step)
+    job = Job(9, JobSpec(2 * CPUS, 60, min_nodes=2), 0, machine.partition, 2)
+    found = space.earliest(job, 60, 0)
+    assert found is not None
+    assert found[0] == start

@@ -107,7 +107,7 @@ class PluginController:
         return profile_of(self._state, resolution)
 
     def node_space(
-        self, resolution: int, window: int, *, prefer_busy: bool = False, reserve_running: bool = False
+        self, resolution: int, window: int, *, prefer_busy: bool = False, reserve_running: bool = False, step: int = 0
     ) -> NodeSpace:
         return node_space_of(
             self._state,
@@ -116,6 +116,7 @@ class PluginController:
             window,
             prefer_busy=prefer_busy,
             reserve_running=reserve_running,
+            step=step,
         )
 
     def earliest_start(self, job: Job) -> tuple[int, int] | None:

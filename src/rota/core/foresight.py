@@ -43,6 +43,7 @@ def node_space_of(
     *,
     prefer_busy: bool = False,
     reserve_running: bool = False,
+    step: int = 0,
 ) -> Space:
     """Make what backfill plans with; jobs that are completing will have ended in a second."""
     jobs = [*state.completing.values(), *state.running]
@@ -57,6 +58,7 @@ def node_space_of(
         gives_way=preemption if preemption.is_on else None,
         prefer_busy=prefer_busy,
         reserve_running=reserve_running,
+        step=step,
     )
     space: CountedSpace | NodeSpace | ReservedSpace = make()
     if state.reservations.all and isinstance(space, NodeSpace):

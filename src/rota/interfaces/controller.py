@@ -130,7 +130,7 @@ class Controller(Protocol):
         """
 
     def node_space(
-        self, resolution: int, window: int, *, prefer_busy: bool = False, reserve_running: bool = False
+        self, resolution: int, window: int, *, prefer_busy: bool = False, reserve_running: bool = False, step: int = 0
     ) -> NodeSpace:
         """Make what backfill plans with, as it is now.
 
@@ -140,6 +140,8 @@ class Controller(Protocol):
             prefer_busy: What starts later gets nodes that are in use now before others of their weight.
             reserve_running: Running jobs that have whole nodes hold them until their ends on the grid, except those
                 that can be preempted.
+            step: Running jobs that end within 30 s are taken to end together, then those within twice that, and so on;
+                or, with this, within so many seconds more each time.
         """
 
     def alike(self, job: Job) -> Hashable:

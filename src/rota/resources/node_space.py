@@ -101,6 +101,8 @@ class NodeSpace:
         prefer_busy: Whether nodes that are in use now are preferred for what starts later.
         reserve_running: Whether jobs that have whole nodes hold them until their ends on the grid, unless they can be
             preempted.
+        step: By how many seconds each batch of running jobs that are taken to end together is longer than the one
+            before; 0: it is twice as long.
     """
 
     def __init__(
@@ -114,6 +116,7 @@ class NodeSpace:
         gives_way: GivesWay | None = None,
         prefer_busy: bool = False,
         reserve_running: bool = False,
+        step: int = 0,
     ) -> None:
         self._pool = pool
         self._now = now
@@ -130,6 +133,7 @@ class NodeSpace:
         self._preempted: dict[Hashable, Releases] = {}
         #: Nodes that are in use, if these are preferred.
         self._busy = _union(running) if prefer_busy else 0
+        self._step = step
         for job in running if reserve_running else ():
             if pool.is_whole(job) and not (gives_way and gives_way.is_preemptable(job)):
                 self.reserve(job, now, (job.end_time or 0) - now, job.alloc_nodes)
@@ -200,7 +204,7 @@ class NodeSpace:
         window = _BATCH
         while (gone := releases.next_on(gone, nodes, limit)) < limit:
             gone = min(releases.ended_by(releases.ends[gone] + window), limit)
-            window *= 2
+            window += self._step or window
             if found := pool.find(job, releases.view(gone), nodes, busy):
                 return releases.last_end_on(gone, found), found
         return None
@@ -269,6 +273,7 @@ def make_space(
     gives_way: GivesWay | None = None,
     prefer_busy: bool = False,
     reserve_running: bool = False,
+    step: int = 0,
 ) -> CountedSpace | NodeSpace:
     """Make what is to be planned with on a machine; on one of interchangeable processors nobody gives way."""
     if pool.interchangeable:
@@ -282,4 +287,5 @@ def make_space(
         gives_way=gives_way,
         prefer_busy=prefer_busy,
         reserve_running=reserve_running,
+        step=step,
     )

@@ -36,10 +36,13 @@ bf_one_resv_per_job         off          a job is planned in one of its partitio
 bf_licenses                 off          licences are planned as nodes are; else jobs that wait for them are passed over
 bf_busy_nodes               off          what is planned for later gets nodes in use before others of their weight
 bf_running_job_reserve      off          running jobs with whole nodes hold these until their ends on the grid
+bf_window_linear            0 s          running jobs that end within 30 s are taken together, then within so much more
+                                         each time; 0: within twice as much
 =========================== ============ ===============================================================================
 
-``bf_continue``, ``bf_yield_interval``, ``bf_yield_sleep`` and ``bf_max_time`` are accepted and have no effect: a cycle
-takes no time here, so that nothing can change in the middle of it.
+``bf_continue``, ``bf_yield_interval``, ``bf_yield_sleep``, ``bf_yield_rpc_cnt`` and ``bf_max_time`` are accepted and
+have no effect: a cycle takes no time here, so that nothing can change in the middle of it. Jobs of a QOS with the flag
+``NoReserve`` are told when they could start, and reserve nothing.
 
 Cost of a cycle: O(jobs tested × slots), less where many jobs are alike: for these the search goes on where it found a
 place for the one before.
@@ -78,6 +81,14 @@ _NUMBERS = {
     "bf_min_age_reserve": (0, 0, 30 * 86400),
     "bf_min_prio_reserve": (0, 0, 2**32 - 1),
     "bf_job_part_count_reserve": (0, 0, 100_000),
+    "bf_window_linear": (0, 0, 3600),
+}
+#: The same of options that have no effect.
+_WITHOUT_EFFECT = {
+    "bf_max_time": (30, 1, 3600),
+    "bf_yield_interval": (2_000_000, 1, 10_000_000),
+    "bf_yield_sleep": (500_000, 1, 10_000_000),
+    "bf_yield_rpc_cnt": (20, 0, 1_000_000),
 }
 _FLAGS = ("bf_busy_nodes", "bf_licenses", "bf_one_resv_per_job", "bf_running_job_reserve")
 #: Those that make some jobs start now or not be planned, with bf_one_resv_per_job.
@@ -141,7 +152,8 @@ def slurm_sched_p_reconfig() -> int:
 
 
 def _read_numbers(config: ClusterConfig) -> dict[str, int]:
-    numbers = {name: config.scheduler_int(name, *bounds) for name, bounds in _NUMBERS.items()}
+    numbers = {name: config.scheduler_int(name, *bounds) for name, bounds in (_NUMBERS | _WITHOUT_EFFECT).items()}
+    numbers = {name: numbers[name] for name in _NUMBERS}
     numbers["bf_node_space_size"] = config.scheduler_int("bf_node_space_size", numbers["bf_max_job_test"], 2, 2_000_000)
     return numbers
 
@@ -183,6 +195,7 @@ class _Cycle:
             _options["bf_window"] * _MINUTE,
             prefer_busy="bf_busy_nodes" in _flags,
             reserve_running="bf_running_job_reserve" in _flags or "bf_licenses" in _flags,
+            step=_options["bf_window_linear"],
         )
         #: Since when alike jobs could not have been placed: the space only becomes less. ``None``: at no time.
         self._earliest: dict[Hashable, int | None] = {}
@@ -286,9 +299,13 @@ class _Cycle:
     def _reserve(self, job: Job, start: int, duration: int, nodes: int) -> bool:
         if start > self._last_start:
             return False
+        qos = _ctld.qos_of(job)
+        reserves = qos is None or "NoReserve" not in qos.flags
         if job.planned_start is None:  # else it is an array, and this is not its next task
-            _ctld.plan(job, start, nodes)
+            _ctld.plan(job, start, nodes if reserves else 0)
             _planned.append(job)
+        if not reserves:
+            return False
         self._reserved[job.partition.name] += 1
         self._space.reserve(job, start, duration, nodes)
         return True
