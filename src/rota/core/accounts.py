@@ -156,12 +156,16 @@ class Accounts:
             usage_factor=self._usage_factor(job),
         )
 
-    def fill(self, associations: Iterable[Association]) -> None:
-        """Write what is kept of usage into the records of associations; those that are not of the tree are left."""
+    def fill(self, associations: Iterable[Association], *, run_seconds: bool = True) -> None:
+        """Write what is kept of usage into the records of associations; those that are not of the tree are left.
+
+        Without ``run_seconds`` what running jobs may still use is left as it was: to add it up takes longest.
+        """
         usage, tree = self.usage, self.tree
         if usage is None:
             return
-        raw, tres_raw, wall, run_secs = usage.raw, usage.tres_raw, usage.wall, self._run_seconds()
+        raw, tres_raw, wall = usage.raw, usage.tres_raw, usage.wall
+        run_secs = self._run_seconds() if run_seconds else None
         for one in associations:
             if one not in tree:
                 continue
@@ -169,7 +173,8 @@ class Accounts:
             one.usage_raw = float(raw[row])
             one.usage_tres_raw = tuple(tres_raw[row].tolist())
             one.grp_used_wall = float(wall[row])
-            one.grp_used_tres_run_secs = tuple(run_secs[row].tolist())
+            if run_secs is not None:
+                one.grp_used_tres_run_secs = tuple(run_secs[row].tolist())
 
     def _run_seconds(self) -> NDArray[np.float64]:
         """Sum what running jobs could use from the last period to their time limits: TRES seconds, a row each."""

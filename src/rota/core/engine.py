@@ -214,10 +214,13 @@ class Engine:
         self.priority_plugin.set_assoc_usage(association)
         return association
 
-    def association_usages(self, *, users: bool = True) -> list[tuple[Association, int]]:
-        """Fill in all associations, or just the accounts'; give them as people see the tree, each with its depth."""
+    def association_usages(self, *, users: bool = True, run_seconds: bool = True) -> list[tuple[Association, int]]:
+        """Fill in all associations, or just the accounts'; give them as people see the tree, each with its depth.
+
+        Without ``run_seconds`` all but what running jobs may still use.
+        """
         hierarchy = [(one, depth) for one, depth in self.state.accounts.tree.hierarchy() if users or not one.user]
-        self.state.accounts.fill(one for one, _ in hierarchy)
+        self.state.accounts.fill((one for one, _ in hierarchy), run_seconds=run_seconds)
         for one, _ in hierarchy:
             self.priority_plugin.set_assoc_usage(one)
         return hierarchy

@@ -55,7 +55,7 @@ class Watcher:
 
     def _sample_shares(self) -> None:
         engine = self._engine
-        accounts = [one for one, depth in engine.association_usages(users=False) if depth]
+        accounts = [one for one, depth in engine.association_usages(users=False, run_seconds=False) if depth]
         self._usage.append({one.account: one.usage_norm for one in accounts})
         self._fairshare.append(
             {one.account: one.fs_factor if one.level_fs is None else one.level_fs for one in accounts}

@@ -165,16 +165,13 @@ class NodeSpace:
         """Give the nodes that nobody has reserved from ``start`` on, and when others are next given back."""
         begin, opened = self._begin, self._open
         first = max(bisect_right(begin, start) - 1, 0)
-        nodes = before = opened[first]
-        later, end = None, start + duration
+        nodes = reduce(and_, opened[first : bisect_right(begin, start + duration)], opened[first])
+        before, later = opened[first], None
         for place in range(first + 1, len(begin)):
             after = opened[place]
-            if begin[place] <= end:
-                nodes &= after
-            elif later is not None:
-                break
-            if later is None and after & before != after:
+            if after & before != after:
                 later = begin[place]
+                break
             before = after
         return nodes, later
 

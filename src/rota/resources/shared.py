@@ -156,11 +156,11 @@ class SharedNodePool:
     def might_fit(self, job: Job, view: View, open_nodes: int) -> bool:
         """Whether enough nodes could take part of the job."""
         needs = self._needs(job)
-        return any(
-            (able & open_nodes & allowed).bit_count() >= needs.min_nodes
-            for allowed in needs.allowed
-            for _, able, _ in self._tries(needs, view)
-        )
+        for _, able, _ in self._tries(needs, view):
+            for allowed in needs.allowed:
+                if (able & open_nodes & allowed).bit_count() >= needs.min_nodes:
+                    return True
+        return False
 
     def usable(self, job: Job) -> int:
         """Give the nodes that could take part of the job at all."""
@@ -194,7 +194,7 @@ class SharedNodePool:
                     continue
                 preferred = to_mask(busy, self._count)[places] if busy else None
                 picked = self._choose(needs, Candidates(places, usable, weight, preferred))
-                if picked and self._has_gres_of_job(needs, view, picked):
+                if picked and (not needs.gres_per_job or self._has_gres_of_job(needs, view, picked)):
                     return lane, picked
         return None
 

@@ -50,7 +50,7 @@ place for the one before.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -199,9 +199,13 @@ class _Cycle:
         )
         #: Since when alike jobs could not have been placed: the space only becomes less. ``None``: at no time.
         self._earliest: dict[Hashable, int | None] = {}
-        self._tested: Counter[Hashable] = Counter()
         unused = "bf_max_job_user" if _options["bf_max_job_assoc"] else "bf_max_job_assoc"
-        self._bounds = [(name, _options[name]) for name in _WHOSE if _options[name] and name != unused]
+        #: How many jobs may be tested, of whom, and how many have been of each.
+        self._bounds: list[tuple[int, Callable[[Job], Hashable], dict[Hashable, int]]] = [
+            (_options[name], whose, defaultdict(int))
+            for name, whose in _WHOSE.items()
+            if _options[name] and name != unused
+        ]
         self._reserved: Counter[str] = Counter()
         self._last_start = self._now + _options["bf_window"] * _MINUTE
         #: Whether some jobs may have to start now or not be planned.
@@ -232,11 +236,11 @@ class _Cycle:
 
     def _may_be_tested(self, job: Job) -> bool:
         """Count the job against the bounds of its user, partition and association."""
-        whose = [(most, (name, _WHOSE[name](job))) for name, most in self._bounds]
-        if any(self._tested[key] >= most for most, key in whose):
-            return False
-        for _, key in whose:
-            self._tested[key] += 1
+        for most, whose, tested in self._bounds:
+            if tested[whose(job)] >= most:
+                return False
+        for _, whose, tested in self._bounds:
+            tested[whose(job)] += 1
         return True
 
     def _test_tasks(self, job: Job) -> str | None:
