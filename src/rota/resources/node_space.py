@@ -148,10 +148,12 @@ class NodeSpace:
 
     def earliest(self, job: Job, duration: int, after: int, *, now_only: bool = False) -> tuple[int, int] | None:
         """Find when and where the job can start first; `None` when that is not within the window."""
-        start = after
+        start, usable, least = after, self._pool.usable(job), self._pool.least_nodes(job)
         while True:
             nodes, later = self._window(start, duration)
-            found = self._will_run(job, nodes, start, later, now_only=now_only)
+            nodes &= usable
+            enough = nodes.bit_count() >= least
+            found = self._will_run(job, nodes, start, later, now_only=now_only) if enough else None
             if found is not None and (later is None or found[0] <= later):
                 begin, taken = found
                 if begin == start or self.is_open(job, begin, duration, taken):
@@ -179,25 +181,23 @@ class NodeSpace:
         self, job: Job, nodes: int, start: int, later: int | None, *, now_only: bool
     ) -> tuple[int, int] | None:
         """Find when the job fits on some nodes, from ``start`` to ``later``, as running jobs end."""
-        pool = self._pool
-        nodes &= pool.usable(job)
-        if nodes.bit_count() < pool.least_nodes(job):
-            return None
-        releases, busy = self._releases, self._busy
-        gone = releases.ended_by(start)
-        view = releases.view(gone)
-        if found := pool.find(job, view, nodes, busy) if start > self._now else pool.find_now(job, view, nodes):
-            return start, found
-        if now_only:
-            return None
-        if (without := self._without_preempted(job)) is not None:
-            releases = without
-            gone = releases.ended_by(start)
-            if found := pool.find(job, releases.view(gone), nodes, busy):
+        pool, releases, busy = self._pool, self._releases, self._busy
+        if start <= self._now:
+            if found := pool.find_now(job, releases.view(0), nodes):
                 return start, found
+            if now_only:
+                return None
+        if self._gives_way is not None and (standing := self._gives_way.standing(job)) is not None:
+            if standing not in self._preempted:
+                self._preempted[standing] = releases.without(self._gives_way.candidates(job))
+            releases = self._preempted[standing]
         limit = len(releases.ends) if later is None else releases.ended_by(later)
-        if gone >= limit or not pool.might_fit(job, releases.view(limit), nodes):
+        if not pool.might_fit(job, releases.view(limit), nodes):
             return None
+        gone = releases.ended_by(start)
+        is_tried = start <= self._now and releases is self._releases
+        if not is_tried and (found := pool.find(job, releases.view(gone), nodes, busy)):
+            return start, found
         window = _BATCH
         while (gone := releases.next_on(gone, nodes, limit)) < limit:
             gone = min(releases.ended_by(releases.ends[gone] + window), limit)
@@ -205,15 +205,6 @@ class NodeSpace:
             if found := pool.find(job, releases.view(gone), nodes, busy):
                 return releases.last_end_on(gone, found), found
         return None
-
-    def _without_preempted(self, job: Job) -> Releases | None:
-        """Give what running jobs free once those have gone that give way to a job; ``None``: nobody does."""
-        standing = None if self._gives_way is None else self._gives_way.standing(job)
-        if self._gives_way is None or standing is None:
-            return None
-        if standing not in self._preempted:
-            self._preempted[standing] = self._releases.without(self._gives_way.candidates(job))
-        return self._preempted[standing]
 
     def open_nodes(self, job: Job, start: int, duration: int) -> int:  # noqa: ARG002 - as for processors
         """Give the nodes that nobody has reserved for that time."""

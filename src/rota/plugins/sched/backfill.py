@@ -211,6 +211,8 @@ class _Cycle:
         #: Whether some jobs may have to start now or not be planned.
         self._is_strict = "bf_one_resv_per_job" in _flags or any(_options[name] for name in _STRICT)
         self._started = 0
+        #: QOS whose jobs reserve nothing.
+        self._polite = {name for name, qos in _ctld.associations.qos.items() if "NoReserve" in qos.flags}
 
     def run(self) -> None:
         """Test jobs until a bound is hit."""
@@ -303,8 +305,7 @@ class _Cycle:
     def _reserve(self, job: Job, start: int, duration: int, nodes: int) -> bool:
         if start > self._last_start:
             return False
-        qos = _ctld.qos_of(job)
-        reserves = qos is None or "NoReserve" not in qos.flags
+        reserves = not (self._polite and (qos := _ctld.qos_of(job)) and qos.name in self._polite)
         if job.planned_start is None:  # else it is an array, and this is not its next task
             _ctld.plan(job, start, nodes if reserves else 0)
             _planned.append(job)
