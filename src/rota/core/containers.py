@@ -127,11 +127,13 @@ class SortedJobs:
 
 
 def queue_key(job: Job) -> tuple[int, ...]:
-    """Slurm's order of the queue: partition tier, priority, submit time, job id; the first two as one number.
+    """Slurm's order of the queue: in a reservation or not, partition tier, priority, submit time, job id.
 
-    Records of one job that are alike in all this stand in the order of the request.
+    The first three are one number. Records of one job that are alike in all this stand in the order of the request.
     """
     first = -(job.partition.priority_tier << PRIORITY_BITS) - job.priority
+    if job.spec.reservation:
+        first -= _IN_RESERVATION
     if type(job) is QueueRecord:
         return first, job.submit_time, job.job_id, job.rank
     return first, job.submit_time, job.job_id
@@ -139,3 +141,5 @@ def queue_key(job: Job) -> tuple[int, ...]:
 
 #: Of a priority.
 PRIORITY_BITS = 32
+#: More than any tier and priority make.
+_IN_RESERVATION = 1 << PRIORITY_BITS + 16
