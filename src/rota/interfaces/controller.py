@@ -64,9 +64,10 @@ class Controller(Protocol):
     def queue(self) -> Sequence[Job]:
         """Pending jobs that may start now if they fit, first in line first: those that nothing holds back.
 
-        Jobs in reservations come first; then the order is partition tier, priority, submit time, job id. During one call
-        into a plugin the sequence does not change: a job that was started stays in it, with ``job.state`` RUNNING, until
-        the call returns, and one that is held back since another was started stays in it as well: see `held_back`.
+        Jobs in reservations come first; then the order is partition tier, priority, submit time, job id. During one
+        call into a plugin the sequence does not change: a job that was started stays in it, with ``job.state`` RUNNING,
+        until the call returns, and one that is held back since another was started stays in it as well: see
+        `held_back`.
 
         A job that names several partitions stands in it once for each that could take it now, as a `QueueRecord`:
         that reads as a job does, with partition, units, time limit and priority of its own, and can be given to every
