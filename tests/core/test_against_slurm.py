@@ -18,7 +18,6 @@ DIFFERENT = {
     "deadlines/refused": "event files tell times from the submission alone",
     "deadlines/time-min": "what is wrong is said in other words",
     "preemption/partition-victim-priority": "squeue forgets the nodes of cancelled jobs",
-    "placements/LLN": "CR_LLN is not heeded",
     **dict.fromkeys(
         ("prefer/ahead", "prefer/constraint", "prefer/free"),
         "with 22.05 a job that prefers nodes waits behind itself: the first in line has the reason Priority",

@@ -59,6 +59,8 @@ class Partition:
     #: all do, or only those that ask for it.
     max_share: int = 1
     force_share: bool = False
+    #: Jobs get the nodes that are least loaded (``LLN``).
+    least_loaded: bool = False
     #: Seconds between the notice and the end of a preempted job.
     grace_time: int = 0
     #: Names of the users who are in its ``AllowGroups``; root may always use it. ``None``: all may.

@@ -69,6 +69,8 @@ class Needs:
     #: The same with the features that are preferred in the place of those that are needed: what starts now tries this
     #: first.
     preferred: Needs | None = None
+    #: Processors that each node has, where the least loaded nodes are taken first; ``None``: the load does not matter.
+    least_loaded: NDArray[np.uint32] | None = None
     #: Processors of each node are given out together, and the job uses so many of these; ``None``: one by one.
     granule: NDArray[np.int64] | None = None
 

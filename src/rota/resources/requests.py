@@ -46,6 +46,7 @@ class Requests(Generic[T]):
         self._count = len(nodes)
         self._counts_memory = counts_memory
         self._make = make
+        self._least_loaded = "CR_LLN" in config.get("SelectTypeParameters").upper()
         #: DefMemPerNode and DefMemPerCPU, MiB; 0 where unset.
         self._default_memory = int(config.get("DefMemPerNode") or 0), int(config.get("DefMemPerCPU") or 0)
         gres = [gres_counts(",".join(node.gres)) for node in nodes]
@@ -114,6 +115,7 @@ class Requests(Generic[T]):
             whole=spec.exclusive or partition.exclusive,
             partition=partition.name,
             shares=_shares(spec, partition),
+            least_loaded=self.whole[CPU] if self._least_loaded or partition.least_loaded else None,
             contiguous=spec.contiguous,
             allowed=tuple(allowed),
             required=self._mask(self._named(spec.required_nodes)) if spec.required_nodes else None,
@@ -200,4 +202,5 @@ _offered = attrgetter(
     "exclusive",
     "max_share",
     "force_share",
+    "least_loaded",
 )

@@ -9,7 +9,8 @@ suffice:
 3. In a run, from its first node on. A node gives as many processors as it has, but one task's worth is left for each
    node that is still to come. When one node is left to find, it is the one with the fewest processors that suffice.
 
-With ``bf_busy_nodes`` nodes for later are taken one by one, of each weight those that are in use before idle ones.
+With ``CR_LLN`` or a partition's ``LLN`` nodes are taken one by one, of each weight those first of whose processors the
+largest part is free. With ``bf_busy_nodes`` nodes for later are, those that are in use before idle ones.
 
 Where that leads beyond the largest number of nodes, it is tried again without the smallest nodes, then the next
 smallest. With ``SelectTypeParameters=FIRST_FIT`` jobs of one node get the first node that suffices, as from Slurm 26.05
@@ -117,10 +118,12 @@ def _pick(needs: Needs, candidates: Candidates) -> list[tuple[int, int]] | None:
             return None
         candidates = candidates.where(left)
     if not taken.suffices() and candidates.nodes.size:
-        if candidates.busy is not None and not needs.contiguous:
-            _take_in_order(taken, candidates, np.lexsort((~candidates.busy, candidates.weight)))
+        nodes, cpus, weight, busy = candidates
+        if busy is not None and not needs.contiguous:
+            _take_in_order(taken, candidates, np.lexsort((~busy, weight)))
+        elif needs.least_loaded is not None and not needs.contiguous:
+            _take_in_order(taken, candidates, np.lexsort((-cpus / needs.least_loaded[nodes], weight)))
         else:
-            nodes, cpus, weight, _ = candidates
             _take_runs(taken, _Runs(nodes, cpus, None if needs.contiguous else weight))
     return sorted(taken.nodes) if taken.suffices() else None
 
