@@ -200,6 +200,8 @@ class NodeSpace:
             return start, found
         window = _BATCH
         while (gone := releases.next_on(gone, nodes, limit)) < limit:
+            if releases.ends[gone] > self._last:  # it would start even later
+                return None
             gone = min(releases.ended_by(releases.ends[gone] + window), limit)
             window += self._step or window
             if found := pool.find(job, releases.view(gone), nodes, busy):
