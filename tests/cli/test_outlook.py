@@ -47,6 +47,15 @@ def test_what_a_job_waits_for(rota: Rota, lab: Path) -> None:
     assert wide["waits_for"] == [{"job_id": 1, "user": "ann", "end_time": 600}]
 
 
+def test_a_start_beyond_the_window_of_backfill_is_told_too(rota: Rota, lab: Path) -> None:
+    """Backfill plans a day ahead, and looks for no later start; who asks wants to know all the same."""
+    (lab / "log.events").write_text(
+        JOBS.format(limit=60).replace("-J runs -N 3 -n 9 -t 10", "-J runs -N 3 -n 9 -t 3-0")
+    )
+    wide = outlook(rota, lab, 2)
+    assert (wide["start"], wide["nodes"]) == (3 * 86400, "n[1-3]")
+
+
 def test_what_would_start_sooner(rota: Rota, lab: Path) -> None:
     # The wide job has the nodes from 600 to 1200. Until 600 there are nine minutes; partition other is empty.
     long = outlook(rota, lab, 3)

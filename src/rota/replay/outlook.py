@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from rota.config.hostlist import fold
 from rota.core.containers import queue_key
 from rota.core.foresight import node_space_of
-from rota.model import Job, JobState, PartitionState
+from rota.model import YEAR, Job, JobState, PartitionState
 from rota.resources.nodeset import indices
 
 if TYPE_CHECKING:
@@ -117,13 +117,13 @@ def outlook_of(engine: Engine, job: Job) -> Outlook:
 
 
 def _planned_space(engine: Engine, job: Job) -> Space:
-    """Make the space that all jobs before one leave to it."""
+    """Make the space that all jobs before one leave to it, as far ahead as that may be: not only within bf_window."""
     config = engine.state.config
     space = node_space_of(
         engine.state,
         engine.preemption,
         config.scheduler_int("bf_resolution", 60, 1, 3600),
-        config.scheduler_int("bf_window", 1440, 1, 30 * 1440) * _MINUTE,
+        YEAR,
     )
     _plan_before(engine.state, space, job)
     return space
