@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rota.core.reasons import beyond_partition
+from rota.core.reasons import beyond_partition, is_shut_out
 from rota.model import MAX_PRIORITY, Errno, PartitionState, Reason, RequestError
 from rota.model.constraint import parse_constraint
 from rota.model.tres import gres_counts
@@ -75,7 +75,7 @@ def check_partitions(state: ClusterState, job: Job) -> None:
         RequestError: it is refused.
     """
     records, enforced = job.records or (job,), state.settings.partition_limits
-    closed = [record.partition.name for record in records if not record.partition.lets_in(job.user_name)]
+    closed = [record.partition.name for record in records if is_shut_out(record)]
     if closed and (enforced == "ALL" or len(closed) == len(records)):
         raise RequestError(
             f"User's group not permitted to use this partition: {job.user_name} is in none of {closed[0]}",
@@ -110,9 +110,8 @@ def _units(state: ClusterState, spec: JobSpec, partition: Partition) -> int:
 def _impossible(state: ClusterState, spec: JobSpec, partition: Partition) -> RequestError:
     """Say why a partition could never serve a request, in Slurm's words and with the figures."""
     nodes, name = [state.nodes[place] for place in indices(partition.nodes)], partition.name
-    known = {node.name for node in state.nodes}
     named = [one for one in spec.required_nodes.split(",") if one]
-    if missing := [one for one in named if one not in known]:
+    if missing := [one for one in named if one not in state.places]:
         return RequestError(f"Invalid node name specified: there is no node {missing[0]}", Errno.INVALID_NODE_NAME)
     if missing := [one for one in named if one not in {node.name for node in nodes}]:
         return RequestError(

@@ -159,7 +159,7 @@ class PluginController:
 
     def start(self, job: Job, resources: int = 0, time_limit: int = 0) -> Reason | None:
         state = self._state
-        if not job.sort_key or job.alloc or state.jobs.get(job.job_id) is not job.whole:
+        if not self._waits(job):
             return Reason.BAD_CONSTRAINTS if job.state is not JobState.PENDING else job.reason
         pool = self._pool
         resources = index(resources)
@@ -176,10 +176,14 @@ class PluginController:
 
     def preempt(self, job: Job, nodes: int) -> bool:
         state, preemption = self._state, self._engine.preemption
-        if not preemption.is_on or not job.sort_key or job.alloc or state.jobs.get(job.job_id) is not job.whole:
+        if not preemption.is_on or not self._waits(job):
             return False
         closed = ~nodes | state.reservations.closed(job, state.now, job.time_limit)
         return preemption.make_room(job, self._pool.without(self._pool.free, closed), closed)
+
+    def _waits(self, job: Job) -> bool:
+        """Whether a job, or a record, stands in this engine's queue."""
+        return bool(job.sort_key) and not job.alloc and self._state.jobs.get(job.job_id) is job.whole
 
     def plan(self, job: Job, start_time: int | None, nodes: int = 0) -> None:
         if job.sort_key and not job.alloc:  # it is in the queue

@@ -7,18 +7,15 @@ from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from rota.model import Reason
-from rota.resources import FutureProfile, make_space
+from rota.resources import CountedSpace, FutureProfile, NodeSpace
 from rota.resources.license_space import LicensedSpace
-from rota.resources.node_space import NodeSpace
 from rota.resources.reserved_space import ReservedSpace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from rota.core.preemption import Preemption
     from rota.core.state import ClusterState
     from rota.model import Job
-    from rota.resources.node_space import CountedSpace
+    from rota.resources.pool import NodePool
 
     Space = CountedSpace | NodeSpace | LicensedSpace | ReservedSpace
 
@@ -46,29 +43,29 @@ def node_space_of(
     step: int = 0,
 ) -> Space:
     """Make what backfill plans with; jobs that are completing will have ended in a second."""
+    pool, now, book = state.pool, state.now, state.reservations.all
     jobs = [*state.completing.values(), *state.running]
-    last = state.now + window
-    make = partial(
-        make_space,
-        state.pool,
-        state.now,
-        jobs,
-        resolution=resolution,
-        window=window,
-        gives_way=preemption if preemption.is_on else None,
-        prefer_busy=prefer_busy,
-        reserve_running=reserve_running,
-        step=step,
-    )
-    space: CountedSpace | NodeSpace | ReservedSpace = make()
-    if state.reservations.all and isinstance(space, NodeSpace):
-        every = (1 << len(state.nodes)) - 1
-        space = ReservedSpace(
-            cast("Callable[[], NodeSpace]", make), state.reservations.all, every, now=state.now, last=last
+    space: CountedSpace | NodeSpace | ReservedSpace
+    if pool.interchangeable:  # nobody gives way there, and nothing is reserved
+        space = CountedSpace(pool, now, jobs, resolution=resolution, window=window)
+    else:
+        make = partial(
+            NodeSpace,
+            cast("NodePool", pool),
+            now,
+            jobs,
+            resolution=resolution,
+            window=window,
+            gives_way=preemption if preemption.is_on else None,
+            prefer_busy=prefer_busy,
+            reserve_running=reserve_running,
+            step=step,
         )
+        every = (1 << len(state.nodes)) - 1
+        space = ReservedSpace(make, book, every, now=now, last=now + window) if book else make()
     if Reason.LICENSES not in state.held_in_queue:
         return space
-    return LicensedSpace(space, state.licenses.total, now=state.now, running=jobs, resolution=resolution, last=last)
+    return LicensedSpace(space, state.licenses.total, now=now, running=jobs, resolution=resolution, last=now + window)
 
 
 def earliest_start(state: ClusterState, job: Job) -> tuple[int, int] | None:

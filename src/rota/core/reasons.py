@@ -39,7 +39,7 @@ def park_reason(state: ClusterState, job: Job) -> Reason | None:
     if job.dependencies is not None and (reason := state.dependencies.reason(job)) is not None:
         return reason
     part = job.partition
-    if not job.units or (part.allow_users is not None and not part.lets_in(job.user_name)):
+    if not job.units or is_shut_out(job):
         return Reason.PARTITION_CONFIG
     if part.state in _PARTITION_CLOSED:
         return _PARTITION_CLOSED[part.state]
@@ -56,6 +56,12 @@ def park_reason(state: ClusterState, job: Job) -> Reason | None:
     if job.limits is not None and (excess := job.limits.never(job)) is not None:
         return excess.reason  # type: ignore[no-any-return] # an `Excess`
     return None
+
+
+def is_shut_out(job: Job) -> bool:
+    """Whether a job's user is in no group that its partition is for."""
+    part = job.partition
+    return part.allow_users is not None and not part.lets_in(job.user_name)
 
 
 def beyond_partition(state: ClusterState, job: Job) -> Reason | None:

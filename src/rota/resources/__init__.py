@@ -1,7 +1,7 @@
 """What the machine has: node sets as bitmaps, the pool of free resources, the profile of future availability."""
 
 from rota.resources.needs import Candidates, Gres, Needs, first_fit
-from rota.resources.node_space import NodeSpace, make_space
+from rota.resources.node_space import CountedSpace, NodeSpace
 from rota.resources.pool import Pool, ProcessorPool, make_pool, shares_nodes
 from rota.resources.profile import FutureProfile
 from rota.resources.shared import SharedNodePool
@@ -9,6 +9,7 @@ from rota.resources.whole import WholeNodePool
 
 __all__ = [
     "Candidates",
+    "CountedSpace",
     "FutureProfile",
     "Gres",
     "Needs",
@@ -19,6 +20,5 @@ __all__ = [
     "WholeNodePool",
     "first_fit",
     "make_pool",
-    "make_space",
     "shares_nodes",
 ]

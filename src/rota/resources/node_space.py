@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from functools import reduce
-from operator import and_, or_
-from typing import TYPE_CHECKING, Protocol, cast
+from operator import and_
+from typing import TYPE_CHECKING, Protocol
 
 from rota.resources.profile import FutureProfile
-from rota.resources.releases import Releases
+from rota.resources.releases import Releases, nodes_held
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -132,7 +132,7 @@ class NodeSpace:
         #: The same without the jobs that give way to those of one standing, until some job starts.
         self._preempted: dict[Hashable, Releases] = {}
         #: Nodes that are in use, if these are preferred.
-        self._busy = _union(running) if prefer_busy else 0
+        self._busy = nodes_held(running) if prefer_busy else 0
         self._step = step
         for job in running if reserve_running else ():
             if pool.is_whole(job) and not (gives_way and gives_way.is_preemptable(job)):
@@ -247,35 +247,3 @@ class NodeSpace:
         self._preempted.clear()
         if self._busy:
             self._busy |= job.alloc_nodes
-
-
-def _union(jobs: Sequence[Job]) -> int:
-    return reduce(or_, (job.alloc_nodes for job in jobs), 0)
-
-
-def make_space(
-    pool: Pool,
-    now: int,
-    running: Sequence[Job],
-    *,
-    resolution: int,
-    window: int,
-    gives_way: GivesWay | None = None,
-    prefer_busy: bool = False,
-    reserve_running: bool = False,
-    step: int = 0,
-) -> CountedSpace | NodeSpace:
-    """Make what is to be planned with on a machine; on one of interchangeable processors nobody gives way."""
-    if pool.interchangeable:
-        return CountedSpace(pool, now, running, resolution=resolution, window=window)
-    return NodeSpace(
-        cast("NodePool", pool),
-        now,
-        running,
-        resolution=resolution,
-        window=window,
-        gives_way=gives_way,
-        prefer_busy=prefer_busy,
-        reserve_running=reserve_running,
-        step=step,
-    )

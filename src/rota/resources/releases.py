@@ -52,7 +52,7 @@ class Releases:
         """Give the place of the next job that holds some of the nodes, ``limit`` if none before that does."""
         jobs, blocks = self.jobs, self._blocks
         if not blocks:
-            blocks += [_union(jobs[first : first + _BLOCK]) for first in range(0, len(jobs), _BLOCK)]
+            blocks += [nodes_held(jobs[first : first + _BLOCK]) for first in range(0, len(jobs), _BLOCK)]
         while place < limit:
             if not blocks[place // _BLOCK] & nodes:
                 place += _BLOCK - place % _BLOCK
@@ -108,5 +108,6 @@ class Releases:
         )
 
 
-def _union(jobs: Sequence[Job]) -> int:
+def nodes_held(jobs: Sequence[Job]) -> int:
+    """Give the nodes of which some jobs have something, as a bitmap."""
     return reduce(or_, (job.alloc_nodes for job in jobs), 0)

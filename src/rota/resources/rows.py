@@ -30,12 +30,14 @@ class CoreRows:
 
     Args:
         partitions: The machine's.
+        cpus: Processors of each node.
         first: Place of the first of them in a view; they are the last ones.
     """
 
-    __slots__ = ("_rows", "count")
+    __slots__ = ("_cpus", "_rows", "count")
 
-    def __init__(self, partitions: Iterable[Partition], first: int) -> None:
+    def __init__(self, partitions: Iterable[Partition], cpus: NDArray[np.uint32], first: int) -> None:
+        self._cpus = cpus.astype(np.int64)
         self._rows: dict[str, range] = {}
         #: How many there are.
         self.count = 0
@@ -45,34 +47,32 @@ class CoreRows:
                 self._rows[partition.name] = range(begin, begin + partition.max_share)
                 self.count += partition.max_share
 
-    def of_one(self, view: View, whole: View, partition: str) -> NDArray[np.int64]:
+    def of_one(self, view: View, partition: str) -> NDArray[np.int64]:
         """Give the processors of each node that a job of a partition could have which shares with none."""
         cpus: NDArray[np.int64] = view[0].astype(np.int64)
         others, upper = np.zeros((2, len(cpus)), np.bool_)
         for name, rows in self._rows.items():
-            used = _used(view, whole, rows)
+            used = self._used(view, rows)
             cpus -= used.max(axis=0)
             upper |= used[1:].any(axis=0)
             if name != partition:
                 others |= used.any(axis=0)
         # Where others run that share with none, it is the jobs beyond the first row that are in the way.
-        cpus[np.where(view[0] < whole[0], upper, others)] = 0
+        cpus[np.where(view[0] < self._cpus, upper, others)] = 0
         return cpus.clip(0)
 
-    def of_several(self, view: View, whole: View, partition: str) -> list[tuple[int, NDArray[np.int64]]]:
+    def of_several(self, view: View, partition: str) -> list[tuple[int, NDArray[np.int64]]]:
         """Give the same for a job that shares: in what order it tries which row, and what it could have there."""
-        room = np.where(view[0] == whole[0], whole[0], 0).astype(np.int64)
-        idle = room - sum(_used(view, whole, rows).max(axis=0) for rows in self._rows.values())
+        room = np.where(view[0] == self._cpus, self._cpus, 0)
+        idle = room - sum(self._used(view, rows).max(axis=0) for rows in self._rows.values())
         own = self._rows[partition]
-        tries = [(own[0], idle), *zip(own, room - _used(view, whole, own), strict=True)]
+        tries = [(own[0], idle), *zip(own, room - self._used(view, own), strict=True)]
         return [(row, np.maximum(cpus, 0)) for row, cpus in tries]
 
-    def is_mixed(self, view: View, whole: View) -> bool:
+    def is_mixed(self, view: View) -> bool:
         """Whether a job has a core together with one that shares with none."""
-        return any((_used(view, whole, rows).max(axis=0) > view[0]).any() for rows in self._rows.values())
+        return any((self._used(view, rows).max(axis=0) > view[0]).any() for rows in self._rows.values())
 
-
-def _used(view: View, whole: View, rows: range) -> NDArray[np.int64]:
-    """Count the processors that are in use in some rows, on each node."""
-    part = slice(rows.start, rows.stop)
-    return whole[part].astype(np.int64) - view[part]
+    def _used(self, view: View, rows: range) -> NDArray[np.int64]:
+        """Count the processors that are in use in some rows, on each node."""
+        return self._cpus - view[rows.start : rows.stop]

@@ -64,8 +64,9 @@ class SharedNodePool:
         self._lanes = self._requests.lanes
         #: Rows of cores that several jobs may have come after the GRES.
         self._first_row = len(self._requests.whole)
-        self._rows = CoreRows(config.partitions, self._first_row)
-        cores = np.tile(self._requests.whole[CPU], (self._rows.count, 1))
+        cpus = self._requests.whole[CPU]
+        self._rows = CoreRows(config.partitions, cpus, self._first_row)
+        cores = np.tile(cpus, (self._rows.count, 1))
         self._whole: View = np.concatenate((self._requests.whole, cores))
         self._bytes = self._whole.size * _LANE_BYTES
         self._all = int.from_bytes(self._whole.tobytes(), "little")
@@ -192,8 +193,8 @@ class SharedNodePool:
                 usable = cpus[places].astype(np.int64, copy=False)
                 if int(np.add.reduce(usable)) < needs.cpus:
                     continue
-                preferred = to_mask(busy, self._count)[places] if busy else None
-                picked = self._choose(needs, Candidates(places, usable, weight, preferred))
+                in_use = to_mask(busy, self._count)[places] if busy else None
+                picked = self._choose(needs, Candidates(places, usable, weight, in_use))
                 if picked and (not needs.gres_per_job or self._has_gres_of_job(needs, view, picked)):
                     return lane, picked
         return None
@@ -230,8 +231,8 @@ class SharedNodePool:
         if not self._rows.count:
             return [(CPU, view[CPU])]
         if needs.shares:
-            return self._rows.of_several(view, self._whole, needs.partition)
-        return [(CPU, self._rows.of_one(view, self._whole, needs.partition))]
+            return self._rows.of_several(view, needs.partition)
+        return [(CPU, self._rows.of_one(view, needs.partition))]
 
     def _able(
         self, needs: Needs, view: View, free: NDArray[np.integer[Any]]
@@ -387,7 +388,7 @@ class SharedNodePool:
         used = sum((self.view(resources).astype(np.int64) for resources in held), np.zeros(self._whole.shape, np.int64))
         if (used > self._whole).any():
             return "something of a node is allocated twice"
-        if self._rows.is_mixed((self._whole - used).astype(np.uint32), self._whole):
+        if self._rows.is_mixed((self._whole - used).astype(np.uint32)):
             return "a core is shared with a job that shares with none"
         free = (self._whole - used) * self._up_mask
         return "" if (self.view(self.free) == free).all() else "free + allocated are not the whole"

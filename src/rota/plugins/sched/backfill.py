@@ -152,8 +152,9 @@ def slurm_sched_p_reconfig() -> int:
 
 
 def _read_numbers(config: ClusterConfig) -> dict[str, int]:
-    numbers = {name: config.scheduler_int(name, *bounds) for name, bounds in (_NUMBERS | _WITHOUT_EFFECT).items()}
-    numbers = {name: numbers[name] for name in _NUMBERS}
+    for name, bounds in _WITHOUT_EFFECT.items():
+        config.scheduler_int(name, *bounds)
+    numbers = {name: config.scheduler_int(name, *bounds) for name, bounds in _NUMBERS.items()}
     numbers["bf_node_space_size"] = config.scheduler_int("bf_node_space_size", numbers["bf_max_job_test"], 2, 2_000_000)
     return numbers
 
