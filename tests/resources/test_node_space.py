@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import random
+from functools import reduce
+from operator import and_
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rota.model import Job, JobSpec, Node, Partition
 from rota.resources import NodeSpace, make_pool
+from rota.resources.node_space import Windows
 from rota.testing import cluster
 
 NODES, CPUS, JOBS = 6, 4, 12
@@ -68,6 +73,15 @@ def test_what_is_free_when_some_jobs_have_ended_is_what_they_held(select: str, s
     assert machine.running
 
 
+@given(opened=st.lists(st.integers(0, 2**NODES - 1), min_size=1, max_size=12), data=st.data())
+def test_a_window_that_moves_on_is_what_its_slots_have_in_common(opened: list[int], data: Any) -> None:
+    windows, first, last = Windows(opened), 0, 1
+    for _ in range(data.draw(st.integers(1, 6))):
+        first = data.draw(st.integers(first, len(opened) - 1))
+        last = data.draw(st.integers(max(first + 1, last), len(opened)))
+        assert windows.move(first, last) == reduce(and_, opened[first:last])
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_the_window_is_what_is_open_all_the_time(seed: int) -> None:
     chance = random.Random(seed)  # noqa: S311 - the same reservations each time, no secrets
@@ -83,8 +97,7 @@ def test_the_window_is_what_is_open_all_the_time(seed: int) -> None:
         for begin, opened in slots[now + 1 :]:
             if begin <= start + duration:
                 expected &= opened
-        later = [begin for (begin, opened), (_, before) in zip(slots[1:], slots, strict=False) if opened & ~before]
-        assert space._window(start, duration) == (expected, next((one for one in later if one > slots[now][0]), None))
+        assert space.open_nodes(job, start, duration) == expected
         nodes = chance.randrange(1, 2**NODES)
         starts = start // 60 * 60
         meanwhile = [

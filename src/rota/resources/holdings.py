@@ -14,10 +14,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rota.resources.blocks import Blocks
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
+
+    from rota.model import Job
 
     #: A row a kind of resource, a column a node.
     View = NDArray[np.uint32]
@@ -137,6 +141,25 @@ class HeldInOrder:
         # Jobs that share a node have places in common, each of which counts.
         np.add.at(total.reshape(-1), self._places[some], self._counts[some])
         return total
+
+
+class HeldShares:
+    """What jobs hold of nodes that they share, in their order."""
+
+    __slots__ = ("_shares", "nodes")
+
+    def __init__(self, jobs: Sequence[Job], holdings: Holdings) -> None:
+        self._shares = holdings.in_order([job.alloc for job in jobs])
+        self.nodes = Blocks([job.alloc_nodes for job in jobs])
+
+    def insert(self, place: int, job: Job) -> None:
+        """Put in what one more job holds."""
+        self._shares.insert(place, job.alloc)
+        self.nodes.insert(place, job.alloc_nodes)
+
+    def added(self, view: View, first: int, last: int) -> View:
+        """Add what the jobs from ``first`` to before ``last`` hold to a view."""
+        return self._shares.added(view, first, last)
 
 
 #: Jobs that come and go between two cycles; where there are more, to line all up anew is as fast.

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from functools import reduce
+from itertools import accumulate
 from operator import and_
 from typing import TYPE_CHECKING, Protocol
 
@@ -88,6 +89,32 @@ class CountedSpace:
         self.reserve(job, job.start_time or 0, job.time_limit, job.alloc_nodes)
 
 
+class Windows:
+    """Intersects a window of slots that only moves on: however far it does, each slot is looked at about twice."""
+
+    __slots__ = ("_end", "_later", "_opened", "_suffixes", "_until")
+
+    def __init__(self, opened: list[int]) -> None:
+        self._opened = opened
+        #: Of the slots before ``_until``, the last one, the last two and so on; and all from there to before ``_end``.
+        self._suffixes: list[int] = []
+        self._until = -1
+        self._later = self._end = 0
+
+    def move(self, first: int, last: int) -> int:
+        """Give what the slots from ``first`` to before ``last`` have in common; neither is less than before."""
+        if self._until < 0:  # whoever is content with the first window asks no more
+            self._until = 0
+            return reduce(and_, self._opened[first:last])
+        if first >= self._until:
+            self._suffixes = list(accumulate(reversed(self._opened[first:last]), and_))
+            self._later, self._until, self._end = self._suffixes[0], last, last
+        elif last > self._end:
+            self._later = reduce(and_, self._opened[self._end : last], self._later)
+            self._end = last
+        return self._suffixes[self._until - first - 1] & self._later
+
+
 class NodeSpace:
     """Slots of nodes.
 
@@ -126,7 +153,9 @@ class NodeSpace:
         self._begin = [self._floor(now)]
         self._up = pool.up_nodes
         self._open: list[int] = [self._up]
-        ends = [max(job.end_time or 0, now + 1) for job in running]  # who should have ended soon will have
+        ends = [job.end_time or 0 for job in running]
+        late = bisect_right(ends, now)
+        ends[:late] = [now + 1] * late  # who should have ended soon will have
         self._releases = Releases(pool, running, ends, pool.view(pool.free))
         self._gives_way = gives_way
         #: The same without the jobs that give way to those of one standing, until some job starts.
@@ -148,52 +177,54 @@ class NodeSpace:
 
     def earliest(self, job: Job, duration: int, after: int, *, now_only: bool = False) -> tuple[int, int] | None:
         """Find when and where the job can start first; `None` when that is not within the window."""
-        start, usable, least = after, self._pool.usable(job), self._pool.least_nodes(job)
+        pool, start = self._pool, after
+        usable, least = pool.usable(job), pool.least_nodes(job)
+        if start <= self._now:
+            nodes = self.open_nodes(job, start, duration) & usable
+            if nodes.bit_count() >= least and (found := pool.find_now(job, self._releases.view(0), nodes)):
+                return start, found
+            if now_only:
+                return None
+        releases = self._releases_for(job)
+        windows = Windows(self._open)
         while True:
-            nodes, later = self._window(start, duration)
-            nodes &= usable
-            enough = nodes.bit_count() >= least
-            found = self._will_run(job, nodes, start, later, now_only=now_only) if enough else None
-            if found is not None and (later is None or found[0] <= later):
-                begin, taken = found
-                if begin == start or self.is_open(job, begin, duration, taken):
-                    return found
-                later = begin
+            slot = max(bisect_right(self._begin, start) - 1, 0)
+            later = self._next_gain(slot)
+            nodes = windows.move(slot, bisect_right(self._begin, start + duration)) & usable
+            if nodes.bit_count() >= least:
+                limit = len(releases.ends) if later is None else releases.ended_by(later)
+                begin, taken = self._will_run(job, releases, nodes, start, limit)
+                if taken and (later is None or begin <= later):
+                    if begin == start or self.is_open(job, begin, duration, taken):
+                        return begin, taken
+                    later = begin
             if now_only or later is None or later > self._last:
                 return None
             start = later
 
-    def _window(self, start: int, duration: int) -> tuple[int, int | None]:
-        """Give the nodes that nobody has reserved from ``start`` on, and when others are next given back."""
-        begin, opened = self._begin, self._open
-        first = max(bisect_right(begin, start) - 1, 0)
-        nodes = reduce(and_, opened[first : bisect_right(begin, start + duration)], opened[first])
-        before, later = opened[first], None
-        for place in range(first + 1, len(begin)):
-            after = opened[place]
+    def _next_gain(self, slot: int) -> int | None:
+        """Give when a slot after some slot begins that has a node which the one before it has not."""
+        before = self._open[slot]
+        for place in range(slot + 1, len(self._open)):
+            after = self._open[place]
             if after & before != after:
-                later = begin[place]
-                break
+                return self._begin[place]
             before = after
-        return nodes, later
+        return None
 
-    def _will_run(
-        self, job: Job, nodes: int, start: int, later: int | None, *, now_only: bool
-    ) -> tuple[int, int] | None:
-        """Find when the job fits on some nodes, from ``start`` to ``later``, as running jobs end."""
-        pool, releases, busy = self._pool, self._releases, self._busy
-        if start <= self._now:
-            if found := pool.find_now(job, releases.view(0), nodes):
-                return start, found
-            if now_only:
-                return None
-        if self._gives_way is not None and (standing := self._gives_way.standing(job)) is not None:
-            if standing not in self._preempted:
-                self._preempted[standing] = releases.without(self._gives_way.candidates(job))
-            releases = self._preempted[standing]
-        limit = len(releases.ends) if later is None else releases.ended_by(later)
+    def _releases_for(self, job: Job) -> Releases:
+        """Give the running jobs that count for one: those that would not give way to it."""
+        if self._gives_way is None or (standing := self._gives_way.standing(job)) is None:
+            return self._releases
+        if standing not in self._preempted:
+            self._preempted[standing] = self._releases.without(self._gives_way.candidates(job))
+        return self._preempted[standing]
+
+    def _will_run(self, job: Job, releases: Releases, nodes: int, start: int, limit: int) -> tuple[int, int]:
+        """Find when the job fits on some nodes from ``start`` on, until ``limit`` jobs have ended; 0 nodes: not so."""
+        pool, busy = self._pool, self._busy
         if not pool.might_fit(job, releases.view(limit), nodes):
-            return None
+            return start, 0
         gone = releases.ended_by(start)
         is_tried = start <= self._now and releases is self._releases
         if not is_tried and (found := pool.find(job, releases.view(gone), nodes, busy)):
@@ -201,16 +232,17 @@ class NodeSpace:
         window = _BATCH
         while (gone := releases.next_on(gone, nodes, limit)) < limit:
             if releases.ends[gone] > self._last:  # it would start even later
-                return None
+                break
             gone = min(releases.ended_by(releases.ends[gone] + window), limit)
             window += self._step or window
             if found := pool.find(job, releases.view(gone), nodes, busy):
                 return releases.last_end_on(gone, found), found
-        return None
+        return start, 0
 
     def open_nodes(self, job: Job, start: int, duration: int) -> int:  # noqa: ARG002 - as for processors
         """Give the nodes that nobody has reserved for that time."""
-        return self._window(start, duration)[0]
+        first = max(bisect_right(self._begin, start) - 1, 0)
+        return reduce(and_, self._open[first : bisect_right(self._begin, start + duration)])
 
     def is_open(self, job: Job, start: int, duration: int, nodes: int) -> bool:  # noqa: ARG002 - as for processors
         """Whether nobody has reserved one of the nodes for that time."""

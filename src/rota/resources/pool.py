@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
 
     from rota.model import ClusterConfig, Job, JobSpec, Node, Partition
+    from rota.resources.blocks import Blocks
     from rota.resources.needs import Choose
 
 
@@ -71,6 +72,19 @@ class Pool(Protocol):
         """Work out anew what is up and free, after node states have changed."""
 
 
+class Held(Protocol):
+    """What jobs hold, in their order."""
+
+    #: Bitmaps of the nodes of which they have something.
+    nodes: Blocks
+
+    def insert(self, place: int, job: Job) -> None:
+        """Put in what one more job holds."""
+
+    def added(self, view: Any, first: int, last: int) -> Any:
+        """Give a view with what the jobs from ``first`` to before ``last`` hold added."""
+
+
 class NodePool(Pool, Protocol):
     """What is asked besides of a machine of nodes. A view is a resource set made ready to look at."""
 
@@ -80,11 +94,8 @@ class NodePool(Pool, Protocol):
     def view(self, resources: int) -> Any:
         """Make a view. Nobody may write to it."""
 
-    def in_order(self, held: Sequence[int]) -> Any:
-        """Line up what jobs hold, for `joined`; ``insert(place, resources)`` puts in what one more job holds."""
-
-    def joined(self, view: Any, held: Any, first: int, last: int) -> Any:
-        """Add to a view what the jobs from ``first`` to before ``last`` of those that are lined up held."""
+    def in_order(self, jobs: Sequence[Job]) -> Held:
+        """Line up what jobs hold."""
 
     def parted(self, view: Any, resources: int) -> Any:
         """Take what a job gets out of a view."""

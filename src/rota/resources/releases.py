@@ -6,7 +6,7 @@ What is free when so many of them have ended is worked out once for all jobs of 
 from __future__ import annotations
 
 from bisect import bisect_right
-from functools import reduce
+from functools import cached_property, reduce
 from operator import or_
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rota.model import Job
-    from rota.resources.pool import NodePool
+    from rota.resources.pool import Held, NodePool
 
-#: Running jobs that are passed over together if none of them holds a node in question.
-_BLOCK = 64
 #: What running jobs free is not added up further than this without keeping the sum: others may ask for less.
 _STRIDE = 256
 
@@ -36,13 +34,13 @@ class Releases:
         self._pool = pool
         self.jobs = list(jobs)
         self.ends = list(ends)
-        #: Nodes of each `_BLOCK` of jobs, until one starts; made when somebody asks.
-        self._blocks: list[int] = []
-        #: What they hold, in this order; made when somebody asks.
-        self._held: Any = None
         #: What is free when so many of them have ended, as far as somebody has asked; and how many, ascending.
         self._views: dict[int, Any] = {0: free}
         self._asked = [0]
+
+    @cached_property
+    def _held(self) -> Held:
+        return self._pool.in_order(self.jobs)
 
     def ended_by(self, time: int) -> int:
         """Count the jobs that will have ended at a time."""
@@ -50,32 +48,20 @@ class Releases:
 
     def next_on(self, place: int, nodes: int, limit: int) -> int:
         """Give the place of the next job that holds some of the nodes, ``limit`` if none before that does."""
-        jobs, blocks = self.jobs, self._blocks
-        if not blocks:
-            blocks += [nodes_held(jobs[first : first + _BLOCK]) for first in range(0, len(jobs), _BLOCK)]
-        while place < limit:
-            if not blocks[place // _BLOCK] & nodes:
-                place += _BLOCK - place % _BLOCK
-            elif jobs[place].alloc_nodes & nodes:
-                return place
-            else:
-                place += 1
-        return limit
+        return self._held.nodes.next_on(place, nodes, limit)
 
     def last_end_on(self, gone: int, nodes: int) -> int:
         """Give when the last of the first ``gone`` jobs ends that holds some of the nodes; one of them does."""
-        return next(self.ends[i] for i in range(gone - 1, -1, -1) if self.jobs[i].alloc_nodes & nodes)
+        return self.ends[self._held.nodes.last_on(gone, nodes)]
 
     def view(self, gone: int) -> Any:
         """Give what is free when ``gone`` of the jobs have ended: what more of them free is added up."""
         views = self._views
         if gone not in views:
-            if self._held is None:
-                self._held = self._pool.in_order([job.alloc for job in self.jobs])
             place = bisect_right(self._asked, gone)
             before = self._asked[place - 1]
             for stop in (*range(before + _STRIDE, gone, _STRIDE), gone):
-                views[stop] = self._pool.joined(views[before], self._held, before, stop)
+                views[stop] = self._held.added(views[before], before, stop)
                 self._asked.insert(place, stop)
                 before, place = stop, place + 1
         return views[gone]
@@ -84,11 +70,9 @@ class Releases:
         """Take in a job that has just started."""
         end = job.end_time or 0
         place = bisect_right(self.ends, end)
-        self._blocks.clear()
+        self._held.insert(place, job)
         self.ends.insert(place, end)
         self.jobs.insert(place, job)
-        if self._held is not None:
-            self._held.insert(place, job.alloc)
         # Until it ends less is free than before; then, as much as if it had never been.
         before = {gone: self._pool.parted(view, job.alloc) for gone, view in self._views.items() if gone <= place}
         after = {gone + 1: view for gone, view in self._views.items() if gone >= place}
@@ -98,13 +82,12 @@ class Releases:
     def without(self, jobs: Sequence[Job]) -> Releases:
         """Give the same as if some of the jobs had ended already."""
         gone = set(map(id, jobs))
-        held = self._pool.in_order([job.alloc for job in jobs])
         rest = [place for place, job in enumerate(self.jobs) if id(job) not in gone]
         return Releases(
             self._pool,
             [self.jobs[place] for place in rest],
             [self.ends[place] for place in rest],
-            self._pool.joined(self._views[0], held, 0, len(jobs)),
+            self._pool.in_order(jobs).added(self._views[0], 0, len(jobs)),
         )
 
 

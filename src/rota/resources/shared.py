@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rota.model import NodeState
-from rota.resources.holdings import Holdings
+from rota.resources.holdings import HeldShares, Holdings
 from rota.resources.needs import Candidates
 from rota.resources.nodeset import from_mask, to_mask
 from rota.resources.requests import CPU, MEMORY, Requests
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rota.model import ClusterConfig, Job, JobSpec, Node, Partition
-    from rota.resources.holdings import HeldInOrder, View
+    from rota.resources.holdings import View
     from rota.resources.needs import Choose, Gres, Needs
 
     #: Which row of processors a job gets, and how many of which nodes.
@@ -321,13 +321,9 @@ class SharedNodePool:
             self._viewed = resources, view
         return view
 
-    def in_order(self, held: Sequence[int]) -> HeldInOrder:
-        """Line up what jobs hold, for `joined`."""
-        return self._holdings.in_order(held)
-
-    def joined(self, view: View, held: HeldInOrder, first: int, last: int) -> View:
-        """Add what some of the jobs held to a view."""
-        return held.added(view, first, last)
+    def in_order(self, jobs: Sequence[Job]) -> HeldShares:
+        """Line up what jobs hold."""
+        return HeldShares(jobs, self._holdings)
 
     def parted(self, view: View, resources: int) -> View:
         """Take what a job gets out of a view."""

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import numpy as np
 
 from rota.model import NodeState
+from rota.resources.blocks import Blocks
 from rota.resources.nodeset import from_mask, highest, indices, lowest
 from rota.resources.requests import CPU, MEMORY, Requests
 from rota.resources.runs import each_run, take_runs
@@ -164,6 +165,24 @@ class Kind(NamedTuple):
         return taken
 
 
+class HeldNodes:
+    """The nodes that jobs hold, in their order; of those that are up is known what is free when they have ended."""
+
+    __slots__ = ("_up", "nodes")
+
+    def __init__(self, jobs: Sequence[Job], up: int) -> None:
+        self._up = up
+        self.nodes = Blocks([job.alloc for job in jobs])
+
+    def insert(self, place: int, job: Job) -> None:
+        """Put in what one more job holds."""
+        self.nodes.insert(place, job.alloc)
+
+    def added(self, view: int, first: int, last: int) -> int:
+        """Add what the jobs from ``first`` to before ``last`` hold to a view."""
+        return view | self.nodes.union(first, last) & self._up
+
+
 class WholeNodePool:
     """Whole nodes: a job gets all of every node it runs on.
 
@@ -281,7 +300,7 @@ class WholeNodePool:
         """Whether enough nodes could serve the job, and those that it names are among them."""
         kind: Kind = job.needs or self._kind(job)
         nodes = view & open_nodes & kind.usable
-        return nodes.bit_count() >= kind.units and not kind.required & ~nodes
+        return nodes.bit_count() >= kind.units and kind.required & nodes == kind.required
 
     def usable(self, job: Job) -> int:
         """Give the nodes that could serve the job."""
@@ -328,13 +347,9 @@ class WholeNodePool:
         """Give the set itself."""
         return resources
 
-    def in_order(self, held: Sequence[int]) -> list[int]:
-        """Line up what jobs hold, for `joined`."""
-        return list(held)
-
-    def joined(self, view: int, held: list[int], first: int, last: int) -> int:
-        """Add what some of the jobs held to a view."""
-        return view | reduce(or_, held[first:last], 0) & self.up
+    def in_order(self, jobs: Sequence[Job]) -> HeldNodes:
+        """Line up what jobs hold."""
+        return HeldNodes(jobs, self.up)
 
     def parted(self, view: int, resources: int) -> int:
         """Take what a job gets out of a view."""

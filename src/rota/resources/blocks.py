@@ -1,0 +1,91 @@
+"""Bitmaps in a row, and their unions by blocks, so that many are looked at as one."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import or_
+
+#: How many make a block, and blocks a larger one.
+_BRANCHES = 8
+_SIZES = tuple(_BRANCHES**level for level in (3, 2, 1))
+
+
+class Blocks:
+    """Bitmaps in a row.
+
+    Unions of blocks are made when somebody asks, and kept until something comes before or into them. To find one costs
+    few operations on bitmaps, however many there are.
+
+    Args:
+        bitmaps: They, none negative; the list is this object's from now on.
+    """
+
+    __slots__ = ("_bitmaps", "_unions")
+
+    def __init__(self, bitmaps: list[int]) -> None:
+        self._bitmaps = bitmaps
+        #: Of each size, by number.
+        self._unions: dict[int, dict[int, int]] = {size: {} for size in _SIZES}
+
+    def insert(self, place: int, bitmap: int) -> None:
+        """Put in one more."""
+        self._bitmaps.insert(place, bitmap)
+        for size, known in self._unions.items():
+            self._unions[size] = {number: union for number, union in known.items() if number < place // size}
+
+    def next_on(self, place: int, nodes: int, limit: int) -> int:
+        """Give the first place from ``place`` to before ``limit`` with some of the nodes, ``limit`` if none has."""
+        bitmaps = self._bitmaps
+        while place < limit:
+            if bitmaps[place] & nodes:  # most often it is one of the first
+                return place
+            place += 1
+            while not place % _BRANCHES and place < limit:
+                for size in _SIZES:
+                    if not place % size and not self._union(size, place // size) & nodes:
+                        place += size
+                        break
+                else:
+                    break
+        return limit
+
+    def last_on(self, limit: int, nodes: int) -> int:
+        """Give the last place before ``limit`` with some of the nodes, -1 if none has."""
+        bitmaps, place = self._bitmaps, limit
+        while place > 0:
+            place -= 1
+            if bitmaps[place] & nodes:
+                return place
+            while not place % _BRANCHES and place:
+                for size in _SIZES:
+                    if not place % size and not self._union(size, place // size - 1) & nodes:
+                        place -= size
+                        break
+                else:
+                    break
+        return -1
+
+    def union(self, first: int, last: int) -> int:
+        """Give the union of those from ``first`` to before ``last``."""
+        nodes, place = 0, first
+        while place < last:
+            for size in _SIZES:
+                if not place % size and place + size <= last:
+                    nodes |= self._union(size, place // size)
+                    place += size
+                    break
+            else:
+                nodes |= self._bitmaps[place]
+                place += 1
+        return nodes
+
+    def _union(self, size: int, number: int) -> int:
+        known = self._unions[size]
+        union = known.get(number)
+        if union is None:
+            first, part = number * _BRANCHES, size // _BRANCHES
+            parts = self._bitmaps[first : first + _BRANCHES]
+            if part > 1:
+                parts = [self._union(part, one) for one in range(first, first + _BRANCHES)]
+            union = known[number] = reduce(or_, parts, 0)
+        return union
