@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rota.model import Job, JobSpec, Node, Partition
-from rota.resources import NodeSpace, make_pool
+from rota.resources import CountedSpace, NodeSpace, make_pool
 from rota.resources.node_space import Windows
+from rota.resources.pool import ProcessorPool
 from rota.testing import cluster
 
 NODES, CPUS, JOBS = 6, 4, 12
@@ -129,3 +130,11 @@ def test_batches_of_running_jobs_grow_as_they_are_told_to(step: int, start: int)
     found = space.earliest(job, 60, 0)
     assert found is not None
     assert found[0] == start
+
+
+def test_processors_of_a_job_that_should_have_ended_are_free_a_second_later() -> None:
+    pool = ProcessorPool(CPUS)
+    partition = Partition(name="p", nodes=1)
+    running, job = (Job(number, JobSpec(CPUS, 60), 0, partition, CPUS) for number in (1, 2))
+    running.alloc, running.end_time, pool.free = CPUS, 120, 0
+    assert CountedSpace(pool, 120, [running], resolution=60, window=3600).earliest(job, 60, 120) == (121, 1)

@@ -49,10 +49,9 @@ class CountedSpace:
     def __init__(self, pool: Pool, now: int, running: Sequence[Job], *, resolution: int, window: int) -> None:
         self._resolution = resolution
         self._before = now + window
+        ends = (max(-(-(job.end_time or 0) // resolution) * resolution, now + 1) for job in running)
         self._profile = FutureProfile(
-            pool,
-            now,
-            [(-(-(job.end_time or 0) // resolution) * resolution, pool.common(job.alloc, pool.up)) for job in running],
+            pool, now, [(end, pool.common(job.alloc, pool.up)) for end, job in zip(ends, running, strict=True)]
         )
 
     @property
