@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass
-from itertools import accumulate
 from operator import is_
 from typing import TYPE_CHECKING
 
@@ -101,7 +100,7 @@ class HeldInOrder:
         self._places = np.concatenate([_NO_PLACES, *(one.places for one in lined_up)])
         self._counts = np.concatenate([_NO_COUNTS, *(one.counts for one in lined_up)])
         #: Where that of each job begins, and where that of the last one ends.
-        self._begin = list(accumulate((len(one.places) for one in lined_up), initial=0))
+        self._begin = np.cumsum([0, *(len(one.places) for one in lined_up)])
 
     def become(self, held: Sequence[int]) -> bool:
         """Take out the jobs that are not among some, and put in those that have come; whether these are they, then."""
@@ -123,7 +122,7 @@ class HeldInOrder:
         self._places = np.concatenate((self._places[:first], self._places[end:]))
         self._counts = np.concatenate((self._counts[:first], self._counts[end:]))
         self._held = held[:place] + held[place + 1 :]
-        self._begin = begin[:place] + [later - (end - first) for later in begin[place + 1 :]]
+        self._begin = np.concatenate((begin[:place], begin[place + 1 :] - (end - first)))
 
     def insert(self, place: int, resources: int) -> None:
         """Put in what one more job holds."""
@@ -132,7 +131,7 @@ class HeldInOrder:
         self._places = np.concatenate((self._places[:here], more.places, self._places[here:]))
         self._counts = np.concatenate((self._counts[:here], more.counts, self._counts[here:]))
         self._held = [*held[:place], resources, *held[place:]]
-        self._begin = begin[: place + 1] + [later + len(more.places) for later in begin[place:]]
+        self._begin = np.concatenate((begin[: place + 1], begin[place:] + len(more.places)))
 
     def added(self, view: View, first: int, last: int) -> View:
         """Give a view with what the jobs from ``first`` to before ``last`` hold added."""

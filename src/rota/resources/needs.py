@@ -73,6 +73,8 @@ class Needs:
     least_loaded: NDArray[np.uint32] | None = None
     #: Processors of each node are given out together, and the job uses so many of these; ``None``: one by one.
     granule: NDArray[np.int64] | None = None
+    #: A number that is the same for jobs that ask the same of each node, however many nodes and processors in all.
+    of_each: int = 0
 
 
 class Candidates(NamedTuple):

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import reduce
-from operator import or_
+from operator import attrgetter, or_
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -78,8 +78,10 @@ class SharedNodePool:
         self._granule = np.array([_granule(node, parameters) for node in nodes], np.int64)
         self._granular = bool((self._granule > 1).any())
         self._threads = np.array([_threads(node) for node in nodes], np.int64)
-        #: What `_tries` has given, by needs and view; the view is kept, so that no other one has its id.
-        self._known_tries: dict[tuple[Needs, int], tuple[View, Tries]] = {}
+        #: All that has been asked of each node.
+        self._of_each: dict[Hashable, int] = {}
+        #: What `_tries` has given, by this and the view; the view is kept, so that no other one has its id.
+        self._known_tries: dict[tuple[int, int], tuple[View, Tries]] = {}
         #: What `_in_arrays` has given.
         self._known_nodes: dict[int, tuple[NDArray[np.int64], NDArray[np.int64]]] = {}
         #: The last set whose nodes were asked for.
@@ -109,7 +111,8 @@ class SharedNodePool:
         if self._granular:
             needs = replace(needs, granule=self._usable_threads(needs.threads_per_core))
         able = from_mask(self._able(needs, self._whole, self._whole[CPU])[0])
-        return replace(needs, allowed=tuple(nodes & able for nodes in needs.allowed))
+        of_each = self._of_each.setdefault(_asked_of_each(needs), len(self._of_each))
+        return replace(needs, allowed=tuple(nodes & able for nodes in needs.allowed), of_each=of_each)
 
     def _usable_threads(self, most: int) -> NDArray[np.int64]:
         """Give how many of the processors that are given out together a job uses that uses so many of a core."""
@@ -214,7 +217,7 @@ class SharedNodePool:
 
         What was worked out is remembered: many jobs are alike and are tried against the same views.
         """
-        key = needs, id(view)
+        key = needs.of_each, id(view)
         known = self._known_tries.get(key)
         if known is None:
             if len(self._known_tries) * self._count > _KNOWN_ABLE:
@@ -410,7 +413,26 @@ class SharedNodePool:
 
 
 def _nodes_of(picked: Picked | None) -> int:
-    return sum(1 << node for node, _ in picked[1]) if picked else 0
+    nodes = 0
+    for node, _ in picked[1] if picked else ():
+        nodes |= 1 << node
+    return nodes
+
+
+#: What `_able` and `_rows_of` look at; ``granule`` goes by the threads.
+_asked_of_each = attrgetter(
+    "whole",
+    "min_cpus",
+    "per_task",
+    "tasks_per_node",
+    "threads_per_core",
+    "memory",
+    "memory_per_cpu",
+    "gres",
+    "gres_per_task",
+    "partition",
+    "shares",
+)
 
 
 def _take(view: View, taken: View, one: Gres, node: int, count: int) -> None:

@@ -93,8 +93,8 @@ class _Taken:
 
     def take(self, node: int, cpus: int) -> None:
         """Take a node that has so many processors for the job."""
-        rest = max(self.count - 1, 0) * self.per_task
-        given = max(min(cpus, self.cpus - rest), min(self.per_task, cpus))
+        rest = (self.count - 1) * self.per_task if self.count > 1 else 0
+        given = min(cpus, max(self.cpus - rest, self.per_task))
         if self.granule is not None:  # cores are given out whole; only on the last node are there more than it needs
             core = int(self.granule[node])
             given = given // core * core if rest and given > core else -(-given // core) * core
@@ -171,34 +171,45 @@ class _Runs:
         end = np.append(first[1:], len(nodes))
         size = np.add.reduceat(cpus, first)
         weights = np.zeros_like(first) if weight is None else weight[first]
-        order = np.lexsort((size, weights))  # stable: of equal ones the first
-        #: The runs that are left, ascending, as (weight, processors, first place, place after the last).
-        self.left: list[tuple[int, ...]] = list(
-            zip(*(column[order].tolist() for column in (weights, size, first, end)), strict=True)
+        order = np.lexsort((-first, size, -weights))
+        #: The runs that are left, as (- weight, processors, - first place, place after all), ascending: the lightest
+        #: come last, of these the largest, and of equal ones the first.
+        self._left: list[tuple[int, ...]] = list(
+            zip(*(column[order].tolist() for column in (-weights, size, -first, end)), strict=True)
         )
         #: No run has more nodes.
         self.longest = int((end - first).max())
 
-    def best(self, taken: _Taken) -> tuple[int, int] | None:
-        """Take out the next run; give the place of its first node, and that after its last one.
+    def best(self, taken: _Taken) -> tuple[int, int, int] | None:
+        """Take out the next run; give its processors, the place of its first node, and that after its last one.
 
         Of the lightest it is the tightest that suffices, else the largest, and of equal ones the first.
         """
-        left = self.left
+        left = self._left
         if not left:
             return None
-        weight = left[0][0]
-        heavier = bisect_left(left, (weight + 1,))
-        if self.longest >= taken.count:
-            for place in range(bisect_left(left, (weight, taken.cpus)), heavier):
-                _, _, first, end = left[place]
-                if end - first >= taken.count:
-                    del left[place]
-                    return first, end
-        if self.contiguous:
-            return None
-        _, _, first, end = left.pop(bisect_left(left, left[heavier - 1][:2]))
-        return first, end
+        weight, most, _, _ = left[-1]
+        place = len(left)
+        if most >= taken.cpus and self.longest >= taken.count:
+            place = self._tightest(weight, taken.cpus, taken.count)
+        if place == len(left):
+            if self.contiguous:
+                return None
+            place -= 1
+        _, cpus, before, end = left.pop(place)
+        return cpus, -before, end
+
+    def _tightest(self, weight: int, cpus: int, count: int) -> int:
+        """Give the place of the tightest run of some weight with so many processors and nodes, else that after all."""
+        left = self._left
+        first = bisect_left(left, (weight, cpus))
+        while first < len(left):
+            end = bisect_left(left, (weight, left[first][1] + 1), first)
+            for place in range(end - 1, first - 1, -1):
+                if left[place][3] + left[place][2] >= count:
+                    return place
+            first = end
+        return first
 
 
 _ZERO = np.zeros(1, np.int64)
@@ -207,14 +218,18 @@ _ZERO = np.zeros(1, np.int64)
 def _take_runs(taken: _Taken, runs: _Runs) -> None:
     """Take run after run, until it suffices or no more nodes may be taken."""
     while not taken.suffices() and taken.most > 0 and (run := runs.best(taken)) is not None:
-        cpus = runs.cpus[run[0] : run[1]]
-        if taken.count <= 1:
+        total, first, end = run
+        if end - first == 1:
+            taken.take(int(runs.nodes[first]), total)
+            continue
+        cpus = runs.cpus[first:end]
+        if taken.count <= 1 and total >= taken.cpus:
             enough = (cpus >= taken.cpus).nonzero()[0]
             if len(enough):
-                place = run[0] + int(enough[cpus[enough].argmin()])
+                place = first + int(enough[cpus[enough].argmin()])
                 taken.take(int(runs.nodes[place]), int(runs.cpus[place]))
                 return
-        for node, count in zip(runs.nodes[run[0] : run[1]].tolist(), cpus.tolist(), strict=True):
+        for node, count in zip(runs.nodes[first:end].tolist(), cpus.tolist(), strict=True):
             taken.take(node, count)
             if taken.suffices() or taken.most <= 0:
                 return
