@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from rota.resources.cores import SocketNeeds
+
     #: Picks nodes: gives those of the candidates that the job gets, with how many processors of each; ``None``: it
     #: does not fit.
     Choose = Callable[["Needs", "Candidates"], list[tuple[int, int]] | None]
@@ -47,6 +49,8 @@ class Needs:
     #: Most tasks of a node, and most threads of a core; 0: no bound.
     tasks_per_node: int
     threads_per_core: int
+    #: What it asks of sockets; ``None``: nothing.
+    sockets: SocketNeeds | None
     #: MiB of each node; -1: all that it has. Or MiB for each processor. 0: memory is not counted.
     memory: int
     memory_per_cpu: int

@@ -14,8 +14,9 @@ import numpy as np
 
 from rota.model.constraint import parse_constraint
 from rota.model.tres import gres_counts
+from rota.resources.cores import SocketNeeds
 from rota.resources.needs import Gres, Needs
-from rota.resources.nodeset import to_mask
+from rota.resources.nodeset import from_mask, to_mask
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -60,6 +61,8 @@ class Requests(Generic[T]):
         for place, counts in enumerate(gres):
             for kind, number in counts.items():
                 self.whole[self.lanes[kind], place] = number
+        #: Sockets, cores of a socket and threads of a core of each node.
+        self._shapes = np.array([[node.sockets, node.cores_per_socket, node.threads_per_core] for node in nodes])
         self._places = {node.name: place for place, node in enumerate(nodes)}
         self._features: dict[str, int] = {}
         for place, node in enumerate(nodes):
@@ -85,6 +88,9 @@ class Requests(Generic[T]):
 
     def _needs(self, spec: JobSpec, partition: Partition, features: str) -> Needs:
         usable = partition.nodes & ((1 << self._count) - 1) & ~self._named(spec.excluded_nodes)
+        shape = spec.sockets_per_node, spec.cores_per_socket, spec.threads_per_core
+        if any(shape):
+            usable &= from_mask(np.greater_equal(self._shapes, shape).all(axis=1))
         constraint = parse_constraint(features) if features else None
         allowed, counted = [usable], []
         if constraint is not None:
@@ -103,10 +109,11 @@ class Requests(Generic[T]):
             per_task=spec.cpus_per_task,
             min_nodes=least,
             max_nodes=most,
-            req_nodes=max(min(spec.max_nodes, most), least),
+            req_nodes=max(_wanted(spec, most, usable), least),
             min_cpus=max(spec.min_cpus_per_node, spec.cpus_per_task),
             tasks_per_node=spec.ntasks_per_node,
-            threads_per_core=spec.threads_per_core,
+            threads_per_core=_threads(spec),
+            sockets=_on_sockets(spec),
             memory=memory,
             memory_per_cpu=memory_per_cpu,
             gres=self._gres(spec.gres),
@@ -163,6 +170,25 @@ class Requests(Generic[T]):
         return tuple(found)
 
 
+def _wanted(spec: JobSpec, most: int, usable: int) -> int:
+    """Give how many nodes a job would have, if it may have so many and is served with fewer."""
+    if spec.use_min_nodes:
+        return 0
+    wanted = min(spec.num_tasks, usable.bit_count()) if spec.spread else spec.max_nodes
+    return min(wanted, most) if most else wanted
+
+
+def _threads(spec: JobSpec) -> int:
+    """Give the most threads of a core that a job uses; 0: all."""
+    bounds = spec.ntasks_per_core * spec.cpus_per_task, spec.threads_per_core
+    return min(filter(None, bounds), default=0)
+
+
+def _on_sockets(spec: JobSpec) -> SocketNeeds | None:
+    asked = SocketNeeds(spec.sockets_per_node, spec.cores_per_socket, spec.ntasks_per_socket)
+    return asked if any(asked) else None
+
+
 def _shares(spec: JobSpec, partition: Partition) -> bool:
     """Whether a job may have cores together with others."""
     return partition.max_share > 1 and (partition.force_share or (spec.oversubscribe and not spec.exclusive))
@@ -175,9 +201,15 @@ _asked = attrgetter(
     "num_tasks",
     "ntasks_per_node",
     "threads_per_core",
+    "ntasks_per_core",
+    "sockets_per_node",
+    "cores_per_socket",
+    "ntasks_per_socket",
     "min_cpus_per_node",
     "min_nodes",
     "max_nodes",
+    "spread",
+    "use_min_nodes",
     "mem_per_node",
     "mem_per_cpu",
     "gres",

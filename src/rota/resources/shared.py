@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rota.model import NodeState
+from rota.resources.cores import Cores
 from rota.resources.holdings import Holdings
 from rota.resources.needs import Candidates
 from rota.resources.nodeset import from_mask, to_mask
@@ -74,10 +75,7 @@ class SharedNodePool:
         self._cpus = int.from_bytes(self._whole[CPU].tobytes(), "little")
         self._all_rows = int.from_bytes(cores.tobytes(), "little") << 8 * _LANE_BYTES * self._first_row * self._count
         self._weight = np.array([node.weight for node in nodes], np.int64)
-        #: Processors are given out in multiples of this.
-        self._granule = np.array([_granule(node, parameters) for node in nodes], np.int64)
-        self._granular = bool((self._granule > 1).any())
-        self._threads = np.array([_threads(node) for node in nodes], np.int64)
+        self._cores = Cores(nodes, parameters)
         #: What `_tries` has given, by needs and view; the view is kept, so that no other one has its id.
         self._known_tries: dict[tuple[Needs, int], tuple[View, Tries]] = {}
         #: What `_in_arrays` has given.
@@ -106,16 +104,11 @@ class SharedNodePool:
         """Leave out the nodes that could never take part of the job."""
         if needs.preferred is not None:
             needs = replace(needs, preferred=self._on_able_nodes(needs.preferred))
-        if self._granular:
-            needs = replace(needs, granule=self._usable_threads(needs.threads_per_core))
+        if self._cores.granular:
+            used = self._cores.used(needs.threads_per_core, needs.per_task, needs.sockets)
+            needs = replace(needs, granule=used)
         able = from_mask(self._able(needs, self._whole, self._whole[CPU])[0])
         return replace(needs, allowed=tuple(nodes & able for nodes in needs.allowed))
-
-    def _usable_threads(self, most: int) -> NDArray[np.int64]:
-        """Give how many of the processors that are given out together a job uses that uses so many of a core."""
-        threads = np.minimum(most or self._threads, self._threads)
-        usable: NDArray[np.int64] = self._granule // self._threads * threads
-        return usable.clip(1)
 
     def units(self, spec: JobSpec, partition: Partition) -> int:
         """Count processors, 0 when the partition could never serve the request."""
@@ -238,10 +231,10 @@ class SharedNodePool:
         self, needs: Needs, view: View, free: NDArray[np.integer[Any]]
     ) -> tuple[NDArray[np.bool_], NDArray[np.integer[Any]]]:
         """Say which nodes could take part of the job, and with how many processors at most."""
-        cpus = free if needs.whole else self._most_cpus(needs, view, free)
+        cpus = free if needs.whole and needs.sockets is None else self._most_cpus(needs, view, free)
         able = cpus >= max(needs.min_cpus, 1)
         if needs.whole:
-            able &= cpus == self._whole[CPU]
+            able &= free == self._whole[CPU]
         if needs.memory > 0:
             able &= view[MEMORY] >= needs.memory
         elif needs.memory < 0:
@@ -255,6 +248,7 @@ class SharedNodePool:
         per_task = needs.per_task
         if not (
             needs.granule is not None
+            or needs.sockets is not None
             or needs.memory_per_cpu
             or needs.gres_per_task
             or needs.tasks_per_node
@@ -262,8 +256,10 @@ class SharedNodePool:
         ):
             return free
         cpus = free.astype(np.int64)
-        if needs.granule is not None:
-            cpus = cpus // self._granule * needs.granule
+        if needs.sockets is not None:
+            cpus = self._cores.on_sockets(needs.sockets, needs.threads_per_core, per_task, free)
+        elif needs.granule is not None:
+            cpus = cpus // self._cores.granule * needs.granule
         if needs.memory_per_cpu:
             cpus = np.minimum(cpus, view[MEMORY] // needs.memory_per_cpu)
         for one in needs.gres_per_task:
@@ -286,7 +282,7 @@ class SharedNodePool:
         if needs.whole:
             cpus = self._whole[CPU, nodes].astype(np.int64)
         elif needs.granule is not None:
-            cpus = -(-cpus // needs.granule[nodes]) * self._granule[nodes]
+            cpus = -(-cpus // needs.granule[nodes]) * self._cores.granule[nodes]
         taken[lane, nodes] = cpus
         if needs.memory_per_cpu:
             taken[MEMORY, nodes] = np.minimum(cpus * needs.memory_per_cpu, view[MEMORY, nodes])
@@ -426,15 +422,3 @@ def _take(view: View, taken: View, one: Gres, node: int, count: int) -> None:
         part = min(count, int(view[lane, node]) - int(taken[lane, node]))
         taken[lane, node] += part
         count -= part
-
-
-def _granule(node: Node, parameters: str) -> int:
-    """Give how many processors are given out together."""
-    if "CR_SOCKET" in parameters:
-        return max(node.cpus // node.sockets, 1)
-    return _threads(node) if "CR_CPU" not in parameters else 1
-
-
-def _threads(node: Node) -> int:
-    """Give the processors of a core: ``CPUs`` may be the number of cores even where these have several threads."""
-    return max(node.cpus // (node.sockets * node.cores_per_socket), 1)

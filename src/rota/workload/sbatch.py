@@ -8,6 +8,7 @@ exclude each other. A number of tasks follows from nodes and tasks on each where
 from __future__ import annotations
 
 import shlex
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from rota.model import JobSpec
@@ -16,6 +17,11 @@ from rota.workload.options import ALL_MEMORY, MOST, OPTIONS, SHORT, Flag, Option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+#: What says how the nodes of a job are built.
+_SHAPE = {"extra_node_info", "hint", "sockets_per_node", "cores_per_socket", "threads_per_core"}
+#: What says how many tasks there are.
+_TASKS = {"num_tasks", "ntasks_per_node"}
 
 __all__ = ["OptionError", "parse_request", "split_words"]
 
@@ -44,12 +50,16 @@ def parse_request(words: Sequence[str]) -> JobSpec:
         fields[sharing] = True
     if "required_nodes" in fields or "excluded_nodes" in fields or "nodes" in fields:
         _settle_nodes(fields)
+    if _SHAPE & fields.keys():
+        _settle_shape(fields)
     if "mem_per_cpu" in fields:
         _settle_memory(fields)
     if "gpus" in fields or "gpus_per_node" in fields or "gpus_per_task" in fields:
         _settle_gpus(fields)
     if "time_min" in fields or "deadline" in fields:
         _check_times(fields)
+    if "plane_size" in fields:
+        _check_plane(fields)
     return _settle_processors(fields)
 
 
@@ -81,9 +91,11 @@ def _fields(words: Sequence[str]) -> dict[str, Any]:
                 raise OptionError(shown, "has no value")
             value = queue.pop()
         try:
-            fields[option.target] = option.read(value)
+            fields[option.target] = read = option.read(value)
         except ValueError as error:
             raise OptionError(shown, str(error)) from None
+        if isinstance(read, dict):
+            fields.update(read)
     return fields
 
 
@@ -108,6 +120,18 @@ def _settle_nodes(fields: dict[str, Any]) -> None:
         raise OptionError("--exclude", f"{min(both)} is in --nodelist too: take it out of one")
     fields["min_nodes"], fields["max_nodes"] = least, most
     fields["required_nodes"], fields["excluded_nodes"] = ",".join(named), ",".join(excluded)
+
+
+def _settle_shape(fields: dict[str, Any]) -> None:
+    """Work out the number of tasks where nodes are described, and not how many tasks: each core named has one."""
+    info, hint = fields.pop("extra_node_info", None), fields.pop("hint", None)
+    if hint is not None and info is None and not {"threads_per_core", "ntasks_per_core"} & fields.keys():
+        fields |= {"sockets_per_node": 0, "cores_per_socket": 0, "threads_per_core": hint}
+    nodes, most = fields.get("min_nodes", 0), fields.get("max_nodes", 0)
+    if (nodes or info is not None) and most in {0, nodes} and not _TASKS & fields.keys():
+        shape = [fields.get(name, 0) for name in ("sockets_per_node", "cores_per_socket", "threads_per_core")]
+        if (each := prod(filter(None, shape))) > 1:
+            fields["num_tasks"] = max(nodes, 1) * each
 
 
 def _settle_memory(fields: dict[str, Any]) -> None:
@@ -177,12 +201,17 @@ def _check_times(fields: dict[str, Any]) -> None:
             raise OptionError("--time-min", "is more than there is until --deadline")
 
 
+def _check_plane(fields: dict[str, Any]) -> None:
+    size, nodes = fields.pop("plane_size"), fields.get("min_nodes", 0)
+    tasks = fields.get("num_tasks", 0)
+    if tasks and tasks <= size * (nodes - 1):
+        raise OptionError("--distribution", f"{tasks} tasks in planes of {size} leave some of {nodes} nodes without")
+
+
 def _settle_processors(fields: dict[str, Any]) -> JobSpec:
     """Work out processors, in all and on a node, from tasks and nodes."""
     tasks, per_node = fields.get("num_tasks", 0), fields.get("ntasks_per_node", 0)
     cpus, nodes = fields.get("cpus_per_task", 1), fields.get("min_nodes", 0)
-    if per_core := fields.pop("ntasks_per_core", 0):
-        fields["threads_per_core"] = min(per_core * cpus, fields.get("threads_per_core") or MOST)
     if tasks and per_node:  # then it is the most that a node gets
         most = fields.get("max_nodes", 0)
         nodes = fields["min_nodes"] = max(nodes, -(-tasks // per_node))
