@@ -269,6 +269,88 @@ def test_gpus(options: str, expected: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
+        ("--cpus-per-gpu=2", {"cpus_per_gpu": 2}),
+        ("-G 2 --cpus-per-gpu=2", {"gres_per_job": "gpu:2", "cpus_per_gpu": 2, "num_cpus": 4}),
+        (
+            "-n 6 -G 2 --cpus-per-gpu=2",
+            {"gres_per_job": "gpu:2", "cpus_per_gpu": 2, "num_cpus": 6, "num_tasks": 6},
+        ),
+        (
+            "-N 2 --gres=gpu:2 --cpus-per-gpu=2",
+            {"gres": "gpu:2", "cpus_per_gpu": 2, "num_cpus": 8, "min_nodes": 2, "max_nodes": 2},
+        ),
+        (
+            "-n 2 --gpus-per-task=2 --cpus-per-gpu=2",
+            {
+                "gres_per_task": "gpu:2",
+                "cpus_per_gpu": 2,
+                "num_cpus": 8,
+                "num_tasks": 2,
+                "cpus_per_task": 4,
+                "min_cpus_per_node": 4,
+            },
+        ),
+        ("-G 1 --mem-per-gpu=1G", {"gres_per_job": "gpu:1", "mem_per_gpu": 1024}),
+        ("-G 1 --mem-per-gpu=0", {"gres_per_job": "gpu:1"}),
+        ("-G 2 --ntasks-per-gpu=2", {"gres_per_job": "gpu:2", "ntasks_per_gpu": 2, "num_cpus": 4, "num_tasks": 4}),
+        ("-n 4 --ntasks-per-gpu=2", {"gres_per_job": "gpu:2", "ntasks_per_gpu": 2, "num_cpus": 4, "num_tasks": 4}),
+        (
+            "-n 4 -G 3 --ntasks-per-gpu=2",
+            {"gres_per_job": "gpu:3", "ntasks_per_gpu": 2, "num_cpus": 6, "num_tasks": 6},
+        ),
+        (
+            "-n 4 -c 2 --ntasks-per-gpu=2",
+            {
+                "gres_per_job": "gpu:2",
+                "ntasks_per_gpu": 2,
+                "num_cpus": 8,
+                "num_tasks": 4,
+                "cpus_per_task": 2,
+                "min_cpus_per_node": 2,
+            },
+        ),
+        (
+            "-N 2 --ntasks-per-gpu=2",
+            {
+                "gres_per_job": "gpu:2",
+                "ntasks_per_gpu": 2,
+                "num_cpus": 4,
+                "num_tasks": 4,
+                "min_nodes": 2,
+                "max_nodes": 2,
+            },
+        ),
+        (
+            "-w n04 --ntasks-per-gpu=2 --gpus-per-node=2",
+            {
+                "gres": "gpu:2",
+                "ntasks_per_gpu": 2,
+                "num_cpus": 4,
+                "num_tasks": 4,
+                "min_nodes": 1,
+                "required_nodes": "n04",
+            },
+        ),
+        (
+            "-w n04 -G 2 --gpus-per-task=1",
+            {
+                "gres_per_job": "gpu:2",
+                "gres_per_task": "gpu:1",
+                "num_cpus": 2,
+                "num_tasks": 2,
+                "min_nodes": 1,
+                "required_nodes": "n04",
+            },
+        ),
+    ],
+)
+def test_what_goes_with_a_gpu(options: str, expected: dict[str, Any]) -> None:
+    assert different(options) == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
         ("--mem=0", {"mem_per_node": -1}),
         ("--mem-per-cpu=0", {"mem_per_node": -1}),
         ("--mem=5 --mem=0", {"mem_per_node": -1}),
@@ -427,7 +509,17 @@ def test_options_without_a_meaning_are_read_past(option: str) -> None:
         ("-m pack,block", "-m", "'pack,block' is not block or cyclic"),
         ("-m plane=4 -N3 -n7", "--distribution", "7 tasks in planes of 4 leave some of 3 nodes without"),
         ("-m plane=2 -N2 -n2", "--distribution", "2 tasks in planes of 2 leave some of 2 nodes without"),
-        ("--mem-per-gpu=1", "--mem-per-gpu", "no option of sbatch that rota knows"),
+        ("--mem-per-gpu=1", "--mem-per-gpu", "no GPUs are asked for"),
+        ("-G 1 --mem-per-gpu=1 --mem=10", "--mem-per-gpu", "--mem is there too: give one of them"),
+        ("-G 1 --mem-per-gpu=1 --mem-per-cpu=1", "--mem-per-gpu", "--mem-per-cpu is there too: give one of them"),
+        ("-G 1 --cpus-per-gpu=0", "--cpus-per-gpu", "'0' is not a whole number of at least 1"),
+        ("-G 1 --cpus-per-gpu=2 -c1", "--cpus-per-gpu", "--cpus-per-task is there too: give one of them"),
+        ("-n3 --ntasks-per-gpu=2", "--ntasks", "3 is no multiple of the 2 of --ntasks-per-gpu"),
+        ("--ntasks-per-gpu=2", "--ntasks-per-gpu", "needs GPUs, --ntasks or --nodes"),
+        ("-w n04 --ntasks-per-gpu=2", "--ntasks-per-gpu", "needs GPUs, --ntasks or --nodes"),
+        ("-n2 --gpus-per-task=1 --ntasks-per-gpu=1", "--ntasks-per-gpu", "--gpus-per-task is there too"),
+        ("-n2 --ntasks-per-node=1 --ntasks-per-gpu=1", "--ntasks-per-gpu", "--ntasks-per-node is there too"),
+        ("-w n04 --gpus-per-task=1", "--gpus-per-task", "needs --ntasks, or --gpus"),
     ],
 )
 def test_refused(options: str, option: str, problem: str) -> None:

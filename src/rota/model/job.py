@@ -138,6 +138,10 @@ class JobSpec(NamedTuple):
     gres_per_job: str = ""
     #: For each task, as ``gres``.
     gres_per_task: str = ""
+    #: For each GPU: processors, tasks and MiB; 0: not told. Memory of this kind takes the place of all other.
+    cpus_per_gpu: int = 0
+    ntasks_per_gpu: int = 0
+    mem_per_gpu: int = 0
     #: Seconds; backfill may start the job with a limit as short as this. ``None``: with no shorter one.
     time_min: int | None = None
     #: When it must have ended, Unix seconds; 0: whenever.
@@ -150,6 +154,11 @@ class JobSpec(NamedTuple):
     reservation: str = ""
     #: Cancel it when what it waits for can never happen; ``None``: as ``DependencyParameters`` of slurm.conf says.
     kill_on_invalid_dep: bool | None = None
+
+    @property
+    def divides_gres(self) -> bool:
+        """Whether GRES are asked for otherwise than by node, or what goes with each: whole nodes have no such thing."""
+        return bool(self.gres_per_job or self.gres_per_task or self.cpus_per_gpu or self.mem_per_gpu)
 
 
 class Job:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rota.model import NodeState
+from rota.resources import gres
 from rota.resources.cores import Cores
 from rota.resources.holdings import Holdings
 from rota.resources.needs import Candidates
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
     from rota.model import ClusterConfig, Job, JobSpec, Node, Partition
     from rota.resources.holdings import HeldInOrder, View
-    from rota.resources.needs import Choose, Gres, Needs
+    from rota.resources.needs import Choose, Needs
 
     #: Which row of processors a job gets, and how many of which nodes.
     Picked = tuple[int, list[tuple[int, int]]]
@@ -78,6 +79,8 @@ class SharedNodePool:
         self._cores = Cores(nodes, parameters)
         #: What `_tries` has given, by needs and view; the view is kept, so that no other one has its id.
         self._known_tries: dict[tuple[Needs, int], tuple[View, Tries]] = {}
+        #: Needs for more nodes, by number; `gres.pick`.
+        self._with_more_nodes: dict[tuple[Needs, int], Needs] = {}
         #: What `_in_arrays` has given.
         self._known_nodes: dict[int, tuple[NDArray[np.int64], NDArray[np.int64]]] = {}
         #: The last set whose nodes were asked for.
@@ -187,8 +190,12 @@ class SharedNodePool:
                 if int(np.add.reduce(usable)) < needs.cpus:
                     continue
                 in_use = to_mask(busy, self._count)[places] if busy else None
-                picked = self._choose(needs, Candidates(places, usable, weight, in_use))
-                if picked and (not needs.gres_per_job or self._has_gres_of_job(needs, view, picked)):
+                candidates = Candidates(places, usable, weight, in_use)
+                if needs.gres_per_job or needs.gres_per_task:
+                    picked = gres.pick(self._choose, needs, view, candidates, self._with_more_nodes)
+                else:
+                    picked = self._choose(needs, candidates)
+                if picked:
                     return lane, picked
         return None
 
@@ -241,6 +248,8 @@ class SharedNodePool:
             able &= view[MEMORY] == self._whole[MEMORY]
         for one in needs.gres:
             able &= view[one.lane] >= one.number
+        for one in needs.gres_per_job:
+            able &= gres.room(needs, view, one) > 0
         return able, cpus
 
     def _most_cpus(self, needs: Needs, view: View, free: NDArray[np.integer[Any]]) -> NDArray[np.integer[Any]]:
@@ -251,6 +260,7 @@ class SharedNodePool:
             or needs.sockets is not None
             or needs.memory_per_cpu
             or needs.gres_per_task
+            or needs.cpus_per_gpu
             or needs.tasks_per_node
             or per_task > 1
         ):
@@ -263,16 +273,14 @@ class SharedNodePool:
         if needs.memory_per_cpu:
             cpus = np.minimum(cpus, view[MEMORY] // needs.memory_per_cpu)
         for one in needs.gres_per_task:
-            cpus = np.minimum(cpus, view[one.lane] // one.number * per_task)
+            cpus = np.minimum(cpus, gres.room(needs, view, one) // one.number * per_task)
+        if needs.cpus_per_gpu:
+            cpus = np.minimum(cpus // needs.cpus_per_gpu, gres.gpus_of_job(needs, view)) * needs.cpus_per_gpu
         if needs.tasks_per_node:
-            cpus = np.minimum(cpus, needs.tasks_per_node * per_task)
+            cpus = np.minimum(cpus, max(needs.tasks_per_node * per_task, needs.on_each))
         if per_task > 1:
             cpus -= cpus % per_task
         return cpus
-
-    def _has_gres_of_job(self, needs: Needs, view: View, picked: list[tuple[int, int]]) -> bool:
-        nodes = [node for node, _ in picked]
-        return all(int(view[one.lane, nodes].sum()) >= one.number for one in needs.gres_per_job)
 
     def _pack(self, needs: Needs, view: View, lane: int, picked: list[tuple[int, int]]) -> int:
         """Make the resource set of some processors on some nodes, with the memory and GRES that go with them."""
@@ -291,20 +299,11 @@ class SharedNodePool:
         if needs.whole:
             taken[2 : self._first_row, nodes] = view[2 : self._first_row, nodes]
         else:
-            self._take_gres(needs, view, picked, taken)
+            gres.take(needs, view, picked, taken)
+        if needs.memory_per_gpu:
+            memory = taken[self._lanes["gpu"], nodes] * needs.memory_per_gpu
+            taken[MEMORY, nodes] = np.minimum(memory, view[MEMORY, nodes])
         return int.from_bytes(taken.tobytes(), "little")
-
-    def _take_gres(self, needs: Needs, view: View, picked: list[tuple[int, int]], taken: View) -> None:
-        left = [one.number for one in needs.gres_per_job]
-        for node, cpus in picked:
-            for one in needs.gres:
-                _take(view, taken, one, node, one.number)
-            for one in needs.gres_per_task:
-                _take(view, taken, one, node, one.number * (cpus // needs.per_task))
-            for number, one in enumerate(needs.gres_per_job):
-                count = min(left[number], int(view[one.lane, node]) - int(taken[one.lane, node]))
-                _take(view, taken, one, node, count)
-                left[number] -= count
 
     # ---- resource sets ----------------------------------------------------------------------------------------
 
@@ -411,14 +410,3 @@ class SharedNodePool:
 
 def _nodes_of(picked: Picked | None) -> int:
     return sum(1 << node for node, _ in picked[1]) if picked else 0
-
-
-def _take(view: View, taken: View, one: Gres, node: int, count: int) -> None:
-    """Take GRES of a node."""
-    taken[one.lane, node] += count
-    if one.total is not None:
-        taken[one.total, node] += count
-    for lane in one.types:
-        part = min(count, int(view[lane, node]) - int(taken[lane, node]))
-        taken[lane, node] += part
-        count -= part

@@ -12,7 +12,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from rota.model import JobSpec
-from rota.model.tres import gres_counts
+from rota.workload.gpus import settle_gpus
 from rota.workload.options import ALL_MEMORY, MOST, OPTIONS, SHORT, Flag, OptionError
 
 if TYPE_CHECKING:
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 #: What says how the nodes of a job are built.
 _SHAPE = {"extra_node_info", "hint", "sockets_per_node", "cores_per_socket", "threads_per_core"}
+#: What says something of GPUs, and is to be worked out together.
+_GPUS = {"gpus", "gpus_per_node", "gpus_per_task", "cpus_per_gpu", "ntasks_per_gpu", "mem_per_gpu"}
+_MEMORY = {"mem_per_gpu": "--mem-per-gpu", "mem_per_cpu": "--mem-per-cpu", "mem_per_node": "--mem"}
 #: What says how many tasks there are.
 _TASKS = {"num_tasks", "ntasks_per_node"}
 
@@ -52,10 +55,10 @@ def parse_request(words: Sequence[str]) -> JobSpec:
         _settle_nodes(fields)
     if _SHAPE & fields.keys():
         _settle_shape(fields)
-    if "mem_per_cpu" in fields:
+    if "mem_per_cpu" in fields or "mem_per_gpu" in fields:
         _settle_memory(fields)
-    if "gpus" in fields or "gpus_per_node" in fields or "gpus_per_task" in fields:
-        _settle_gpus(fields)
+    if _GPUS & fields.keys():
+        settle_gpus(fields)
     if "time_min" in fields or "deadline" in fields:
         _check_times(fields)
     if "plane_size" in fields:
@@ -135,59 +138,14 @@ def _settle_shape(fields: dict[str, Any]) -> None:
 
 
 def _settle_memory(fields: dict[str, Any]) -> None:
-    if "mem_per_node" in fields:
-        raise OptionError("--mem-per-cpu", "--mem is there too: give one of them")
-    if fields["mem_per_cpu"] == ALL_MEMORY:
+    given = [name for name in ("mem_per_gpu", "mem_per_cpu", "mem_per_node") if name in fields]
+    if len(given) > 1:
+        first, second = (_MEMORY[name] for name in given[:2])
+        raise OptionError(first, f"{second} is there too: give one of them")
+    if fields.get("mem_per_cpu") == ALL_MEMORY:
         fields["mem_per_node"] = fields.pop("mem_per_cpu")
-
-
-def _settle_gpus(fields: dict[str, Any]) -> None:
-    """Write GPUs as GRES; of job, node and task two that are given tell the number of nodes or of tasks."""
-    job, task, node = (fields.pop(name, "") for name in ("gpus", "gpus_per_task", "gpus_per_node"))
-    gres = fields.get("gres", "")
-    listed = ",".join(item for item in gres.split(",") if item.partition(":")[0] == "gpu")
-    counts = [gres_counts(text) for text in (job, task, listed, node)]
-    if len({len(count) > 1 for count in counts if count}) > 1:
-        raise OptionError("--gpus", "GPUs are asked for with and without a type: write it everywhere or nowhere")
-    if not listed:  # else it goes before --gpus-per-node
-        fields["gres"] = ",".join(filter(None, (node, gres)))
-    fields["gres_per_job"], fields["gres_per_task"] = job, task
-    per_job, per_task, per_node = (count.get("gpu", 0) for count in (*counts[:2], counts[2] or counts[3]))
-    least, most = fields.get("min_nodes", 0), fields.get("max_nodes", 0)
-    if per_job and least > per_job:
-        raise OptionError("--gpus", f"{per_job} GPUs are too few for {least} nodes: each gets one")
-    if per_task:
-        _settle_tasks(fields, per_job, per_task)
-    if per_job and per_node:
-        nodes = _ratio("--gpus", per_job, "--gpus-per-node", per_node)
-        if nodes < least or nodes > (most or nodes):
-            raise OptionError("--gpus", f"{per_job} with {per_node} a node take {nodes} nodes, against --nodes")
-        fields["min_nodes"] = fields["max_nodes"] = nodes
-    if per_node and per_task:
-        tasks = _ratio("--gpus-per-node", per_node, "--gpus-per-task", per_task)
-        if fields.setdefault("ntasks_per_node", tasks) != tasks:
-            raise OptionError("--ntasks-per-node", f"GPUs of node and task make it {tasks}")
-
-
-def _settle_tasks(fields: dict[str, Any], per_job: int, per_task: int) -> None:
-    """Make sure that there is a number of tasks for ``--gpus-per-task``."""
-    tasks, per_node = fields.get("num_tasks", 0), fields.get("ntasks_per_node", 0)
-    least, most = fields.get("min_nodes", 0), fields.get("max_nodes", 0)
-    if not tasks and (per_node or (least and most in {0, least})):
-        tasks = max(least, 1) * max(per_node, 1)
-    if per_job:
-        known, tasks = tasks, _ratio("--gpus", per_job, "--gpus-per-task", per_task)
-        if known not in {0, tasks}:
-            raise OptionError("--gpus-per-task", f"{per_job} GPUs are for {tasks} tasks, and there are {known}")
-    elif not tasks:
-        raise OptionError("--gpus-per-task", "needs --ntasks, or --gpus")
-    fields["num_tasks"] = tasks
-
-
-def _ratio(option: str, total: int, other: str, part: int) -> int:
-    if total % part:
-        raise OptionError(option, f"{total} is no multiple of the {part} of {other}")
-    return total // part
+    elif fields.get("mem_per_gpu") == ALL_MEMORY:
+        del fields["mem_per_gpu"]
 
 
 def _check_times(fields: dict[str, Any]) -> None:
@@ -218,6 +176,7 @@ def _settle_processors(fields: dict[str, Any]) -> JobSpec:
         if most and nodes > most:
             raise OptionError("--ntasks-per-node", f"{tasks} tasks need {nodes} nodes, and --nodes allows {most}")
     num_cpus = (tasks or max(nodes, 1) * max(per_node, 1)) * cpus
+    num_cpus = max(num_cpus, fields.pop("least_cpus", 0))
     if num_cpus > MOST:
         raise OptionError("--ntasks", f"{num_cpus} CPUs are too many")
     on_each = cpus * per_node if per_node and tasks != 1 else cpus

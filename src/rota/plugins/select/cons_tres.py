@@ -84,9 +84,9 @@ def _first(needs: Needs, candidates: Candidates) -> list[tuple[int, int]] | None
 
 def _dealt(picked: list[tuple[int, int]], needs: Needs) -> list[tuple[int, int]]:
     """Deal tasks out to nodes one by one, in turn, up to the processors that each has; no node is without."""
-    room = [cpus // needs.per_task for _, cpus in picked]
+    room = [cpus // needs.on_each for _, cpus in picked]
     nodes = len(room)
-    left = max(-(-needs.cpus // needs.per_task), nodes)
+    left = max(-(-needs.cpus // needs.on_each), nodes)
     for place, least in enumerate(sorted(room)):
         if least * (nodes - place) > left:
             each, more = divmod(left, nodes - place)
@@ -98,7 +98,7 @@ def _dealt(picked: list[tuple[int, int]], needs: Needs) -> list[tuple[int, int]]
     for (node, _), most in zip(picked, room, strict=True):
         extra = most > each and more > 0
         more -= extra
-        dealt.append((node, (min(most, each) + extra) * needs.per_task))
+        dealt.append((node, (min(most, each) + extra) * needs.on_each))
     return dealt
 
 
@@ -111,17 +111,18 @@ class _Taken:
         self.count = count
         self.least = needs.min_nodes
         self.most = needs.max_nodes or 2**31
-        self.per_task = needs.per_task
+        self.on_each = needs.on_each
         # Where there are more nodes than need be, processors are dealt out afterwards.
         self.granule = needs.granule if count <= needs.min_nodes else None
 
     def take(self, node: int, cpus: int) -> None:
         """Take a node that has so many processors for the job."""
-        rest = max(self.least - 1, 0) * self.per_task
-        given = max(min(cpus, self.cpus - rest), min(self.per_task, cpus))
+        rest = max(self.least - 1, 0) * self.on_each
+        given = max(min(cpus, self.cpus - rest), min(self.on_each, cpus))
         if self.granule is not None:  # cores are given out whole; only on the last node are there more than it needs
             core = int(self.granule[node])
-            given = given // core * core if rest and given > core else -(-given // core) * core
+            whole = given // core * core
+            given = whole if rest and whole >= self.on_each else -(-given // core) * core
         self.nodes.append((node, given))
         self.cpus -= given
         self.count -= 1
