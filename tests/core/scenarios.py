@@ -306,8 +306,9 @@ class Player:
             request = request._replace(begin_time=begin, deadline=deadline)
             self._rota.submit(request, job_id=(self._submitted + 1) * 1000, run=run, exit_code=exit_code)
         except (RequestError, OptionError) as error:
-            told = [answer.partition(_FAILED)[2] for answer in answers if _FAILED in answer] or answers
-            return answers if all(one.removeprefix("error: ") in str(error) for one in told) else [f"error: {error}"]
+            told = [answer.partition(_FAILED)[2] for answer in answers if _FAILED in answer]
+            told = told or [answer.removeprefix("error: ") for answer in answers if answer.startswith("error: ")]
+            return answers if told and all(one in str(error) for one in told) else [f"error: {error}"]
         self._submitted += 1
         return [str(self._submitted)]
 

@@ -27,6 +27,7 @@ DIFFERENT = {
     "linear/memory-not-counted": "memory that is not given out is not looked at",
     "linear/memory-of-all-CPUs": "what could never run is refused, and never waits",
     "linear/partition-nodes-range": "it is given as many nodes as the partition allows",
+    "placements/two-sockets-tasks-CR_Socket": "sockets are as few as processors need, not one for each task",
     "reservations/FLEX": "a job in it on nodes without and within waits in Slurm, for nothing that it names",
     "reservations/FLEX-now": "of two nodes the one has more of a job's cores here",
     "reservations/job-update": "all nodes are reserved, and they are named: see unavailable/all-reserved-by-name",

@@ -103,6 +103,63 @@ def test_nodes_tasks_and_processors(options: str, expected: dict[str, Any]) -> N
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
+        ("--sockets-per-node=2", {"sockets_per_node": 2}),
+        ("--ntasks-per-socket=2", {"ntasks_per_socket": 2}),
+        ("-n 1 -B 1:2", {"num_tasks": 1, "sockets_per_node": 1, "cores_per_socket": 2}),
+        ("-n 1 -B 2-3:1-2", {"num_tasks": 1, "sockets_per_node": 2, "cores_per_socket": 1}),
+        ("-n 1 -B '*:2'", {"num_tasks": 1, "cores_per_socket": 2}),
+        ("-n 1 -B 0", {"num_tasks": 1}),
+        # Where nodes are told and tasks are not, each core of what is told has one, or each of its threads.
+        ("-B 2:2", {"num_cpus": 4, "num_tasks": 4, "sockets_per_node": 2, "cores_per_socket": 2}),
+        (
+            "-N 1 --sockets-per-node=2",
+            {"num_cpus": 2, "num_tasks": 2, "min_nodes": 1, "max_nodes": 1, "sockets_per_node": 2},
+        ),
+        (
+            "-N 2-2 --threads-per-core=2",
+            {"num_cpus": 4, "num_tasks": 4, "min_nodes": 2, "max_nodes": 2, "threads_per_core": 2},
+        ),
+        (
+            "-N 1 -c 2 -B 2:*:1",
+            {
+                "num_cpus": 4,
+                "num_tasks": 2,
+                "cpus_per_task": 2,
+                "min_cpus_per_node": 2,
+                "min_nodes": 1,
+                "max_nodes": 1,
+                "sockets_per_node": 2,
+                "threads_per_core": 1,
+            },
+        ),
+        ("-N 1-2 -B 2", {"min_nodes": 1, "max_nodes": 2, "sockets_per_node": 2}),
+        (
+            "-N 1 -B 2 --ntasks-per-node=3",
+            {
+                "num_cpus": 3,
+                "ntasks_per_node": 3,
+                "min_cpus_per_node": 3,
+                "min_nodes": 1,
+                "max_nodes": 1,
+                "sockets_per_node": 2,
+            },
+        ),
+        # The last one counts, and of all of them a hint the least.
+        ("-n 1 --threads-per-core=1 -B 2", {"num_tasks": 1, "sockets_per_node": 2}),
+        ("-n 1 -B 2:2 --sockets-per-node=1", {"num_tasks": 1, "sockets_per_node": 1, "cores_per_socket": 2}),
+        ("-n 1 --hint=nomultithread -B 2", {"num_tasks": 1, "sockets_per_node": 2}),
+        ("-n 1 --threads-per-core=2 --hint=nomultithread", {"num_tasks": 1, "threads_per_core": 2}),
+        ("-n 1 --hint=multithread --ntasks-per-core=1", {"num_tasks": 1, "ntasks_per_core": 1}),
+        ("-n 1 --hint=nomultithread --sockets-per-node=2", {"num_tasks": 1, "threads_per_core": 1}),
+    ],
+)
+def test_sockets_and_cores(options: str, expected: dict[str, Any]) -> None:
+    assert different(options) == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
         ("-w n01", {"required_nodes": "n01", "min_nodes": 1}),
         ("-w n01,n01", {"required_nodes": "n01", "min_nodes": 1}),
         ("-w n0[1-2]", {"required_nodes": "n01,n02", "min_nodes": 2, "num_cpus": 2}),
@@ -212,6 +269,88 @@ def test_gpus(options: str, expected: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
+        ("--cpus-per-gpu=2", {"cpus_per_gpu": 2}),
+        ("-G 2 --cpus-per-gpu=2", {"gres_per_job": "gpu:2", "cpus_per_gpu": 2, "num_cpus": 4}),
+        (
+            "-n 6 -G 2 --cpus-per-gpu=2",
+            {"gres_per_job": "gpu:2", "cpus_per_gpu": 2, "num_cpus": 6, "num_tasks": 6},
+        ),
+        (
+            "-N 2 --gres=gpu:2 --cpus-per-gpu=2",
+            {"gres": "gpu:2", "cpus_per_gpu": 2, "num_cpus": 8, "min_nodes": 2, "max_nodes": 2},
+        ),
+        (
+            "-n 2 --gpus-per-task=2 --cpus-per-gpu=2",
+            {
+                "gres_per_task": "gpu:2",
+                "cpus_per_gpu": 2,
+                "num_cpus": 8,
+                "num_tasks": 2,
+                "cpus_per_task": 4,
+                "min_cpus_per_node": 4,
+            },
+        ),
+        ("-G 1 --mem-per-gpu=1G", {"gres_per_job": "gpu:1", "mem_per_gpu": 1024}),
+        ("-G 1 --mem-per-gpu=0", {"gres_per_job": "gpu:1"}),
+        ("-G 2 --ntasks-per-gpu=2", {"gres_per_job": "gpu:2", "ntasks_per_gpu": 2, "num_cpus": 4, "num_tasks": 4}),
+        ("-n 4 --ntasks-per-gpu=2", {"gres_per_job": "gpu:2", "ntasks_per_gpu": 2, "num_cpus": 4, "num_tasks": 4}),
+        (
+            "-n 4 -G 3 --ntasks-per-gpu=2",
+            {"gres_per_job": "gpu:3", "ntasks_per_gpu": 2, "num_cpus": 6, "num_tasks": 6},
+        ),
+        (
+            "-n 4 -c 2 --ntasks-per-gpu=2",
+            {
+                "gres_per_job": "gpu:2",
+                "ntasks_per_gpu": 2,
+                "num_cpus": 8,
+                "num_tasks": 4,
+                "cpus_per_task": 2,
+                "min_cpus_per_node": 2,
+            },
+        ),
+        (
+            "-N 2 --ntasks-per-gpu=2",
+            {
+                "gres_per_job": "gpu:2",
+                "ntasks_per_gpu": 2,
+                "num_cpus": 4,
+                "num_tasks": 4,
+                "min_nodes": 2,
+                "max_nodes": 2,
+            },
+        ),
+        (
+            "-w n04 --ntasks-per-gpu=2 --gpus-per-node=2",
+            {
+                "gres": "gpu:2",
+                "ntasks_per_gpu": 2,
+                "num_cpus": 4,
+                "num_tasks": 4,
+                "min_nodes": 1,
+                "required_nodes": "n04",
+            },
+        ),
+        (
+            "-w n04 -G 2 --gpus-per-task=1",
+            {
+                "gres_per_job": "gpu:2",
+                "gres_per_task": "gpu:1",
+                "num_cpus": 2,
+                "num_tasks": 2,
+                "min_nodes": 1,
+                "required_nodes": "n04",
+            },
+        ),
+    ],
+)
+def test_what_goes_with_a_gpu(options: str, expected: dict[str, Any]) -> None:
+    assert different(options) == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
         ("--mem=0", {"mem_per_node": -1}),
         ("--mem-per-cpu=0", {"mem_per_node": -1}),
         ("--mem=5 --mem=0", {"mem_per_node": -1}),
@@ -226,8 +365,15 @@ def test_gpus(options: str, expected: dict[str, Any]) -> None:
         ("--hint=nomultithread", {"threads_per_core": 1}),
         ("--hint=multithread", {}),
         ("--threads-per-core=2", {"threads_per_core": 2}),
-        ("--ntasks-per-core=2 -n3", {"threads_per_core": 2, "num_cpus": 3, "num_tasks": 3}),
-        ("--ntasks-per-core=2 --threads-per-core=1", {"threads_per_core": 1}),
+        ("--hint=compute_bound", {"threads_per_core": 1}),
+        ("--hint=memory_bound", {"threads_per_core": 1}),
+        ("--ntasks-per-core=2 -n3", {"ntasks_per_core": 2, "num_cpus": 3, "num_tasks": 3}),
+        ("--ntasks-per-core=2 --threads-per-core=1", {"ntasks_per_core": 2, "threads_per_core": 1}),
+        ("--spread-job -n3", {"spread": True, "num_cpus": 3, "num_tasks": 3}),
+        ("--use-min-nodes -N 1-3", {"use_min_nodes": True, "min_nodes": 1, "max_nodes": 3}),
+        ("-m block:fcyclic:*,nopack", {}),
+        ("--distribution=pack", {}),
+        ("-m plane=2 -n3 -N2", {"min_nodes": 2, "max_nodes": 2, "num_cpus": 3, "num_tasks": 3}),
         ("--exclusive -s", {"oversubscribe": True}),
         ("-L matlab:2,ansys", {"licenses": "matlab:2,ansys"}),
         ("-C '[a|b]&c' --prefer 'a*2'", {"constraint": "[a|b]&c", "prefer": "a*2"}),
@@ -350,9 +496,30 @@ def test_options_without_a_meaning_are_read_past(option: str) -> None:
         ("-F hosts", "-F", "no option of sbatch that rota knows"),
         ("-O", "-O", "no option of sbatch that rota knows"),
         ("--dependency=afterok", "--dependency", "Job dependency problem: 'afterok' names"),
-        ("--ntasks-per-socket=1", "--ntasks-per-socket", "no option of sbatch that rota knows"),
-        ("--hint=compute_bound", "--hint", "'compute_bound' is not multithread or nomultithread"),
-        ("--mem-per-gpu=1", "--mem-per-gpu", "no option of sbatch that rota knows"),
+        ("--hint=xx", "--hint", "'xx' is not multithread, nomultithread, compute_bound or memory_bound"),
+        ("--ntasks-per-socket=0", "--ntasks-per-socket", "'0' is not a whole number of at least 1"),
+        ("--sockets-per-node=1-2", "--sockets-per-node", "'1-2' is not a whole number of at least 1"),
+        ("--cores-per-socket=*", "--cores-per-socket", "'*' is not a whole number of at least 1"),
+        ("-B x", "-B", "'x' is not a whole number of at least 1"),
+        ("-B 1:2:1:1", "-B", "'1:2:1:1' is not sockets[:cores[:threads]]"),
+        ("-m foo", "-m", "'foo' is not block or cyclic for nodes[:sockets[:cores]] or plane=SIZE"),
+        ("-m plane", "-m", "'plane' is not block or cyclic"),
+        ("-m plane=0", "-m", "'0' is not a whole number of at least 1"),
+        ("-m block:plane", "-m", "'block:plane' is not block or cyclic"),
+        ("-m pack,block", "-m", "'pack,block' is not block or cyclic"),
+        ("-m plane=4 -N3 -n7", "--distribution", "7 tasks in planes of 4 leave some of 3 nodes without"),
+        ("-m plane=2 -N2 -n2", "--distribution", "2 tasks in planes of 2 leave some of 2 nodes without"),
+        ("--mem-per-gpu=1", "--mem-per-gpu", "no GPUs are asked for"),
+        ("-G 1 --mem-per-gpu=1 --mem=10", "--mem-per-gpu", "--mem is there too: give one of them"),
+        ("-G 1 --mem-per-gpu=1 --mem-per-cpu=1", "--mem-per-gpu", "--mem-per-cpu is there too: give one of them"),
+        ("-G 1 --cpus-per-gpu=0", "--cpus-per-gpu", "'0' is not a whole number of at least 1"),
+        ("-G 1 --cpus-per-gpu=2 -c1", "--cpus-per-gpu", "--cpus-per-task is there too: give one of them"),
+        ("-n3 --ntasks-per-gpu=2", "--ntasks", "3 is no multiple of the 2 of --ntasks-per-gpu"),
+        ("--ntasks-per-gpu=2", "--ntasks-per-gpu", "needs GPUs, --ntasks or --nodes"),
+        ("-w n04 --ntasks-per-gpu=2", "--ntasks-per-gpu", "needs GPUs, --ntasks or --nodes"),
+        ("-n2 --gpus-per-task=1 --ntasks-per-gpu=1", "--ntasks-per-gpu", "--gpus-per-task is there too"),
+        ("-n2 --ntasks-per-node=1 --ntasks-per-gpu=1", "--ntasks-per-gpu", "--ntasks-per-node is there too"),
+        ("-w n04 --gpus-per-task=1", "--gpus-per-task", "needs --ntasks, or --gpus"),
     ],
 )
 def test_refused(options: str, option: str, problem: str) -> None:

@@ -150,7 +150,7 @@ def _unheard_of(state: ClusterState, spec: JobSpec) -> RequestError | None:
         return RequestError(f"Invalid feature specification: {what}", Errno.INVALID_FEATURE)
     if what := _wrong_features(state, spec.prefer):
         return RequestError(f"Invalid preferred feature specification: {what}", Errno.INVALID_PREFER)
-    if (spec.gres_per_job or spec.gres_per_task) and not shares_nodes(state.config):
+    if spec.divides_gres and not shares_nodes(state.config):
         return RequestError(
             "Requested GRES option unsupported by configured SelectType plugin: whole nodes have GRES by node only",
             Errno.UNSUPPORTED_GRES,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rota.resources import Candidates, Needs
 
     #: Needs, nodes, their processors and which are busy.
-    _Question = tuple[Needs, bytes, bytes, bytes]
+    _Question = tuple[Needs, bytes, bytes, bytes, bytes]
 
 #: What a plugin may raise without doing harm. ``sys.exit()`` in a plugin is no reason to stop the cluster; Ctrl-C is.
 PLUGIN_ERRORS = (Exception, SystemExit)
@@ -241,7 +241,7 @@ class SelectCalls:
     def __init__(self, guard: PluginGuard | None) -> None:
         self._guard = guard
         self._test = None if guard is None else guard.function("select_p_job_test")
-        #: By needs and candidates; what a node weighs never changes.
+        #: By needs and candidates; what a node weighs never changes but with its GPUs.
         self._answers: dict[_Question, list[tuple[int, int]] | None] = {}
         #: Candidates in all these questions.
         self._size = 0
@@ -250,8 +250,13 @@ class SelectCalls:
         """``select_p_job_test(needs, candidates)``."""
         if self._guard is None or self._test is None:
             return first_fit(needs, candidates)
-        busy = candidates.busy
-        question = needs, candidates.nodes.tobytes(), candidates.cpus.tobytes(), b"" if busy is None else busy.tobytes()
+        question = (
+            needs,
+            candidates.nodes.tobytes(),
+            candidates.cpus.tobytes(),
+            b"" if candidates.busy is None else candidates.busy.tobytes(),
+            candidates.weight.tobytes() if needs.gres_per_job or needs.gres_per_task else b"",
+        )
         if question in self._answers:
             return self._answers[question]
         symbol = "select_p_job_test"

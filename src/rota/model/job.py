@@ -108,10 +108,20 @@ class JobSpec(NamedTuple):
     ntasks_per_node: int = 0
     #: Largest number of nodes; 0: as many as the processors need.
     max_nodes: int = 0
+    #: Within these bounds it gets as many nodes as it has tasks, or no more than it needs; else the largest number.
+    spread: bool = False
+    use_min_nodes: bool = False
     #: Least processors that each node has (``--mincpus``).
     min_cpus_per_node: int = 0
-    #: Threads of a core that the job uses at most, although it has all of it; 0: all.
+    #: Threads of a core that the job uses at most, although it has all of it, and that a core has at least; 0: all.
     threads_per_core: int = 0
+    #: Tasks that share a core at most; 0: as many as it has threads.
+    ntasks_per_core: int = 0
+    #: Least sockets of each node, and least cores that are free on a socket of which the job uses any; 0: no bound.
+    sockets_per_node: int = 0
+    cores_per_socket: int = 0
+    #: Most tasks on a socket; 0: no bound.
+    ntasks_per_socket: int = 0
     #: Hostlist of nodes that must all be used; empty: none.
     required_nodes: str = ""
     #: Hostlist of nodes that must not be used.
@@ -128,6 +138,10 @@ class JobSpec(NamedTuple):
     gres_per_job: str = ""
     #: For each task, as ``gres``.
     gres_per_task: str = ""
+    #: For each GPU: processors, tasks and MiB; 0: not told. Memory of this kind takes the place of all other.
+    cpus_per_gpu: int = 0
+    ntasks_per_gpu: int = 0
+    mem_per_gpu: int = 0
     #: Seconds; backfill may start the job with a limit as short as this. ``None``: with no shorter one.
     time_min: int | None = None
     #: When it must have ended, Unix seconds; 0: whenever.
@@ -140,6 +154,11 @@ class JobSpec(NamedTuple):
     reservation: str = ""
     #: Cancel it when what it waits for can never happen; ``None``: as ``DependencyParameters`` of slurm.conf says.
     kill_on_invalid_dep: bool | None = None
+
+    @property
+    def divides_gres(self) -> bool:
+        """Whether GRES are asked for otherwise than by node, or what goes with each: whole nodes have no such thing."""
+        return bool(self.gres_per_job or self.gres_per_task or self.cpus_per_gpu or self.mem_per_gpu)
 
 
 class Job:

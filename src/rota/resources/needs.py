@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from rota.resources.cores import SocketNeeds
+
     #: Picks nodes: gives those of the candidates that the job gets, with how many processors of each; ``None``: it
     #: does not fit.
     Choose = Callable[["Needs", "Candidates"], list[tuple[int, int]] | None]
@@ -27,6 +29,8 @@ class Gres(NamedTuple):
     total: int | None
     #: The rows of the types, if it is the sum of some: they are taken in this order.
     types: tuple[int, ...]
+    #: Whether these are GPUs.
+    gpu: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -37,6 +41,8 @@ class Needs:
     cpus: int
     #: Processors that stay together on one node: those of a task.
     per_task: int
+    #: Processors that each of its nodes gives at least: those of a task, or of the GPUs that it has there.
+    on_each: int
     #: Least and most nodes; the most is 0 where there is no bound.
     min_nodes: int
     max_nodes: int
@@ -47,9 +53,15 @@ class Needs:
     #: Most tasks of a node, and most threads of a core; 0: no bound.
     tasks_per_node: int
     threads_per_core: int
+    #: What it asks of sockets; ``None``: nothing.
+    sockets: SocketNeeds | None
     #: MiB of each node; -1: all that it has. Or MiB for each processor. 0: memory is not counted.
     memory: int
     memory_per_cpu: int
+    #: MiB for each GPU, which ``memory`` holds as well where GPUs are asked for by node.
+    memory_per_gpu: int
+    #: Processors that each GPU of the whole job has with it; 0: no bound.
+    cpus_per_gpu: int
     #: For each node, for each task, and in all.
     gres: tuple[Gres, ...]
     gres_per_task: tuple[Gres, ...]
@@ -109,7 +121,7 @@ def first_fit(needs: Needs, candidates: Candidates) -> list[tuple[int, int]] | N
             break
         if needs.max_nodes and len(picked) == needs.max_nodes:
             return None
-        given = min(int(candidates.cpus[place]), max(cpus - max(count - 1, 0) * needs.per_task, needs.per_task))
+        given = min(int(candidates.cpus[place]), max(cpus - max(count - 1, 0) * needs.on_each, needs.on_each))
         picked.append((int(candidates.nodes[place]), given))
         cpus -= given
         count -= 1

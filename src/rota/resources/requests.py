@@ -14,8 +14,9 @@ import numpy as np
 
 from rota.model.constraint import parse_constraint
 from rota.model.tres import gres_counts
+from rota.resources.cores import SocketNeeds
 from rota.resources.needs import Gres, Needs
-from rota.resources.nodeset import to_mask
+from rota.resources.nodeset import from_mask, to_mask
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -60,6 +61,8 @@ class Requests(Generic[T]):
         for place, counts in enumerate(gres):
             for kind, number in counts.items():
                 self.whole[self.lanes[kind], place] = number
+        #: Sockets, cores of a socket and threads of a core of each node.
+        self._shapes = np.array([[node.sockets, node.cores_per_socket, node.threads_per_core] for node in nodes])
         self._places = {node.name: place for place, node in enumerate(nodes)}
         self._features: dict[str, int] = {}
         for place, node in enumerate(nodes):
@@ -85,6 +88,9 @@ class Requests(Generic[T]):
 
     def _needs(self, spec: JobSpec, partition: Partition, features: str) -> Needs:
         usable = partition.nodes & ((1 << self._count) - 1) & ~self._named(spec.excluded_nodes)
+        shape = spec.sockets_per_node, spec.cores_per_socket, spec.threads_per_core
+        if any(shape):
+            usable &= from_mask(np.greater_equal(self._shapes, shape).all(axis=1))
         constraint = parse_constraint(features) if features else None
         allowed, counted = [usable], []
         if constraint is not None:
@@ -98,20 +104,30 @@ class Requests(Generic[T]):
         most = spec.max_nodes
         if partition.max_nodes is not None and partition.max_nodes >= least:  # else it waits: PartitionNodeLimit
             most = min(most or partition.max_nodes, partition.max_nodes)
+        told = _gpus_per_node(spec) or spec.gres_per_task  # then those of the job are the same ones
+        per_job = () if told else self._gres(spec.gres_per_job)
+        if per_job and spec.num_tasks:  # no node is without a task
+            most = max(min(most or spec.num_tasks, spec.num_tasks), least)
+        per_gpu, of_job = _cpus_per_gpu(spec), any(one.gpu for one in per_job)
+        on_each = max(spec.cpus_per_task, per_gpu * (_gpus_per_node(spec) or of_job))
         return Needs(
             cpus=spec.num_cpus,
             per_task=spec.cpus_per_task,
+            on_each=on_each,
             min_nodes=least,
             max_nodes=most,
-            req_nodes=max(min(spec.max_nodes, most), least),
-            min_cpus=max(spec.min_cpus_per_node, spec.cpus_per_task),
+            req_nodes=max(_wanted(spec, most, usable), least),
+            min_cpus=max(spec.min_cpus_per_node, on_each),
             tasks_per_node=spec.ntasks_per_node,
-            threads_per_core=spec.threads_per_core,
+            threads_per_core=_threads(spec),
+            sockets=_on_sockets(spec),
             memory=memory,
             memory_per_cpu=memory_per_cpu,
+            memory_per_gpu=spec.mem_per_gpu if self._counts_memory else 0,
+            cpus_per_gpu=per_gpu if of_job else 0,
             gres=self._gres(spec.gres),
             gres_per_task=self._gres(spec.gres_per_task),
-            gres_per_job=self._gres(spec.gres_per_job),
+            gres_per_job=per_job,
             whole=spec.exclusive or partition.exclusive,
             partition=partition.name,
             shares=_shares(spec, partition),
@@ -140,6 +156,8 @@ class Requests(Generic[T]):
         """Give memory of each node, or for each processor; a job that asks for none gets what its partition says."""
         if not self._counts_memory:
             return 0, 0
+        if spec.mem_per_gpu:
+            return _gpus_per_node(spec) * spec.mem_per_gpu, 0
         if spec.mem_per_node or spec.mem_per_cpu:
             return spec.mem_per_node, 0 if spec.mem_per_node else spec.mem_per_cpu
         per_node, per_cpu = partition.def_mem_per_node, partition.def_mem_per_cpu
@@ -159,8 +177,37 @@ class Requests(Generic[T]):
             name, _, subtype = kind.partition(":")
             types = () if subtype else (row for other, row in self.lanes.items() if other.startswith(f"{name}:"))
             if counts[kind]:
-                found.append(Gres(lane, counts[kind], self.lanes[name] if subtype else None, tuple(types)))
+                total = self.lanes[name] if subtype else None
+                found.append(Gres(lane, counts[kind], total, tuple(types), gpu=name == "gpu"))
         return tuple(found)
+
+
+def _wanted(spec: JobSpec, most: int, usable: int) -> int:
+    """Give how many nodes a job would have, if it may have so many and is served with fewer."""
+    if spec.use_min_nodes or spec.gres_per_job:
+        return 0
+    wanted = min(spec.num_tasks, usable.bit_count()) if spec.spread else spec.max_nodes
+    return min(wanted, most) if most else wanted
+
+
+def _threads(spec: JobSpec) -> int:
+    """Give the most threads of a core that a job uses; 0: all."""
+    bounds = spec.ntasks_per_core * spec.cpus_per_task, spec.threads_per_core
+    return min(filter(None, bounds), default=0)
+
+
+def _cpus_per_gpu(spec: JobSpec) -> int:
+    """Give the processors that are with a GPU; 0: it does not matter."""
+    return max(spec.cpus_per_gpu, spec.ntasks_per_gpu * spec.cpus_per_task)
+
+
+def _gpus_per_node(spec: JobSpec) -> int:
+    return gres_counts(spec.gres).get("gpu", 0) if spec.gres else 0
+
+
+def _on_sockets(spec: JobSpec) -> SocketNeeds | None:
+    asked = SocketNeeds(spec.sockets_per_node, spec.cores_per_socket, spec.ntasks_per_socket)
+    return asked if any(asked) else None
 
 
 def _shares(spec: JobSpec, partition: Partition) -> bool:
@@ -175,11 +222,20 @@ _asked = attrgetter(
     "num_tasks",
     "ntasks_per_node",
     "threads_per_core",
+    "ntasks_per_core",
+    "sockets_per_node",
+    "cores_per_socket",
+    "ntasks_per_socket",
     "min_cpus_per_node",
     "min_nodes",
     "max_nodes",
+    "spread",
+    "use_min_nodes",
     "mem_per_node",
     "mem_per_cpu",
+    "mem_per_gpu",
+    "cpus_per_gpu",
+    "ntasks_per_gpu",
     "gres",
     "gres_per_task",
     "gres_per_job",

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rota.model import NodeState
+from rota.resources import gres
+from rota.resources.cores import Cores
 from rota.resources.holdings import HeldShares, Holdings
 from rota.resources.needs import Candidates
 from rota.resources.nodeset import from_mask, to_mask
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 
     from rota.model import ClusterConfig, Job, JobSpec, Node, Partition
     from rota.resources.holdings import View
-    from rota.resources.needs import Choose, Gres, Needs
+    from rota.resources.needs import Choose, Needs
 
     #: Which row of processors a job gets, and how many of which nodes.
     Picked = tuple[int, list[tuple[int, int]]]
@@ -74,14 +76,13 @@ class SharedNodePool:
         self._cpus = int.from_bytes(self._whole[CPU].tobytes(), "little")
         self._all_rows = int.from_bytes(cores.tobytes(), "little") << 8 * _LANE_BYTES * self._first_row * self._count
         self._weight = np.array([node.weight for node in nodes], np.int64)
-        #: Processors are given out in multiples of this.
-        self._granule = np.array([_granule(node, parameters) for node in nodes], np.int64)
-        self._granular = bool((self._granule > 1).any())
-        self._threads = np.array([_threads(node) for node in nodes], np.int64)
+        self._cores = Cores(nodes, parameters)
         #: All that has been asked of each node.
         self._of_each: dict[Hashable, int] = {}
         #: What `_tries` has given, by this and the view; the view is kept, so that no other one has its id.
         self._known_tries: dict[tuple[int, int], tuple[View, Tries]] = {}
+        #: Needs for more nodes, by number; `gres.pick`.
+        self._with_more_nodes: dict[tuple[Needs, int], Needs] = {}
         #: What `_in_arrays` has given.
         self._known_nodes: dict[int, tuple[NDArray[np.int64], NDArray[np.int64]]] = {}
         #: The last set whose nodes were asked for.
@@ -108,17 +109,12 @@ class SharedNodePool:
         """Leave out the nodes that could never take part of the job."""
         if needs.preferred is not None:
             needs = replace(needs, preferred=self._on_able_nodes(needs.preferred))
-        if self._granular:
-            needs = replace(needs, granule=self._usable_threads(needs.threads_per_core))
+        if self._cores.granular:
+            used = self._cores.used(needs.threads_per_core, needs.per_task, needs.sockets)
+            needs = replace(needs, granule=used)
         able = from_mask(self._able(needs, self._whole, self._whole[CPU])[0])
         of_each = self._of_each.setdefault(_asked_of_each(needs), len(self._of_each))
         return replace(needs, allowed=tuple(nodes & able for nodes in needs.allowed), of_each=of_each)
-
-    def _usable_threads(self, most: int) -> NDArray[np.int64]:
-        """Give how many of the processors that are given out together a job uses that uses so many of a core."""
-        threads = np.minimum(most or self._threads, self._threads)
-        usable: NDArray[np.int64] = self._granule // self._threads * threads
-        return usable.clip(1)
 
     def units(self, spec: JobSpec, partition: Partition) -> int:
         """Count processors, 0 when the partition could never serve the request."""
@@ -197,8 +193,12 @@ class SharedNodePool:
                 if int(np.add.reduce(usable)) < needs.cpus:
                     continue
                 in_use = to_mask(busy, self._count)[places] if busy else None
-                picked = self._choose(needs, Candidates(places, usable, weight, in_use))
-                if picked and (not needs.gres_per_job or self._has_gres_of_job(needs, view, picked)):
+                candidates = Candidates(places, usable, weight, in_use)
+                if needs.gres_per_job or needs.gres_per_task:
+                    picked = gres.pick(self._choose, needs, view, candidates, self._with_more_nodes)
+                else:
+                    picked = self._choose(needs, candidates)
+                if picked:
                     return lane, picked
         return None
 
@@ -241,16 +241,18 @@ class SharedNodePool:
         self, needs: Needs, view: View, free: NDArray[np.integer[Any]]
     ) -> tuple[NDArray[np.bool_], NDArray[np.integer[Any]]]:
         """Say which nodes could take part of the job, and with how many processors at most."""
-        cpus = free if needs.whole else self._most_cpus(needs, view, free)
+        cpus = free if needs.whole and needs.sockets is None else self._most_cpus(needs, view, free)
         able = cpus >= max(needs.min_cpus, 1)
         if needs.whole:
-            able &= cpus == self._whole[CPU]
+            able &= free == self._whole[CPU]
         if needs.memory > 0:
             able &= view[MEMORY] >= needs.memory
         elif needs.memory < 0:
             able &= view[MEMORY] == self._whole[MEMORY]
         for one in needs.gres:
             able &= view[one.lane] >= one.number
+        for one in needs.gres_per_job:
+            able &= gres.room(needs, view, one) > 0
         return able, cpus
 
     def _most_cpus(self, needs: Needs, view: View, free: NDArray[np.integer[Any]]) -> NDArray[np.integer[Any]]:
@@ -258,28 +260,30 @@ class SharedNodePool:
         per_task = needs.per_task
         if not (
             needs.granule is not None
+            or needs.sockets is not None
             or needs.memory_per_cpu
             or needs.gres_per_task
+            or needs.cpus_per_gpu
             or needs.tasks_per_node
             or per_task > 1
         ):
             return free
         cpus = free.astype(np.int64)
-        if needs.granule is not None:
-            cpus = cpus // self._granule * needs.granule
+        if needs.sockets is not None:
+            cpus = self._cores.on_sockets(needs.sockets, needs.threads_per_core, per_task, free)
+        elif needs.granule is not None:
+            cpus = cpus // self._cores.granule * needs.granule
         if needs.memory_per_cpu:
             cpus = np.minimum(cpus, view[MEMORY] // needs.memory_per_cpu)
         for one in needs.gres_per_task:
-            cpus = np.minimum(cpus, view[one.lane] // one.number * per_task)
+            cpus = np.minimum(cpus, gres.room(needs, view, one) // one.number * per_task)
+        if needs.cpus_per_gpu:
+            cpus = np.minimum(cpus // needs.cpus_per_gpu, gres.gpus_of_job(needs, view)) * needs.cpus_per_gpu
         if needs.tasks_per_node:
-            cpus = np.minimum(cpus, needs.tasks_per_node * per_task)
+            cpus = np.minimum(cpus, max(needs.tasks_per_node * per_task, needs.on_each))
         if per_task > 1:
             cpus -= cpus % per_task
         return cpus
-
-    def _has_gres_of_job(self, needs: Needs, view: View, picked: list[tuple[int, int]]) -> bool:
-        nodes = [node for node, _ in picked]
-        return all(int(view[one.lane, nodes].sum()) >= one.number for one in needs.gres_per_job)
 
     def _pack(self, needs: Needs, view: View, lane: int, picked: list[tuple[int, int]]) -> int:
         """Make the resource set of some processors on some nodes, with the memory and GRES that go with them."""
@@ -289,7 +293,7 @@ class SharedNodePool:
         if needs.whole:
             cpus = self._whole[CPU, nodes].astype(np.int64)
         elif needs.granule is not None:
-            cpus = -(-cpus // needs.granule[nodes]) * self._granule[nodes]
+            cpus = -(-cpus // needs.granule[nodes]) * self._cores.granule[nodes]
         taken[lane, nodes] = cpus
         if needs.memory_per_cpu:
             taken[MEMORY, nodes] = np.minimum(cpus * needs.memory_per_cpu, view[MEMORY, nodes])
@@ -298,20 +302,11 @@ class SharedNodePool:
         if needs.whole:
             taken[2 : self._first_row, nodes] = view[2 : self._first_row, nodes]
         else:
-            self._take_gres(needs, view, picked, taken)
+            gres.take(needs, view, picked, taken)
+        if needs.memory_per_gpu:
+            memory = taken[self._lanes["gpu"], nodes] * needs.memory_per_gpu
+            taken[MEMORY, nodes] = np.minimum(memory, view[MEMORY, nodes])
         return int.from_bytes(taken.tobytes(), "little")
-
-    def _take_gres(self, needs: Needs, view: View, picked: list[tuple[int, int]], taken: View) -> None:
-        left = [one.number for one in needs.gres_per_job]
-        for node, cpus in picked:
-            for one in needs.gres:
-                _take(view, taken, one, node, one.number)
-            for one in needs.gres_per_task:
-                _take(view, taken, one, node, one.number * (cpus // needs.per_task))
-            for number, one in enumerate(needs.gres_per_job):
-                count = min(left[number], int(view[one.lane, node]) - int(taken[one.lane, node]))
-                _take(view, taken, one, node, count)
-                left[number] -= count
 
     # ---- resource sets ----------------------------------------------------------------------------------------
 
@@ -419,40 +414,22 @@ def _nodes_of(picked: Picked | None) -> int:
     return nodes
 
 
-#: What `_able` and `_rows_of` look at; ``granule`` goes by the threads.
+#: What `_able` and `_rows_of` look at; ``granule`` goes by threads, tasks and sockets.
 _asked_of_each = attrgetter(
     "whole",
     "min_cpus",
     "per_task",
+    "on_each",
     "tasks_per_node",
     "threads_per_core",
+    "sockets",
     "memory",
     "memory_per_cpu",
+    "memory_per_gpu",
+    "cpus_per_gpu",
     "gres",
     "gres_per_task",
+    "gres_per_job",
     "partition",
     "shares",
 )
-
-
-def _take(view: View, taken: View, one: Gres, node: int, count: int) -> None:
-    """Take GRES of a node."""
-    taken[one.lane, node] += count
-    if one.total is not None:
-        taken[one.total, node] += count
-    for lane in one.types:
-        part = min(count, int(view[lane, node]) - int(taken[lane, node]))
-        taken[lane, node] += part
-        count -= part
-
-
-def _granule(node: Node, parameters: str) -> int:
-    """Give how many processors are given out together."""
-    if "CR_SOCKET" in parameters:
-        return max(node.cpus // node.sockets, 1)
-    return _threads(node) if "CR_CPU" not in parameters else 1
-
-
-def _threads(node: Node) -> int:
-    """Give the processors of a core: ``CPUs`` may be the number of cores even where these have several threads."""
-    return max(node.cpus // (node.sockets * node.cores_per_socket), 1)

@@ -209,8 +209,6 @@ class WholeNodePool:
     # ---- requests ---------------------------------------------------------------------------------------------
 
     def _make_kind(self, needs: Needs) -> Kind:
-        if needs.gres_per_job or needs.gres_per_task:
-            raise ValueError("whole nodes have GRES by node only")
         required = 0 if needs.required is None else from_mask(needs.required)
         if needs.contiguous and required:  # then all that is between them as well
             required = (1 << required.bit_length()) - (required & -required)
@@ -265,7 +263,9 @@ class WholeNodePool:
         return kind
 
     def units(self, spec: JobSpec, partition: Partition) -> int:
-        """Count the nodes that the request needs at least."""
+        """Count the nodes that the request needs at least, 0 when the partition could never serve it."""
+        if spec.divides_gres:
+            return 0
         try:
             kind = self._requests.read(spec, partition)
         except ValueError:

@@ -41,6 +41,13 @@ _MOST_NICE = 2**31 - 3
 MOST = 2**32 - 1
 #: Priorities beyond mean something else to Slurm.
 _TOP = MAX_PRIORITY - 2
+_DISTRIBUTION = re.compile(
+    r"(?:plane=(?P<size>\d+)|(?:block|cyclic|\*)(?::(?:block|f?cyclic|\*)){0,2})(?:,(?:no)?pack)?|(?:no)?pack",
+    re.IGNORECASE | re.ASCII,
+)
+_HINTS = ("multithread", "nomultithread", "compute_bound", "memory_bound")
+#: What ``--extra-node-info`` sets.
+_SHAPE = ("sockets_per_node", "cores_per_socket", "threads_per_core")
 #: ``mem_per_node`` of a job that asks for all memory.
 ALL_MEMORY = -1
 
@@ -211,10 +218,31 @@ def _exclusive(text: str) -> str:
 
 
 def _hint(text: str) -> int:
-    """Read how many threads of a core a hint leaves."""
-    if text not in {"multithread", "nomultithread"}:
-        raise ValueError(f"{text!r} is not multithread or nomultithread")
-    return int(text == "nomultithread")
+    """Read how many threads of a core a hint leaves; 0: all."""
+    if text not in _HINTS:
+        raise ValueError(f"{text!r} is not {', '.join(_HINTS[:-1])} or {_HINTS[-1]}")
+    return int(text != "multithread")
+
+
+def _node_shape(text: str) -> dict[str, int]:
+    """Read ``sockets[:cores[:threads]]``; of a range the least counts, and ``*`` is any number."""
+    parts = text.split(":")
+    if len(parts) > len(_SHAPE):
+        raise ValueError(f"{text!r} is not sockets[:cores[:threads]]")
+    found = dict.fromkeys(_SHAPE, 0)
+    for name, part in zip(_SHAPE, parts, strict=False):
+        least = part.partition("-")[0]
+        found[name] = 0 if least in {"", "*", "0"} else _count(least)
+    return found
+
+
+def _distribution(text: str) -> int:
+    """Read how tasks are dealt out to nodes, sockets and cores: tells the size of a plane, 0 where there are none."""
+    match = _DISTRIBUTION.fullmatch(text)
+    if match is None:
+        known = "block or cyclic for nodes[:sockets[:cores]] or plane=SIZE, with pack or nopack"
+        raise ValueError(f"{text!r} is not {known}")
+    return _count(match["size"]) if match["size"] else 0
 
 
 def _text(text: str) -> str:
@@ -242,29 +270,35 @@ class Flag(NamedTuple):
     value: bool | str = True
 
 
-#: Long names. Targets that `JobSpec` has not are worked into it by `rota.workload.sbatch.parse_request`.
+#: Long names. Targets that `JobSpec` has not are worked into it by `rota.workload.sbatch.parse_request`; a value that
+#: is a dictionary sets all that it names as well.
 OPTIONS: dict[str, Option | Flag] = {
     "account": Option("account", _text),
     "array": Option("array", _array),
     "begin": Option("begin_time", _moment),
     "constraint": Option("constraint", _features),
     "contiguous": Flag("contiguous"),
+    "cores-per-socket": Option("cores_per_socket", _count),
     "cpus-per-task": Option("cpus_per_task", _count),
+    "cpus-per-gpu": Option("cpus_per_gpu", _count),
     "deadline": Option("deadline", _later),
     "dependency": Option("dependency", _dependency),
+    "distribution": Option("plane_size", _distribution),
     "exclude": Option("excluded_nodes", _hosts),
     "exclusive": Option("sharing", _exclusive, needed=False),
+    "extra-node-info": Option("extra_node_info", _node_shape),
     "gpus": Option("gpus", _gpus),
     "gpus-per-node": Option("gpus_per_node", _gpus),
     "gpus-per-task": Option("gpus_per_task", _gpus),
     "gres": Option("gres", _gres),
-    "hint": Option("threads_per_core", _hint),
+    "hint": Option("hint", _hint),
     "hold": Flag("hold"),
     "job-name": Option("name", _text),
     "kill-on-invalid-dep": Option("kill_on_invalid_dep", _yes_or_no),
     "licenses": Option("licenses", _licenses),
     "mem": Option("mem_per_node", _mebibytes),
     "mem-per-cpu": Option("mem_per_cpu", _mebibytes),
+    "mem-per-gpu": Option("mem_per_gpu", _mebibytes),
     "mincpus": Option("min_cpus_per_node", _count),
     "nice": Option("nice", _nice, needed=False),
     "no-requeue": Flag("requeue", value=False),
@@ -272,7 +306,9 @@ OPTIONS: dict[str, Option | Flag] = {
     "nodes": Option("nodes", _nodes),
     "ntasks": Option("num_tasks", _count),
     "ntasks-per-core": Option("ntasks_per_core", _count),
+    "ntasks-per-gpu": Option("ntasks_per_gpu", _count),
     "ntasks-per-node": Option("ntasks_per_node", _count),
+    "ntasks-per-socket": Option("ntasks_per_socket", _count),
     "oversubscribe": Flag("sharing", "oversubscribe"),
     "partition": Option("partition", _text),
     "prefer": Option("prefer", _features),
@@ -280,10 +316,13 @@ OPTIONS: dict[str, Option | Flag] = {
     "qos": Option("qos", _text),
     "requeue": Flag("requeue"),
     "reservation": Option("reservation", _text),
+    "sockets-per-node": Option("sockets_per_node", _count),
+    "spread-job": Flag("spread"),
     "threads-per-core": Option("threads_per_core", _count),
     "time": Option("time_limit", _minutes),
     "time-min": Option("time_min", _shortest),
     "uid": Option("user", _text),
+    "use-min-nodes": Flag("use_min_nodes"),
 }
 #: Where output goes, who is told, what is in the environment, how hardware is tuned while the job runs.
 _NO_MEANING = (
@@ -296,6 +335,7 @@ OPTIONS.update((name, Option("", str, needed=False)) for name in ("get-user-env"
 OPTIONS.update((name, Flag("")) for name in ("ignore-pbs", "parsable", "quiet", "reboot", "verbose", "wait"))
 SHORT = {
     "A": "account",
+    "B": "extra-node-info",
     "C": "constraint",
     "D": "chdir",
     "G": "gpus",
@@ -312,6 +352,7 @@ SHORT = {
     "e": "error",
     "i": "input",
     "k": "no-kill",
+    "m": "distribution",
     "n": "ntasks",
     "o": "output",
     "p": "partition",

@@ -8,14 +8,23 @@ exclude each other. A number of tasks follows from nodes and tasks on each where
 from __future__ import annotations
 
 import shlex
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from rota.model import JobSpec
-from rota.model.tres import gres_counts
+from rota.workload.gpus import settle_gpus
 from rota.workload.options import ALL_MEMORY, MOST, OPTIONS, SHORT, Flag, OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+#: What says how the nodes of a job are built.
+_SHAPE = {"extra_node_info", "hint", "sockets_per_node", "cores_per_socket", "threads_per_core"}
+#: What says something of GPUs, and is to be worked out together.
+_GPUS = {"gpus", "gpus_per_node", "gpus_per_task", "cpus_per_gpu", "ntasks_per_gpu", "mem_per_gpu"}
+_MEMORY = {"mem_per_gpu": "--mem-per-gpu", "mem_per_cpu": "--mem-per-cpu", "mem_per_node": "--mem"}
+#: What says how many tasks there are.
+_TASKS = {"num_tasks", "ntasks_per_node"}
 
 __all__ = ["OptionError", "parse_request", "split_words"]
 
@@ -44,12 +53,16 @@ def parse_request(words: Sequence[str]) -> JobSpec:
         fields[sharing] = True
     if "required_nodes" in fields or "excluded_nodes" in fields or "nodes" in fields:
         _settle_nodes(fields)
-    if "mem_per_cpu" in fields:
+    if _SHAPE & fields.keys():
+        _settle_shape(fields)
+    if "mem_per_cpu" in fields or "mem_per_gpu" in fields:
         _settle_memory(fields)
-    if "gpus" in fields or "gpus_per_node" in fields or "gpus_per_task" in fields:
-        _settle_gpus(fields)
+    if _GPUS & fields.keys():
+        settle_gpus(fields)
     if "time_min" in fields or "deadline" in fields:
         _check_times(fields)
+    if "plane_size" in fields:
+        _check_plane(fields)
     return _settle_processors(fields)
 
 
@@ -81,9 +94,11 @@ def _fields(words: Sequence[str]) -> dict[str, Any]:
                 raise OptionError(shown, "has no value")
             value = queue.pop()
         try:
-            fields[option.target] = option.read(value)
+            fields[option.target] = read = option.read(value)
         except ValueError as error:
             raise OptionError(shown, str(error)) from None
+        if isinstance(read, dict):
+            fields.update(read)
     return fields
 
 
@@ -110,60 +125,27 @@ def _settle_nodes(fields: dict[str, Any]) -> None:
     fields["required_nodes"], fields["excluded_nodes"] = ",".join(named), ",".join(excluded)
 
 
+def _settle_shape(fields: dict[str, Any]) -> None:
+    """Work out the number of tasks where nodes are described, and not how many tasks: each core named has one."""
+    info, hint = fields.pop("extra_node_info", None), fields.pop("hint", None)
+    if hint is not None and info is None and not {"threads_per_core", "ntasks_per_core"} & fields.keys():
+        fields |= {"sockets_per_node": 0, "cores_per_socket": 0, "threads_per_core": hint}
+    nodes, most = fields.get("min_nodes", 0), fields.get("max_nodes", 0)
+    if (nodes or info is not None) and most in {0, nodes} and not _TASKS & fields.keys():
+        shape = [fields.get(name, 0) for name in ("sockets_per_node", "cores_per_socket", "threads_per_core")]
+        if (each := prod(filter(None, shape))) > 1:
+            fields["num_tasks"] = max(nodes, 1) * each
+
+
 def _settle_memory(fields: dict[str, Any]) -> None:
-    if "mem_per_node" in fields:
-        raise OptionError("--mem-per-cpu", "--mem is there too: give one of them")
-    if fields["mem_per_cpu"] == ALL_MEMORY:
+    given = [name for name in ("mem_per_gpu", "mem_per_cpu", "mem_per_node") if name in fields]
+    if len(given) > 1:
+        first, second = (_MEMORY[name] for name in given[:2])
+        raise OptionError(first, f"{second} is there too: give one of them")
+    if fields.get("mem_per_cpu") == ALL_MEMORY:
         fields["mem_per_node"] = fields.pop("mem_per_cpu")
-
-
-def _settle_gpus(fields: dict[str, Any]) -> None:
-    """Write GPUs as GRES; of job, node and task two that are given tell the number of nodes or of tasks."""
-    job, task, node = (fields.pop(name, "") for name in ("gpus", "gpus_per_task", "gpus_per_node"))
-    gres = fields.get("gres", "")
-    listed = ",".join(item for item in gres.split(",") if item.partition(":")[0] == "gpu")
-    counts = [gres_counts(text) for text in (job, task, listed, node)]
-    if len({len(count) > 1 for count in counts if count}) > 1:
-        raise OptionError("--gpus", "GPUs are asked for with and without a type: write it everywhere or nowhere")
-    if not listed:  # else it goes before --gpus-per-node
-        fields["gres"] = ",".join(filter(None, (node, gres)))
-    fields["gres_per_job"], fields["gres_per_task"] = job, task
-    per_job, per_task, per_node = (count.get("gpu", 0) for count in (*counts[:2], counts[2] or counts[3]))
-    least, most = fields.get("min_nodes", 0), fields.get("max_nodes", 0)
-    if per_job and least > per_job:
-        raise OptionError("--gpus", f"{per_job} GPUs are too few for {least} nodes: each gets one")
-    if per_task:
-        _settle_tasks(fields, per_job, per_task)
-    if per_job and per_node:
-        nodes = _ratio("--gpus", per_job, "--gpus-per-node", per_node)
-        if nodes < least or nodes > (most or nodes):
-            raise OptionError("--gpus", f"{per_job} with {per_node} a node take {nodes} nodes, against --nodes")
-        fields["min_nodes"] = fields["max_nodes"] = nodes
-    if per_node and per_task:
-        tasks = _ratio("--gpus-per-node", per_node, "--gpus-per-task", per_task)
-        if fields.setdefault("ntasks_per_node", tasks) != tasks:
-            raise OptionError("--ntasks-per-node", f"GPUs of node and task make it {tasks}")
-
-
-def _settle_tasks(fields: dict[str, Any], per_job: int, per_task: int) -> None:
-    """Make sure that there is a number of tasks for ``--gpus-per-task``."""
-    tasks, per_node = fields.get("num_tasks", 0), fields.get("ntasks_per_node", 0)
-    least, most = fields.get("min_nodes", 0), fields.get("max_nodes", 0)
-    if not tasks and (per_node or (least and most in {0, least})):
-        tasks = max(least, 1) * max(per_node, 1)
-    if per_job:
-        known, tasks = tasks, _ratio("--gpus", per_job, "--gpus-per-task", per_task)
-        if known not in {0, tasks}:
-            raise OptionError("--gpus-per-task", f"{per_job} GPUs are for {tasks} tasks, and there are {known}")
-    elif not tasks:
-        raise OptionError("--gpus-per-task", "needs --ntasks, or --gpus")
-    fields["num_tasks"] = tasks
-
-
-def _ratio(option: str, total: int, other: str, part: int) -> int:
-    if total % part:
-        raise OptionError(option, f"{total} is no multiple of the {part} of {other}")
-    return total // part
+    elif fields.get("mem_per_gpu") == ALL_MEMORY:
+        del fields["mem_per_gpu"]
 
 
 def _check_times(fields: dict[str, Any]) -> None:
@@ -177,18 +159,24 @@ def _check_times(fields: dict[str, Any]) -> None:
             raise OptionError("--time-min", "is more than there is until --deadline")
 
 
+def _check_plane(fields: dict[str, Any]) -> None:
+    size, nodes = fields.pop("plane_size"), fields.get("min_nodes", 0)
+    tasks = fields.get("num_tasks", 0)
+    if tasks and tasks <= size * (nodes - 1):
+        raise OptionError("--distribution", f"{tasks} tasks in planes of {size} leave some of {nodes} nodes without")
+
+
 def _settle_processors(fields: dict[str, Any]) -> JobSpec:
     """Work out processors, in all and on a node, from tasks and nodes."""
     tasks, per_node = fields.get("num_tasks", 0), fields.get("ntasks_per_node", 0)
     cpus, nodes = fields.get("cpus_per_task", 1), fields.get("min_nodes", 0)
-    if per_core := fields.pop("ntasks_per_core", 0):
-        fields["threads_per_core"] = min(per_core * cpus, fields.get("threads_per_core") or MOST)
     if tasks and per_node:  # then it is the most that a node gets
         most = fields.get("max_nodes", 0)
         nodes = fields["min_nodes"] = max(nodes, -(-tasks // per_node))
         if most and nodes > most:
             raise OptionError("--ntasks-per-node", f"{tasks} tasks need {nodes} nodes, and --nodes allows {most}")
     num_cpus = (tasks or max(nodes, 1) * max(per_node, 1)) * cpus
+    num_cpus = max(num_cpus, fields.pop("least_cpus", 0))
     if num_cpus > MOST:
         raise OptionError("--ntasks", f"{num_cpus} CPUs are too many")
     on_each = cpus * per_node if per_node and tasks != 1 else cpus

@@ -9,6 +9,8 @@ suffice:
 3. In a run, from its first node on. A node gives as many processors as it has, but one task's worth is left for each
    node that is still to come. When one node is left to find, it is the one with the fewest processors that suffice.
 
+Where a job may have more nodes than it must, it gets as many as it may, and its tasks are dealt out to them in turn.
+
 With ``CR_LLN`` or a partition's ``LLN`` nodes are taken one by one, of each weight those first of whose processors the
 largest part is free. With ``bf_busy_nodes`` nodes for later are, those that are in use before idle ones.
 
@@ -22,7 +24,6 @@ O(candidates + nodes taken), and as often again as small nodes have to be left o
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -55,9 +56,10 @@ def select_p_job_test(needs: Needs, candidates: Candidates) -> list[tuple[int, i
     if needs.max_nodes == 1 and _first_fit and needs.required is None:
         return _first(needs, candidates)
     picked = None
-    if needs.min_nodes < needs.req_nodes <= len(candidates.nodes):
-        picked = _pick(replace(needs, min_nodes=needs.req_nodes), candidates)
-    picked = picked or _pick(needs, candidates)
+    if needs.min_nodes < (wanted := min(needs.req_nodes, len(candidates.nodes))):
+        picked = _pick(needs, candidates, wanted)
+        picked = picked and _dealt(picked, needs)
+    picked = picked or _pick(needs, candidates, needs.min_nodes)
     if picked is None and needs.max_nodes:
         for small in np.unique(candidates.cpus).tolist()[:-1]:
             larger = candidates.cpus > small
@@ -65,7 +67,7 @@ def select_p_job_test(needs: Needs, candidates: Candidates) -> list[tuple[int, i
                 larger |= needs.required[candidates.nodes]
             if int(larger.sum()) < needs.min_nodes:
                 return None
-            picked = _pick(needs, candidates.where(larger))
+            picked = _pick(needs, candidates.where(larger), needs.min_nodes)
             if picked is not None:
                 break
     return picked
@@ -80,27 +82,51 @@ def _first(needs: Needs, candidates: Candidates) -> list[tuple[int, int]] | None
     return [(int(candidates.nodes[place]), needs.cpus)]
 
 
-class _Taken:
-    """What has been taken, and what is still to be found."""
+def _dealt(picked: list[tuple[int, int]], needs: Needs) -> list[tuple[int, int]]:
+    """Deal tasks out to nodes one by one, in turn, up to the processors that each has; no node is without."""
+    room = [cpus // needs.on_each for _, cpus in picked]
+    nodes = len(room)
+    left = max(-(-needs.cpus // needs.on_each), nodes)
+    for place, least in enumerate(sorted(room)):
+        if least * (nodes - place) > left:
+            each, more = divmod(left, nodes - place)
+            break
+        left -= least
+    else:
+        return picked
+    dealt = []
+    for (node, _), most in zip(picked, room, strict=True):
+        extra = most > each and more > 0
+        more -= extra
+        dealt.append((node, (min(most, each) + extra) * needs.on_each))
+    return dealt
 
-    def __init__(self, needs: Needs) -> None:
+
+class _Taken:
+    """What has been taken, and what is still to be found: so many nodes and more, if need be."""
+
+    def __init__(self, needs: Needs, count: int) -> None:
         self.nodes: list[tuple[int, int]] = []
         self.cpus = needs.cpus
-        self.count = needs.min_nodes
+        self.count = count
+        self.least = needs.min_nodes
         self.most = needs.max_nodes or 2**31
-        self.per_task = needs.per_task
-        self.granule = needs.granule
+        self.on_each = needs.on_each
+        # Where there are more nodes than need be, processors are dealt out afterwards.
+        self.granule = needs.granule if count <= needs.min_nodes else None
 
     def take(self, node: int, cpus: int) -> None:
         """Take a node that has so many processors for the job."""
-        rest = (self.count - 1) * self.per_task if self.count > 1 else 0
-        given = min(cpus, max(self.cpus - rest, self.per_task))
+        rest = (self.least - 1) * self.on_each if self.least > 1 else 0
+        given = min(cpus, max(self.cpus - rest, self.on_each))
         if self.granule is not None:  # cores are given out whole; only on the last node are there more than it needs
             core = int(self.granule[node])
-            given = given // core * core if rest and given > core else -(-given // core) * core
+            whole = given // core * core
+            given = whole if rest and whole >= self.on_each else -(-given // core) * core
         self.nodes.append((node, given))
         self.cpus -= given
         self.count -= 1
+        self.least -= 1
         self.most -= 1
 
     def suffices(self) -> bool:
@@ -108,10 +134,11 @@ class _Taken:
         return max(self.cpus, self.count) <= 0
 
 
-def _pick(needs: Needs, candidates: Candidates) -> list[tuple[int, int]] | None:
-    if len(candidates.nodes) < needs.min_nodes:
+def _pick(needs: Needs, candidates: Candidates, count: int) -> list[tuple[int, int]] | None:
+    """Pick so many nodes, or more if these are too few."""
+    if len(candidates.nodes) < count:
         return None
-    taken = _Taken(needs)
+    taken = _Taken(needs, count)
     if needs.required is not None or needs.counted:
         left = _take_wanted(needs, candidates, taken)
         if left is None:
