@@ -53,6 +53,8 @@ class Needs:
     #: Most tasks of a node, and most threads of a core; 0: no bound.
     tasks_per_node: int
     threads_per_core: int
+    #: The threads of a core that memory for each processor is for; 0: all.
+    own_threads: int
     #: What it asks of sockets; ``None``: nothing.
     sockets: SocketNeeds | None
     #: MiB of each node; -1: all that it has. Or MiB for each processor. 0: memory is not counted.
@@ -83,8 +85,10 @@ class Needs:
     preferred: Needs | None = None
     #: Processors that each node has, where the least loaded nodes are taken first; ``None``: the load does not matter.
     least_loaded: NDArray[np.uint32] | None = None
-    #: Processors of each node are given out together, and the job uses so many of these; ``None``: one by one.
+    #: Processors of each node are given out together, and the job uses so many of these; ``None``: one by one. And so
+    #: many of these count for memory.
     granule: NDArray[np.int64] | None = None
+    own_granule: NDArray[np.int64] | None = None
     #: A number that is the same for jobs that ask the same of each node, however many nodes and processors in all.
     of_each: int = 0
 

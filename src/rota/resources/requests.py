@@ -120,6 +120,7 @@ class Requests(Generic[T]):
             min_cpus=max(spec.min_cpus_per_node, on_each),
             tasks_per_node=spec.ntasks_per_node,
             threads_per_core=_threads(spec),
+            own_threads=spec.threads_per_core,
             sockets=_on_sockets(spec),
             memory=memory,
             memory_per_cpu=memory_per_cpu,

@@ -111,7 +111,8 @@ class SharedNodePool:
             needs = replace(needs, preferred=self._on_able_nodes(needs.preferred))
         if self._cores.granular:
             used = self._cores.used(needs.threads_per_core, needs.per_task, needs.sockets)
-            needs = replace(needs, granule=used)
+            own = self._cores.used(needs.own_threads, needs.per_task, None)
+            needs = replace(needs, granule=used, own_granule=own)
         able = from_mask(self._able(needs, self._whole, self._whole[CPU])[0])
         of_each = self._of_each.setdefault(_asked_of_each(needs), len(self._of_each))
         return replace(needs, allowed=tuple(nodes & able for nodes in needs.allowed), of_each=of_each)
@@ -274,7 +275,11 @@ class SharedNodePool:
         elif needs.granule is not None:
             cpus = cpus // self._cores.granule * needs.granule
         if needs.memory_per_cpu:
-            cpus = np.minimum(cpus, view[MEMORY] // needs.memory_per_cpu)
+            if needs.granule is None or needs.own_granule is None:
+                most = view[MEMORY] // needs.memory_per_cpu
+            else:  # not of part of a core
+                most = view[MEMORY] // (needs.memory_per_cpu * needs.own_granule) * needs.granule
+            cpus = np.minimum(cpus, most)
         for one in needs.gres_per_task:
             cpus = np.minimum(cpus, gres.room(needs, view, one) // one.number * per_task)
         if needs.cpus_per_gpu:
@@ -290,13 +295,15 @@ class SharedNodePool:
         taken = np.zeros_like(self._whole)
         nodes = np.array([node for node, _ in picked])
         cpus = np.array([count for _, count in picked])
+        own = cpus
         if needs.whole:
-            cpus = self._whole[CPU, nodes].astype(np.int64)
-        elif needs.granule is not None:
-            cpus = -(-cpus // needs.granule[nodes]) * self._cores.granule[nodes]
+            own = cpus = self._whole[CPU, nodes].astype(np.int64)
+        elif needs.granule is not None and needs.own_granule is not None:
+            cores = -(-cpus // needs.granule[nodes])
+            own, cpus = cores * needs.own_granule[nodes], cores * self._cores.granule[nodes]
         taken[lane, nodes] = cpus
         if needs.memory_per_cpu:
-            taken[MEMORY, nodes] = np.minimum(cpus * needs.memory_per_cpu, view[MEMORY, nodes])
+            taken[MEMORY, nodes] = np.minimum(own * needs.memory_per_cpu, view[MEMORY, nodes])
         elif needs.memory:
             taken[MEMORY, nodes] = needs.memory if needs.memory > 0 else self._whole[MEMORY, nodes]
         if needs.whole:
@@ -422,6 +429,7 @@ _asked_of_each = attrgetter(
     "on_each",
     "tasks_per_node",
     "threads_per_core",
+    "own_threads",
     "sockets",
     "memory",
     "memory_per_cpu",
