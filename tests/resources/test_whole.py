@@ -73,8 +73,8 @@ def _bounds(spec: JobSpec, machine: Machine, named: int) -> tuple[int, int, int]
     limit = machine.partition.max_nodes
     least = max(spec.min_nodes, 1)
     most = spec.max_nodes or 99
-    if limit is not None and limit >= least:
-        most = min(most, limit)
+    if not spec.max_nodes and limit is not None and limit >= least:
+        most = limit
     wanted = max(least, min(spec.max_nodes, most))
     return max(least, named), most, max(wanted, named)
 

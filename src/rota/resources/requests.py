@@ -15,7 +15,7 @@ import numpy as np
 from rota.model.constraint import parse_constraint
 from rota.model.tres import gres_counts
 from rota.resources.needs import Gres, Needs
-from rota.resources.nodeset import to_mask
+from rota.resources.nodeset import from_mask, to_mask
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -84,7 +84,7 @@ class Requests(Generic[T]):
         return known
 
     def _needs(self, spec: JobSpec, partition: Partition, features: str) -> Needs:
-        usable = partition.nodes & ((1 << self._count) - 1) & ~self._named(spec.excluded_nodes)
+        usable = partition.nodes & self._with_memory(spec) & ~self._named(spec.excluded_nodes)
         constraint = parse_constraint(features) if features else None
         allowed, counted = [usable], []
         if constraint is not None:
@@ -96,8 +96,8 @@ class Requests(Generic[T]):
         memory, memory_per_cpu = self._memory(spec, partition)
         least = max(spec.min_nodes, partition.min_nodes, sum(count for _, count in counted), 1)
         most = spec.max_nodes
-        if partition.max_nodes is not None and partition.max_nodes >= least:  # else it waits: PartitionNodeLimit
-            most = min(most or partition.max_nodes, partition.max_nodes)
+        if not most and partition.max_nodes is not None and partition.max_nodes >= least:
+            most = partition.max_nodes  # a job that asks for more waits, unless its QOS lets it: PartitionNodeLimit
         return Needs(
             cpus=spec.num_cpus,
             per_task=spec.cpus_per_task,
@@ -121,6 +121,14 @@ class Requests(Generic[T]):
             required=self._mask(self._named(spec.required_nodes)) if spec.required_nodes else None,
             counted=tuple(counted),
         )
+
+    def _with_memory(self, spec: JobSpec) -> int:
+        """Give the nodes that have the memory which a job asks for: where it is not given out that is looked at once.
+
+        As in Slurm, what is asked for each processor need be there once only.
+        """
+        least = 0 if self._counts_memory else max(spec.mem_per_node, spec.mem_per_cpu)
+        return from_mask(self.whole[MEMORY] >= least)
 
     def _having(self, feature: str) -> int:
         return self._features.get(feature, 0)
