@@ -10,6 +10,8 @@ What a node can offer never changes, so that a request comes down to sets of nod
    few, the largest are taken, of equal ones the last.
 4. Else nodes are taken in runs that follow each other: the tightest that suffices or, when none does, the largest, and
    so on. In a run that holds a required node it goes up from there, and then down; in others up from the first.
+5. Where all nodes have to follow each other, they are part of the tightest run that suffices, taken in the same way.
+   If these are too many, or not all that are counted, it is the first part of a run that will do.
 
 All processors of a node are the job's, also those that are too few for one more task. Memory for each processor is for
 all of them.
@@ -18,17 +20,20 @@ all of them.
 from __future__ import annotations
 
 from functools import reduce
+from itertools import combinations
 from operator import or_
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
-from rota.resources.nodeset import from_mask, highest, lowest
+from rota.resources.nodeset import from_mask, highest, lowest, to_mask
 from rota.resources.requests import CPU, MEMORY
 from rota.resources.runs import each_run, take_runs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
 
     from rota.model import Node
     from rota.resources.holdings import View
@@ -37,6 +42,8 @@ if TYPE_CHECKING:
 K = TypeVar("K", int, tuple[int, int])
 #: More nodes than any machine has.
 _MANY = 2**32
+#: Sets of counted nodes whose unions are all looked at.
+_MOST_COUNTS = 8
 
 
 class Kind(NamedTuple):
@@ -52,7 +59,7 @@ class Kind(NamedTuple):
     sizes: tuple[tuple[int, int], ...]
     #: Nodes that must all be used.
     required: int
-    #: Sets of nodes of which so many must be used.
+    #: Sets of nodes of which so many must be used. Of contiguous nodes: of the union of any, so many.
     counted: tuple[tuple[int, int], ...]
     contiguous: bool
     #: Sets of which all nodes must come from one, the first that will do: each whole, and in parts, lightest first.
@@ -97,7 +104,7 @@ class Kind(NamedTuple):
     def choose(self, candidates: int, parts: tuple[int, ...]) -> int:
         """Give the nodes that a job gets of some that could serve it, 0 when it does not fit."""
         required = self.required
-        for group, count in self.counted:
+        for group, count in () if self.contiguous else self.counted:
             some = _lightest(candidates & group & ~required, parts, count)
             if not some:
                 return 0
@@ -130,11 +137,15 @@ class Kind(NamedTuple):
             taken = required | self.largest(nodes & ~required, cpus, count)
         else:
             taken = self._by_runs(nodes, required, cpus, least, count)
-        return taken if self.suffices(taken) else 0
+        if self.suffices(taken):
+            return taken
+        return self._part_of_run(nodes) if self.contiguous and (len(sizes) > 1 or self.counted) else 0
 
     def suffices(self, taken: int) -> bool:
         """Whether some nodes are neither too few nor too many."""
-        return self.least <= taken.bit_count() <= self.most and self.cpus_of(taken) >= self.cpus
+        if not self.least <= taken.bit_count() <= self.most or self.cpus_of(taken) < self.cpus:
+            return False
+        return not self.contiguous or all((taken & group).bit_count() >= count for group, count in self.counted)
 
     def fewest(self, nodes: int) -> int:
         """Count how few of some nodes suffice, going by numbers alone."""
@@ -191,6 +202,37 @@ class Kind(NamedTuple):
             cpus, least, count = cpus - self.cpus_of(some), least - number, count - number
         return taken
 
+    def _part_of_run(self, nodes: int) -> int:
+        """Give nodes that follow each other and suffice: of the tightest run the first ones, 0 if there are none.
+
+        With required nodes, of which all are there, it goes down from these no further than must be.
+        """
+        length = nodes.bit_length()
+        places, there = np.arange(length), to_mask(nodes, length)
+        end = np.minimum.accumulate(np.where(there, length, places)[::-1])[::-1]
+        begin = np.maximum.accumulate(np.where(there, -1, places)) + 1
+        last = np.minimum(end, places + min(self.most, length))
+        cpus = np.zeros(length, np.int64)
+        for size, group in self.sizes:
+            cpus[to_mask(nodes & group, length)] = size
+        # What must be had, as sums over the nodes before each place: it is had between two of them.
+        sums = [(_sums(cpus), self.cpus)]
+        sums += [(_sums(to_mask(nodes & group, length)), count) for group, count in self.counted]
+        suits = there & (last - places >= self.least)
+        for total, count in sums:
+            suits &= total[last] - total[places] >= count
+        if self.required:
+            suits &= (places < lowest(self.required, 1).bit_length()) & (last >= self.required.bit_length())
+        starts = suits.nonzero()[0]
+        if not len(starts):
+            return 0
+        total = sums[0][0]
+        tightest = starts[(total[end] - total[begin])[starts].argmin()]
+        start = int(starts[-1] if self.required else tightest)
+        ends = [int(np.searchsorted(total, total[start] + count)) for total, count in sums]
+        stop = max(min(start + self.wanted, int(last[start])), self.required.bit_length(), *ends)
+        return (1 << stop) - (1 << start)
+
 
 class Kinds:
     """Makes kinds of requests.
@@ -218,11 +260,14 @@ class Kinds:
         """
         if needs.gres_per_job or needs.gres_per_task:
             raise ValueError("whole nodes have GRES by node only")
+        if needs.contiguous and len(needs.counted) > _MOST_COUNTS:
+            raise ValueError(f"nodes that follow each other can be counted {_MOST_COUNTS} times at most")
         required = 0 if needs.required is None else from_mask(needs.required)
         if needs.contiguous and required:  # then all that is between them as well
             required = (1 << required.bit_length()) - (required & -required)
         able = self._able(needs)
         sets = [nodes & able for nodes in needs.allowed]
+        counted = [(from_mask(group) & able, count) for group, count in needs.counted]
         least = max(needs.min_nodes, required.bit_count())
         kind = Kind(
             cpus=needs.cpus,
@@ -231,7 +276,7 @@ class Kinds:
             most=needs.max_nodes or _MANY,
             sizes=self._sizes(needs, reduce(or_, sets)),
             required=required,
-            counted=tuple((from_mask(group) & able, count) for group, count in needs.counted),
+            counted=tuple(_of_any(counted) if needs.contiguous else counted),
             contiguous=needs.contiguous,
         )
         parts = [tuple(part & nodes for part in self._parts if part & nodes) for nodes in sets]
@@ -272,6 +317,21 @@ def _grouped(keys: Iterable[K]) -> dict[K, int]:
     for place, key in enumerate(keys):
         bitmaps[key] = bitmaps.get(key, 0) | 1 << place
     return dict(sorted(bitmaps.items()))
+
+
+def _sums(numbers: NDArray[np.int64 | np.bool_]) -> NDArray[np.int64]:
+    """Sum up what comes before each place, and all."""
+    return np.concatenate(([0], np.cumsum(numbers, dtype=np.int64)))
+
+
+def _of_any(counted: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Say how many of the union of any sets are needed, where each of them counts nodes of its own.
+
+    There are nodes enough for all if, and only if, there are enough for all of these.
+    """
+    for number in range(1, len(counted) + 1):
+        for some in combinations(counted, number):
+            yield reduce(or_, (group for group, _ in some)), sum(count for _, count in some)
 
 
 def _lightest(candidates: int, parts: tuple[int, ...], count: int) -> int:
