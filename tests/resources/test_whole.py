@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from rota.model import Job, JobSpec, Node, Partition
+from rota.model import Errno, Job, JobSpec, Node, Partition, RequestError
 from rota.resources import WholeNodePool
 from rota.resources.nodeset import indices
 from rota.testing import cluster
@@ -25,7 +25,10 @@ class Machine(NamedTuple):
 
     def job(self, spec: JobSpec) -> Job | None:
         """Make a job, if the machine takes it."""
-        units = self.pool.units(spec, self.partition)
+        try:
+            units = self.pool.units(spec, self.partition)
+        except RequestError:
+            return None
         return Job(1, spec, 0, self.partition, units) if units else None
 
 
@@ -362,6 +365,33 @@ def test_nodes_in_a_row_and_counted_ones(asked: dict[str, Any], avail: int, expe
 )
 def test_what_can_never_be_had_takes_no_units(asked: dict[str, Any]) -> None:
     assert _row(5).job(JobSpec(**asked)) is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "errno", "said"),
+    [
+        ({"constraint": "nosuch|odd"}, Errno.INVALID_FEATURE, "no node has nosuch"),
+        ({"constraint": "odd&"}, Errno.INVALID_FEATURE, "Invalid feature specification: "),
+        ({"prefer": "nosuch"}, Errno.INVALID_PREFER, "Invalid preferred feature specification: no node has nosuch"),
+        ({"required_nodes": "n1,n9"}, Errno.INVALID_NODE_NAME, "there is no node n9"),
+        ({"excluded_nodes": "n9"}, Errno.INVALID_NODE_NAME, "there is no node n9"),
+        ({"gres": "tape:1"}, Errno.INVALID_GRES, "no node has tape"),
+        ({"gres": "gpu:x:y:1"}, Errno.INVALID_GRES, "'gpu:x:y:1' is not name"),
+        ({"gres": "gpu:h100:1"}, Errno.REQUESTED_NODE_CONFIG_UNAVAILABLE, "no node has GRES gpu:h100"),
+        ({"gres_per_job": "gpu:1"}, Errno.UNSUPPORTED_GRES, "whole nodes have GRES by node only"),
+        (
+            {"contiguous": True, "constraint": "[" + "&".join(["odd*1"] * 9) + "]"},
+            Errno.INVALID_FEATURE,
+            "9 counts; of nodes that follow each other 8 can be counted at most",
+        ),
+    ],
+)
+def test_what_no_node_has_is_named(asked: dict[str, Any], errno: Errno, said: str) -> None:
+    machine = _row(5, gres=("gpu:2",))
+    with pytest.raises(RequestError) as refused:
+        machine.pool.units(JobSpec(**asked), machine.partition)
+    assert refused.value.errno is errno
+    assert said in str(refused.value)
 
 
 def test_gres_are_had_by_node_only() -> None:

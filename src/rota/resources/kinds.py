@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
+from rota.model import Errno, RequestError
 from rota.resources.nodeset import from_mask, highest, lowest, to_mask
 from rota.resources.requests import CPU, MEMORY
 from rota.resources.runs import each_run, take_runs
@@ -256,12 +257,19 @@ class Kinds:
         """Work out what a request comes to: there is one record of each kind.
 
         Raises:
-            ValueError: it asks for GRES in a way that whole nodes do not have them.
+            RequestError: it asks for GRES in a way that whole nodes do not have them, or counts too many features.
         """
         if needs.gres_per_job or needs.gres_per_task:
-            raise ValueError("whole nodes have GRES by node only")
+            raise RequestError(
+                "Requested GRES option unsupported by configured SelectType plugin: whole nodes have GRES by node only",
+                Errno.UNSUPPORTED_GRES,
+            )
         if needs.contiguous and len(needs.counted) > _MOST_COUNTS:
-            raise ValueError(f"nodes that follow each other can be counted {_MOST_COUNTS} times at most")
+            raise RequestError(
+                f"Invalid feature specification: {len(needs.counted)} counts; of nodes that follow each other "
+                f"{_MOST_COUNTS} can be counted at most",
+                Errno.INVALID_FEATURE,
+            )
         required = 0 if needs.required is None else from_mask(needs.required)
         if needs.contiguous and required:  # then all that is between them as well
             required = (1 << required.bit_length()) - (required & -required)

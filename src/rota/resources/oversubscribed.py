@@ -102,10 +102,7 @@ class OversubscribedNodePool(Lanes):
 
     def units(self, spec: JobSpec, partition: Partition) -> int:
         """Count the nodes that the request needs at least."""
-        try:
-            return self._requests.read(spec, partition).kind.least_ever
-        except ValueError:
-            return 0
+        return self._requests.read(spec, partition).kind.least_ever
 
     # ---- placing ----------------------------------------------------------------------------------------------
 

@@ -34,7 +34,11 @@ class Pool(Protocol):
     interchangeable: bool
 
     def units(self, spec: JobSpec, partition: Partition) -> int:
-        """Count the units that a request needs at least, 0 when the partition could never serve it."""
+        """Count the units that a request needs at least, 0 when the partition could never serve it.
+
+        Raises:
+            RequestError: it asks for what no node has, by name, feature or GRES.
+        """
 
     def select(self, job: Job, avail: int) -> int:
         """Give the part of ``avail`` that the job gets, 0 when it does not fit."""

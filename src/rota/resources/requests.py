@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
+from rota.model import Errno, RequestError
 from rota.model.constraint import parse_constraint
 from rota.model.tres import gres_counts
 from rota.resources.needs import Gres, Needs
@@ -23,10 +24,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rota.model import ClusterConfig, JobSpec, Node, Partition
+    from rota.model.constraint import Constraint
     from rota.resources.holdings import View
 
 #: Rows of a view; GRES come after these.
 CPU, MEMORY = 0, 1
+_INVALID_GRES = "Invalid generic resource (gres) specification"
 T = TypeVar("T")
 
 
@@ -37,7 +40,7 @@ class Requests(Generic[T]):
         config: The machine.
         nodes: Its nodes.
         counts_memory: Whether memory is given out; else every job may use all there is.
-        make: Makes of a request's needs what the pool wants to know of it. May raise ``ValueError``.
+        make: Makes of a request's needs what the pool wants to know of it. May raise ``RequestError``.
     """
 
     def __init__(
@@ -72,25 +75,36 @@ class Requests(Generic[T]):
         """Say what a request comes to in a partition.
 
         Raises:
-            ValueError: a feature, node or kind of GRES is not known, or ``make`` says so; says which.
+            RequestError: no node has that name, a feature or a kind of GRES that is asked for, or ``make`` says so.
         """
         key = (*_asked(spec), *_offered(partition))
         known = self._known.get(key)
         if known is None:
-            needs = self._needs(spec, partition, spec.constraint)
+            constraint = self._constraint(spec.constraint, "Invalid feature specification", Errno.INVALID_FEATURE)
+            needs = self._needs(spec, partition, constraint)
             if spec.prefer:
-                needs = replace(needs, preferred=self._needs(spec, partition, spec.prefer))
+                prefer = self._constraint(spec.prefer, "Invalid preferred feature specification", Errno.INVALID_PREFER)
+                needs = replace(needs, preferred=self._needs(spec, partition, prefer))
             known = self._known[key] = self._make(needs)
         return known
 
-    def _needs(self, spec: JobSpec, partition: Partition, features: str) -> Needs:
+    def _constraint(self, text: str, complaint: str, errno: Errno) -> Constraint | None:
+        """Read features; ``None``: none are asked for."""
+        if not text:
+            return None
+        try:
+            constraint = parse_constraint(text)
+        except ValueError as error:
+            raise RequestError(f"{complaint}: {error}", errno) from None
+        unknown = [name for name in constraint.features if name not in self._features]
+        if unknown:
+            raise RequestError(f"{complaint}: no node has {', '.join(unknown)}", errno)
+        return constraint
+
+    def _needs(self, spec: JobSpec, partition: Partition, constraint: Constraint | None) -> Needs:
         usable = partition.nodes & self._with_memory(spec) & ~self._named(spec.excluded_nodes)
-        constraint = parse_constraint(features) if features else None
         allowed, counted = [usable], []
         if constraint is not None:
-            unknown = [name for name in constraint.features if name not in self._features]
-            if unknown:
-                raise ValueError(f"no node has the feature {', '.join(unknown)}")
             allowed = [usable & nodes for nodes in constraint.alternatives(self._having)]
             counted = [(self._mask(nodes & usable), count) for nodes, count in constraint.counts(self._having)]
         memory, memory_per_cpu = self._memory(spec, partition)
@@ -140,7 +154,7 @@ class Requests(Generic[T]):
         nodes = 0
         for name in filter(None, names.split(",")):
             if name not in self._places:
-                raise ValueError(f"there is no node {name}")
+                raise RequestError(f"Invalid node name specified: there is no node {name}", Errno.INVALID_NODE_NAME)
             nodes |= 1 << self._places[name]
         return nodes
 
@@ -159,11 +173,19 @@ class Requests(Generic[T]):
         """Give what is asked for; a request that names no type is served from all of them."""
         found = []
         for item in filter(None, text.split(",")):
-            counts = gres_counts(item)
+            try:
+                counts = gres_counts(item)
+            except ValueError as error:
+                raise RequestError(f"{_INVALID_GRES}: {error}", Errno.INVALID_GRES) from None
             kind = max(counts, key=len)  # with the type, if there is one
             lane = self.lanes.get(kind)
+            if not self.lanes.keys() & counts:
+                raise RequestError(f"{_INVALID_GRES}: no node has {kind}", Errno.INVALID_GRES)
             if lane is None:
-                raise ValueError(f"no node has GRES {kind}")
+                raise RequestError(
+                    f"Requested node configuration is not available: no node has GRES {kind}",
+                    Errno.REQUESTED_NODE_CONFIG_UNAVAILABLE,
+                )
             name, _, subtype = kind.partition(":")
             types = () if subtype else (row for other, row in self.lanes.items() if other.startswith(f"{name}:"))
             if counts[kind]:

@@ -82,7 +82,7 @@ class SharedNodePool(Lanes):
         """Say what a request needs: there is one record of each kind.
 
         Raises:
-            ValueError: a feature, node or kind of GRES is not known; says which.
+            RequestError: a feature, node or kind of GRES is not known.
         """
         return self._requests.read(spec, partition)
 
@@ -104,10 +104,7 @@ class SharedNodePool(Lanes):
 
     def units(self, spec: JobSpec, partition: Partition) -> int:
         """Count processors, 0 when the partition could never serve the request."""
-        try:
-            needs = self.needs(spec, partition)
-        except ValueError:
-            return 0
+        needs = self.needs(spec, partition)
         every = (1 << self._count) - 1
         wanted = needs.preferred or needs  # as in Slurm, which never looks whether the others would do
         return spec.num_cpus if self._pick(wanted, self._whole, every) else 0

@@ -69,10 +69,7 @@ class WholeNodePool:
 
     def units(self, spec: JobSpec, partition: Partition) -> int:
         """Count the nodes that the request needs at least."""
-        try:
-            return self._requests.read(spec, partition).least_ever
-        except ValueError:
-            return 0
+        return self._requests.read(spec, partition).least_ever
 
     # ---- placing ----------------------------------------------------------------------------------------------
 
