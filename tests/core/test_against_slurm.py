@@ -25,6 +25,7 @@ DIFFERENT = {
     "linear/features-counts-twice": "each count in turn takes the lightest nodes, whatever the next one needs",
     "linear/impossible-waits": "what could never run is refused, and never waits",
     "linear/memory-of-all-CPUs": "what could never run is refused, and never waits",
+    "linear/planned-next-end": "running jobs that end within 30 s are taken together, as by cons_tres",
     "linear_sharing/features-counts": "nodes that are counted are looked for together, not one count after the other",
     "linear_sharing/limit-nodes": "nodes that count for a limit already are not preferred",
     "linear_sharing/memory-unequal-nodes": "Slurm takes the memory of a partition's first node for that of all",
