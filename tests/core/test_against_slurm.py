@@ -44,7 +44,6 @@ DIFFERENT = {
     "arrays/requeue-task": "a job that is queued again may start at once; reasons are codes, not sentences",
     "dependencies/requeued": "reasons are codes, not sentences",
     "licenses/held-with-licence": "reasons are codes, not sentences",
-    "licenses/update": "licences of a running job stay as they are",
     "unavailable/all-reserved-by-name": "whether the nodes were named does not matter for what is said",
     "limits/raised-later": "jobs are looked at when limits change",
     "limits/scontrol-update": "a request has no user so far who might not be allowed to make it",
