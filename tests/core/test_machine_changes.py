@@ -128,11 +128,11 @@ def test_a_job_over_the_partitions_node_limit_waits_until_that_is_raised() -> No
         assert rota.state(job) is JobState.RUNNING
 
 
-def test_a_waiting_job_gets_as_many_nodes_as_the_new_limit_allows() -> None:
+def test_a_job_that_would_have_more_nodes_than_the_limit_waits_until_it_is_raised() -> None:
     with Harness(_limited(max_nodes=2)) as rota:
-        job = rota.submit(max_nodes=4, hold=True)
+        job = rota.submit(max_nodes=3)
+        assert rota.reason(job) is Reason.PARTITION_NODE_LIMIT
         rota.reconfigure(_limited(max_nodes=3))
-        rota.release(job)
         assert rota.ctld.size(job.alloc) == 3
 
 

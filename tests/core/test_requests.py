@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from rota.core import events as ev
 from rota.model import Errno, Job, JobState, NodeState, PartitionState, Reason, RequestError
 from rota.testing import Harness, cluster, partition
 
@@ -202,3 +203,32 @@ def test_a_pending_job_cannot_be_requeued() -> None:
         with pytest.raises(RequestError) as caught:
             rota.requeue(job)
         assert caught.value.errno is Errno.JOB_NOT_RUNNING
+
+
+def test_licences_of_a_running_job_change_at_once() -> None:
+    """As with Slurm; see also ``licenses.txt`` of what a real one did."""
+    with Harness(cluster(cpus=4, Licenses="lic:3")) as rota:
+
+        def change(**changes: Any) -> None:
+            rota.send(ev.UpdateJob(job_id=job.job_id, changes=changes))
+
+        job, other = rota.submit(run=100), rota.submit(licenses="lic:2")
+        change(licenses="lic:3")  # of which one only is free
+        waits = rota.submit(licenses="lic:1")
+        assert rota.reason(waits) is Reason.LICENSES
+        rota.restart()
+        rota.end(other)
+        assert (rota.state(waits.job_id), rota.engine.state.licenses.used) == (JobState.PENDING, {"lic": 3})
+        change(licenses="lic:2", time_limit=7200)
+        assert rota.state(waits.job_id) is JobState.RUNNING
+        assert rota.job(job.job_id).end_time == 7200
+        change(licenses="lic:4")
+        change(num_cpus=2)
+        said = [one.message for one in rota.refused]
+        assert "Invalid license specification: lic:4 requested, there are lic:3" in said[0]
+        assert "only its time limit and licences can change" in said[1]
+        assert rota.engine.state.licenses.used == {"lic": 3}
+        change(licenses="")
+        rota.wait(100)
+        assert rota.state(job.job_id) is JobState.COMPLETED
+        assert rota.engine.state.licenses.used == {"lic": 1}

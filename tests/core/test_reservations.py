@@ -9,6 +9,7 @@ import pytest
 from rota.core import events as ev
 from rota.model import Errno, Job, JobState, Node, NodeState, Reason
 from rota.model.reservation import Reservation
+from rota.replay.outlook import outlook_of
 from rota.testing import Harness, cluster, partition
 
 SCHEDULERS = ("sched/builtin", "sched/backfill", "sched/easy", "sched/conservative")
@@ -131,6 +132,29 @@ def test_features_of_nodes_to_choose_from_are_known(features: str) -> None:
         one = Reservation(name="r", nodes=0b11, node_cnt=1, features=features, start_time=100, end_time=200)
         rota.send(ev.CreateReservation(reservation=one))
         assert [refused.errno for refused in rota.refused] == [Errno.INVALID_FEATURE]
+
+
+@pytest.mark.parametrize(("limit", "planned"), [(1740, 7200), (1860, None), (1000 * 3600, None)])
+def test_a_job_that_never_fits_between_two_times_has_no_planned_start(limit: int, planned: int | None) -> None:
+    """The nodes are reserved for the second half of every hour; until the first such time they are in use."""
+    with Harness(cluster(nodes=2), sched="sched/backfill") as rota:
+        rota.submit(nodes=2, limit=1700)
+        reserve(rota, start=1800, end=3600, flags=("HOURLY",))
+        rota.submit(nodes=2, limit=1740)
+        job = rota.submit(nodes=2, limit=limit)
+        rota.until(60)
+        # The one before it has the first half of the second hour.
+        assert (job.planned_start, outlook_of(rota.engine, job).start) == (planned, planned)
+
+
+def test_a_reservation_beyond_the_window_of_backfill_is_heeded() -> None:
+    config = cluster(nodes=2, SchedulerParameters="bf_window=60,bf_interval=30")
+    with Harness(config, sched="sched/backfill") as rota:
+        reserve(rota, start=10_000, end=20_000)
+        rota.submit(nodes=2, limit=600)
+        job = rota.submit(nodes=2, limit=9_401)
+        rota.until(60)
+        assert (job.state, job.planned_start) == (JobState.PENDING, None)
 
 
 def test_it_comes_again() -> None:

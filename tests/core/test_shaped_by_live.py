@@ -19,6 +19,7 @@ from rota.core import events as ev
 from rota.core.effects import Kill, Launch
 from rota.core.snapshot import restore, save
 from rota.model import InputError, JobState, NodeState, PartitionState, Reason, RequestError
+from rota.resources import WholeNodePool
 from rota.testing import MACHINES, Harness, cluster, random_script
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ class LiveDriver:
         self.rng = rng
         self.config = MACHINES[machine]()
         self.rota = Harness(self.config, sched=sched, passes=False, performs=False)
+        self.whole = self.rota.engine.state.pool.up
         self.requests = list(random_script(rng, self.config, jobs=40).submissions)
         #: Launches and kills that the engine wants and that have not been performed.
         self.wanted: list[Launch | Kill] = []
@@ -77,9 +79,8 @@ class LiveDriver:
     def check_processes(self) -> None:
         """What really runs is disjoint, and no more than there is."""
         held = list(self.processes.values())
-        if len(self.config.nodes) == 1:
-            assert sum(held) <= self.config.nodes[0].cpus
-        else:
+        assert self.rota.engine.state.pool.common(sum(held), self.whole) == sum(held)
+        if isinstance(self.rota.engine.state.pool, WholeNodePool):
             assert sum(nodes.bit_count() for nodes in held) == sum(held).bit_count()
 
     # ---- what may happen ------------------------------------------------------------------------------------------

@@ -332,7 +332,11 @@ def _play(rng: Random, machine: str, *, calm: bool) -> tuple[Harness, _Cycles]:
     return rota, cycles
 
 
-@pytest.mark.parametrize("machine", sorted(MACHINES))
+#: Machines without those where jobs are planned for nodes that they cannot have yet, as in Slurm.
+CAREFUL = sorted(set(MACHINES) - {"oversubscribed whole"})
+
+
+@pytest.mark.parametrize("machine", CAREFUL)
 @relaxed
 @given(rng=RANDOMS, calm=st.booleans())
 def test_what_a_cycle_starts_is_not_in_the_way_of_what_it_plans(machine: str, rng: Random, calm: bool) -> None:
@@ -340,7 +344,7 @@ def test_what_a_cycle_starts_is_not_in_the_way_of_what_it_plans(machine: str, rn
     assert rota.live == []
 
 
-@pytest.mark.parametrize("machine", sorted(MACHINES))
+@pytest.mark.parametrize("machine", CAREFUL)
 def test_the_cycles_that_are_looked_at_start_and_plan_jobs(machine: str) -> None:
     """Else the test above would say nothing."""
     assert sum(_play(Random(seed), machine, calm=True)[1].telling for seed in range(10)) > 3  # noqa: S311
@@ -361,6 +365,8 @@ def _check_that_nothing_is_given_twice(rota: Harness) -> None:
     nodes = rota.engine.state.nodes
     if state.pool.interchangeable:
         assert sum(job.alloc for job in holding) <= nodes[0].cpus
+    elif "linear" in state.config.get("SelectType") and any(part.max_share > 1 for part in state.partitions.values()):
+        _check_places(rota, holding)
     elif "linear" in state.config.get("SelectType"):
         assert sum(job.alloc for job in holding) < 1 << len(nodes)
         assert sum(job.alloc_nodes.bit_count() for job in holding) == sum(job.alloc for job in holding).bit_count()
@@ -368,6 +374,15 @@ def _check_that_nothing_is_given_twice(rota: Harness) -> None:
         _check_shares(rota, holding)
     else:
         _check_pieces(rota, holding)
+
+
+def _check_places(rota: Harness, holding: Sequence[Job]) -> None:
+    """Whole nodes that jobs share: no more have a node than may, and who shares with none has it alone."""
+    for place in range(len(rota.engine.state.nodes)):
+        jobs = [job for job in holding if job.alloc_nodes >> place & 1]
+        shares = [job.partition.force_share or job.spec.oversubscribe for job in jobs if job.partition.max_share > 1]
+        assert len(jobs) <= (max(job.partition.max_share for job in jobs) if jobs else 0)
+        assert len(jobs) < 2 or sum(shares) == len(jobs)
 
 
 def _check_shares(rota: Harness, holding: Sequence[Job]) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, permutations
 from random import Random
 from typing import Any, NamedTuple
 
 import pytest
 
-from rota.model import Job, JobSpec, Node, Partition
+from rota.model import Errno, Job, JobSpec, Node, Partition, RequestError
 from rota.resources import WholeNodePool
 from rota.resources.nodeset import indices
 from rota.testing import cluster
@@ -25,7 +25,10 @@ class Machine(NamedTuple):
 
     def job(self, spec: JobSpec) -> Job | None:
         """Make a job, if the machine takes it."""
-        units = self.pool.units(spec, self.partition)
+        try:
+            units = self.pool.units(spec, self.partition)
+        except RequestError:
+            return None
         return Job(1, spec, 0, self.partition, units) if units else None
 
 
@@ -73,8 +76,8 @@ def _bounds(spec: JobSpec, machine: Machine, named: int) -> tuple[int, int, int]
     limit = machine.partition.max_nodes
     least = max(spec.min_nodes, 1)
     most = spec.max_nodes or 99
-    if limit is not None and limit >= least:
-        most = min(most, limit)
+    if not spec.max_nodes and limit is not None and limit >= least:
+        most = limit
     wanted = max(least, min(spec.max_nodes, most))
     return max(least, named), most, max(wanted, named)
 
@@ -231,6 +234,71 @@ def test_what_is_asked_for_is_given_whenever_some_nodes_would_do(seed: int) -> N
         assert found == pool.select(job, avail & opened)
 
 
+def _could_count(spec: JobSpec, nodes: list[Node]) -> bool:
+    """Whether each of the nodes that are counted can be another one: each way to choose them is tried.
+
+    In brackets all nodes of the job have one of the features.
+    """
+    wanted = [part.split("*") for part in spec.constraint.strip("[]").split("&") if part]
+    if "[" in spec.constraint and not all({feature for feature, _ in wanted} & set(node.features) for node in nodes):
+        return False
+    features = [feature for feature, count in wanted for _ in range(int(count))]
+    return any(
+        all(feature in node.features for feature, node in zip(features, some, strict=True))
+        for some in permutations(nodes, len(features))
+    )
+
+
+@pytest.mark.parametrize("seed", MACHINES)
+def test_nodes_that_follow_each_other_are_given_whenever_some_run_would_do(seed: int) -> None:
+    chance = Random(seed)  # noqa: S311
+    machine = _machine(chance)
+    runs = [
+        range(first, end) for first in range(len(machine.nodes)) for end in range(first + 1, len(machine.nodes) + 1)
+    ]
+    for _ in range(12):
+        spec = _numbers(chance)._replace(contiguous=True, ntasks_per_node=chance.choice((0, 0, 2)))
+        known = {feature for node in machine.nodes for feature in node.features}
+        if chance.random() < 0.3 and {"a", "b"} <= known:
+            spec = spec._replace(constraint=chance.choice(("a*1", "b*2", "[a*1&b*1]", "[a*1&b*2]")))
+        named = chance.choice(("", "", _names(chance, machine, 0.2)))
+        spec = spec._replace(required_nodes=named)
+        plain = spec._replace(constraint="")
+        would_do = [
+            set(run)
+            for run in runs
+            if _would_do(plain, machine, tuple(run)) and _could_count(spec, [machine.nodes[place] for place in run])
+        ]
+        job = machine.job(spec)
+        assert (job is not None) == bool(would_do), spec
+        if job is None:
+            continue
+        assert job.units <= min(map(len, would_do))
+        avail = _some(chance, machine)
+        there = [run for run in would_do if run <= set(indices(avail))]
+        found = machine.pool.select(job, avail)
+        assert bool(found) == bool(there), spec
+        assert not found or set(indices(found)) in there
+
+
+def test_nodes_that_follow_each_other_are_no_more_than_may_be() -> None:
+    """Two small nodes, then two large ones: from the first node on it would be three of them."""
+    nodes = [Node(name=f"n{place}", cpus=cpus) for place, cpus in enumerate((2, 2, 8, 8, 2))]
+    machine = Machine(nodes, WholeNodePool(cluster(nodes=nodes), nodes), Partition(name="p", nodes=0b11111))
+    for asked, expected in (
+        ({"num_cpus": 10, "max_nodes": 2}, 0b00110),
+        ({"num_cpus": 16, "max_nodes": 2}, 0b01100),
+        ({"num_cpus": 12, "min_nodes": 3, "max_nodes": 3}, 0b00111),
+        ({"num_cpus": 18, "min_nodes": 2, "max_nodes": 3}, 0b01110),
+        ({"num_cpus": 10, "max_nodes": 2, "required_nodes": "n4"}, 0b11000),
+        ({"num_cpus": 12, "max_nodes": 3, "required_nodes": "n1"}, 0b01110),
+    ):
+        job = machine.job(JobSpec(contiguous=True, **asked))
+        assert job is not None
+        assert bin(machine.pool.select(job, 0b11111)) == bin(expected)
+    assert machine.job(JobSpec(contiguous=True, num_cpus=17, max_nodes=2)) is None
+
+
 @pytest.mark.parametrize("seed", range(100))
 def test_jobs_that_are_alike_are_placed_alike(seed: int) -> None:
     chance = Random(seed)  # noqa: S311
@@ -297,6 +365,33 @@ def test_nodes_in_a_row_and_counted_ones(asked: dict[str, Any], avail: int, expe
 )
 def test_what_can_never_be_had_takes_no_units(asked: dict[str, Any]) -> None:
     assert _row(5).job(JobSpec(**asked)) is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "errno", "said"),
+    [
+        ({"constraint": "nosuch|odd"}, Errno.INVALID_FEATURE, "no node has nosuch"),
+        ({"constraint": "odd&"}, Errno.INVALID_FEATURE, "Invalid feature specification: "),
+        ({"prefer": "nosuch"}, Errno.INVALID_PREFER, "Invalid preferred feature specification: no node has nosuch"),
+        ({"required_nodes": "n1,n9"}, Errno.INVALID_NODE_NAME, "there is no node n9"),
+        ({"excluded_nodes": "n9"}, Errno.INVALID_NODE_NAME, "there is no node n9"),
+        ({"gres": "tape:1"}, Errno.INVALID_GRES, "no node has tape"),
+        ({"gres": "gpu:x:y:1"}, Errno.INVALID_GRES, "'gpu:x:y:1' is not name"),
+        ({"gres": "gpu:h100:1"}, Errno.REQUESTED_NODE_CONFIG_UNAVAILABLE, "no node has GRES gpu:h100"),
+        ({"gres_per_job": "gpu:1"}, Errno.UNSUPPORTED_GRES, "whole nodes have GRES by node only"),
+        (
+            {"contiguous": True, "constraint": "[" + "&".join(["odd*1"] * 9) + "]"},
+            Errno.INVALID_FEATURE,
+            "9 counts; of nodes that follow each other 8 can be counted at most",
+        ),
+    ],
+)
+def test_what_no_node_has_is_named(asked: dict[str, Any], errno: Errno, said: str) -> None:
+    machine = _row(5, gres=("gpu:2",))
+    with pytest.raises(RequestError) as refused:
+        machine.pool.units(JobSpec(**asked), machine.partition)
+    assert refused.value.errno is errno
+    assert said in str(refused.value)
 
 
 def test_gres_are_had_by_node_only() -> None:

@@ -6,9 +6,6 @@ from typing import TYPE_CHECKING
 
 from rota.core.reasons import beyond_partition, is_shut_out
 from rota.model import MAX_PRIORITY, Errno, PartitionState, Reason, RequestError
-from rota.model.constraint import parse_constraint
-from rota.model.tres import gres_counts
-from rota.resources import shares_nodes
 from rota.resources.nodeset import indices
 
 if TYPE_CHECKING:
@@ -111,19 +108,16 @@ def _impossible(state: ClusterState, spec: JobSpec, partition: Partition) -> Req
     """Say why a partition could never serve a request, in Slurm's words and with the figures."""
     nodes, name = [state.nodes[place] for place in indices(partition.nodes)], partition.name
     named = [one for one in spec.required_nodes.split(",") if one]
-    if missing := [one for one in named if one not in state.places]:
-        return RequestError(f"Invalid node name specified: there is no node {missing[0]}", Errno.INVALID_NODE_NAME)
     if missing := [one for one in named if one not in {node.name for node in nodes}]:
         return RequestError(
             f"Requested nodes not in this partition: {missing[0]} is not in {name}",
             Errno.REQUESTED_NODES_NOT_IN_PARTITION,
         )
-    if (error := _unheard_of(state, spec)) is not None:
-        return error
     places = [place for place, node in enumerate(state.nodes) if node.name in named]
     if spec.contiguous and named and spec.max_nodes and max(places) - min(places) >= spec.max_nodes:
         return RequestError(
-            f"Node count specification invalid: {spec.max_nodes} nodes that follow each other cannot be all of {named}",
+            f"Node count specification invalid: {spec.max_nodes} nodes that follow each other cannot be all of "
+            f"{', '.join(named)}",
             Errno.INVALID_NODE_COUNT,
         )
     if spec.min_nodes > len(nodes) or (spec.max_nodes and spec.max_nodes < partition.min_nodes):
@@ -142,38 +136,6 @@ def _impossible(state: ClusterState, spec: JobSpec, partition: Partition) -> Req
         f"{max(spec.min_nodes, 1)} nodes requested: partition {name} never has so much of what is asked for",
         Errno.REQUESTED_NODE_CONFIG_UNAVAILABLE,
     )
-
-
-def _unheard_of(state: ClusterState, spec: JobSpec) -> RequestError | None:
-    """Say which feature or GRES no node has, or is not to be had in this way; ``None``: none."""
-    if what := _wrong_features(state, spec.constraint):
-        return RequestError(f"Invalid feature specification: {what}", Errno.INVALID_FEATURE)
-    if what := _wrong_features(state, spec.prefer):
-        return RequestError(f"Invalid preferred feature specification: {what}", Errno.INVALID_PREFER)
-    if spec.divides_gres and not shares_nodes(state.config):
-        return RequestError(
-            "Requested GRES option unsupported by configured SelectType plugin: whole nodes have GRES by node only",
-            Errno.UNSUPPORTED_GRES,
-        )
-    has = gres_counts(",".join(one for node in state.nodes for one in node.gres))
-    try:
-        asked = gres_counts(f"{spec.gres},{spec.gres_per_job},{spec.gres_per_task}")
-    except ValueError as error:
-        return RequestError(f"Invalid generic resource (gres) specification: {error}", Errno.INVALID_GRES)
-    if missing := [one for one in asked if ":" not in one and one not in has]:
-        text = f"Invalid generic resource (gres) specification: no node has {missing[0]}"
-        return RequestError(text, Errno.INVALID_GRES)
-    return None
-
-
-def _wrong_features(state: ClusterState, text: str) -> str:
-    """Say what is wrong with the features that a job asks for, empty: nothing."""
-    try:
-        named = parse_constraint(text).features if text else ()
-    except ValueError as error:
-        return str(error)
-    known = {feature for node in state.nodes for feature in node.features}
-    return next((f"no node has {name}" for name in named if name not in known), "")
 
 
 def _check_values(spec: JobSpec) -> None:

@@ -77,8 +77,27 @@ class LicensePool:
         Raises:
             RequestError: there never are so many.
         """
+        self._check(job.spec.licenses)
+        self.take_over(job)
+
+    def exchange(self, job: Job, text: str) -> None:
+        """Give a running job other licences, also where so many are not free.
+
+        Raises:
+            RequestError: there never are so many.
+        """
+        self._check(text)
+        for one in job.restraints:
+            if isinstance(one, LicensesWanted):
+                one.ended(job)
+        for record in (job, *job.records):
+            record.restraints = tuple(one for one in record.restraints if not isinstance(one, LicensesWanted))
+        job.spec = job.spec._replace(licenses=text)
+        self.take_over(job)
+
+    def _check(self, text: str) -> None:
         try:
-            counts = parse_licenses(job.spec.licenses)
+            counts = parse_licenses(text)
         except ValueError as error:
             raise RequestError(str(error), Errno.INVALID_LICENSES) from None
         for name, count in counts.items():
@@ -88,7 +107,6 @@ class LicensePool:
                     f"Invalid license specification: {name}:{count} requested, there are {there_are}",
                     Errno.INVALID_LICENSES,
                 )
-        self.take_over(job)
 
     def take_over(self, job: Job) -> None:
         """Have a job wait for its licences, or count those that it has, whatever there are."""

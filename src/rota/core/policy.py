@@ -155,6 +155,11 @@ class AccountingPolicy:
                 f"Invalid qos specification: {job.user_name} may not have QOS {name!r}, but {known}",
                 Errno.INVALID_QOS,
             )
+        if qos.has(QosFlag.REQUIRES_RESERVATION) and not job.spec.reservation:
+            raise RequestError(
+                f"Invalid qos specification: QOS {qos.name!r} is for jobs in reservations, and it names none",
+                Errno.INVALID_QOS,
+            )
 
     def _denies(self, job: Job) -> bool:
         """Whether a QOS of the job has its limits enforced at the door."""

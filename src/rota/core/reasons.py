@@ -70,7 +70,7 @@ def beyond_partition(state: ClusterState, job: Job) -> Reason | None:
     too_long = part.max_time is not None and job.time_limit > part.max_time
     if too_long and not policy.goes_beyond_partition(job, QosFlag.PARTITION_TIME_LIMIT):
         return Reason.PARTITION_TIME_LIMIT
-    too_large = part.max_nodes is not None and state.pool.least_nodes(job) > part.max_nodes
+    too_large = part.max_nodes is not None and max(state.pool.least_nodes(job), job.spec.max_nodes) > part.max_nodes
     if too_large and not policy.goes_beyond_partition(job, QosFlag.PARTITION_MAX_NODES):
         return Reason.PARTITION_NODE_LIMIT
     return None

@@ -198,7 +198,7 @@ class ReservationBook:
         """Look at the reservation that a new job asks for.
 
         Raises:
-            RequestError: there is no such reservation, or it is not for this job.
+            RequestError: there is no such reservation, it is not for this job, or its nodes could never serve it.
         """
         name = job.spec.reservation
         one = self.all.get(name)
@@ -212,6 +212,15 @@ class ReservationBook:
                 f"{association.account}",
                 Errno.RESERVATION_ACCESS,
             )
+        if "FLEX" not in one.flags and not any(self._could_serve(one, record) for record in job.records or (job,)):
+            raise RequestError(
+                f"Requested node configuration is not available: the nodes of reservation {name} could never serve it",
+                Errno.REQUESTED_NODE_CONFIG_UNAVAILABLE,
+            )
+
+    def _could_serve(self, one: Reservation, job: Job) -> bool:
+        within = replace(job.partition, nodes=job.partition.nodes & one.nodes)
+        return self._state.pool.units(job.spec, within) > 0
 
     def _own(self, job: Job) -> Reservation | None:
         return self.all[job.spec.reservation] if job.spec.reservation else None

@@ -84,7 +84,9 @@ class ClusterState:
         self.down = self._down()
         self.partitions: dict[str, Partition] = {part.name: replace(part) for part in config.partitions}
         self.default_partition = next((part for part in self.partitions.values() if part.default), None)
-        self.pool = make_pool(config, self.nodes, choose)
+        #: RUNNING; sorted by expected end.
+        self.running = SortedJobs()
+        self.pool = make_pool(config, self.nodes, choose, self.running)
         self.accounts = Accounts(self, AssociationTree(config.cluster_name) if tree is None else tree)
         self.boot_time = boot_time
         #: Unix seconds; never goes back.
@@ -95,8 +97,6 @@ class ClusterState:
         self.queue = SortedJobs()
         #: PENDING, must not be considered; ``job.reason`` says why.
         self.parked: dict[int, Job] = {}
-        #: RUNNING; sorted by expected end.
-        self.running = SortedJobs()
         #: Stopped, resources not free yet; PENDING if it is to be queued again, else in its final state.
         self.completing: dict[int, Job] = {}
         self.timers = Timers()

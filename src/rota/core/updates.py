@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rota.core.admission import admit
 from rota.core.new_jobs import dependencies_of, make_job
+from rota.core.restraints import is_restrained
 from rota.model import Errno, JobState, QueueRecord, Reason, RequestError
 
 if TYPE_CHECKING:
@@ -17,13 +18,13 @@ if TYPE_CHECKING:
 
 
 def update_job(life: Lifecycle, job: Job, changes: Mapping[str, Any]) -> None:
-    """Change what a job asks for; of a running one, its time limit.
+    """Change what a job asks for; of a running one, its time limit and licences.
 
     Raises:
-        RequestError: that cannot be met, the job is over, or it runs and more than its time limit is to change.
+        RequestError: that cannot be met, the job is over, or it runs and something else is to change.
     """
     if job.state is JobState.RUNNING:
-        _change_time_limit(life.state, job, changes)
+        _change_running(life.state, job, changes)
         return
     life.require_pending(job)
     if job.alloc:
@@ -54,15 +55,26 @@ def update_job(life: Lifecycle, job: Job, changes: Mapping[str, Any]) -> None:
     state.place(job)
 
 
-def _change_time_limit(state: ClusterState, job: Job, changes: Mapping[str, Any]) -> None:
-    if set(changes) - {"time_limit"}:
-        raise RequestError(f"job {job.job_id} runs: only its time limit can change", Errno.JOB_NOT_PENDING)
+def _change_running(state: ClusterState, job: Job, changes: Mapping[str, Any]) -> None:
+    if set(changes) - {"time_limit", "licenses"}:
+        raise RequestError(f"job {job.job_id} runs: only its time limit and licences can change", Errno.JOB_NOT_PENDING)
+    if "licenses" in changes:
+        state.restrained -= is_restrained(job)
+        try:
+            state.licenses.exchange(job, changes["licenses"])
+        finally:
+            state.restrained += is_restrained(job)
+    if "time_limit" in changes:
+        _change_time_limit(state, job, changes["time_limit"])
+    state.changed = True
+
+
+def _change_time_limit(state: ClusterState, job: Job, limit: int) -> None:
     for one in job.restraints:
         one.ended(job)
     state.running.remove(job)
-    job.time_limit = changes["time_limit"]
+    job.time_limit = limit
     job.end_time = end = max((job.start_time or 0) + job.time_limit, state.now)
     state.running.add(job, (end, job.job_id))
     for one in job.restraints:
         one.started(job)
-    state.changed = True

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from rota.config.hostlist import fold
 from rota.core.containers import queue_key
 from rota.core.foresight import node_space_of
-from rota.model import YEAR, Job, JobState, PartitionState
+from rota.model import YEAR, Job, JobState, PartitionState, RequestError
 from rota.resources.nodeset import indices
 
 if TYPE_CHECKING:
@@ -184,7 +184,10 @@ def _sooner(state: ClusterState, space: Space, job: Job, start: int | None) -> t
 
 def _try(state: ClusterState, space: Space, job: Job, spec: JobSpec, partition: Partition) -> int | None:
     """Give when another request would start, ``None``: not within the window."""
-    units = state.pool.units(spec, partition)
+    try:
+        units = state.pool.units(spec, partition)
+    except RequestError:
+        return None
     if not units:
         return None
     other = Job(job.job_id, spec, job.submit_time, partition, units)

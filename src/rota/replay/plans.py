@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from rota.model import NodeState
 from rota.replay.placing import NodeNames
 from rota.replay.stored import reading
-from rota.resources import SharedNodePool, WholeNodePool
+from rota.resources import SharedNodePool
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -199,7 +199,8 @@ class PlanReader:
         pool = self._engine.state.pool
         # Of a job with several partitions the record that is planned first is meant.
         record = next((one for one in job.records if one.planned_start == job.planned_start), job)
-        if nodes and isinstance(pool, SharedNodePool | WholeNodePool) and pool.is_whole(record):
+        by_piece = isinstance(pool, SharedNodePool) and not pool.is_whole(record)
+        if nodes and not by_piece:
             return sum(cpus for place, cpus in enumerate(self._cpus) if nodes >> place & 1)
         return job.num_cpus
 

@@ -2,6 +2,7 @@
 
 from rota.resources.needs import Candidates, Gres, Needs, first_fit
 from rota.resources.node_space import CountedSpace, NodeSpace
+from rota.resources.oversubscribed import OversubscribedNodePool
 from rota.resources.pool import Pool, ProcessorPool, make_pool, shares_nodes
 from rota.resources.profile import FutureProfile
 from rota.resources.shared import SharedNodePool
@@ -14,6 +15,7 @@ __all__ = [
     "Gres",
     "Needs",
     "NodeSpace",
+    "OversubscribedNodePool",
     "Pool",
     "ProcessorPool",
     "SharedNodePool",

@@ -94,18 +94,18 @@ def take(needs: Needs, view: View, picked: Picked, taken: View) -> None:
     for node, cpus in picked:
         to_come -= 1
         for one in needs.gres:
-            _take(view, taken, one, node, one.number)
+            take_kind(view, taken, one, node, one.number)
         for one in needs.gres_per_task:
-            _take(view, taken, one, node, one.number * (cpus // needs.per_task))
+            take_kind(view, taken, one, node, one.number * (cpus // needs.per_task))
         for number, one in enumerate(needs.gres_per_job):
             count = max(min(left[number] - to_come, int(rooms[number][node])), 0)
             if needs.cpus_per_gpu and to_come:
                 count = min(count, cpus // needs.cpus_per_gpu)
-            _take(view, taken, one, node, count)
+            take_kind(view, taken, one, node, count)
             left[number] -= count
 
 
-def _take(view: View, taken: View, one: Gres, node: int, count: int) -> None:
+def take_kind(view: View, taken: View, one: Gres, node: int, count: int) -> None:
     """Take GRES of a node."""
     taken[one.lane, node] += count
     if one.total is not None:

@@ -68,6 +68,8 @@ class Needs:
     gres: tuple[Gres, ...]
     gres_per_task: tuple[Gres, ...]
     gres_per_job: tuple[Gres, ...]
+    #: Whether GRES are asked for in a way that whole nodes do not have them.
+    divides_gres: bool
     #: Whole nodes, which nobody else uses.
     whole: bool
     #: Its partition, and whether it has cores together with others of that.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from rota.model import NodeState
 from rota.resources.needs import first_fit
+from rota.resources.oversubscribed import OversubscribedNodePool
 from rota.resources.shared import SharedNodePool
 from rota.resources.whole import WholeNodePool
 
@@ -33,7 +34,11 @@ class Pool(Protocol):
     interchangeable: bool
 
     def units(self, spec: JobSpec, partition: Partition) -> int:
-        """Count the units that a request needs at least, 0 when the partition could never serve it."""
+        """Count the units that a request needs at least, 0 when the partition could never serve it.
+
+        Raises:
+            RequestError: it asks for what no node has, by name, feature or GRES.
+        """
 
     def select(self, job: Job, avail: int) -> int:
         """Give the part of ``avail`` that the job gets, 0 when it does not fit."""
@@ -190,28 +195,39 @@ class ProcessorPool:
         self.free = self.up and self.up - sum(allocated)
 
 
+def _gives_whole_nodes(config: ClusterConfig) -> bool:
+    """Whether nodes are given out whole. ``SelectType`` is cons_tres if it is not set."""
+    return config.get("SelectType") == "select/linear"
+
+
 def shares_nodes(config: ClusterConfig) -> bool:
-    """Whether jobs share nodes, and so a ``select`` plugin picks them. ``SelectType`` is cons_tres if it is not set.
+    """Whether nodes are given out by the piece, and so a ``select`` plugin picks them.
 
     On one node whose processors are all that is given out there is nothing to pick.
     """
-    if len(config.nodes) == 1:
-        return "MEMORY" in config.get("SelectTypeParameters").upper() or bool(config.nodes[0].gres)
-    return config.get("SelectType", "select/cons_tres") != "select/linear"
+    if _gives_whole_nodes(config):
+        return False
+    counts_memory = "MEMORY" in config.get("SelectTypeParameters").upper()
+    return len(config.nodes) > 1 or counts_memory or bool(config.nodes[0].gres)
 
 
-def make_pool(config: ClusterConfig, nodes: Sequence[Node], choose: Choose = first_fit) -> Pool:
+def make_pool(
+    config: ClusterConfig, nodes: Sequence[Node], choose: Choose = first_fit, running: Iterable[Job] = ()
+) -> Pool:
     """Make the pool for a machine.
 
     Args:
         config: The machine.
         nodes: Its nodes as they are now.
         choose: Picks nodes where jobs share them.
+        running: The jobs that run, at any time.
     """
     if shares_nodes(config):
         return SharedNodePool(config, nodes, choose)
-    if len(nodes) == 1:
+    if not _gives_whole_nodes(config):
         pool = ProcessorPool(nodes[0].cpus)
         pool.refresh(nodes, ())
         return pool
+    if any(part.max_share > 1 for part in config.partitions):
+        return OversubscribedNodePool(config, nodes, running)
     return WholeNodePool(config, nodes)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
+from rota.model import Errno, RequestError
 from rota.model.constraint import parse_constraint
 from rota.model.tres import gres_counts
 from rota.resources.cores import SocketNeeds
@@ -24,10 +25,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rota.model import ClusterConfig, JobSpec, Node, Partition
+    from rota.model.constraint import Constraint
     from rota.resources.holdings import View
 
 #: Rows of a view; GRES come after these.
 CPU, MEMORY = 0, 1
+_INVALID_GRES = "Invalid generic resource (gres) specification"
 T = TypeVar("T")
 
 
@@ -38,7 +41,7 @@ class Requests(Generic[T]):
         config: The machine.
         nodes: Its nodes.
         counts_memory: Whether memory is given out; else every job may use all there is.
-        make: Makes of a request's needs what the pool wants to know of it. May raise ``ValueError``.
+        make: Makes of a request's needs what the pool wants to know of it. May raise ``RequestError``.
     """
 
     def __init__(
@@ -75,41 +78,54 @@ class Requests(Generic[T]):
         """Say what a request comes to in a partition.
 
         Raises:
-            ValueError: a feature, node or kind of GRES is not known, or ``make`` says so; says which.
+            RequestError: no node has that name, a feature or a kind of GRES that is asked for, or ``make`` says so.
         """
         key = (*_asked(spec), *_offered(partition))
         known = self._known.get(key)
         if known is None:
-            needs = self._needs(spec, partition, spec.constraint)
+            constraint = self._constraint(spec.constraint, "Invalid feature specification", Errno.INVALID_FEATURE)
+            needs = self._needs(spec, partition, constraint)
             if spec.prefer:
-                needs = replace(needs, preferred=self._needs(spec, partition, spec.prefer))
+                prefer = self._constraint(spec.prefer, "Invalid preferred feature specification", Errno.INVALID_PREFER)
+                needs = replace(needs, preferred=self._needs(spec, partition, prefer))
             known = self._known[key] = self._make(needs)
         return known
 
-    def _needs(self, spec: JobSpec, partition: Partition, features: str) -> Needs:
-        usable = partition.nodes & ((1 << self._count) - 1) & ~self._named(spec.excluded_nodes)
+    def _constraint(self, text: str, complaint: str, errno: Errno) -> Constraint | None:
+        """Read features; ``None``: none are asked for."""
+        if not text:
+            return None
+        try:
+            constraint = parse_constraint(text)
+        except ValueError as error:
+            raise RequestError(f"{complaint}: {error}", errno) from None
+        unknown = [name for name in constraint.features if name not in self._features]
+        if unknown:
+            raise RequestError(f"{complaint}: no node has {', '.join(unknown)}", errno)
+        return constraint
+
+    def _needs(self, spec: JobSpec, partition: Partition, constraint: Constraint | None) -> Needs:
+        usable = partition.nodes & self._with_memory(spec) & ~self._named(spec.excluded_nodes)
         shape = spec.sockets_per_node, spec.cores_per_socket, spec.threads_per_core
         if any(shape):
             usable &= from_mask(np.greater_equal(self._shapes, shape).all(axis=1))
-        constraint = parse_constraint(features) if features else None
         allowed, counted = [usable], []
         if constraint is not None:
-            unknown = [name for name in constraint.features if name not in self._features]
-            if unknown:
-                raise ValueError(f"no node has the feature {', '.join(unknown)}")
             allowed = [usable & nodes for nodes in constraint.alternatives(self._having)]
             counted = [(self._mask(nodes & usable), count) for nodes, count in constraint.counts(self._having)]
-        memory, memory_per_cpu = self._memory(spec, partition)
+        gres, gres_per_task, per_job = map(self._gres, (spec.gres, spec.gres_per_task, spec.gres_per_job))
+        gpus = sum(one.number for one in gres if one.gpu)
+        memory, memory_per_cpu = self._memory(spec, partition, gpus)
         least = max(spec.min_nodes, partition.min_nodes, sum(count for _, count in counted), 1)
         most = spec.max_nodes
-        if partition.max_nodes is not None and partition.max_nodes >= least:  # else it waits: PartitionNodeLimit
-            most = min(most or partition.max_nodes, partition.max_nodes)
-        told = _gpus_per_node(spec) or spec.gres_per_task  # then those of the job are the same ones
-        per_job = () if told else self._gres(spec.gres_per_job)
+        if not most and partition.max_nodes is not None and partition.max_nodes >= least:
+            most = partition.max_nodes  # a job that asks for more waits, unless its QOS lets it: PartitionNodeLimit
+        if gpus or gres_per_task:  # those of the job are the same ones
+            per_job = ()
         if per_job and spec.num_tasks:  # no node is without a task
             most = max(min(most or spec.num_tasks, spec.num_tasks), least)
         per_gpu, of_job = _cpus_per_gpu(spec), any(one.gpu for one in per_job)
-        on_each = max(spec.cpus_per_task, per_gpu * (_gpus_per_node(spec) or of_job))
+        on_each = max(spec.cpus_per_task, per_gpu * (gpus or of_job))
         return Needs(
             cpus=spec.num_cpus,
             per_task=spec.cpus_per_task,
@@ -126,9 +142,10 @@ class Requests(Generic[T]):
             memory_per_cpu=memory_per_cpu,
             memory_per_gpu=spec.mem_per_gpu if self._counts_memory else 0,
             cpus_per_gpu=per_gpu if of_job else 0,
-            gres=self._gres(spec.gres),
-            gres_per_task=self._gres(spec.gres_per_task),
+            gres=gres,
+            gres_per_task=gres_per_task,
             gres_per_job=per_job,
+            divides_gres=spec.divides_gres,
             whole=spec.exclusive or partition.exclusive,
             partition=partition.name,
             shares=_shares(spec, partition),
@@ -138,6 +155,14 @@ class Requests(Generic[T]):
             required=self._mask(self._named(spec.required_nodes)) if spec.required_nodes else None,
             counted=tuple(counted),
         )
+
+    def _with_memory(self, spec: JobSpec) -> int:
+        """Give the nodes that have the memory which a job asks for: where it is not given out that is looked at once.
+
+        As in Slurm, what is asked for each processor need be there once only.
+        """
+        least = 0 if self._counts_memory else max(spec.mem_per_node, spec.mem_per_cpu)
+        return from_mask(self.whole[MEMORY] >= least)
 
     def _having(self, feature: str) -> int:
         return self._features.get(feature, 0)
@@ -149,16 +174,16 @@ class Requests(Generic[T]):
         nodes = 0
         for name in filter(None, names.split(",")):
             if name not in self._places:
-                raise ValueError(f"there is no node {name}")
+                raise RequestError(f"Invalid node name specified: there is no node {name}", Errno.INVALID_NODE_NAME)
             nodes |= 1 << self._places[name]
         return nodes
 
-    def _memory(self, spec: JobSpec, partition: Partition) -> tuple[int, int]:
+    def _memory(self, spec: JobSpec, partition: Partition, gpus: int) -> tuple[int, int]:
         """Give memory of each node, or for each processor; a job that asks for none gets what its partition says."""
         if not self._counts_memory:
             return 0, 0
         if spec.mem_per_gpu:
-            return _gpus_per_node(spec) * spec.mem_per_gpu, 0
+            return gpus * spec.mem_per_gpu, 0
         if spec.mem_per_node or spec.mem_per_cpu:
             return spec.mem_per_node, 0 if spec.mem_per_node else spec.mem_per_cpu
         per_node, per_cpu = partition.def_mem_per_node, partition.def_mem_per_cpu
@@ -170,11 +195,19 @@ class Requests(Generic[T]):
         """Give what is asked for; a request that names no type is served from all of them."""
         found = []
         for item in filter(None, text.split(",")):
-            counts = gres_counts(item)
+            try:
+                counts = gres_counts(item)
+            except ValueError as error:
+                raise RequestError(f"{_INVALID_GRES}: {error}", Errno.INVALID_GRES) from None
             kind = max(counts, key=len)  # with the type, if there is one
             lane = self.lanes.get(kind)
+            if not self.lanes.keys() & counts:
+                raise RequestError(f"{_INVALID_GRES}: no node has {kind}", Errno.INVALID_GRES)
             if lane is None:
-                raise ValueError(f"no node has GRES {kind}")
+                raise RequestError(
+                    f"Requested node configuration is not available: no node has GRES {kind}",
+                    Errno.REQUESTED_NODE_CONFIG_UNAVAILABLE,
+                )
             name, _, subtype = kind.partition(":")
             types = () if subtype else (row for other, row in self.lanes.items() if other.startswith(f"{name}:"))
             if counts[kind]:
@@ -200,10 +233,6 @@ def _threads(spec: JobSpec) -> int:
 def _cpus_per_gpu(spec: JobSpec) -> int:
     """Give the processors that are with a GPU; 0: it does not matter."""
     return max(spec.cpus_per_gpu, spec.ntasks_per_gpu * spec.cpus_per_task)
-
-
-def _gpus_per_node(spec: JobSpec) -> int:
-    return gres_counts(spec.gres).get("gpu", 0) if spec.gres else 0
 
 
 def _on_sockets(spec: JobSpec) -> SocketNeeds | None:

@@ -48,13 +48,16 @@ class ReservedSpace:
         self._within: dict[str, NodeSpace] = {}
 
     def _take(self, space: NodeSpace, one: Reservation, nodes: int) -> None:
-        """Take nodes for the time of a reservation, as often as it comes."""
+        """Take nodes for the time of a reservation, as often as it comes, up to the first one after ``last``.
+
+        No job starts as late as that; but whatever still runs then would reach into it.
+        """
         start, end = one.start_time, one.end_time
-        while start <= self._last:
+        while True:
             if end > self._now:
                 begin = max(start, self._now)
                 space.reserve(None, begin, end - begin, nodes)
-            if not one.repeats_after:
+            if not one.repeats_after or start > self._last:
                 return
             start, end = start + one.repeats_after, end + one.repeats_after
 

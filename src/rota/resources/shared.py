@@ -1,8 +1,6 @@
 """Nodes that jobs share: processors, memory and GRES are given out by the piece.
 
-A resource set of such a machine is a packed integer: for each kind of resource a lane of 32 bits a node, processors
-first, then memory, then GRES. Sets are joined with ``+`` and subsets taken away with ``-``, as everywhere. To be looked
-at they are unpacked into an array, a row a kind and a column a node; `SharedNodePool.view`.
+A resource set of such a machine is a packed integer (`Lanes`): processors first, then memory, then GRES.
 
 Which nodes a job gets is the ``select`` plugin's to say: `Choose`.
 """
@@ -16,17 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rota.model import NodeState
 from rota.resources import gres
 from rota.resources.cores import Cores
-from rota.resources.holdings import HeldShares, Holdings
+from rota.resources.lanes import LANE_BYTES, Lanes
 from rota.resources.needs import Candidates
 from rota.resources.nodeset import from_mask, to_mask
 from rota.resources.requests import CPU, MEMORY, Requests
 from rota.resources.rows import CoreRows
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Sequence
+    from collections.abc import Hashable, Sequence
 
     from numpy.typing import NDArray
 
@@ -39,12 +36,11 @@ if TYPE_CHECKING:
     #: Rows of processors to try, each with the nodes that could take part and how many they could give.
     Tries = list[tuple[int, int, NDArray[np.integer[Any]]]]
 
-_LANE_BYTES = 4
 #: Places of masks, and of sets of nodes, that are remembered.
 _KNOWN_ABLE = 2_000_000
 
 
-class SharedNodePool:
+class SharedNodePool(Lanes):
     """Processors, memory and GRES of many nodes.
 
     Args:
@@ -53,11 +49,8 @@ class SharedNodePool:
         choose: Picks nodes.
     """
 
-    interchangeable = False
-
     def __init__(self, config: ClusterConfig, nodes: Sequence[Node], choose: Choose) -> None:
         self._choose = choose
-        self._count = len(nodes)
         parameters = config.get("SelectTypeParameters", "CR_Core_Memory").upper()
         #: Whether memory is given out; else every job may use all there is.
         self._counts_memory = "MEMORY" in parameters
@@ -69,12 +62,10 @@ class SharedNodePool:
         cpus = self._requests.whole[CPU]
         self._rows = CoreRows(config.partitions, cpus, self._first_row)
         cores = np.tile(cpus, (self._rows.count, 1))
-        self._whole: View = np.concatenate((self._requests.whole, cores))
-        self._bytes = self._whole.size * _LANE_BYTES
-        self._all = int.from_bytes(self._whole.tobytes(), "little")
+        super().__init__(nodes, np.concatenate((self._requests.whole, cores)))
         #: All processors, those of the rows and the others.
         self._cpus = int.from_bytes(self._whole[CPU].tobytes(), "little")
-        self._all_rows = int.from_bytes(cores.tobytes(), "little") << 8 * _LANE_BYTES * self._first_row * self._count
+        self._all_rows = int.from_bytes(cores.tobytes(), "little") << 8 * LANE_BYTES * self._first_row * self._count
         self._weight = np.array([node.weight for node in nodes], np.int64)
         self._cores = Cores(nodes, parameters)
         #: All that has been asked of each node.
@@ -85,15 +76,6 @@ class SharedNodePool:
         self._with_more_nodes: dict[tuple[Needs, int], Needs] = {}
         #: What `_in_arrays` has given.
         self._known_nodes: dict[int, tuple[NDArray[np.int64], NDArray[np.int64]]] = {}
-        #: The last set whose nodes were asked for.
-        self._nodes_of: tuple[int, int] = (0, 0)
-        #: The last set that was unpacked, and its view.
-        self._viewed: tuple[int, View] = (0, np.zeros_like(self._whole))
-        self._holdings = Holdings(self.view)
-        self.up_nodes = 0
-        self.up = 0
-        self.free = 0
-        self.refresh(nodes, ())
 
     # ---- requests ---------------------------------------------------------------------------------------------
 
@@ -101,7 +83,7 @@ class SharedNodePool:
         """Say what a request needs: there is one record of each kind.
 
         Raises:
-            ValueError: a feature, node or kind of GRES is not known; says which.
+            RequestError: a feature, node or kind of GRES is not known.
         """
         return self._requests.read(spec, partition)
 
@@ -119,10 +101,7 @@ class SharedNodePool:
 
     def units(self, spec: JobSpec, partition: Partition) -> int:
         """Count processors, 0 when the partition could never serve the request."""
-        try:
-            needs = self.needs(spec, partition)
-        except ValueError:
-            return 0
+        needs = self.needs(spec, partition)
         every = (1 << self._count) - 1
         wanted = needs.preferred or needs  # as in Slurm, which never looks whether the others would do
         return spec.num_cpus if self._pick(wanted, self._whole, every) else 0
@@ -317,36 +296,8 @@ class SharedNodePool:
 
     # ---- resource sets ----------------------------------------------------------------------------------------
 
-    def view(self, resources: int) -> View:
-        """Unpack a resource set. Nobody may write to it."""
-        known, view = self._viewed
-        if known is not resources:
-            packed = resources.to_bytes(self._bytes, "little")
-            view = np.frombuffer(packed, np.uint32).reshape(self._whole.shape)
-            self._viewed = resources, view
-        return view
-
-    def in_order(self, jobs: Sequence[Job]) -> HeldShares:
-        """Line up what jobs hold."""
-        return HeldShares(jobs, self._holdings)
-
-    def parted(self, view: View, resources: int) -> View:
-        """Take what a job gets out of a view."""
-        return self._holdings.taken(view, resources)
-
-    def nodes_of(self, resources: int) -> int:
-        """Give the nodes of which a resource set has something, as a bitmap."""
-        known, nodes = self._nodes_of
-        if known is not resources:
-            nodes = from_mask(self.processors(resources) > 0)  # whoever has something of a node has a processor
-            self._nodes_of = resources, nodes
-        return nodes
-
-    def common(self, a: int, b: int) -> int:
-        """Intersect: of everything what both have."""
-        if b in (a, self._all):
-            return a
-        return int.from_bytes(np.minimum(self.view(a), self.view(b)).tobytes(), "little")
+    def _find_nodes(self, resources: int) -> int:
+        return from_mask(self.processors(resources) > 0)  # whoever has something of a node has a processor
 
     def size(self, resources: int) -> int:
         """Count processors, as often as they can be given out."""
@@ -387,31 +338,9 @@ class SharedNodePool:
     def problem(self, held: Sequence[int]) -> str:
         """Say whether something is given twice, or lost."""
         used = sum((self.view(resources).astype(np.int64) for resources in held), np.zeros(self._whole.shape, np.int64))
-        if (used > self._whole).any():
-            return "something of a node is allocated twice"
-        if self._rows.is_mixed((self._whole - used).astype(np.uint32)):
+        if self._rows.is_mixed((self._whole - used).clip(0).astype(np.uint32)):
             return "a core is shared with a job that shares with none"
-        free = (self._whole - used) * self._up_mask
-        return "" if (self.view(self.free) == free).all() else "free + allocated are not the whole"
-
-    def without(self, avail: int, nodes: int) -> int:
-        """Take all that is of some nodes out."""
-        return self._only(avail, ~to_mask(nodes & ((1 << self._count) - 1), self._count))
-
-    def _only(self, resources: int, nodes: NDArray[np.bool_]) -> int:
-        return int.from_bytes((self.view(resources) * nodes).tobytes(), "little")
-
-    def release(self, resources: int) -> None:
-        """Free what a job held, as far as its nodes are up."""
-        self._holdings.forget(resources)
-        self.free += resources if self.up == self._all else self._only(resources, self._up_mask)
-
-    def refresh(self, nodes: Sequence[Node], allocated: Iterable[int]) -> None:
-        """Work out anew what is up and free."""
-        self._up_mask = np.array([node.state is NodeState.UP for node in nodes])
-        self.up_nodes = from_mask(self._up_mask)
-        self.up = int.from_bytes((self._whole * self._up_mask).tobytes(), "little")
-        self.free = self.up - sum(self._only(held, self._up_mask) for held in allocated)
+        return super().problem(held)
 
 
 def _nodes_of(picked: Picked | None) -> int:

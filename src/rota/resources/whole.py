@@ -1,168 +1,21 @@
-"""Nodes that are given out whole, as Slurm's ``select/linear`` does: a resource set is a bitmap of nodes.
-
-What a node can offer never changes, so that a request comes down to sets of nodes, worked out once for all like it:
-`Kind`. Which of them a job gets:
-
-1. Nodes come in sets, by weight and among equals by their line of slurm.conf. One set after the other is added, until
-   there are enough nodes and the job fits on them. Whatever their weight, these are then candidates alike.
-2. Nodes that the job names or counts are taken in any case.
-3. Where candidates have different numbers of processors, and as many of the smallest as the job asks for would have too
-   few, the largest are taken, of equal ones the last.
-4. Else nodes are taken in runs that follow each other: the tightest that suffices or, when none does, the largest, and
-   so on. In a run that holds a required node it goes up from there, and then down; in others up from the first.
-
-All processors of a node are the job's, also those that are too few for one more task. Memory for each processor is for
-all of them.
-"""
+"""Nodes that are given out whole, as Slurm's ``select/linear`` does: a resource set is a bitmap of nodes."""
 
 from __future__ import annotations
 
-from functools import reduce
-from operator import or_
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from rota.model import NodeState
 from rota.resources.blocks import Blocks
-from rota.resources.nodeset import from_mask, highest, indices, lowest
-from rota.resources.requests import CPU, MEMORY, Requests
-from rota.resources.runs import each_run, take_runs
+from rota.resources.kinds import Kinds
+from rota.resources.nodeset import indices
+from rota.resources.requests import CPU, Requests
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
 
     from rota.model import ClusterConfig, Job, JobSpec, Node, Partition
+    from rota.resources.kinds import Kind
     from rota.resources.needs import Needs
-
-K = TypeVar("K", int, tuple[int, int])
-#: More nodes than any machine has.
-_MANY = 2**32
-
-
-class Kind(NamedTuple):
-    """What all jobs of a kind need: numbers of nodes, and bitmaps of those that could serve them."""
-
-    #: Processors in all.
-    cpus: int
-    #: Least nodes, those that it would have, and most.
-    least: int
-    wanted: int
-    most: int
-    #: Processors that the job could have on a node, and the nodes where that is so; largest first.
-    sizes: tuple[tuple[int, int], ...]
-    #: Nodes that must all be used.
-    required: int
-    #: Sets of nodes of which so many must be used.
-    counted: tuple[tuple[int, int], ...]
-    contiguous: bool
-    #: Sets of which all nodes must come from one, the first that will do: each whole, and in parts, lightest first.
-    allowed: tuple[tuple[int, tuple[int, ...]], ...] = ()
-    #: The union of these.
-    usable: int = 0
-    #: Nodes that it takes at least, processors considered; 0: it can never run.
-    units: int = 0
-    #: Nodes that it takes at most, if all that could serve it are alike and numbers are all it asks for; else 0.
-    plain: int = 0
-    #: The same with the features that are preferred in the place of those that are needed: this is tried first.
-    preferred: Kind | None = None
-
-    def choose(self, candidates: int, parts: tuple[int, ...]) -> int:
-        """Give the nodes that a job gets of some that could serve it, 0 when it does not fit."""
-        required = self.required
-        for group, count in self.counted:
-            some = _lightest(candidates & group & ~required, parts, count)
-            if not some:
-                return 0
-            required |= some
-        if required & ~candidates:
-            return 0
-        nodes = required
-        for part in parts:
-            nodes |= candidates & part
-            if nodes.bit_count() >= self.wanted and (chosen := self._pick(nodes, required)):
-                return chosen
-        return self._pick(nodes, required) if self.least <= nodes.bit_count() < self.wanted else 0
-
-    def _pick(self, nodes: int, required: int) -> int:
-        """Choose among nodes that are there, without regard to their weight; 0 when they are too few."""
-        sizes = self.sizes
-        if len(sizes) > 1:
-            sizes = tuple(item for item in sizes if nodes & item[1])
-        cpus, least, count = self.cpus, self.least, self.wanted
-        if required:
-            held = required.bit_count()
-            cpus, least, count = cpus - self.cpus_of(required), least - held, count - held
-        smallest = sizes[-1][0]
-        if len(sizes) == 1:
-            number = -(-cpus // smallest)
-            least, count = max(least, number), max(count, number)
-            if not required and not self.contiguous:
-                return take_runs(nodes, least, count) if nodes.bit_count() >= least and count <= self.most else 0
-        if len(sizes) > 1 and cpus > smallest * count and not self.contiguous:
-            taken = required | self.largest(nodes & ~required, cpus, count)
-        else:
-            taken = self._by_runs(nodes, required, cpus, least, count)
-        return taken if self.suffices(taken) else 0
-
-    def suffices(self, taken: int) -> bool:
-        """Whether some nodes are neither too few nor too many."""
-        return self.least <= taken.bit_count() <= self.most and self.cpus_of(taken) >= self.cpus
-
-    def fewest(self, nodes: int) -> int:
-        """Count how few of some nodes suffice, going by numbers alone."""
-        held = self.required.bit_count()
-        others = self.largest(nodes & ~self.required, self.cpus - self.cpus_of(self.required), self.least - held)
-        return held + others.bit_count()
-
-    def cpus_of(self, nodes: int) -> int:
-        """Count the processors that the job could have on some nodes."""
-        return sum(size * (nodes & bitmap).bit_count() for size, bitmap in self.sizes)
-
-    def largest(self, nodes: int, cpus: int, count: int) -> int:
-        """Take the largest nodes, of equal ones the last, until processors and nodes suffice; else all."""
-        taken = 0
-        for size, bitmap in self.sizes:
-            here = nodes & bitmap
-            number = min(max(-(-cpus // size), count, 0), here.bit_count())
-            taken |= highest(here, number)
-            cpus -= number * size
-            count -= number
-        return taken
-
-    def _by_runs(self, nodes: int, required: int, cpus: int, least: int, count: int) -> int:
-        """Add nodes to the required ones, run by run, until there are so many: at least those that suffice."""
-        runs = list(each_run(nodes))
-        if self.contiguous and required:
-            runs = [run for run in runs if run & required]
-        left = [(run & ~required, self.cpus_of(run & ~required), run & required) for run in runs if run & ~required]
-        taken = required
-        while left and count > 0:
-            best, fits = left[0], False
-            for place, one in enumerate(left):
-                free, has, held = one
-                enough = has >= cpus and free.bit_count() >= least
-                # Slurm goes through the runs in their order, so that this is no order of preference by itself.
-                if (
-                    not place
-                    or (held and not best[2])
-                    or (enough and (not fits or has < best[1]))
-                    or (not enough and has > best[1])
-                ):
-                    best, fits = one, enough
-            if self.contiguous and not fits:
-                break
-            left.remove(best)
-            free, _, held = best
-            some = _from_run(free, held, count)
-            while self.contiguous and some != free and self.cpus_of(some) < cpus:
-                some = _from_run(free, held, some.bit_count() + 1)
-            if self.contiguous:
-                return taken | some
-            taken |= some
-            number = some.bit_count()
-            cpus, least, count = cpus - self.cpus_of(some), least - number, count - number
-        return taken
 
 
 class HeldNodes:
@@ -191,17 +44,14 @@ class WholeNodePool:
         nodes: Its nodes as they are now.
     """
 
-    __slots__ = ("_kinds", "_parts", "_requests", "free", "up")
+    __slots__ = ("_kinds", "_requests", "free", "up")
 
     interchangeable = False
 
     def __init__(self, config: ClusterConfig, nodes: Sequence[Node]) -> None:
         counts_memory = "MEMORY" in config.get("SelectTypeParameters").upper()
         self._requests = Requests(config, nodes, counts_memory=counts_memory, make=self._make_kind)
-        #: Nodes of one weight and one line of slurm.conf, in the order in which jobs are given them.
-        self._parts = tuple(_grouped((node.weight, node.line) for node in nodes).values())
-        #: Each kind once: requests that differ may come to the same.
-        self._kinds: dict[Kind, Kind] = {}
+        self._kinds = Kinds(nodes, self._requests.whole)
         self.up = 0
         self.free = 0
         self.refresh(nodes, ())
@@ -209,52 +59,7 @@ class WholeNodePool:
     # ---- requests ---------------------------------------------------------------------------------------------
 
     def _make_kind(self, needs: Needs) -> Kind:
-        required = 0 if needs.required is None else from_mask(needs.required)
-        if needs.contiguous and required:  # then all that is between them as well
-            required = (1 << required.bit_length()) - (required & -required)
-        able = self._able(needs)
-        sets = [nodes & able for nodes in needs.allowed]
-        least = max(needs.min_nodes, required.bit_count())
-        kind = Kind(
-            cpus=needs.cpus,
-            least=least,
-            wanted=max(needs.req_nodes, least),
-            most=needs.max_nodes or _MANY,
-            sizes=self._sizes(needs, reduce(or_, sets)),
-            required=required,
-            counted=tuple((from_mask(group) & able, count) for group, count in needs.counted),
-            contiguous=needs.contiguous,
-        )
-        parts = [tuple(part & nodes for part in self._parts if part & nodes) for nodes in sets]
-        allowed = tuple((nodes, some) for nodes, some in zip(sets, parts, strict=True) if kind.choose(nodes, some))
-        units = min((kind.fewest(nodes) for nodes, _ in allowed), default=0)
-        kind = kind._replace(allowed=allowed, usable=reduce(or_, (nodes for nodes, _ in allowed), 0), units=units)
-        particular = kind.required or kind.counted or kind.contiguous
-        if not particular and len(kind.sizes) == 1 and [len(some) for _, some in allowed] == [1]:
-            kind = kind._replace(plain=max(kind.wanted, units))
-        if needs.preferred is not None:
-            kind = kind._replace(preferred=self._make_kind(needs.preferred))
-        return self._kinds.setdefault(kind, kind)
-
-    def _able(self, needs: Needs) -> int:
-        """Give the nodes that could take part of the job."""
-        whole = self._requests.whole
-        able = whole[CPU] >= max(needs.min_cpus, 1)
-        if needs.memory_per_cpu:
-            able &= whole[MEMORY] >= needs.memory_per_cpu * whole[CPU].astype(np.int64)
-        elif needs.memory > 0:
-            able &= whole[MEMORY] >= needs.memory
-        for one in needs.gres:
-            able &= whole[one.lane] >= one.number
-        return from_mask(able)
-
-    def _sizes(self, needs: Needs, usable: int) -> tuple[tuple[int, int], ...]:
-        sizes = self._requests.whole[CPU].tolist()
-        if needs.tasks_per_node:
-            most = needs.tasks_per_node * needs.per_task
-            sizes = [min(size, most) for size in sizes]
-        found = ((size, nodes & usable) for size, nodes in reversed(_grouped(sizes).items()))
-        return tuple(item for item in found if item[1])
+        return self._kinds.make(needs)
 
     def _kind(self, job: Job) -> Kind:
         if job.needs is None:
@@ -263,26 +68,17 @@ class WholeNodePool:
         return kind
 
     def units(self, spec: JobSpec, partition: Partition) -> int:
-        """Count the nodes that the request needs at least, 0 when the partition could never serve it."""
-        if spec.divides_gres:
-            return 0
-        try:
-            kind = self._requests.read(spec, partition)
-        except ValueError:
-            return 0
-        if kind.preferred is None:
-            return kind.units
-        # As in Slurm, which never looks whether the others would do.
-        return kind.preferred.units and min(kind.preferred.units, kind.units or kind.preferred.units)
+        """Count the nodes that the request needs at least."""
+        return self._requests.read(spec, partition).least_ever
 
     # ---- placing ----------------------------------------------------------------------------------------------
 
     def select(self, job: Job, avail: int) -> int:
         """Give whole nodes that could serve the job."""
         kind: Kind = job.needs or self._kind(job)
-        if kind.preferred is not None and (chosen := _choose(kind.preferred, avail)):
+        if kind.preferred is not None and (chosen := kind.preferred.find(avail)):
             return chosen
-        return _choose(kind, avail)
+        return kind.find(avail)
 
     def suffices(self, job: Job, resources: int) -> bool:
         """Whether a resource set is just what the job gets if there is nothing else."""
@@ -290,7 +86,8 @@ class WholeNodePool:
 
     def find(self, job: Job, view: int, open_nodes: int, busy: int = 0) -> int:  # noqa: ARG002 - as in Slurm
         """Give the part of a view that the job gets, if only some nodes are open; 0 when it does not fit."""
-        return _choose(job.needs or self._kind(job), view & open_nodes)
+        kind: Kind = job.needs or self._kind(job)
+        return kind.find(view & open_nodes)
 
     def find_now(self, job: Job, view: int, open_nodes: int) -> int:
         """Give the same if the job starts at once: then it gets nodes that it prefers, if it can."""
@@ -305,7 +102,7 @@ class WholeNodePool:
     def usable(self, job: Job) -> int:
         """Give the nodes that could serve the job."""
         kind: Kind = job.needs or self._kind(job)
-        return kind.usable if kind.preferred is None else kind.usable | kind.preferred.usable
+        return kind.ever_usable
 
     def least_nodes(self, job: Job) -> int:
         """Count units."""
@@ -376,40 +173,3 @@ class WholeNodePool:
         """Work out anew what is up and free."""
         self.up = sum(1 << i for i, node in enumerate(nodes) if node.state is NodeState.UP)
         self.free = self.up & ~sum(allocated)
-
-
-def _choose(kind: Kind, avail: int) -> int:
-    """Give the nodes of a resource set that a job of a kind gets, 0 when it does not fit."""
-    candidates = avail & kind.usable
-    if candidates.bit_count() < kind.units:
-        return 0
-    if kind.plain:
-        return take_runs(candidates, kind.units, kind.plain)
-    chosen = (kind.choose(avail & nodes, parts) for nodes, parts in kind.allowed)
-    return next(filter(None, chosen), 0)
-
-
-def _grouped(keys: Iterable[K]) -> dict[K, int]:
-    """Group the nodes with equal keys into bitmaps, by key; one key a node."""
-    bitmaps: dict[K, int] = {}
-    for place, key in enumerate(keys):
-        bitmaps[key] = bitmaps.get(key, 0) | 1 << place
-    return dict(sorted(bitmaps.items()))
-
-
-def _lightest(candidates: int, parts: tuple[int, ...], count: int) -> int:
-    """Take so many of the lightest candidates, 0 when there are too few."""
-    nodes = 0
-    for part in parts:
-        nodes |= candidates & part
-        if nodes.bit_count() >= count:
-            return take_runs(nodes, count, count)
-    return 0
-
-
-def _from_run(free: int, held: int, count: int) -> int:
-    """Take so many free nodes of a run, or all: up from the first of those that are held, if any are, and then down."""
-    above = free & -(held & -held or 1)
-    below = free ^ above
-    number = min(count, above.bit_count())
-    return lowest(above, number) | highest(below, min(count - number, below.bit_count()))

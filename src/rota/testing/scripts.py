@@ -55,14 +55,19 @@ def shared() -> ClusterConfig:
     return cluster(nodes=nodes, partitions=parts, SelectType="select/cons_tres")
 
 
-def oversubscribed() -> ClusterConfig:
+def oversubscribed(select: str = "select/cons_tres") -> ClusterConfig:
     """4 nodes of 4 processors: two jobs a core in one partition, three of those that ask in another, one in a third."""
     parts = [
         partition("batch", max_share=2, force_share=True),
         partition("asked", (1, 2, 3), max_share=3),
         partition("alone", (0, 1)),
     ]
-    return cluster(nodes=4, cpus_per_node=4, partitions=parts, SelectType="select/cons_tres")
+    return cluster(nodes=4, cpus_per_node=4, partitions=parts, SelectType=select)
+
+
+def oversubscribed_whole() -> ClusterConfig:
+    """The same with whole nodes that jobs share."""
+    return oversubscribed("select/linear")
 
 
 #: Machines by name.
@@ -73,6 +78,7 @@ MACHINES: Mapping[str, Callable[[], ClusterConfig]] = MappingProxyType(
         "tiers": tiers,
         "shared": shared,
         "oversubscribed": oversubscribed,
+        "oversubscribed whole": oversubscribed_whole,
     }
 )
 
