@@ -153,7 +153,7 @@ class Accounts:
             tres=tres,
             start_time=self._state.now if job.start_time is None else job.start_time,
             qos=[name for name in (qos.name if qos else "", job.partition.qos) if name],
-            usage_factor=self._usage_factor(job),
+            usage_factor=self.usage_factor(job),
         )
 
     def fill(self, associations: Iterable[Association], *, run_seconds: bool = True) -> None:
@@ -183,11 +183,12 @@ class Accounts:
         seconds = np.zeros((len(self.tree), len(self.tres)))
         for row, job in zip(rows, running, strict=True):
             since = max(job.start_time or 0, (self.usage and self.usage.last_ran) or 0)
-            left = max((job.end_time or since) - since, 0) * self._usage_factor(job)
+            left = max((job.end_time or since) - since, 0) * self.usage_factor(job)
             seconds[self.tree.path(row)] += np.array(self.tres_of(job)) * left
         return seconds
 
-    def _usage_factor(self, job: Job) -> float:
+    def usage_factor(self, job: Job) -> float:
+        """Give what a job's usage is multiplied with."""
         qos = self.qos_of(job)
         return 1.0 if qos is None else qos.usage_factor
 

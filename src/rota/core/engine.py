@@ -155,6 +155,7 @@ class Engine:
         """
         self._convey_cluster_usage()
         self._set_pass_times()
+        self.state.policy.plan_ends()
         return self.drain()
 
     def drain(self) -> list[Effect]:
@@ -170,7 +171,7 @@ class Engine:
         self.events += 1
         self._handlers[type(event)](event)
         if state.doomed:
-            self.lifecycle.cancel_doomed()
+            self.lifecycle.end_doomed()
         if state.changed:
             state.changed = False
             state.timers.wake(state.now)

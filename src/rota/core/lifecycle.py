@@ -236,13 +236,18 @@ class Lifecycle:
         if time > self.state.now:
             self.state.timers.at(time, look)
 
-    def cancel_doomed(self) -> None:
-        """End the jobs that can never start in time, or whose dependencies can never be satisfied."""
+    def end_doomed(self) -> None:
+        """End the jobs that can never start in time, or whose dependencies can never be satisfied.
+
+        So are running jobs that have used up a limit.
+        """
         doomed, self.state.doomed = self.state.doomed, []
         for job in doomed:
-            if job.state is not JobState.PENDING:
+            if job.state is JobState.RUNNING:
+                self.stop(job, Trigger.TIME_LIMIT, Reason.TIME_LIMIT)
+            elif job.state is not JobState.PENDING:
                 continue
-            if job.sort_key:
+            elif job.sort_key:
                 self._end_pending(job, Trigger.DEADLINE, Reason.DEADLINE)
             else:
                 self._end_pending(job, Trigger.CANCEL, Reason.DEPENDENCY_NEVER_SATISFIED)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from rota.core.limits import Own, Used
+from rota.core.limits import Own
 from rota.core.restraints import Limit
+from rota.core.used_up import Used
 from rota.model import Reason
 from rota.model.limits import NO_LIMITS
 from rota.model.tres import NODE
@@ -159,14 +160,14 @@ class LimitRules:
         made, limits = self._made, owner.limits
         new = self._add_tres(owner, _GRP_TRES, owner.ledger)
         for index, limit in self._each(owner, limits.grp_tres_mins, "GrpTRESMins", "GRP_{}_MIN"):
-            made.used.append(Used(limit, index, partial(owner.used, index), owner.ledger))
+            made.used.append((owner.ledger, Used(limit, index, partial(owner.used, index))))
             new.append(limit.name)
         for index, limit in self._each(owner, limits.grp_tres_run_mins, "GrpTRESRunMins", "GRP_{}_RUN_MIN"):
             made.run_minutes.append((owner.ledger, index, limit))
             new.append(limit.name)
         if limits.grp_wall is not None and "GrpWall" not in self._set:
             limit = Limit(Reason[f"{owner.prefix}_GRP_WALL"], owner.whose, "GrpWall", limits.grp_wall / _MINUTE)
-            made.used.append(Used(limit, -1, partial(owner.used, -1), owner.ledger))
+            made.used.append((owner.ledger, Used(limit, -1, partial(owner.used, -1))))
             new.append("GrpWall")
         return new
 

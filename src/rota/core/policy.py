@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 
 from rota.core.limit_rules import LimitRules, Owner
 from rota.core.limits import Entry, JobLimits, Ledger
+from rota.core.used_up import own_end
 from rota.model import Errno, InputError, Reason, RequestError
 from rota.model.association import QosFlag
 from rota.model.limits import NO_LIMITS, LimitError, Limits
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Mapping, Sequence
 
     from rota.core.restraints import Excess, Limit
     from rota.core.state import ClusterState
@@ -101,6 +102,44 @@ class AccountingPolicy:
         self._looks_again = False
         self._state.arrivals = None
         self._state.changed = True
+
+    # ---- limits that are used up ------------------------------------------------------------------------------
+
+    @property
+    def keeps_usage(self) -> bool:
+        """Whether it is known what has been used."""
+        return self._state.accounts.usage is not None
+
+    @property
+    def usage_until(self) -> int:
+        """The end of the last period of usage, Unix seconds: what running jobs have used since is not part of it."""
+        usage = self._state.accounts.usage
+        return (usage.last_ran if usage is not None else None) or 0
+
+    @property
+    def usage_decay(self) -> float:
+        """What usage is multiplied with every second."""
+        usage = self._state.accounts.usage
+        return 1.0 if usage is None else usage.decay
+
+    def at(self, time: int, fn: Callable[[], object]) -> None:
+        """Have ``fn`` called at a time, in the next second at the earliest, unless limits are read anew before that."""
+
+        def call() -> None:
+            if self._state.policy is self:
+                fn()
+
+        self._state.timers.at(max(time, self.now + 1), call, quiet=True)
+
+    def end(self, job: Job) -> None:
+        """End a running job: it has used up a limit."""
+        self._state.doomed.append(job)
+
+    def plan_ends(self) -> None:
+        """Work out when limits will be used up, once it is known what has been used."""
+        for ledger in self._ledgers.values():
+            if ledger.meter is not None:
+                ledger.meter.plan()
 
     # ---- admission --------------------------------------------------------------------------------------------
 
@@ -196,12 +235,18 @@ class AccountingPolicy:
         for ledger in self._submitted.pop(job.job_id, ()):
             ledger.submitted -= job.waiting_tasks
 
-    def enter(self, job: Job, ledgers: Sequence[Ledger]) -> None:
-        """Count a job that has started."""
-        entry = Entry(ledgers, self.counts(job, job.alloc), job.alloc_nodes, job.end_time or 0)
+    def enter(self, job: Job, limits: JobLimits) -> None:
+        """Count a job that has started, and have it ended when a limit is used up that does so."""
+        entry = Entry(limits.ledgers, self.counts(job, job.alloc), job.alloc_nodes, job.end_time or 0)
         self._running[job.job_id] = entry
-        for ledger in ledgers:
+        for ledger in limits.ledgers:
             ledger.enter(entry)
+            if ledger.meter is not None:
+                factor = self._state.accounts.usage_factor(job)
+                ledger.meter.enter(job, limits.ends, [count * factor for count in (*entry.counts, 1.0)])
+        if limits.minutes and (end := own_end(job, entry.counts, limits.minutes)) is not None:
+            run = job.restart_count
+            self.at(end, lambda: self.end(job) if job.restart_count == run else None)
         self.version += 1
 
     def leave(self, job: Job) -> None:
@@ -210,6 +255,8 @@ class AccountingPolicy:
         if entry is not None:
             for ledger in entry.ledgers:
                 ledger.enter(entry, -1)
+                if ledger.meter is not None:
+                    ledger.meter.leave(job)
             self.version += 1
 
     def take_over(self, job: Job) -> None:
@@ -261,6 +308,8 @@ class AccountingPolicy:
             used = partial(self._used_by_association, row)
             owner = Owner(whose, "ASSOC", limits, self._ledger(row), used, factor)
             rules.add_association(owner, self._inherited(above) if one is association else None)
+        if not self.safe:
+            made.end_what_runs()
         return made
 
     def _inherited(self, above: Sequence[Association]) -> Limits:
