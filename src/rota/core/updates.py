@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rota.core.lifecycle import Lifecycle
-    from rota.core.state import ClusterState
     from rota.model import Job
 
 
@@ -23,7 +22,7 @@ def update_job(life: Lifecycle, job: Job, changes: Mapping[str, Any]) -> None:
         RequestError: that cannot be met, the job is over, or it runs and more than its time limit is to change.
     """
     if job.state is JobState.RUNNING:
-        _change_time_limit(life.state, job, changes)
+        _change_time_limit(life, job, changes)
         return
     life.require_pending(job)
     if job.alloc:
@@ -54,15 +53,8 @@ def update_job(life: Lifecycle, job: Job, changes: Mapping[str, Any]) -> None:
     state.place(job)
 
 
-def _change_time_limit(state: ClusterState, job: Job, changes: Mapping[str, Any]) -> None:
+def _change_time_limit(life: Lifecycle, job: Job, changes: Mapping[str, Any]) -> None:
     if set(changes) - {"time_limit"}:
         raise RequestError(f"job {job.job_id} runs: only its time limit can change", Errno.JOB_NOT_PENDING)
-    for one in job.restraints:
-        one.ended(job)
-    state.running.remove(job)
     job.time_limit = changes["time_limit"]
-    job.end_time = end = max((job.start_time or 0) + job.time_limit, state.now)
-    state.running.add(job, (end, job.job_id))
-    for one in job.restraints:
-        one.started(job)
-    state.changed = True
+    life.expect_end(job, max((job.start_time or 0) + job.time_limit, life.state.now))
