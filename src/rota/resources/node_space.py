@@ -17,7 +17,7 @@ from operator import and_
 from typing import TYPE_CHECKING, Protocol
 
 from rota.resources.profile import FutureProfile
-from rota.resources.releases import Releases, nodes_held
+from rota.resources.releases import Releases, by_soft_ends, nodes_held, soft_end
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -45,13 +45,22 @@ class GivesWay(Protocol):
 class CountedSpace:
     """The same for interchangeable processors: ends and reservations lie on the grid, and are counted."""
 
-    def __init__(self, pool: Pool, now: int, running: Sequence[Job], *, resolution: int, window: int) -> None:
+    def __init__(
+        self, pool: Pool, now: int, running: Sequence[Job], *, resolution: int, window: int, soft_limits: bool = False
+    ) -> None:
         self._resolution = resolution
         self._before = now + window
+        self._soft = soft_limits
+        ends = [job.end_time or 0 for job in running]
+        if soft_limits:
+            running, ends = by_soft_ends(running, now)
         self._profile = FutureProfile(
             pool,
             now,
-            [(-(-(job.end_time or 0) // resolution) * resolution, pool.common(job.alloc, pool.up)) for job in running],
+            [
+                (-(-end // resolution) * resolution, pool.common(job.alloc, pool.up))
+                for job, end in zip(running, ends, strict=True)
+            ],
         )
 
     @property
@@ -85,7 +94,9 @@ class CountedSpace:
 
     def started(self, job: Job) -> None:
         """Take account of a job that has just started."""
-        self.reserve(job, job.start_time or 0, job.time_limit, job.alloc_nodes)
+        start = job.start_time or 0
+        end = soft_end(job, start) if self._soft else start + job.time_limit
+        self.reserve(job, start, end - start, job.alloc_nodes)
 
 
 class NodeSpace:
@@ -103,6 +114,7 @@ class NodeSpace:
             preempted.
         step: By how many seconds each batch of running jobs that are taken to end together is longer than the one
             before; 0: it is twice as long.
+        soft_limits: Whether running jobs are expected to end after their ``--time-min``.
     """
 
     def __init__(
@@ -117,6 +129,7 @@ class NodeSpace:
         prefer_busy: bool = False,
         reserve_running: bool = False,
         step: int = 0,
+        soft_limits: bool = False,
     ) -> None:
         self._pool = pool
         self._now = now
@@ -126,7 +139,11 @@ class NodeSpace:
         self._begin = [self._floor(now)]
         self._up = pool.up_nodes
         self._open: list[int] = [self._up]
-        ends = [max(job.end_time or 0, now + 1) for job in running]  # who should have ended soon will have
+        self._soft = soft_limits
+        ends = [job.end_time or 0 for job in running]
+        if soft_limits:
+            running, ends = by_soft_ends(running, now)
+        ends = [max(end, now + 1) for end in ends]  # who should have ended soon will have
         self._releases = Releases(pool, running, ends, pool.view(pool.free))
         self._gives_way = gives_way
         #: The same without the jobs that give way to those of one standing, until some job starts.
@@ -243,7 +260,7 @@ class NodeSpace:
         """Take account of a job that has just started: whole nodes count as reserved until its end, on the grid."""
         if self._pool.is_whole(job):
             self.reserve(job, job.start_time or 0, job.time_limit, job.alloc_nodes)
-        self._releases.started(job)
+        self._releases.started(job, soft_end(job, self._now) if self._soft else job.end_time or 0)
         self._preempted.clear()
         if self._busy:
             self._busy |= job.alloc_nodes

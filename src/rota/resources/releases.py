@@ -80,9 +80,8 @@ class Releases:
                 before, place = stop, place + 1
         return views[gone]
 
-    def started(self, job: Job) -> None:
-        """Take in a job that has just started."""
-        end = job.end_time or 0
+    def started(self, job: Job, end: int) -> None:
+        """Take in a job that has just started, with its expected end."""
         place = bisect_right(self.ends, end)
         self._blocks.clear()
         self.ends.insert(place, end)
@@ -106,6 +105,24 @@ class Releases:
             [self.ends[place] for place in rest],
             self._pool.joined(self._views[0], held, 0, len(jobs)),
         )
+
+
+def soft_end(job: Job, now: int) -> int:
+    """Give when a running job is expected to end, Unix seconds: after its ``--time-min``, if it has one.
+
+    Who has run for longer is expected to end in the middle of what is left of the time limit, in a second at least.
+    """
+    end = job.end_time or 0
+    if job.spec.time_min:
+        first = (job.start_time or 0) + job.spec.time_min
+        end = min(first, end) if first >= now else (now + end) // 2
+    return max(end, now + 1)
+
+
+def by_soft_ends(jobs: Sequence[Job], now: int) -> tuple[list[Job], list[int]]:
+    """Give running jobs by their `soft_end`, and these ends."""
+    order = sorted(jobs, key=lambda job: soft_end(job, now))
+    return order, [soft_end(job, now) for job in order]
 
 
 def nodes_held(jobs: Sequence[Job]) -> int:

@@ -38,6 +38,8 @@ bf_busy_nodes               off          what is planned for later gets nodes in
 bf_running_job_reserve      off          running jobs with whole nodes hold these until their ends on the grid
 bf_window_linear            0 s          running jobs that end within 30 s are taken together, then within so much more
                                          each time; 0: within twice as much
+time_min_as_soft_limit      off          a job with --time-min is expected to end after that, and has its whole time
+                                         limit nevertheless
 =========================== ============ ===============================================================================
 
 ``bf_continue``, ``bf_yield_interval``, ``bf_yield_sleep``, ``bf_yield_rpc_cnt`` and ``bf_max_time`` are accepted and
@@ -90,7 +92,8 @@ _WITHOUT_EFFECT = {
     "bf_yield_sleep": (500_000, 1, 10_000_000),
     "bf_yield_rpc_cnt": (20, 0, 1_000_000),
 }
-_FLAGS = ("bf_busy_nodes", "bf_licenses", "bf_one_resv_per_job", "bf_running_job_reserve")
+_SOFT_LIMITS = "time_min_as_soft_limit"
+_FLAGS = ("bf_busy_nodes", "bf_licenses", "bf_one_resv_per_job", "bf_running_job_reserve", _SOFT_LIMITS)
 #: Those that make some jobs start now or not be planned, with bf_one_resv_per_job.
 _STRICT = ("bf_min_age_reserve", "bf_min_prio_reserve", "bf_job_part_count_reserve")
 _MINUTE = 60
@@ -197,6 +200,7 @@ class _Cycle:
             prefer_busy="bf_busy_nodes" in _flags,
             reserve_running="bf_running_job_reserve" in _flags or "bf_licenses" in _flags,
             step=_options["bf_window_linear"],
+            soft_limits=_SOFT_LIMITS in _flags,
         )
         #: Since when alike jobs could not have been placed: the space only becomes less. ``None``: at no time.
         self._earliest: dict[Hashable, int | None] = {}
@@ -317,8 +321,11 @@ class _Cycle:
         return True
 
     def _longest(self, job: Job, duration: int, nodes: int) -> int:
-        """Give the largest time limit, from ``duration`` up to the job's, for which nobody has reserved its nodes."""
-        if duration >= job.time_limit:
+        """Give the largest time limit, from ``duration`` up to the job's, for which nobody has reserved its nodes.
+
+        That is the job's own where ``--time-min`` is just what is expected.
+        """
+        if duration >= job.time_limit or _SOFT_LIMITS in _flags:
             return job.time_limit
         low, high = duration // _MINUTE, job.time_limit // _MINUTE
         while low < high:
