@@ -17,7 +17,7 @@ from operator import and_
 from typing import TYPE_CHECKING, Protocol
 
 from rota.resources.profile import FutureProfile
-from rota.resources.releases import Releases, by_soft_ends, nodes_held, soft_end
+from rota.resources.releases import Releases, expected_ends, nodes_held, soft_end
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -51,9 +51,7 @@ class CountedSpace:
         self._resolution = resolution
         self._before = now + window
         self._soft = soft_limits
-        ends = [job.end_time or 0 for job in running]
-        if soft_limits:
-            running, ends = by_soft_ends(running, now)
+        running, ends = expected_ends(running, now, soft=soft_limits)
         self._profile = FutureProfile(
             pool,
             now,
@@ -140,10 +138,7 @@ class NodeSpace:
         self._up = pool.up_nodes
         self._open: list[int] = [self._up]
         self._soft = soft_limits
-        ends = [job.end_time or 0 for job in running]
-        if soft_limits:
-            running, ends = by_soft_ends(running, now)
-        ends = [max(end, now + 1) for end in ends]  # who should have ended soon will have
+        running, ends = expected_ends(running, now, soft=soft_limits)
         self._releases = Releases(pool, running, ends, pool.view(pool.free))
         self._gives_way = gives_way
         #: The same without the jobs that give way to those of one standing, until some job starts.

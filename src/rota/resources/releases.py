@@ -119,8 +119,16 @@ def soft_end(job: Job, now: int) -> int:
     return max(end, now + 1)
 
 
-def by_soft_ends(jobs: Sequence[Job], now: int) -> tuple[list[Job], list[int]]:
-    """Give running jobs by their `soft_end`, and these ends."""
+def expected_ends(jobs: Sequence[Job], now: int, *, soft: bool) -> tuple[Sequence[Job], list[int]]:
+    """Give running jobs in the order in which they are expected to end, and these ends, Unix seconds.
+
+    Args:
+        jobs: They, by their ends; who should have ended will have in a second.
+        now: Unix seconds.
+        soft: Take each one's `soft_end`.
+    """
+    if not soft:
+        return jobs, [max(job.end_time or 0, now + 1) for job in jobs]
     order = sorted(jobs, key=lambda job: soft_end(job, now))
     return order, [soft_end(job, now) for job in order]
 
