@@ -31,7 +31,6 @@ DIFFERENT = {
     "reservations/FLEX-now": "of two nodes the one has more of a job's cores here",
     "reservations/job-update": "all nodes are reserved, and they are named: see unavailable/all-reserved-by-name",
     "reservations/no-time-limit": "a job cannot know in rota that a reservation will cut it short",
-    "reservations/qos-RequiresReservation": "the flag is not looked at",
     "reservations/several": "a job names one reservation",
     "reservations/users": "a request that its reservation could never serve is taken",
     "reservations/users-and-accounts": "whether a reservation's users have its accounts is not looked at",

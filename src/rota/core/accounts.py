@@ -11,7 +11,7 @@ from rota.model.tres import BILLING, CPU, MEM, NODE, billable, gres_counts
 from rota.resources.nodeset import indices
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
 
@@ -26,7 +26,7 @@ DEFAULT_ACCOUNT = "default"
 class Accounts:
     """What the engine knows of accounting. Without a plugin that asks, no usage is kept and nothing is looked up."""
 
-    __slots__ = ("_gres", "_largest", "_partition_tres", "_state", "saved", "tree", "tres", "usage")
+    __slots__ = ("_gres", "_largest", "_partition_tres", "_state", "ask_shares", "saved", "tree", "tres", "usage")
 
     def __init__(self, state: ClusterState, tree: AssociationTree) -> None:
         self._state = state
@@ -35,6 +35,8 @@ class Accounts:
         self.tres = state.config.tres()
         #: ``None`` until a plugin wants it kept.
         self.usage: Usage | None = None
+        #: Has the priority plugin write an association's shares and fair-share into its record; ``None``: not yet.
+        self.ask_shares: Callable[[Association], object] | None = None
         #: Usage from before a restart, until it is taken up.
         self.saved: dict[str, Any] | None = None
         self.reconfigured()
@@ -67,6 +69,12 @@ class Accounts:
             if name:
                 return qos.get(name)
         return qos.get("normal")
+
+    def with_shares(self, association: Association) -> Association:
+        """Have the priority plugin write an association's shares and fair-share into its record; give that."""
+        if self.ask_shares is not None:
+            self.ask_shares(association)
+        return association
 
     # ---- what -------------------------------------------------------------------------------------------------
 

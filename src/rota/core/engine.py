@@ -107,6 +107,7 @@ class Engine:
         self.priority_guard = PluginGuard(priority, self._fault, clock)
         self.sched_guard = PluginGuard(sched, self._fault, clock)
         self.priority_plugin = PriorityCalls(self.priority_guard)
+        self.state.accounts.ask_shares = self.priority_plugin.set_assoc_usage
         self.sched_plugin = SchedCalls(self.sched_guard)
         #: Who moves the jobs.
         self.lifecycle = Lifecycle(self.state, self.sched_plugin)

@@ -107,6 +107,7 @@ class LimitRules:
             *self._add_tres(qos, _PER_USER, of_user),
         }
         self._add_wall(qos, Reason.QOS_MAX_WALL_PER_JOB)
+        self._add_min_priority(limits)
         self._set |= new
 
     def add_association(self, one: Owner, inherited: Limits | None) -> None:
@@ -134,12 +135,18 @@ class LimitRules:
         for kind in _PER_JOB:
             self._add_tres(own, kind, one.ledger)
         self._add_wall(own, Reason.ASSOC_MAX_WALL_PER_JOB)
+        self._add_min_priority(inherited)
 
     def _add_wall(self, owner: Owner, reason: Reason) -> None:
         """Add the limit of time limits, unless there is one already."""
         if owner.limits.max_wall is not None and self._made.max_wall is None:
             self._made.max_wall = Limit(reason, owner.whose, "MaxWallDurationPerJob", owner.limits.max_wall)
             self._made.jobs_before_wall = len(self._made.jobs)
+
+    def _add_min_priority(self, limits: Limits) -> None:
+        """Add the priority below which jobs hold up nobody, unless there is one already."""
+        if self._made.min_priority is None:
+            self._made.min_priority = limits.min_prio_thresh
 
     # ---- each gives the names of what it has added ------------------------------------------------------------
 

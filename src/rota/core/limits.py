@@ -104,6 +104,7 @@ class JobLimits:
         "jobs_before_wall",
         "ledgers",
         "max_wall",
+        "min_priority",
         "minutes",
         "nodes",
         "own",
@@ -138,6 +139,8 @@ class JobLimits:
         self.max_wall: Limit | None = None
         #: How many of `jobs` go before it.
         self.jobs_before_wall = 0
+        #: What priority a job must have to hold up others; ``None``: any.
+        self.min_priority: int | None = None
 
     @property
     def restrains(self) -> bool:

@@ -252,6 +252,11 @@ class Job:
         over = self.partition.over_time_limit
         return None if over is None else self.time_limit + over
 
+    @property
+    def min_priority(self) -> int:
+        """The priority that it must have to hold up others and have resources reserved: MinPrioThreshold, or 0."""
+        return 0 if self.limits is None else self.limits.min_priority or 0
+
     def zero_priority(self) -> None:
         """Hold it in all its partitions."""
         for record in (self, *self.records):

@@ -44,7 +44,8 @@ time_min_as_soft_limit      off          a job with --time-min is expected to en
 
 ``bf_continue``, ``bf_yield_interval``, ``bf_yield_sleep``, ``bf_yield_rpc_cnt`` and ``bf_max_time`` are accepted and
 have no effect: a cycle takes no time here, so that nothing can change in the middle of it. Jobs of a QOS with the flag
-``NoReserve`` are told when they could start, and reserve nothing.
+``NoReserve`` are told when they could start, and reserve nothing; those below the ``MinPrioThreshold`` of their QOS or
+association start now or are not planned.
 
 Cost of a cycle: O(jobs tested × slots), less where many jobs are alike: for these the search goes on where it found a
 place for the one before.
@@ -272,7 +273,7 @@ class _Cycle:
         now, duration = self._now, job.time_limit
         if job.spec.time_min:
             duration = min(job.spec.time_min, duration)
-        now_only = self._is_strict and self._is_now_or_never(job)
+        now_only = job.priority < job.min_priority or (self._is_strict and self._is_now_or_never(job))
         alike = (_ctld.alike(job), duration, job.spec.licenses)
         after = self._earliest.get(alike, now)
         if after is None or (now_only and after > now):
