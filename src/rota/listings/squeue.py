@@ -152,7 +152,9 @@ def _columns(now: int, utc_offset: Callable[[int], int]) -> dict[str, Column[Job
         return job.end_time
 
     def left(job: JobLine) -> str:
-        return "UNLIMITED" if job.time_limit is None else duration(job.time_limit - used(job))
+        if job.time_limit is None:
+            return "UNLIMITED"
+        return duration(job.time_limit - used(job)) if used(job) <= job.time_limit else "INVALID"
 
     return {
         "A": Column("JOBID", lambda job: str(job.job_id), lambda job: job.job_id),
