@@ -94,6 +94,20 @@ def test_all_jobs_that_the_limit_is_about_end_and_no_others_do() -> None:
         assert rota.reason(waiting) is Reason.ASSOC_GRP_WALL
 
 
+def test_a_job_that_the_limit_is_not_about_uses_of_it() -> None:
+    """The first has a QOS with a limit of its own, and is there before anybody asks for the account's."""
+    tree = _tree({"GrpWall": "60"}, {"GrpWall": "10"})
+    tree.qos["other"] = Qos(name="other", id=2)
+    tree.associations[0].qos = ("q", "other")
+    with _rota(tree) as rota:
+        first, second = _submit(rota, 1, run=1000), _submit(rota, 1, run=100)
+        rota.until(50)
+        third = rota.submit(cpus=1, user="ann", account="phys", qos="other", limit=3600)
+        rota.run_to_end()
+        assert (first.state, second.state) == (JobState.COMPLETED, JobState.COMPLETED)
+        assert _end(third) == _timed_out((600 - 100 + 50) // 2)
+
+
 def test_a_usage_factor_counts() -> None:
     with _rota(_tree({"GrpTRESMins": "cpu=100"}, usage_factor=2.0)) as rota:
         job = _submit(rota, 8)

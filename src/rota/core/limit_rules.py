@@ -165,6 +165,8 @@ class LimitRules:
     def _add_group(self, owner: Owner) -> list[str]:
         """Add the limits of what all jobs together use."""
         made, limits = self._made, owner.limits
+        if limits.grp_tres_mins or limits.grp_wall is not None:
+            made.measure(owner.ledger)
         new = self._add_tres(owner, _GRP_TRES, owner.ledger)
         for index, limit in self._each(owner, limits.grp_tres_mins, "GrpTRESMins", "GRP_{}_MIN"):
             made.used.append((owner.ledger, Used(limit, index, partial(owner.used, index))))

@@ -273,14 +273,18 @@ class JobLimits:
         self._policy.look_again()
         return Excess(one.limit, used, asked)
 
+    def measure(self, ledger: Ledger) -> None:
+        """Keep what running jobs use of a ledger's limits, also of those that do not count for these jobs."""
+        if ledger.meter is None and not self._policy.safe:
+            ledger.meter = Meter(self._policy)
+
     def end_what_runs(self) -> None:
         """End running jobs when limits are used up: ``safe`` is not enforced."""
         self.ends = frozenset(one.limit for _, one in self.used)
         self.minutes = [(place, limit) for own, place, limit in self.own if own is Own.MINUTES]
         for ledger, one in self.used:
-            if ledger.meter is None:
-                ledger.meter = Meter(self._policy)
-            ledger.meter.watch(one)
+            if ledger.meter is not None:
+                ledger.meter.watch(one)
 
     def started(self, job: Job) -> None:
         """Enter a job that has started."""
