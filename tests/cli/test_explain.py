@@ -359,6 +359,19 @@ def test_the_limit_that_holds_a_job_back_is_named_with_its_figures(rota: Rota, t
     assert held == {"whose": "account a", "name": "GrpTRES=cpu", "most": 2, "used": 2, "asked": 2}
 
 
+def test_a_share_that_is_too_small_for_its_qos_is_named(rota: Rota, tmp_path: Path) -> None:
+    script = tmp_path / "acct.script"
+    script.write_text("add cluster c\nadd account a\nadd qos q UsageThreshold=2 flags=EnforceUsageThreshold\n"
+                      "modify account a set qos+=q defaultqos=q\nadd user ann account=a\nadd user bob account=a\n"
+                      "add user eve account=a\n")  # fmt: skip
+    given = [*scene(tmp_path, "AccountingStorageEnforce=limits", "PriorityCalcPeriod=1"), "--associations", script]
+    given += ["--priority", "priority/multifactor", "--at", "100"]
+    held = data(rota, 2, *given)["held_by"]
+    assert held == {"whose": "QOS q", "name": "UsageThreshold", "most": 2, "used": 1, "asked": 0}
+    text = "It is held back by UsageThreshold of QOS q, which is 2: the fair-share that counts is 1."
+    assert text in said(rota("explain", 2, *given))
+
+
 def test_licences_and_other_jobs_are_named(rota: Rota, tmp_path: Path) -> None:
     given = [*scene(tmp_path), "--scheduler", "sched/builtin", "--at", "100"]
     assert "It waits for what its user has asked for: afterok:1(unfulfilled)." in said(rota("explain", 5, *given))

@@ -174,6 +174,15 @@ def test_values_are_read_as_slurm_does(tmp_path: Path, written: str, value: str)
     assert read_slurm_conf(_conf(tmp_path, f"Licenses={written}\n{MACHINE}")).config.get("licenses") == value
 
 
+def test_a_partition_without_an_over_time_limit_has_that_of_the_cluster(tmp_path: Path) -> None:
+    text = "OverTimeLimit=1\noverTIMElimit=5\nNodeName=n\nPartitionName=p Nodes=n\n"
+    text += "PartitionName=none Nodes=n OverTimeLimit=0\n"
+    text += "PartitionName=DEFAULT OverTimeLimit=UNLIMITED\nPartitionName=any Nodes=n\n"
+    partitions = read_slurm_conf(_conf(tmp_path, text)).config.partitions
+    assert [part.over_time_limit for part in partitions] == [300, 0, None]
+    assert read_slurm_conf(_conf(tmp_path, MACHINE)).config.partitions[0].over_time_limit == 0
+
+
 def test_a_comment_in_another_encoding_does_no_harm(tmp_path: Path) -> None:
     path = tmp_path / "slurm.conf"
     path.write_bytes(b"\xef\xbb\xbfNodeName=n # caf\xe9\nPartitionName=p Nodes=ALL\n")
@@ -220,6 +229,8 @@ def test_any_text_is_read_or_refused_in_one_line(text: str) -> None:
         (f"{MACHINE}PartitionName=q Nodes=n1 State=SIDEWAYS", 3, "State", "no partition state"),
         (f"{MACHINE}PartitionName=q Nodes=n1 MaxTime=soon", 3, "MaxTime", "'soon' is not a time"),
         (f"{MACHINE}PartitionName=q Nodes=n1 MaxNodes=some", 3, "MaxNodes", "not a whole number"),
+        (f"{MACHINE}PartitionName=q Nodes=n1 OverTimeLimit=1:00", 3, "OverTimeLimit", "not a whole number"),
+        (f"{MACHINE}OverTimeLimit=65534", 3, "OverTimeLimit", "from 0 to 65533"),
         (f"{MACHINE}PartitionName=q \\\n Nodes=n1 \\\n MinNodes=x\n", 3, "MinNodes", "not a whole number"),
         (f"{MACHINE}PartitionName=q Nodes=ALL Default=maybe", 3, "Default", "neither YES nor NO"),
         (f"{MACHINE}PartitionName=q Nodes=ALL OverSubscribe=ALWAYS", 3, "OverSubscribe", "none of NO, EXCLUSIVE, YES"),

@@ -46,6 +46,7 @@ DIFFERENT = {
     "dependencies/requeued": "reasons are codes, not sentences",
     "licenses/held-with-licence": "reasons are codes, not sentences",
     "unavailable/all-reserved-by-name": "whether the nodes were named does not matter for what is said",
+    "limits/qos-GrpTRESMins-used-up": "the job ends when the limit is used up: Slurm looks every 30 s, and it is over",
     "limits/raised-later": "jobs are looked at when limits change",
     "limits/scontrol-update": "a request has no user so far who might not be allowed to make it",
     "licenses/both": "a job that waits for licences says so, also behind one that waits for resources",

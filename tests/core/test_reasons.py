@@ -265,7 +265,7 @@ def _limits_for(limits: JobLimits, reason: Reason) -> list[Limit]:
     """Find what gives a reason."""
     several: list[tuple[Any, ...]] = [*limits.jobs, *limits.tres, *limits.nodes, *limits.run_minutes, *limits.own]
     every: list[Limit] = [one[-1] for one in several]
-    every += [one.limit for one in limits.used]
+    every += [one.limit for _, one in limits.used]
     if limits.max_wall is not None:
         every.append(limits.max_wall)
     return [one for one in every if one.reason is reason]

@@ -166,6 +166,21 @@ def test_a_job_that_runs_to_the_very_limit_completes() -> None:
     assert play(log_of((0, 100, 4, 100))) == {1: Ran(0, 100, "COMPLETED")}
 
 
+@pytest.mark.parametrize(
+    ("over_time_limit", "ends"),
+    [
+        (0, [(100, "TIMEOUT"), (100, "TIMEOUT"), (100, "TIMEOUT")]),
+        (60, [(130, "COMPLETED"), (160, "COMPLETED"), (160, "TIMEOUT")]),
+        (None, [(130, "COMPLETED"), (160, "COMPLETED"), (501, "COMPLETED")]),
+    ],
+)
+def test_a_job_may_run_on_for_the_over_time_limit(over_time_limit: int | None, ends: list[tuple[int, str]]) -> None:
+    log = log_of((0, 130, 1, 100), (0, 160, 1, 100), (0, 501, 1, 100), (0, 10, 4, 10))
+    ran = play(log, cluster(cpus=4, partitions=[partition(over_time_limit=over_time_limit)]))
+    assert [(ran[job_id].end, ran[job_id].state) for job_id in (1, 2, 3)] == ends
+    assert ran[4].start == ends[-1][0]
+
+
 @pytest.mark.parametrize("pass_per", ["event", "instant"])
 def test_a_job_of_no_time_ends_as_it_starts_and_leaves_the_machine_to_the_next(pass_per: str) -> None:
     log = log_of((0, 0, 4, 10), (0, 0, 4, 10), (0, 30, 4, 60))

@@ -132,9 +132,9 @@ def test_batches_of_running_jobs_grow_as_they_are_told_to(step: int, start: int)
     assert found[0] == start
 
 
-def test_processors_of_a_job_that_should_have_ended_are_free_a_second_later() -> None:
+def test_processors_of_a_job_that_should_have_ended_are_not_free_yet() -> None:
     pool = ProcessorPool(CPUS)
     partition = Partition(name="p", nodes=1)
     running, job = (Job(number, JobSpec(CPUS, 60), 0, partition, CPUS) for number in (1, 2))
     running.alloc, running.end_time, pool.free = CPUS, 120, 0
-    assert CountedSpace(pool, 120, [running], resolution=60, window=3600).earliest(job, 60, 120) == (121, 1)
+    assert CountedSpace(pool, 120, [running], resolution=60, window=3600).earliest(job, 60, 120) == (180, 1)

@@ -88,10 +88,10 @@ def _print_held(one: Explanation) -> None:
     """Say which limit holds the job back, and for which jobs it has asked to wait."""
     if (held := one.held_by) is not None:
         size = _time if held.name == "MaxWallDurationPerJob" else _number
-        click.echo(
-            f"\nIt is held back by {held.name} of {held.whose}, which is {size(held.most)}: "
-            f"{size(held.used)} is in use, and the job would add {size(held.asked)}."
-        )
+        counts = f"{size(held.used)} is in use, and the job would add {size(held.asked)}"
+        if held.name == "UsageThreshold":
+            counts = f"the fair-share that counts is {_number(held.used)}"
+        click.echo(f"\nIt is held back by {held.name} of {held.whose}, which is {size(held.most)}: {counts}.")
     if one.dependency:
         click.echo(f"\nIt waits for what its user has asked for: {one.dependency}.")
 

@@ -11,6 +11,7 @@ from rota.config.values import MAX_16, Record
 from rota.model import Partition, PartitionState
 from rota.model.partition import MAX_SHARE
 from rota.model.tres import parse_tres_weights
+from rota.model.units import UNLIMITED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 _OVERSUBSCRIBE = re.compile(r"NO|EXCLUSIVE|(?P<how>YES|FORCE)(:(?P<jobs>\d{1,9}))?")
 #: Where OverSubscribe does not say, as in Slurm.
 _JOBS_OF_A_CORE = 4
+#: Minutes that OverTimeLimit may be.
+_MOST_OVER_TIME = 65533
 #: Keys that become attributes of `Partition`; the others are kept as text.
 _READ = frozenset(
     [
@@ -42,6 +45,7 @@ _READ = frozenset(
         "oversubscribe",
         "shared",
         "gracetime",
+        "overtimelimit",
         "lln",
         "allowgroups",
         "allowaccounts",
@@ -53,7 +57,13 @@ _READ = frozenset(
 
 
 def read_partitions(
-    lines: Iterable[Line], set_lines: Iterable[Line], machine: ReadNodes, tres: Sequence[str], warnings: list[str]
+    lines: Iterable[Line],
+    set_lines: Iterable[Line],
+    machine: ReadNodes,
+    tres: Sequence[str],
+    warnings: list[str],
+    *,
+    over_time_limit: int | None = 0,
 ) -> tuple[Partition, ...]:
     """Make the partitions, in the order of the file.
 
@@ -63,6 +73,7 @@ def read_partitions(
         machine: The nodes that they may name.
         tres: Names of the cluster's TRES.
         warnings: What people should know is added here.
+        over_time_limit: Of those that have none of their own, seconds; ``None`` is UNLIMITED.
 
     Raises:
         InputError: a value cannot be used, a partition is defined twice, or names a node that is not defined.
@@ -79,7 +90,9 @@ def read_partitions(
             continue
         if name in partitions:
             raise record.error("partitionname", f"partition {name} is defined twice")
-        partition = partitions[name] = _partition(name, record, _nodes(record, bits, machine), tres)
+        partition = _partition(name, record, _nodes(record, bits, machine), tres)
+        partition.over_time_limit = read_over_time_limit(record, over_time_limit)
+        partitions[name] = partition
         if not partition.nodes:
             warnings.append(record.warning("nodes", f"partition {name} has no nodes: it can run no jobs"))
         if partition.allow_users is not None and not partition.allow_users:
@@ -91,6 +104,18 @@ def read_partitions(
                 warnings.append(record.warning("default", f"{name} takes the place of {chosen.name}"))
             chosen = partition
     return tuple(partitions.values())
+
+
+def read_over_time_limit(record: Record, otherwise: int | None) -> int | None:
+    """Read ``OverTimeLimit`` of a line, minutes, as seconds; ``None`` is UNLIMITED, ``otherwise`` counts without it.
+
+    Raises:
+        InputError: it cannot be used.
+    """
+    text = record.text("overtimelimit")
+    if text is None:
+        return otherwise
+    return None if text.lower() in UNLIMITED else record.integer("overtimelimit", 0, most=_MOST_OVER_TIME) * 60
 
 
 def _bits(set_lines: Iterable[Line], machine: ReadNodes) -> dict[str, int]:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from rota.config.keys import KNOWN_KEYS, RECORD_KEYS
 from rota.config.lines import read_lines
 from rota.config.nodes import read_nodes
-from rota.config.partitions import read_partitions
+from rota.config.partitions import read_over_time_limit, read_partitions
+from rota.config.values import Record
 from rota.model import ClusterConfig, InputError
 from rota.model.tres import cluster_tres
 
@@ -47,7 +48,17 @@ def read_slurm_conf(path: Path) -> LoadedConfig:
     machine = read_nodes(records["nodename"], records["downnodes"], warnings)
     if not machine.nodes:
         raise InputError("no nodes are defined: add a NodeName line", path=path)
-    partitions = read_partitions(records["partitionname"], records["nodeset"], machine, tres, warnings)
+    over_time_limit: int | None = 0
+    for line in scalars:
+        over_time_limit = read_over_time_limit(Record(line, {}), over_time_limit)
+    partitions = read_partitions(
+        records["partitionname"],
+        records["nodeset"],
+        machine,
+        tres,
+        warnings,
+        over_time_limit=over_time_limit,
+    )
     if not partitions:
         raise InputError("no partitions are defined: add a PartitionName line", path=path)
     config = ClusterConfig(

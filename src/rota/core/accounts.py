@@ -11,7 +11,7 @@ from rota.model.tres import BILLING, CPU, MEM, NODE, billable, gres_counts
 from rota.resources.nodeset import indices
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
 
@@ -26,7 +26,7 @@ DEFAULT_ACCOUNT = "default"
 class Accounts:
     """What the engine knows of accounting. Without a plugin that asks, no usage is kept and nothing is looked up."""
 
-    __slots__ = ("_gres", "_largest", "_partition_tres", "_state", "saved", "tree", "tres", "usage")
+    __slots__ = ("_gres", "_largest", "_partition_tres", "_state", "ask_shares", "saved", "tree", "tres", "usage")
 
     def __init__(self, state: ClusterState, tree: AssociationTree) -> None:
         self._state = state
@@ -35,6 +35,8 @@ class Accounts:
         self.tres = state.config.tres()
         #: ``None`` until a plugin wants it kept.
         self.usage: Usage | None = None
+        #: Has the priority plugin write an association's shares and fair-share into its record; ``None``: not yet.
+        self.ask_shares: Callable[[Association], object] | None = None
         #: Usage from before a restart, until it is taken up.
         self.saved: dict[str, Any] | None = None
         self.reconfigured()
@@ -67,6 +69,12 @@ class Accounts:
             if name:
                 return qos.get(name)
         return qos.get("normal")
+
+    def with_shares(self, association: Association) -> Association:
+        """Have the priority plugin write an association's shares and fair-share into its record; give that."""
+        if self.ask_shares is not None:
+            self.ask_shares(association)
+        return association
 
     # ---- what -------------------------------------------------------------------------------------------------
 
@@ -153,7 +161,7 @@ class Accounts:
             tres=tres,
             start_time=self._state.now if job.start_time is None else job.start_time,
             qos=[name for name in (qos.name if qos else "", job.partition.qos) if name],
-            usage_factor=self._usage_factor(job),
+            usage_factor=self.usage_factor(job),
         )
 
     def fill(self, associations: Iterable[Association], *, run_seconds: bool = True) -> None:
@@ -183,11 +191,12 @@ class Accounts:
         seconds = np.zeros((len(self.tree), len(self.tres)))
         for row, job in zip(rows, running, strict=True):
             since = max(job.start_time or 0, (self.usage and self.usage.last_ran) or 0)
-            left = max((job.end_time or since) - since, 0) * self._usage_factor(job)
+            left = max((job.end_time or since) - since, 0) * self.usage_factor(job)
             seconds[self.tree.path(row)] += np.array(self.tres_of(job)) * left
         return seconds
 
-    def _usage_factor(self, job: Job) -> float:
+    def usage_factor(self, job: Job) -> float:
+        """Give what a job's usage is multiplied with."""
         qos = self.qos_of(job)
         return 1.0 if qos is None else qos.usage_factor
 

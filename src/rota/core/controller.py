@@ -107,7 +107,14 @@ class PluginController:
         return profile_of(self._state, resolution)
 
     def node_space(
-        self, resolution: int, window: int, *, prefer_busy: bool = False, reserve_running: bool = False, step: int = 0
+        self,
+        resolution: int,
+        window: int,
+        *,
+        prefer_busy: bool = False,
+        reserve_running: bool = False,
+        step: int = 0,
+        soft_limits: bool = False,
     ) -> NodeSpace:
         return node_space_of(
             self._state,
@@ -117,6 +124,7 @@ class PluginController:
             prefer_busy=prefer_busy,
             reserve_running=reserve_running,
             step=step,
+            soft_limits=soft_limits,
         )
 
     def earliest_start(self, job: Job) -> tuple[int, int] | None:

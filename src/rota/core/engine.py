@@ -107,6 +107,7 @@ class Engine:
         self.priority_guard = PluginGuard(priority, self._fault, clock)
         self.sched_guard = PluginGuard(sched, self._fault, clock)
         self.priority_plugin = PriorityCalls(self.priority_guard)
+        self.state.accounts.ask_shares = self.priority_plugin.set_assoc_usage
         self.sched_plugin = SchedCalls(self.sched_guard)
         #: Who moves the jobs.
         self.lifecycle = Lifecycle(self.state, self.sched_plugin)
@@ -155,6 +156,7 @@ class Engine:
         """
         self._convey_cluster_usage()
         self._set_pass_times()
+        self.state.policy.plan_ends()
         return self.drain()
 
     def drain(self) -> list[Effect]:
@@ -170,7 +172,7 @@ class Engine:
         self.events += 1
         self._handlers[type(event)](event)
         if state.doomed:
-            self.lifecycle.cancel_doomed()
+            self.lifecycle.end_doomed()
         if state.changed:
             state.changed = False
             state.timers.wake(state.now)

@@ -41,13 +41,14 @@ def node_space_of(
     prefer_busy: bool = False,
     reserve_running: bool = False,
     step: int = 0,
+    soft_limits: bool = False,
 ) -> Space:
     """Make what backfill plans with; jobs that are completing will have ended in a second."""
     pool, now, book = state.pool, state.now, state.reservations.all
     jobs = [*state.completing.values(), *state.running]
     space: CountedSpace | NodeSpace | ReservedSpace
     if pool.interchangeable:  # nobody gives way there, and nothing is reserved
-        space = CountedSpace(pool, now, jobs, resolution=resolution, window=window)
+        space = CountedSpace(pool, now, jobs, resolution=resolution, window=window, soft_limits=soft_limits)
     else:
         make = partial(
             NodeSpace,
@@ -60,6 +61,7 @@ def node_space_of(
             prefer_busy=prefer_busy,
             reserve_running=reserve_running,
             step=step,
+            soft_limits=soft_limits,
         )
         every = (1 << len(state.nodes)) - 1
         space = ReservedSpace(make, book, every, now=now, last=now + window) if book else make()

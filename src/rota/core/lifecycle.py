@@ -220,10 +220,36 @@ class Lifecycle:
         self.effects.append(Kill(job_id=job.job_id, restart_count=job.restart_count))
 
     def enforce_time_limits(self) -> None:
-        """Stop the jobs whose time is up."""
+        """Stop the jobs whose time is up, unless they may go on for a while."""
         now = self.state.now
         while (job := self.state.running.first()) is not None and (job.end_time or 0) <= now:
-            self.stop(job, Trigger.TIME_LIMIT, Reason.TIME_LIMIT)
+            if job.partition.over_time_limit == 0 or not self._goes_on(job):
+                self.stop(job, Trigger.TIME_LIMIT, Reason.TIME_LIMIT)
+
+    def _goes_on(self, job: Job) -> bool:
+        """Let a job whose time is up go on as OverTimeLimit says, and expect it to end then; False: that is over."""
+        state, longest = self.state, job.longest_run
+        # Without limit, Slurm guesses that it runs as long as its time limit once more.
+        end = state.now + job.time_limit if longest is None else (job.start_time or 0) + longest
+        if job.spec.reservation and (left := state.reservations.longest(job)) is not None:
+            end = min(end, state.now + left)
+        if end <= state.now:
+            return False
+        self.expect_end(job, end)
+        state.arrivals = None
+        return True
+
+    def expect_end(self, job: Job, end: int) -> None:
+        """Expect a running job to end at another time, Unix seconds."""
+        state = self.state
+        for one in job.restraints:
+            one.ended(job)
+        state.running.remove(job)
+        job.end_time = end
+        state.running.add(job, (end, job.job_id))
+        for one in job.restraints:
+            one.started(job)
+        state.changed = True
 
     def _set_deadline(self, job: Job) -> None:
         """Look at a job when it could no longer end by its deadline."""
@@ -236,13 +262,18 @@ class Lifecycle:
         if time > self.state.now:
             self.state.timers.at(time, look)
 
-    def cancel_doomed(self) -> None:
-        """End the jobs that can never start in time, or whose dependencies can never be satisfied."""
+    def end_doomed(self) -> None:
+        """End the jobs that can never start in time, or whose dependencies can never be satisfied.
+
+        So are running jobs that have used up a limit.
+        """
         doomed, self.state.doomed = self.state.doomed, []
         for job in doomed:
-            if job.state is not JobState.PENDING:
+            if job.state is JobState.RUNNING:
+                self.stop(job, Trigger.TIME_LIMIT, Reason.TIME_LIMIT)
+            elif job.state is not JobState.PENDING:
                 continue
-            if job.sort_key:
+            elif job.sort_key:
                 self._end_pending(job, Trigger.DEADLINE, Reason.DEADLINE)
             else:
                 self._end_pending(job, Trigger.CANCEL, Reason.DEPENDENCY_NEVER_SATISFIED)

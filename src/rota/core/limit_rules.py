@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from rota.core.limits import Own, Used
+from rota.core.limits import Own
 from rota.core.restraints import Limit
+from rota.core.used_up import Used
 from rota.model import Reason
 from rota.model.limits import NO_LIMITS
 from rota.model.tres import NODE
@@ -106,6 +107,7 @@ class LimitRules:
             *self._add_tres(qos, _PER_USER, of_user),
         }
         self._add_wall(qos, Reason.QOS_MAX_WALL_PER_JOB)
+        self._add_min_priority(limits)
         self._set |= new
 
     def add_association(self, one: Owner, inherited: Limits | None) -> None:
@@ -133,12 +135,18 @@ class LimitRules:
         for kind in _PER_JOB:
             self._add_tres(own, kind, one.ledger)
         self._add_wall(own, Reason.ASSOC_MAX_WALL_PER_JOB)
+        self._add_min_priority(inherited)
 
     def _add_wall(self, owner: Owner, reason: Reason) -> None:
         """Add the limit of time limits, unless there is one already."""
         if owner.limits.max_wall is not None and self._made.max_wall is None:
             self._made.max_wall = Limit(reason, owner.whose, "MaxWallDurationPerJob", owner.limits.max_wall)
             self._made.jobs_before_wall = len(self._made.jobs)
+
+    def _add_min_priority(self, limits: Limits) -> None:
+        """Add the priority below which jobs hold up nobody, unless there is one already."""
+        if self._made.min_priority is None:
+            self._made.min_priority = limits.min_prio_thresh
 
     # ---- each gives the names of what it has added ------------------------------------------------------------
 
@@ -157,16 +165,18 @@ class LimitRules:
     def _add_group(self, owner: Owner) -> list[str]:
         """Add the limits of what all jobs together use."""
         made, limits = self._made, owner.limits
+        if limits.grp_tres_mins or limits.grp_wall is not None:
+            made.measure(owner.ledger)
         new = self._add_tres(owner, _GRP_TRES, owner.ledger)
         for index, limit in self._each(owner, limits.grp_tres_mins, "GrpTRESMins", "GRP_{}_MIN"):
-            made.used.append(Used(limit, index, partial(owner.used, index), owner.ledger))
+            made.used.append((owner.ledger, Used(limit, index, partial(owner.used, index))))
             new.append(limit.name)
         for index, limit in self._each(owner, limits.grp_tres_run_mins, "GrpTRESRunMins", "GRP_{}_RUN_MIN"):
             made.run_minutes.append((owner.ledger, index, limit))
             new.append(limit.name)
         if limits.grp_wall is not None and "GrpWall" not in self._set:
             limit = Limit(Reason[f"{owner.prefix}_GRP_WALL"], owner.whose, "GrpWall", limits.grp_wall / _MINUTE)
-            made.used.append(Used(limit, -1, partial(owner.used, -1), owner.ledger))
+            made.used.append((owner.ledger, Used(limit, -1, partial(owner.used, -1))))
             new.append("GrpWall")
         return new
 

@@ -14,13 +14,15 @@ from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
 from rota.core.restraints import Excess, Limit
+from rota.core.used_up import Meter
 from rota.model.tres import NODE
 from rota.resources.nodeset import indices
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from rota.core.policy import AccountingPolicy
+    from rota.core.used_up import Used
     from rota.model import Job, Reason
 
 _MINUTE = 60
@@ -44,7 +46,7 @@ class Ledger:
     A node on which several of them run counts once.
     """
 
-    __slots__ = ("_on_node", "jobs", "nodes", "submitted", "tres", "until")
+    __slots__ = ("_on_node", "jobs", "meter", "nodes", "submitted", "tres", "until")
 
     def __init__(self, tres: int) -> None:
         #: Running jobs by node, and the bitmap of these nodes.
@@ -58,6 +60,8 @@ class Ledger:
         self.tres = [0.0] * tres
         #: Σ TRES · expected end: with `tres` it tells at any time how many TRES seconds are still to come.
         self.until = [0.0] * tres
+        #: Ends running jobs when a limit is used up; ``None``: there is none that does.
+        self.meter: Meter | None = None
 
     def enter(self, entry: Entry, sign: int = 1) -> None:
         """Add a running job, or take it away with -1."""
@@ -88,17 +92,6 @@ class Own(Enum):
     LEAST = "least"
 
 
-class Used(NamedTuple):
-    """A limit of TRES minutes used so far, or of the minutes that jobs ran."""
-
-    limit: Limit
-    #: TRES; -1: time that jobs ran.
-    place: int
-    #: Gives the seconds used.
-    seconds: Callable[[], float]
-    ledger: Ledger
-
-
 class JobLimits:
     """What the jobs of one association in one QOS and in one partition's QOS have to respect, in Slurm's order."""
 
@@ -106,10 +99,13 @@ class JobLimits:
         "_counted",
         "_full",
         "_policy",
+        "ends",
         "jobs",
         "jobs_before_wall",
         "ledgers",
         "max_wall",
+        "min_priority",
+        "minutes",
         "nodes",
         "own",
         "run_minutes",
@@ -134,12 +130,17 @@ class JobLimits:
         self.nodes: list[tuple[Ledger, Limit]] = []
         #: Of TRES minutes that running jobs may still use.
         self.run_minutes: list[tuple[Ledger, int, Limit]] = []
-        self.used: list[Used] = []
+        self.used: list[tuple[Ledger, Used]] = []
+        #: Those of them that end running jobs when they are used up, and limits of a job's own TRES minutes that do.
+        self.ends: frozenset[Limit] = frozenset()
+        self.minutes: list[tuple[int, Limit]] = []
         #: Of each job by itself.
         self.own: list[tuple[Own, int, Limit]] = []
         self.max_wall: Limit | None = None
         #: How many of `jobs` go before it.
         self.jobs_before_wall = 0
+        #: What priority a job must have to hold up others; ``None``: any.
+        self.min_priority: int | None = None
 
     @property
     def restrains(self) -> bool:
@@ -171,7 +172,7 @@ class JobLimits:
             *((counts[index] * minutes, limit) for _, index, limit in self.run_minutes),
         ]
         if self._policy.safe:
-            asked += [((counts[one.place] if one.place >= 0 else 1) * minutes, one.limit) for one in self.used]
+            asked += [((counts[one.place] if one.place >= 0 else 1) * minutes, one.limit) for _, one in self.used]
         return next((Excess(limit, 0, count) for count, limit in asked if count > limit.most), None)
 
     def reason(self, job: Job) -> Reason | None:
@@ -249,8 +250,8 @@ class JobLimits:
         for used, index, limit in self.tres:
             if used[index] + counts[index] > limit.most:
                 return Excess(limit, used[index], counts[index])
-        for one in self.used:
-            if (excess := self._beyond_used(one, counts, time_limit)) is not None:
+        for ledger, one in self.used:
+            if (excess := self._beyond_used(ledger, one, counts, time_limit)) is not None:
                 return excess
         for ledger, index, limit in self.run_minutes:
             to_come = ledger.to_come(index, self._policy.now)
@@ -260,21 +261,34 @@ class JobLimits:
                 return Excess(limit, to_come, asked)
         return None
 
-    def _beyond_used(self, one: Used, counts: Sequence[float], time_limit: int) -> Excess | None:
+    def _beyond_used(self, ledger: Ledger, one: Used, counts: Sequence[float], time_limit: int) -> Excess | None:
         used, asked = one.seconds() / _MINUTE, 0.0
         if self._policy.safe:
             asked = time_limit / _MINUTE
             if one.place >= 0:
-                used += one.ledger.to_come(one.place, self._policy.now)
+                used += ledger.to_come(one.place, self._policy.now)
                 asked *= counts[one.place]
         if used + asked <= one.limit.most and used < one.limit.most:
             return None
         self._policy.look_again()
         return Excess(one.limit, used, asked)
 
+    def measure(self, ledger: Ledger) -> None:
+        """Keep what running jobs use of a ledger's limits, also of those that do not count for these jobs."""
+        if ledger.meter is None and not self._policy.safe:
+            ledger.meter = Meter(self._policy)
+
+    def end_what_runs(self) -> None:
+        """End running jobs when limits are used up: ``safe`` is not enforced."""
+        self.ends = frozenset(one.limit for _, one in self.used)
+        self.minutes = [(place, limit) for own, place, limit in self.own if own is Own.MINUTES]
+        for ledger, one in self.used:
+            if ledger.meter is not None:
+                ledger.meter.watch(one)
+
     def started(self, job: Job) -> None:
         """Enter a job that has started."""
-        self._policy.enter(job, self.ledgers)
+        self._policy.enter(job, self)
 
     def ended(self, job: Job) -> None:
         """Take it away again."""

@@ -13,14 +13,16 @@ from typing import TYPE_CHECKING
 
 from rota.core.limit_rules import LimitRules, Owner
 from rota.core.limits import Entry, JobLimits, Ledger
+from rota.core.thresholds import UsageThreshold, usage_threshold
+from rota.core.used_up import own_end
 from rota.model import Errno, InputError, Reason, RequestError
 from rota.model.association import QosFlag
 from rota.model.limits import NO_LIMITS, LimitError, Limits
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Mapping, Sequence
 
-    from rota.core.restraints import Excess, Limit
+    from rota.core.restraints import Excess, Limit, Restraint
     from rota.core.state import ClusterState
     from rota.model import Association, Job, Qos
 
@@ -44,6 +46,13 @@ class AccountingPolicy:
         self._limits = "limits" in enforced
         #: What running jobs may still use counts as used: no job starts that could not run to its time limit.
         self.safe = "safe" in enforced
+        #: QOS of jobs in reservations only.
+        self._for_reservations = {
+            qos.name for qos in state.accounts.tree.qos.values() if qos.has(QosFlag.REQUIRES_RESERVATION)
+        }
+        self._has_thresholds = any(usage_threshold(qos) is not None for qos in state.accounts.tree.qos.values())
+        #: By association and QOS.
+        self._thresholds: dict[tuple[int, str], UsageThreshold] = {}
         self._ledgers: dict[Hashable, Ledger] = {}
         #: By association, QOS and partition's QOS.
         self._known: dict[tuple[int, str, str], JobLimits] = {}
@@ -102,6 +111,44 @@ class AccountingPolicy:
         self._state.arrivals = None
         self._state.changed = True
 
+    # ---- limits that are used up ------------------------------------------------------------------------------
+
+    @property
+    def keeps_usage(self) -> bool:
+        """Whether it is known what has been used."""
+        return self._state.accounts.usage is not None
+
+    @property
+    def usage_until(self) -> int:
+        """The end of the last period of usage, Unix seconds: what running jobs have used since is not part of it."""
+        usage = self._state.accounts.usage
+        return (usage.last_ran if usage is not None else None) or 0
+
+    @property
+    def usage_decay(self) -> float:
+        """What usage is multiplied with every second."""
+        usage = self._state.accounts.usage
+        return 1.0 if usage is None else usage.decay
+
+    def at(self, time: int, fn: Callable[[], object]) -> None:
+        """Have ``fn`` called at a time, in the next second at the earliest, unless limits are read anew before that."""
+
+        def call() -> None:
+            if self._state.policy is self:
+                fn()
+
+        self._state.timers.at(max(time, self.now + 1), call, quiet=True)
+
+    def end(self, job: Job) -> None:
+        """End a running job: it has used up a limit."""
+        self._state.doomed.append(job)
+
+    def plan_ends(self) -> None:
+        """Work out when limits will be used up, once it is known what has been used."""
+        for ledger in self._ledgers.values():
+            if ledger.meter is not None:
+                ledger.meter.plan()
+
     # ---- admission --------------------------------------------------------------------------------------------
 
     def admit(self, job: Job) -> None:
@@ -114,6 +161,7 @@ class AccountingPolicy:
             self._check_association(job)
         if self._needs_qos:
             self._check_qos(job)
+        self._check_reservation(job)
         if not self._limits:
             return
         for record in (job, *job.records):
@@ -132,8 +180,11 @@ class AccountingPolicy:
     def _restrain(self, job: Job, limits: JobLimits) -> None:
         if limits.ledgers:
             job.limits = limits
-        if limits.restrains:
-            job.restraints = (limits, *(one for one in job.restraints if not isinstance(one, JobLimits)))
+        own: list[JobLimits | UsageThreshold] = [limits] if limits.restrains else []
+        if self._has_thresholds and (threshold := self._threshold_of(job)) is not None:
+            own.insert(0, threshold)
+        if own:
+            job.restraints = (*own, *_others(job))
 
     def _check_association(self, job: Job) -> None:
         spec = job.spec
@@ -155,11 +206,15 @@ class AccountingPolicy:
                 f"Invalid qos specification: {job.user_name} may not have QOS {name!r}, but {known}",
                 Errno.INVALID_QOS,
             )
-        if qos.has(QosFlag.REQUIRES_RESERVATION) and not job.spec.reservation:
-            raise RequestError(
-                f"Invalid qos specification: QOS {qos.name!r} is for jobs in reservations, and it names none",
-                Errno.INVALID_QOS,
-            )
+
+    def _check_reservation(self, job: Job) -> None:
+        """Look whether the QOS of a job is for reservations, and it is in none."""
+        if self._for_reservations and not job.spec.reservation:
+            qos = self._state.accounts.qos_of(job)
+            if qos is not None and qos.name in self._for_reservations:
+                raise RequestError(
+                    f"Invalid qos specification: QOS {qos.name!r} is for jobs with --reservation", Errno.INVALID_QOS
+                )
 
     def _denies(self, job: Job) -> bool:
         """Whether a QOS of the job has its limits enforced at the door."""
@@ -201,12 +256,18 @@ class AccountingPolicy:
         for ledger in self._submitted.pop(job.job_id, ()):
             ledger.submitted -= job.waiting_tasks
 
-    def enter(self, job: Job, ledgers: Sequence[Ledger]) -> None:
-        """Count a job that has started."""
-        entry = Entry(ledgers, self.counts(job, job.alloc), job.alloc_nodes, job.end_time or 0)
+    def enter(self, job: Job, limits: JobLimits) -> None:
+        """Count a job that has started, and have it ended when a limit is used up that does so."""
+        entry = Entry(limits.ledgers, self.counts(job, job.alloc), job.alloc_nodes, job.end_time or 0)
         self._running[job.job_id] = entry
-        for ledger in ledgers:
+        for ledger in limits.ledgers:
             ledger.enter(entry)
+            if ledger.meter is not None:
+                factor = self._state.accounts.usage_factor(job)
+                ledger.meter.enter(job, limits.ends, [count * factor for count in (*entry.counts, 1.0)])
+        if limits.minutes and (end := own_end(job, entry.counts, limits.minutes)) is not None:
+            run = job.restart_count
+            self.at(end, lambda: self.end(job) if job.restart_count == run else None)
         self.version += 1
 
     def leave(self, job: Job) -> None:
@@ -215,13 +276,15 @@ class AccountingPolicy:
         if entry is not None:
             for ledger in entry.ledgers:
                 ledger.enter(entry, -1)
+                if ledger.meter is not None:
+                    ledger.meter.leave(job)
             self.version += 1
 
     def take_over(self, job: Job) -> None:
         """Put a job that is live already under its limits, in the place of any of before."""
         for record in (job, *job.records):
             record.limits, record.tres_req = None, None
-            record.restraints = tuple(one for one in record.restraints if not isinstance(one, JobLimits))
+            record.restraints = _others(record)
             if self._limits:
                 self._restrain(record, self.limits_of(record))
         if job.alloc and job.limits is not None:
@@ -238,6 +301,17 @@ class AccountingPolicy:
         if known is None:
             known = self._known[key] = self._make(association, self._qos_in_order(job), qos)
         return known
+
+    def _threshold_of(self, job: Job) -> UsageThreshold | None:
+        """Find the threshold of a job's QOS; that of its partition's does not count."""
+        accounts = self._state.accounts
+        association, qos = accounts.association_of(job), accounts.qos_of(job)
+        if qos is None or (least := usage_threshold(qos)) is None:
+            return None
+        key = accounts.tree.row(association), qos.name
+        if key not in self._thresholds:
+            self._thresholds[key] = UsageThreshold(self, self._state, association, qos.name, least)
+        return self._thresholds[key]
 
     def _qos_in_order(self, job: Job) -> list[Qos]:
         """Give the QOS of the job's partition and its own, the one that goes before the other first."""
@@ -266,13 +340,15 @@ class AccountingPolicy:
             used = partial(self._used_by_association, row)
             owner = Owner(whose, "ASSOC", limits, self._ledger(row), used, factor)
             rules.add_association(owner, self._inherited(above) if one is association else None)
+        if not self.safe:
+            made.end_what_runs()
         return made
 
     def _inherited(self, above: Sequence[Association]) -> Limits:
         """Read the limits of each user's jobs, which are those of an account above where the user has none."""
         texts: dict[str, str] = {}
         for one in reversed(above):
-            texts |= {name: text for name, text in one.limits.items() if name.startswith("Max")}
+            texts |= {name: text for name, text in one.limits.items() if name.startswith(("Max", "MinPrio"))}
         return self._read_limits(_whose(above[0]), texts)
 
     def _read_limits(self, whose: str, texts: Mapping[str, str]) -> Limits:
@@ -298,6 +374,11 @@ class AccountingPolicy:
     def _used_by_qos(self, name: str, index: int) -> float:
         usage = self._state.accounts.usage
         return 0.0 if usage is None else usage.qos_used(name, index)
+
+
+def _others(job: Job) -> tuple[Restraint, ...]:
+    """Give what may hold back a job besides the policy."""
+    return tuple(one for one in job.restraints if not isinstance(one, JobLimits | UsageThreshold))
 
 
 def _whose(one: Association) -> str:

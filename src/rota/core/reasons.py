@@ -198,16 +198,16 @@ def _ahead(state: ClusterState, job: Job) -> tuple[bool, int]:
 def holds_up(state: ClusterState, job: Job, taken: int) -> bool:
     """Whether a job that has found no place holds up its partition.
 
-    It does not if it asks for all its nodes by name, nor if it could not start even if no other job ran, unless it
-    wants more nodes than there are.
+    It does not if it asks for all its nodes by name, nor if its priority is too low for that, nor if it could not start
+    even if no other job ran, unless it wants more nodes than there are.
 
     Args:
         state: The machine and its jobs.
         job: One that is in the queue, and in no reservation.
         taken: Bitmap of the nodes that jobs before it have taken out of the available set.
     """
-    names_all = state.required_nodes(job).bit_count() >= max(job.spec.min_nodes, 1)
-    return is_short(state, job, taken) or not (names_all or lacks_nodes(state, job, taken))
+    yields = job.priority < job.min_priority or state.required_nodes(job).bit_count() >= max(job.spec.min_nodes, 1)
+    return is_short(state, job, taken) or not (yields or lacks_nodes(state, job, taken))
 
 
 def is_short(state: ClusterState, job: Job, taken: int) -> bool:

@@ -27,6 +27,7 @@ _LIMITS = (
     "def_mem_per_cpu",
     "def_mem_per_node",
     "grace_time",
+    "over_time_limit",
     "allow_users",
     "allow_accounts",
     "deny_accounts",

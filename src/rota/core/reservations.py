@@ -166,14 +166,19 @@ class ReservationBook:
                 self.all[one.name] = again
                 self._set_timers(again)
             else:
-                self._let_go(one.name)
+                self._let_go(one)
         self._changed()
 
-    def _let_go(self, name: str) -> None:
-        """Let the jobs of a reservation that is over be of none, and hold those that wait, as Slurm does."""
+    def _let_go(self, reservation: Reservation) -> None:
+        """Let the jobs of a reservation that is over be of none, and hold those that wait, as Slurm does.
+
+        With it ends the time for which jobs may go on beyond their time limits.
+        """
         state = self._state
-        for job in [job for job in state.jobs.values() if job.spec.reservation == name]:
+        for job in [job for job in state.jobs.values() if job.spec.reservation == reservation.name]:
             job.spec = job.spec._replace(reservation="")
+            if job.state is JobState.RUNNING and "FLEX" not in reservation.flags and (job.end_time or 0) <= state.now:
+                state.doomed.append(job)
             if job.state is JobState.PENDING:
                 if not job.alloc:
                     state.unplace(job)

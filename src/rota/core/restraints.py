@@ -13,8 +13,10 @@ from rota.model import Reason
 if TYPE_CHECKING:
     from rota.model import Job
 
-#: Reasons that limits of associations and QOS give.
-LIMIT_REASONS = frozenset(one for one in Reason if one.name.startswith(("QOS_", "ASSOC_")))
+#: Reasons that limits of associations and QOS give, but for those that have to do with no limit of what is used.
+LIMIT_REASONS = frozenset(one for one in Reason if one.name.startswith(("QOS_", "ASSOC_"))) - {
+    Reason.QOS_USAGE_THRESHOLD
+}
 
 
 class Limit(NamedTuple):

@@ -107,7 +107,7 @@ class ClusterState:
         self.reservations = ReservationBook(self)
         #: Arrays of which some task is live, by their job ids.
         self.arrays: dict[int, JobArray] = {}
-        #: Jobs that are to be cancelled once the event is over that has brought this about.
+        #: Jobs that are to end once the event is over that has brought this about.
         self.doomed: list[Job] = []
         #: What the scheduler plans for: jobs that are held back for these reasons are among the candidates.
         self.held_in_queue: frozenset[Reason] = frozenset()

@@ -46,9 +46,9 @@ class Timers:
         #: Periodic timers that wait for a change.
         self._asleep: list[_Timer] = []
 
-    def at(self, time: int, fn: Callable[[], object]) -> None:
+    def at(self, time: int, fn: Callable[[], object], *, quiet: bool = False) -> None:
         """Set a one-shot timer."""
-        self._push(time, _Timer(fn, time, 0, only_after_change=False, quiet=False))
+        self._push(time, _Timer(fn, time, 0, only_after_change=False, quiet=quiet))
 
     def every(
         self, now: int, seconds: int, fn: Callable[[], object], *, only_after_change: bool, quiet: bool

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rota.core.lifecycle import Lifecycle
-    from rota.core.state import ClusterState
     from rota.model import Job
 
 
@@ -24,7 +23,7 @@ def update_job(life: Lifecycle, job: Job, changes: Mapping[str, Any]) -> None:
         RequestError: that cannot be met, the job is over, or it runs and something else is to change.
     """
     if job.state is JobState.RUNNING:
-        _change_running(life.state, job, changes)
+        _change_running(life, job, changes)
         return
     life.require_pending(job)
     if job.alloc:
@@ -55,9 +54,10 @@ def update_job(life: Lifecycle, job: Job, changes: Mapping[str, Any]) -> None:
     state.place(job)
 
 
-def _change_running(state: ClusterState, job: Job, changes: Mapping[str, Any]) -> None:
+def _change_running(life: Lifecycle, job: Job, changes: Mapping[str, Any]) -> None:
     if set(changes) - {"time_limit", "licenses"}:
         raise RequestError(f"job {job.job_id} runs: only its time limit and licences can change", Errno.JOB_NOT_PENDING)
+    state = life.state
     if "licenses" in changes:
         state.restrained -= is_restrained(job)
         try:
@@ -65,16 +65,6 @@ def _change_running(state: ClusterState, job: Job, changes: Mapping[str, Any]) -
         finally:
             state.restrained += is_restrained(job)
     if "time_limit" in changes:
-        _change_time_limit(state, job, changes["time_limit"])
+        job.time_limit = changes["time_limit"]
+        life.expect_end(job, max((job.start_time or 0) + job.time_limit, state.now))
     state.changed = True
-
-
-def _change_time_limit(state: ClusterState, job: Job, limit: int) -> None:
-    for one in job.restraints:
-        one.ended(job)
-    state.running.remove(job)
-    job.time_limit = limit
-    job.end_time = end = max((job.start_time or 0) + job.time_limit, state.now)
-    state.running.add(job, (end, job.job_id))
-    for one in job.restraints:
-        one.started(job)

@@ -131,7 +131,14 @@ class Controller(Protocol):
         """
 
     def node_space(
-        self, resolution: int, window: int, *, prefer_busy: bool = False, reserve_running: bool = False, step: int = 0
+        self,
+        resolution: int,
+        window: int,
+        *,
+        prefer_busy: bool = False,
+        reserve_running: bool = False,
+        step: int = 0,
+        soft_limits: bool = False,
     ) -> NodeSpace:
         """Make what backfill plans with, as it is now.
 
@@ -143,6 +150,8 @@ class Controller(Protocol):
                 that can be preempted.
             step: Running jobs that end within 30 s are taken to end together, then those within twice that, and so on;
                 or, with this, within so many seconds more each time.
+            soft_limits: Running jobs with ``--time-min`` are expected to end after that; those that have run for
+                longer, in the middle of what is left of their time limits.
         """
 
     def alike(self, job: Job) -> Hashable:

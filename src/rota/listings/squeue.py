@@ -145,12 +145,16 @@ def _columns(now: int, utc_offset: Callable[[int], int]) -> dict[str, Column[Job
         return end - job.start_time
 
     def end(job: JobLine) -> int | None:
-        if job.pending and job.start_time is not None and job.time_limit is not None:
+        # Also of a job that goes on beyond its time limit: when it will end then is a guess.
+        live = job.pending or job.state == "RUNNING"
+        if live and job.start_time is not None and job.time_limit is not None:
             return job.start_time + job.time_limit
         return job.end_time
 
     def left(job: JobLine) -> str:
-        return "UNLIMITED" if job.time_limit is None else duration(job.time_limit - used(job))
+        if job.time_limit is None:
+            return "UNLIMITED"
+        return duration(job.time_limit - used(job)) if used(job) <= job.time_limit else "INVALID"
 
     return {
         "A": Column("JOBID", lambda job: str(job.job_id), lambda job: job.job_id),

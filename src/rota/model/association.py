@@ -112,7 +112,7 @@ class Qos:
     limits: dict[str, str] = field(default_factory=dict)
     #: What TRES limits of associations are multiplied with for its jobs; ``None``: nothing.
     limit_factor: float | None = None
-    #: Fair-share factor that its jobs need; ``None``: any. Of effect with the flag EnforceUsageThreshold.
+    #: Fair-share that its jobs need; ``None``: any. Of effect with the flag EnforceUsageThreshold.
     usage_threshold: float | None = None
     #: Seconds between the notice and the end of a preempted job.
     grace_time: int = 0

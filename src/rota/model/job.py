@@ -234,7 +234,7 @@ class Job:
         self.eligible_time: int | None = None
         #: ``None`` unless RUNNING or ended after having run.
         self.start_time: int | None = None
-        #: While RUNNING the expected end, ``start_time + time_limit``; afterwards the actual one.
+        #: While RUNNING the expected end, ``start_time + time_limit`` until it is past that; afterwards the actual one.
         self.end_time: int | None = None
         #: Resource set held: non-zero while RUNNING or completing.
         self.alloc = 0
@@ -264,6 +264,17 @@ class Job:
     def whole(self) -> Job:
         """The job itself, of which a `QueueRecord` is one possibility."""
         return self
+
+    @property
+    def longest_run(self) -> int | None:
+        """Seconds for which it may run: its time limit and its partition's OverTimeLimit; ``None``: no bound."""
+        over = self.partition.over_time_limit
+        return None if over is None else self.time_limit + over
+
+    @property
+    def min_priority(self) -> int:
+        """The priority that it must have to hold up others and have resources reserved: MinPrioThreshold, or 0."""
+        return 0 if self.limits is None else self.limits.min_priority or 0
 
     def zero_priority(self) -> None:
         """Hold it in all its partitions."""

@@ -63,6 +63,8 @@ class Partition:
     least_loaded: bool = False
     #: Seconds between the notice and the end of a preempted job.
     grace_time: int = 0
+    #: Seconds that a job whose time limit is over may go on; ``None`` is UNLIMITED.
+    over_time_limit: int | None = 0
     #: Names of the users who are in its ``AllowGroups``; root may always use it. ``None``: all may.
     allow_users: frozenset[str] | None = None
     #: Names of the accounts and QOS whose jobs may run here, in small letters; empty: all. Those denied are looked at

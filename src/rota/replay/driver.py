@@ -256,19 +256,19 @@ class ReplayDriver:
                 self._on_effect(effect)
 
     def _launch(self, effect: Launch, now: int) -> None:
-        """Let the job end when its run time is over; one that would run past its limit is the engine's to stop."""
+        """Let the job end when its run time is over; one that would run for longer than it may the engine stops."""
         job_id = effect.job_id
         job = self._engine.state.jobs[job_id]
         if job.array is not None:  # only now it is known which task this is
             self._row[job_id] = self._arrays[job.array.job_id][job.task_id or 0]
         row = self._row[job_id]
-        run, limit = self._tape.run[row], job.time_limit
+        run, longest = self._tape.run[row], _longest(job)
         self._launches += 1
         if self._on_launch is not None:
             self._on_launch(row, job)
-        if run > limit:
+        if run > longest:
             return
-        ends = self._limit_ends if run == limit else self._early_ends
+        ends = self._limit_ends if run == longest else self._early_ends
         heappush(ends, (now + run, self._launches, job_id, effect.restart_count))
 
     def _finished(self, job: Job) -> None:
@@ -286,7 +286,7 @@ class ReplayDriver:
     def _note_stopped(self, effect: Kill) -> None:
         """Remember that a run has been stopped, if it is put down to end later."""
         job_id = effect.job_id
-        if self._tape.run[self._row[job_id]] <= self._engine.state.jobs[job_id].time_limit:
+        if self._tape.run[self._row[job_id]] <= _longest(self._engine.state.jobs[job_id]):
             self._stopped.add((job_id, effect.restart_count))
 
     def _was_stopped(self, job_id: int, restart_count: int) -> bool:
@@ -324,6 +324,12 @@ class ReplayDriver:
             line=int(workload.line[row]),
             field=field,
         )
+
+
+def _longest(job: Job) -> int:
+    """Give the seconds for which a job may run."""
+    longest = job.longest_run
+    return _NEVER if longest is None else longest
 
 
 def _run(work: Background) -> BackgroundDone:

@@ -18,7 +18,7 @@ from operator import and_
 from typing import TYPE_CHECKING, Protocol
 
 from rota.resources.profile import FutureProfile
-from rota.resources.releases import Releases, nodes_held
+from rota.resources.releases import Releases, expected_ends, nodes_held, soft_end
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -46,12 +46,16 @@ class GivesWay(Protocol):
 class CountedSpace:
     """The same for interchangeable processors: ends and reservations lie on the grid, and are counted."""
 
-    def __init__(self, pool: Pool, now: int, running: Sequence[Job], *, resolution: int, window: int) -> None:
+    def __init__(
+        self, pool: Pool, now: int, running: Sequence[Job], *, resolution: int, window: int, soft_limits: bool = False
+    ) -> None:
         self._resolution = resolution
         self._before = now + window
-        ends = (max(-(-(job.end_time or 0) // resolution) * resolution, now + 1) for job in running)
+        self._soft = soft_limits
+        running, ends = expected_ends(running, now, soft=soft_limits)
+        on_grid = (-(-end // resolution) * resolution for end in ends)
         self._profile = FutureProfile(
-            pool, now, [(end, pool.common(job.alloc, pool.up)) for end, job in zip(ends, running, strict=True)]
+            pool, now, [(end, pool.common(job.alloc, pool.up)) for end, job in zip(on_grid, running, strict=True)]
         )
 
     @property
@@ -85,7 +89,9 @@ class CountedSpace:
 
     def started(self, job: Job) -> None:
         """Take account of a job that has just started."""
-        self.reserve(job, job.start_time or 0, job.time_limit, job.alloc_nodes)
+        start = job.start_time or 0
+        end = soft_end(job, start) if self._soft else start + job.time_limit
+        self.reserve(job, start, end - start, job.alloc_nodes)
 
 
 class Windows:
@@ -129,6 +135,7 @@ class NodeSpace:
             preempted.
         step: By how many seconds each batch of running jobs that are taken to end together is longer than the one
             before; 0: it is twice as long.
+        soft_limits: Whether running jobs are expected to end after their ``--time-min``.
     """
 
     def __init__(
@@ -143,6 +150,7 @@ class NodeSpace:
         prefer_busy: bool = False,
         reserve_running: bool = False,
         step: int = 0,
+        soft_limits: bool = False,
     ) -> None:
         self._pool = pool
         self._now = now
@@ -152,9 +160,8 @@ class NodeSpace:
         self._begin = [self._floor(now)]
         self._up = pool.up_nodes
         self._open: list[int] = [self._up]
-        ends = [job.end_time or 0 for job in running]
-        late = bisect_right(ends, now)
-        ends[:late] = [now + 1] * late  # who should have ended soon will have
+        self._soft = soft_limits
+        running, ends = expected_ends(running, now, soft=soft_limits)
         self._releases = Releases(pool, running, ends, pool.view(pool.free))
         self._gives_way = gives_way
         #: The same without the jobs that give way to those of one standing, until some job starts.
@@ -274,7 +281,7 @@ class NodeSpace:
         """Take account of a job that has just started: whole nodes count as reserved until its end, on the grid."""
         if self._pool.is_whole(job):
             self.reserve(job, job.start_time or 0, job.time_limit, job.alloc_nodes)
-        self._releases.started(job)
+        self._releases.started(job, soft_end(job, self._now) if self._soft else job.end_time or 0)
         self._preempted.clear()
         if self._busy:
             self._busy |= job.alloc_nodes

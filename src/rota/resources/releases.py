@@ -66,9 +66,8 @@ class Releases:
                 before, place = stop, place + 1
         return views[gone]
 
-    def started(self, job: Job) -> None:
-        """Take in a job that has just started."""
-        end = job.end_time or 0
+    def started(self, job: Job, end: int) -> None:
+        """Take in a job that has just started, with its expected end."""
         place = bisect_right(self.ends, end)
         self._held.insert(place, job)
         self.ends.insert(place, end)
@@ -89,6 +88,35 @@ class Releases:
             [self.ends[place] for place in rest],
             self._pool.in_order(jobs).added(self._views[0], 0, len(jobs)),
         )
+
+
+def soft_end(job: Job, now: int) -> int:
+    """Give when a running job is expected to end, Unix seconds: after its ``--time-min``, if it has one.
+
+    Who has run for longer is expected to end in the middle of what is left of the time limit, in a second at least.
+    """
+    end = job.end_time or 0
+    if job.spec.time_min:
+        first = (job.start_time or 0) + job.spec.time_min
+        end = min(first, end) if first >= now else (now + end) // 2
+    return max(end, now + 1)
+
+
+def expected_ends(jobs: Sequence[Job], now: int, *, soft: bool) -> tuple[Sequence[Job], list[int]]:
+    """Give running jobs in the order in which they are expected to end, and these ends, Unix seconds.
+
+    Args:
+        jobs: They, by their ends; who should have ended will have in a second.
+        now: Unix seconds.
+        soft: Take each one's `soft_end`.
+    """
+    if not soft:
+        ends = [job.end_time or 0 for job in jobs]
+        late = bisect_right(ends, now)
+        ends[:late] = [now + 1] * late
+        return jobs, ends
+    order = sorted(jobs, key=lambda job: soft_end(job, now))
+    return order, [soft_end(job, now) for job in order]
 
 
 def nodes_held(jobs: Sequence[Job]) -> int:

@@ -38,11 +38,14 @@ bf_busy_nodes               off          what is planned for later gets nodes in
 bf_running_job_reserve      off          running jobs with whole nodes hold these until their ends on the grid
 bf_window_linear            0 s          running jobs that end within 30 s are taken together, then within so much more
                                          each time; 0: within twice as much
+time_min_as_soft_limit      off          a job with --time-min is expected to end after that, and has its whole time
+                                         limit nevertheless
 =========================== ============ ===============================================================================
 
 ``bf_continue``, ``bf_yield_interval``, ``bf_yield_sleep``, ``bf_yield_rpc_cnt`` and ``bf_max_time`` are accepted and
 have no effect: a cycle takes no time here, so that nothing can change in the middle of it. Jobs of a QOS with the flag
-``NoReserve`` are told when they could start, and reserve nothing.
+``NoReserve`` are told when they could start, and reserve nothing; those below the ``MinPrioThreshold`` of their QOS or
+association start now or are not planned.
 
 Cost of a cycle: O(jobs tested × slots), less where many jobs are alike: for these the search goes on where it found a
 place for the one before.
@@ -90,7 +93,8 @@ _WITHOUT_EFFECT = {
     "bf_yield_sleep": (500_000, 1, 10_000_000),
     "bf_yield_rpc_cnt": (20, 0, 1_000_000),
 }
-_FLAGS = ("bf_busy_nodes", "bf_licenses", "bf_one_resv_per_job", "bf_running_job_reserve")
+_SOFT_LIMITS = "time_min_as_soft_limit"
+_FLAGS = ("bf_busy_nodes", "bf_licenses", "bf_one_resv_per_job", "bf_running_job_reserve", _SOFT_LIMITS)
 #: Those that make some jobs start now or not be planned, with bf_one_resv_per_job.
 _STRICT = ("bf_min_age_reserve", "bf_min_prio_reserve", "bf_job_part_count_reserve")
 _MINUTE = 60
@@ -197,6 +201,7 @@ class _Cycle:
             prefer_busy="bf_busy_nodes" in _flags,
             reserve_running="bf_running_job_reserve" in _flags or "bf_licenses" in _flags,
             step=_options["bf_window_linear"],
+            soft_limits=_SOFT_LIMITS in _flags,
         )
         #: Since when alike jobs could not have been placed: the space only becomes less. ``None``: at no time.
         self._earliest: dict[Hashable, int | None] = {}
@@ -268,7 +273,7 @@ class _Cycle:
         now, duration = self._now, job.time_limit
         if job.spec.time_min:
             duration = min(job.spec.time_min, duration)
-        now_only = self._is_strict and self._is_now_or_never(job)
+        now_only = job.priority < job.min_priority or (self._is_strict and self._is_now_or_never(job))
         alike = (_ctld.alike(job), duration, job.spec.licenses)
         after = self._earliest.get(alike, now)
         if after is None or (now_only and after > now):
@@ -317,8 +322,11 @@ class _Cycle:
         return True
 
     def _longest(self, job: Job, duration: int, nodes: int) -> int:
-        """Give the largest time limit, from ``duration`` up to the job's, for which nobody has reserved its nodes."""
-        if duration >= job.time_limit:
+        """Give the largest time limit, from ``duration`` up to the job's, for which nobody has reserved its nodes.
+
+        That is the job's own where ``--time-min`` is just what is expected.
+        """
+        if duration >= job.time_limit or _SOFT_LIMITS in _flags:
             return job.time_limit
         low, high = duration // _MINUTE, job.time_limit // _MINUTE
         while low < high:
