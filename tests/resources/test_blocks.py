@@ -31,5 +31,9 @@ def test_what_is_found_is_what_there_is_also_when_more_come(
         assert blocks.next_on(first, nodes, last) == next((place for place in with_some if first <= place < last), last)
         assert blocks.last_on(last, nodes) == max((place for place in with_some if place < last), default=-1)
         assert blocks.union(first, last) == reduce(or_, known[first:last], 0)
+        there, count = nodes & other, nodes.bit_count()
+        enough = [end for end in range(first + 1, last + 1) if (reduce(or_, known[first:end], there) & nodes) == nodes]
+        if there != nodes:
+            assert blocks.reach(first, last, nodes, count, there) == next(iter(enough), last + 1)
         blocks.insert(first, nodes)
         known.insert(first, nodes)

@@ -119,6 +119,24 @@ def test_jobs_with_whole_nodes_hold_them_until_their_ends_on_the_grid_if_that_is
     assert space.earliest(job, 60, 0) == (120, 1)
 
 
+@pytest.mark.parametrize("contiguous", [False, True])
+@pytest.mark.parametrize("seed", range(20))
+def test_whole_nodes_are_planned_for_the_first_end_after_which_the_job_fits(seed: int, *, contiguous: bool) -> None:
+    """``select/linear`` takes one running job away after the other; recorded: linear/planned-next-end."""
+    chance = random.Random(seed)  # noqa: S311 - the same jobs each time, no secrets
+    machine = Machine("select/linear")
+    for number in range(NODES):
+        machine.start(number, chance.randrange(1, 3) * CPUS, chance.randrange(100, 200))
+    space = machine.space()
+    for count in range(1, NODES + 1):
+        spec = JobSpec(count * CPUS, 60, min_nodes=count, contiguous=contiguous)
+        job = Job(99, spec, 0, machine.partition, machine.pool.units(spec, machine.partition))
+        fits = [(machine.pool.find(job, machine.free_after(gone), 2**NODES - 1), gone) for gone in range(NODES + 1)]
+        found, gone = next(one for one in fits if one[0])
+        end = machine.running[gone - 1].end_time if gone else 0
+        assert space.earliest(job, 60, 0) == (end, found)
+
+
 @pytest.mark.parametrize(("step", "start"), [(0, 145), (10, 100)])
 def test_batches_of_running_jobs_grow_as_they_are_told_to(step: int, start: int) -> None:
     """What ends within 30 s of 50; then within 60 s of 100, n0 with it, or with ``bf_window_linear=10`` within 40."""

@@ -65,6 +65,27 @@ class Blocks:
                     break
         return -1
 
+    def reach(self, place: int, limit: int, nodes: int, count: int, there: int) -> int:
+        """Give the first end of a row from ``place`` on that has, with those that are there, so many of some nodes.
+
+        It is after ``limit`` if the row up to there has fewer.
+        """
+        bitmaps = self._bitmaps
+        while place < limit:
+            for size in _SIZES:
+                if not place % size and place + size <= limit:
+                    more = there | self._union(size, place // size) & nodes
+                    if more.bit_count() < count:
+                        there = more
+                        place += size
+                        break
+            else:
+                there |= bitmaps[place] & nodes
+                place += 1
+                if there.bit_count() >= count:
+                    return place
+        return limit + 1
+
     def union(self, first: int, last: int) -> int:
         """Give the union of those from ``first`` to before ``last``."""
         nodes, place = 0, first

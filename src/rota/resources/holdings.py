@@ -160,6 +160,10 @@ class HeldShares:
         """Add what the jobs from ``first`` to before ``last`` hold to a view."""
         return self._shares.added(view, first, last)
 
+    def reach(self, view: View, place: int, limit: int, nodes: int, count: int) -> int:  # noqa: ARG002 - of parts
+        """Give how many must have ended at least for a job to fit that did not before."""
+        return self.nodes.next_on(place, nodes, limit) + 1
+
 
 #: Jobs that come and go between two cycles; where there are more, to line all up anew is as fast.
 _FEW = 20

@@ -235,6 +235,8 @@ class NodeSpace:
         is_tried = start <= self._now and releases is self._releases
         if not is_tried and (found := pool.find(job, releases.view(gone), nodes, busy)):
             return start, found
+        if pool.one_by_one:
+            return self._next_end(job, releases, nodes, gone, limit)
         window = _BATCH
         while (gone := releases.next_on(gone, nodes, limit)) < limit:
             if releases.ends[gone] > self._last:  # it would start even later
@@ -244,6 +246,24 @@ class NodeSpace:
             if found := pool.find(job, releases.view(gone), nodes, busy):
                 return releases.last_end_on(gone, found), found
         return start, 0
+
+    def _next_end(self, job: Job, releases: Releases, nodes: int, gone: int, limit: int) -> tuple[int, int]:
+        """Find after which end a job fits if jobs end one by one: as far as the pool can tell, then by bisection."""
+        pool, busy, step = self._pool, self._busy, 0
+        least = pool.least_nodes(job)
+        while (first := releases.reach(gone, limit, nodes, least)) <= limit and releases.ends[first - 1] <= self._last:
+            gone = min(first + step, limit)
+            step += step or 1
+            found = pool.find(job, releases.view(gone), nodes, busy)
+            while found and first < gone:
+                middle = (first + gone) // 2
+                if sooner := pool.find(job, releases.view(middle), nodes, busy):
+                    gone, found = middle, sooner
+                else:
+                    first = middle + 1
+            if found:
+                return releases.ends[gone - 1], found
+        return self._now, 0
 
     def open_nodes(self, job: Job, start: int, duration: int) -> int:  # noqa: ARG002 - as for processors
         """Give the nodes that nobody has reserved for that time."""

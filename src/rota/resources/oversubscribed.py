@@ -64,6 +64,8 @@ class OversubscribedNodePool(Lanes):
         running: The jobs that run, at any time.
     """
 
+    one_by_one = True
+
     def __init__(self, config: ClusterConfig, nodes: Sequence[Node], running: Iterable[Job]) -> None:
         self._running = running
         self._requests = Requests(

@@ -89,12 +89,25 @@ class Held(Protocol):
     def added(self, view: Any, first: int, last: int) -> Any:
         """Give a view with what the jobs from ``first`` to before ``last`` hold added."""
 
+    def reach(self, view: Any, place: int, limit: int, nodes: int, count: int) -> int:
+        """Give how many jobs must have ended, more than ``place``, for a job to fit that did not before.
+
+        Args:
+            view: What is free when the first ``place`` of them have ended.
+            place: As many have.
+            limit: When more must have ended it does not matter how many.
+            nodes: Bitmap of the nodes on which the job is to run.
+            count: So many of these it needs at least.
+        """
+
 
 class NodePool(Pool, Protocol):
     """What is asked besides of a machine of nodes. A view is a resource set made ready to look at."""
 
     #: Bitmap of the nodes that are up.
     up_nodes: int
+    #: Whether running jobs are taken to end one by one when a place is sought for a job; else some together.
+    one_by_one: bool
 
     def view(self, resources: int) -> Any:
         """Make a view. Nobody may write to it."""

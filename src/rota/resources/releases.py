@@ -50,6 +50,10 @@ class Releases:
         """Give the place of the next job that holds some of the nodes, ``limit`` if none before that does."""
         return self._held.nodes.next_on(place, nodes, limit)
 
+    def reach(self, gone: int, limit: int, nodes: int, count: int) -> int:
+        """Give how many must have ended, more than ``gone``, for a job to fit; see `Held.reach`."""
+        return self._held.reach(self.view(gone), gone, limit, nodes, count)
+
     def last_end_on(self, gone: int, nodes: int) -> int:
         """Give when the last of the first ``gone`` jobs ends that holds some of the nodes; one of them does."""
         return self.ends[self._held.nodes.last_on(gone, nodes)]

@@ -49,6 +49,8 @@ class SharedNodePool(Lanes):
         choose: Picks nodes.
     """
 
+    one_by_one = False
+
     def __init__(self, config: ClusterConfig, nodes: Sequence[Node], choose: Choose) -> None:
         self._choose = choose
         parameters = config.get("SelectTypeParameters", "CR_Core_Memory").upper()

@@ -35,6 +35,13 @@ class HeldNodes:
         """Add what the jobs from ``first`` to before ``last`` hold to a view."""
         return view | self.nodes.union(first, last) & self._up
 
+    def reach(self, view: int, place: int, limit: int, nodes: int, count: int) -> int:
+        """Give how many must have ended at least for a job to fit that did not before."""
+        there = view & nodes
+        if there.bit_count() >= count:  # they are not those that it needs
+            return self.nodes.next_on(place, nodes, limit) + 1
+        return self.nodes.reach(place, limit, nodes & self._up, count, there)
+
 
 class WholeNodePool:
     """Whole nodes: a job gets all of every node it runs on.
@@ -47,6 +54,7 @@ class WholeNodePool:
     __slots__ = ("_kinds", "_requests", "free", "up")
 
     interchangeable = False
+    one_by_one = True
 
     def __init__(self, config: ClusterConfig, nodes: Sequence[Node]) -> None:
         counts_memory = "MEMORY" in config.get("SelectTypeParameters").upper()

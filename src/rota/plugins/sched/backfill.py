@@ -37,7 +37,7 @@ bf_licenses                 off          licences are planned as nodes are; else
 bf_busy_nodes               off          what is planned for later gets nodes in use before others of their weight
 bf_running_job_reserve      off          running jobs with whole nodes hold these until their ends on the grid
 bf_window_linear            0 s          running jobs that end within 30 s are taken together, then within so much more
-                                         each time; 0: within twice as much
+                                         each time; 0: within twice as much. With select/linear one by one
 time_min_as_soft_limit      off          a job with --time-min is expected to end after that, and has its whole time
                                          limit nevertheless
 =========================== ============ ===============================================================================
