@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from rota.core.containers import queue_key
 from rota.model import Node, NodeState, PartitionState
 from rota.model.licenses import parse_licenses
-from rota.resources import node_space
 from rota.testing import MACHINES, Harness, cluster, partition, random_script, spec, with_parameters
 
 if TYPE_CHECKING:
@@ -121,14 +120,9 @@ def test_on_processors_nobody_is_delayed_by_jobs_of_lower_priority(rng: Random, 
 @relaxed
 @given(rng=RANDOMS)
 def test_on_whole_nodes_nobody_is_delayed_by_jobs_of_lower_priority(rng: Random) -> None:
-    """It holds for every job as long as running jobs are taken away one expected end at a time.
-
-    As in Slurm they are taken away in batches: who ends within 30 seconds of the first, then within 60, 120 and so on.
-    Ends that are an hour apart never share one, for there are at most 7 (30 · 2⁶ s is less than an hour). Else see
-    `test_batches_of_running_jobs_may_delay_a_job_of_higher_priority`.
-    """
-    config = _with_options(_machine(rng, "whole nodes"), HOUR)
-    for place, alone, start in _delayed(config, _queue(rng, config, HOUR), HOUR):
+    """It holds for every job: running jobs are taken away one expected end at a time."""
+    config = _with_options(_machine(rng, "whole nodes"), 60)
+    for place, alone, start in _delayed(config, _queue(rng, config, 60), 60):
         assert start <= alone, place
 
 
@@ -136,6 +130,9 @@ def test_on_whole_nodes_nobody_is_delayed_by_jobs_of_lower_priority(rng: Random)
 @given(rng=RANDOMS)
 def test_on_shared_nodes_the_first_that_waits_is_not_delayed_by_jobs_of_lower_priority(rng: Random) -> None:
     """It holds for the job of the highest priority among those that do not start at once, ends being an hour apart.
+
+    As in Slurm running jobs are taken away in batches: who ends within 30 seconds of the first, then within 60, 120 and
+    so on. Ends that are an hour apart never share one, for there are at most 7 (30 · 2⁶ s is less than an hour).
 
     Not for those after it, as in Slurm: what is left of a node decides whether it is the best fit, so a job that runs
     on some of its processors changes where one of higher priority starts, and with that what is left for those between
@@ -159,21 +156,6 @@ def _nodes(text: str) -> list[Node]:
     """Read ``processors/weight`` for each node."""
     pairs = [one.split("/") for one in text.split()]
     return [Node(name=f"n{i}", cpus=int(cpus), weight=int(weight)) for i, (cpus, weight) in enumerate(pairs)]
-
-
-@pytest.mark.parametrize(("batch", "delayed"), [(30, [(3, 240, 300)]), (0, [])])
-def test_batches_of_running_jobs_may_delay_a_job_of_higher_priority(
-    batch: int, delayed: list[tuple[int, int, int]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Ends that are minutes apart share batches: the third job starts at 300 instead of 240. One by one it does not.
-
-    A batch takes away who ends at 240 and at 300 together; the lightest nodes are chosen among all that are free then,
-    so that the plan is for 300 although it could be 240, and a job of lower priority may have a node until then.
-    """
-    monkeypatch.setattr(node_space, "_BATCH", batch)
-    config = _with_options(cluster(nodes=_nodes("2/2 2/2 4/1 2/2 4/2")), 60)
-    found = _delayed(config, _queue_of("3/0x5 1/0x4 1/4x5 1/0x3 1/0x2 5/5x5", 60))
-    assert [one for one in found if one[2] > one[1]] == delayed
 
 
 @pytest.mark.parametrize(("flags", "start"), [("CR_CPU", 7), ("CR_CPU,FIRST_FIT", 4)])
