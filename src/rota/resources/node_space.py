@@ -53,10 +53,11 @@ class CountedSpace:
         self._before = now + window
         self._soft = soft_limits
         running, ends = expected_ends(running, now, soft=soft_limits)
-        on_grid = (-(-end // resolution) * resolution for end in ends)
-        self._profile = FutureProfile(
-            pool, now, [(end, pool.common(job.alloc, pool.up)) for end, job in zip(on_grid, running, strict=True)]
-        )
+        common, up = pool.common, pool.up
+        on_grid = [
+            (-(-end // resolution) * resolution, common(job.alloc, up)) for job, end in zip(running, ends, strict=True)
+        ]
+        self._profile = FutureProfile(pool, now, on_grid)
 
     @property
     def size(self) -> int:
