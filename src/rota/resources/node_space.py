@@ -162,8 +162,9 @@ class NodeSpace:
         self._up = pool.up_nodes
         self._open: list[int] = [self._up]
         self._soft = soft_limits
-        running, ends = expected_ends(running, now, soft=soft_limits)
-        self._releases = Releases(pool, running, ends, pool.view(pool.free))
+        # Where jobs end one by one, those that end beyond the window make room for nobody within.
+        last = self._last if pool.one_by_one else None
+        self._releases = Releases(pool, *expected_ends(running, now, soft=soft_limits, last=last), pool.view(pool.free))
         self._gives_way = gives_way
         #: The same without the jobs that give way to those of one standing, until some job starts.
         self._preempted: dict[Hashable, Releases] = {}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from functools import cached_property, reduce
-from operator import or_
+from operator import attrgetter, or_
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 #: What running jobs free is not added up further than this without keeping the sum: others may ask for less.
 _STRIDE = 256
+#: When a job that runs, or is completing, is expected to end.
+_end = attrgetter("end_time")
 
 
 class Releases:
@@ -106,16 +108,21 @@ def soft_end(job: Job, now: int) -> int:
     return max(end, now + 1)
 
 
-def expected_ends(jobs: Sequence[Job], now: int, *, soft: bool) -> tuple[Sequence[Job], list[int]]:
+def expected_ends(
+    jobs: Sequence[Job], now: int, *, soft: bool, last: int | None = None
+) -> tuple[Sequence[Job], list[int]]:
     """Give running jobs in the order in which they are expected to end, and these ends, Unix seconds.
 
     Args:
         jobs: They, by their ends; who should have ended will have in a second.
         now: Unix seconds.
         soft: Take each one's `soft_end`.
+        last: Leave out, if that is easy, who ends later.
     """
     if not soft:
-        ends = [job.end_time or 0 for job in jobs]
+        if last is not None:
+            jobs = jobs[: bisect_right(jobs, last, key=_end)]
+        ends = list(map(_end, jobs))
         late = bisect_right(ends, now)
         ends[:late] = [now + 1] * late
         return jobs, ends
