@@ -348,6 +348,9 @@ class Player:
 
     def _look(self, answers: list[str], *, by_task: bool) -> list[str]:
         """Show the jobs that are live, and those that are over of which Slurm still told."""
+        pool = self._rota.engine.state.pool
+        # Else a scheduler that picks it could not have started the job so.
+        assert all(pool.suffices(job, job.alloc) for job in self._rota.engine.state.running)
         told = {answer.partition(" ")[0] for answer in answers}
         live = (*self._rota.finished, *self._rota.engine.state.jobs.values())
         jobs = {name: job for job in live for name in (self._names(job) if by_task else [self._name(job)])}

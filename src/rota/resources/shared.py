@@ -74,6 +74,8 @@ class SharedNodePool(Lanes):
         self._of_each: dict[Hashable, int] = {}
         #: What `_tries` has given, by this and the view; the view is kept, so that no other one has its id.
         self._known_tries: dict[tuple[int, int], tuple[View, Tries]] = {}
+        #: Needs as `suffices` has them.
+        self._alone: dict[Needs, Needs] = {}
         #: Needs for more nodes, by number; `gres.pick`.
         self._with_more_nodes: dict[tuple[Needs, int], Needs] = {}
         #: What `_in_arrays` has given.
@@ -112,20 +114,39 @@ class SharedNodePool(Lanes):
 
     def select(self, job: Job, avail: int) -> int:
         """Give the part of ``avail`` that the job gets, 0 when it does not fit."""
+        return self._select(self._needs(job), avail)
+
+    def _select(self, needs: Needs, avail: int) -> int:
         if not avail:
             return 0
-        needs, view = self._needs(job), self.view(avail)
+        view = self.view(avail)
         picked = self._pick_now(needs, view, self.up_nodes)
         return self._pack(needs, view, *picked) if picked else 0
 
     def suffices(self, job: Job, resources: int) -> bool:
         """Whether a resource set is just what the job gets if there is nothing else."""
-        if not self._rows.count:
-            return self.select(job, resources) == resources
-        # Alone on its nodes, one that shares finds nobody there who does not, and the other way round.
-        others = self._cpus if self._needs(job).shares else self._all_rows
-        alone = resources + self._only(others, to_mask(self.nodes_of(resources), self._count))
-        return self.select(job, alone) == resources
+        needs = self._needs(job)
+        alone = resources
+        if self._rows.count:
+            # Alone on its nodes, one that shares finds nobody there who does not, and the other way round.
+            others = self._cpus if needs.shares else self._all_rows
+            alone += self._only(others, to_mask(self.nodes_of(resources), self._count))
+        return self._select(self._without_surroundings(needs), alone) == resources
+
+    def _without_surroundings(self, needs: Needs) -> Needs:
+        """Give needs without what they say of more than the job gets: sockets that are free, and GPUs."""
+        if needs.whole or (needs.sockets is None and not needs.cpus_per_gpu):
+            return needs
+        known = self._alone.get(needs)
+        if known is None:
+            known = self._alone[needs] = replace(
+                needs,
+                sockets=None,
+                cpus_per_gpu=0,
+                of_each=self._of_each.setdefault((needs.of_each, "alone"), len(self._of_each)),
+                preferred=needs.preferred and self._without_surroundings(needs.preferred),
+            )
+        return known
 
     def find_now(self, job: Job, view: View, open_nodes: int) -> int:
         """Give the same if the job starts at once: then it gets nodes that it prefers, if it can."""

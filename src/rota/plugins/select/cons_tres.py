@@ -122,7 +122,7 @@ class _Taken:
         if self.granule is not None:  # cores are given out whole; only on the last node are there more than it needs
             core = int(self.granule[node])
             whole = given // core * core
-            given = whole if rest and whole >= self.on_each else -(-given // core) * core
+            given = whole if rest and whole >= self.on_each else min(-(-given // core) * core, cpus)
         self.nodes.append((node, given))
         self.cpus -= given
         self.count -= 1
