@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from rota.resources.nodeset import from_mask
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -93,6 +95,32 @@ class Needs:
     own_granule: NDArray[np.int64] | None = None
     #: A number that is the same for jobs that ask the same of each node, however many nodes and processors in all.
     of_each: int = 0
+
+    def would_have(self, picked: Sequence[tuple[int, int]]) -> bool:
+        """Whether the job could have got so many processors on these nodes: not too few, and nothing in vain."""
+        bitmap = sum(1 << node for node, _ in picked)
+        count, cpus = len(picked), sum(used for _, used in picked)
+        if not self._has_nodes(bitmap) or not self.min_nodes <= count <= (self.max_nodes or count):
+            return False
+        if cpus < self.cpus:
+            return False
+        least = min(used for _, used in picked)
+        if count > max(self.min_nodes, self.req_nodes) and not self.gres_per_job and cpus - least >= self.cpus:
+            return False
+        together = 1 if self.granule is None else int(self.granule.max())
+        # Each node gives as many as it must, and whole cores.
+        most = max(self.cpus, count * self.on_each) + count * (self.on_each - 1 + together - 1)
+        return self.whole or cpus <= most
+
+    def _has_nodes(self, bitmap: int) -> bool:
+        """Whether some nodes are those that the job asks for."""
+        if not any(bitmap & ~allowed == 0 for allowed in self.allowed):
+            return False
+        if self.required is not None and from_mask(self.required) & ~bitmap:
+            return False
+        if any((from_mask(group) & bitmap).bit_count() < count for group, count in self.counted):
+            return False
+        return not self.contiguous or not bitmap & bitmap + (bitmap & -bitmap)
 
 
 class Candidates(NamedTuple):

@@ -74,8 +74,6 @@ class SharedNodePool(Lanes):
         self._of_each: dict[Hashable, int] = {}
         #: What `_tries` has given, by this and the view; the view is kept, so that no other one has its id.
         self._known_tries: dict[tuple[int, int], tuple[View, Tries]] = {}
-        #: Needs as `suffices` has them.
-        self._alone: dict[Needs, Needs] = {}
         #: Needs for more nodes, by number; `gres.pick`.
         self._with_more_nodes: dict[tuple[Needs, int], Needs] = {}
         #: What `_in_arrays` has given.
@@ -114,39 +112,36 @@ class SharedNodePool(Lanes):
 
     def select(self, job: Job, avail: int) -> int:
         """Give the part of ``avail`` that the job gets, 0 when it does not fit."""
-        return self._select(self._needs(job), avail)
-
-    def _select(self, needs: Needs, avail: int) -> int:
         if not avail:
             return 0
-        view = self.view(avail)
+        needs, view = self._needs(job), self.view(avail)
         picked = self._pick_now(needs, view, self.up_nodes)
         return self._pack(needs, view, *picked) if picked else 0
 
     def suffices(self, job: Job, resources: int) -> bool:
-        """Whether a resource set is just what the job gets if there is nothing else."""
-        needs = self._needs(job)
-        alone = resources
-        if self._rows.count:
-            # Alone on its nodes, one that shares finds nobody there who does not, and the other way round.
-            others = self._cpus if needs.shares else self._all_rows
-            alone += self._only(others, to_mask(self.nodes_of(resources), self._count))
-        return self._select(self._without_surroundings(needs), alone) == resources
+        """Whether a resource set is one that the job could have got."""
+        needs, view = self._needs(job), self.view(resources)
+        lanes = [lane for lane in (CPU, *range(self._first_row, len(view))) if view[lane].any()]
+        if len(lanes) != 1:
+            return False
+        picked = self._picked(needs, view, lanes[0])
+        return any(one.would_have(picked) for one in (needs.preferred, needs) if one) and (
+            self._pack(needs, view, lanes[0], picked) == resources
+        )
 
-    def _without_surroundings(self, needs: Needs) -> Needs:
-        """Give needs without what they say of more than the job gets: sockets that are free, and GPUs."""
-        if needs.whole or (needs.sockets is None and not needs.cpus_per_gpu):
-            return needs
-        known = self._alone.get(needs)
-        if known is None:
-            known = self._alone[needs] = replace(
-                needs,
-                sockets=None,
-                cpus_per_gpu=0,
-                of_each=self._of_each.setdefault((needs.of_each, "alone"), len(self._of_each)),
-                preferred=needs.preferred and self._without_surroundings(needs.preferred),
-            )
-        return known
+    def _picked(self, needs: Needs, view: View, lane: int) -> list[tuple[int, int]]:
+        """Tell how many processors a job uses on its nodes."""
+        nodes = view[lane].nonzero()[0]
+        cpus = view[lane, nodes].astype(np.int64)
+        if needs.whole:
+            cpus = self._most_cpus(needs, view, view[lane]).astype(np.int64)[nodes]
+        elif needs.granule is not None:
+            cpus = cpus // self._cores.granule[nodes] * needs.granule[nodes]
+        if needs.tasks_per_node:
+            cpus = np.minimum(cpus, max(needs.tasks_per_node * needs.per_task, needs.on_each))
+        for one in needs.gres_per_task:  # cores may have room for more tasks than there are
+            cpus = np.minimum(cpus, view[one.lane, nodes] // one.number * needs.per_task)
+        return list(zip(nodes.tolist(), cpus.tolist(), strict=True))
 
     def find_now(self, job: Job, view: View, open_nodes: int) -> int:
         """Give the same if the job starts at once: then it gets nodes that it prefers, if it can."""
@@ -244,7 +239,8 @@ class SharedNodePool(Lanes):
         self, needs: Needs, view: View, free: NDArray[np.integer[Any]]
     ) -> tuple[NDArray[np.bool_], NDArray[np.integer[Any]]]:
         """Say which nodes could take part of the job, and with how many processors at most."""
-        cpus = free if needs.whole and needs.sockets is None else self._most_cpus(needs, view, free)
+        is_free = needs.whole and needs.sockets is None and not (needs.gres_per_task or needs.tasks_per_node)
+        cpus = free if is_free else self._most_cpus(needs, view, free)
         able = cpus >= max(needs.min_cpus, 1)
         if needs.whole:
             able &= free == self._whole[CPU]

@@ -1,0 +1,77 @@
+"""What the pool gives a job is what a scheduler that picks it may start the job on, whatever the job asks for."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pytest
+
+from rota.loader import PluginHost
+from rota.model import Job, JobSpec, Node, Partition, RequestError
+from rota.resources import make_pool
+from rota.testing import cluster
+
+#: Some of each line, at random.
+ASKED: tuple[tuple[dict[str, Any], ...], ...] = (
+    ({"sockets_per_node": 2}, {"cores_per_socket": 3}, {"ntasks_per_socket": 1}, {"threads_per_core": 1}),
+    ({"ntasks_per_core": 1}, {"ntasks_per_node": 2}, {"min_cpus_per_node": 3}, {"cpus_per_task": 2}),
+    ({"gres": "gpu:1"}, {"gres_per_job": "gpu:3"}, {"gres_per_task": "gpu:1"}, {"gres": "gpu:2", "mem_per_gpu": 500}),
+    ({"mem_per_node": 3000}, {"mem_per_cpu": 700}, {}, {}),
+    ({"min_nodes": 2}, {"min_nodes": 1, "max_nodes": 3}, {"contiguous": True, "min_nodes": 2}, {"spread": True}),
+    ({"exclusive": True}, {"oversubscribe": True}, {"cpus_per_gpu": 2}, {}),
+)
+
+
+def _spec(chance: Random) -> JobSpec:
+    asked: dict[str, Any] = {}
+    for line in ASKED:
+        if chance.random() < 0.5:
+            asked |= chance.choice(line)
+    if "cpus_per_gpu" in asked and not {"gres", "gres_per_job"} & asked.keys():
+        del asked["cpus_per_gpu"]
+    tasks = chance.randrange(1, 7)
+    return JobSpec(tasks * asked.get("cpus_per_task", 1), 60, num_tasks=tasks, **asked)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("parameters", ["CR_Core_Memory", "CR_CPU", "CR_CPU_Memory", "CR_Socket_Memory"])
+@pytest.mark.parametrize("most", [1, 2])
+def test_what_a_job_gets_suffices(most: int, parameters: str, threads: int) -> None:
+    nodes = [
+        Node(
+            name=f"n{place}",
+            cpus=8 * threads,
+            sockets=2,
+            cores_per_socket=4,
+            threads_per_core=threads,
+            real_memory=8000,
+            gres=("gpu:2",),
+        )
+        for place in range(4)
+    ]
+    partition = Partition(name="p", nodes=15, max_share=most)
+    started = 0
+    with PluginHost([]) as host:
+        choose = getattr(host.load("select/cons_tres").container, "select_p_job_test")  # noqa: B009 - any object
+        config = cluster(
+            nodes=nodes,
+            partitions=[partition],
+            SelectType="select/cons_tres",
+            SelectTypeParameters=parameters,
+            DefMemPerCPU="200",
+        )
+        for seed in range(60):
+            chance = Random(seed)  # noqa: S311 - the same jobs each time, no secrets
+            pool: Any = make_pool(config, nodes, choose)
+            for number in range(8):
+                spec = _spec(chance)
+                try:
+                    job = Job(number, spec, 0, partition, pool.units(spec, partition))
+                except RequestError:
+                    continue
+                if job.units and (resources := pool.select(job, pool.free)):
+                    assert pool.suffices(job, resources), spec
+                    pool.free -= resources
+                    started += 1
+    assert started > 60
