@@ -100,17 +100,15 @@ class Needs:
         """Whether the job could have got so many processors on these nodes: not too few, and nothing in vain."""
         bitmap = sum(1 << node for node, _ in picked)
         count, cpus = len(picked), sum(used for _, used in picked)
-        if not self._has_nodes(bitmap) or not self.min_nodes <= count <= (self.max_nodes or count):
+        if not self._has_nodes(bitmap) or not self.min_nodes <= count <= (self.max_nodes or count) or cpus < self.cpus:
             return False
-        if cpus < self.cpus:
-            return False
-        least = min(used for _, used in picked)
-        if count > max(self.min_nodes, self.req_nodes) and not self.gres_per_job and cpus - least >= self.cpus:
-            return False
-        together = 1 if self.granule is None else int(self.granule.max())
-        # Each node gives as many as it must, and whole cores.
-        most = max(self.cpus, count * self.on_each) + count * (self.on_each - 1 + together - 1)
-        return self.whole or cpus <= most
+        # Of those that are given out together one may be all that it needs.
+        spare = [0 if self.granule is None else int(self.granule[node]) - 1 for node, _ in picked]
+        fewest = [used - more for (_, used), more in zip(picked, spare, strict=True)]
+        if count > max(self.min_nodes, self.req_nodes) and not self.gres_per_job:
+            return sum(fewest) - min(fewest) < self.cpus
+        # Each node gives as many as it must.
+        return self.whole or sum(fewest) <= max(self.cpus, count * self.on_each) + count * (self.on_each - 1)
 
     def _has_nodes(self, bitmap: int) -> bool:
         """Whether some nodes are those that the job asks for."""

@@ -134,7 +134,7 @@ class SharedNodePool(Lanes):
         nodes = view[lane].nonzero()[0]
         cpus = view[lane, nodes].astype(np.int64)
         if needs.whole:
-            cpus = self._most_cpus(needs, view, view[lane]).astype(np.int64)[nodes]
+            cpus = self._able(needs, view, view[lane])[1].astype(np.int64)[nodes]
         elif needs.granule is not None:
             cpus = cpus // self._cores.granule[nodes] * needs.granule[nodes]
         if needs.tasks_per_node:
