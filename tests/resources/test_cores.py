@@ -44,4 +44,4 @@ def test_with_whole_sockets_all_cores_of_one_are_free_or_none() -> None:
     assert cores.granule.tolist() == [4, 4]
     assert cores.on_sockets(SocketNeeds(0, 2, 0), 0, 1, np.array([8, 4])).tolist() == [8, 4]
     assert cores.on_sockets(SocketNeeds(2, 0, 0), 0, 1, np.array([8, 4])).tolist() == [8, 0]
-    assert cores.used(0, 1, SocketNeeds(0, 0, 1)).tolist() == [1, 1]
+    assert cores.used(0, 1, SocketNeeds(0, 0, 1)).tolist() == [2, 2]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -41,14 +42,14 @@ def test_what_a_job_gets_suffices(most: int, parameters: str, threads: int) -> N
     nodes = [
         Node(
             name=f"n{place}",
-            cpus=8 * threads,
+            cpus=2 * cores * threads,
             sockets=2,
-            cores_per_socket=4,
+            cores_per_socket=cores,
             threads_per_core=threads,
             real_memory=8000,
             gres=("gpu:2",),
         )
-        for place in range(4)
+        for place, cores in enumerate((4, 3, 3, 4))
     ]
     partition = Partition(name="p", nodes=15, max_share=most)
     started = 0
@@ -64,6 +65,7 @@ def test_what_a_job_gets_suffices(most: int, parameters: str, threads: int) -> N
         for seed in range(60):
             chance = Random(seed)  # noqa: S311 - the same jobs each time, no secrets
             pool: Any = make_pool(config, nodes, choose)
+            held: list[int] = []
             for number in range(8):
                 spec = _spec(chance)
                 try:
@@ -73,5 +75,51 @@ def test_what_a_job_gets_suffices(most: int, parameters: str, threads: int) -> N
                 if job.units and (resources := pool.select(job, pool.free)):
                     assert pool.suffices(job, resources), spec
                     pool.free -= resources
+                    held.append(resources)
                     started += 1
+            assert not pool.problem(held)
     assert started > 60
+
+
+#: What a job asks for, and what another one does: what that one gets is not for the first.
+NOT_ITS_OWN: tuple[tuple[dict[str, Any], dict[str, Any]], ...] = (
+    ({"num_cpus": 4}, {"num_cpus": 5}),
+    ({"num_cpus": 4}, {"num_cpus": 3}),
+    ({"num_cpus": 4, "cpus_per_task": 4}, {"num_cpus": 7}),
+    ({"num_cpus": 4, "cpus_per_task": 2, "min_nodes": 2}, {"num_cpus": 7, "min_nodes": 2}),
+    ({"num_cpus": 4, "max_nodes": 1}, {"num_cpus": 4, "min_nodes": 2}),
+    ({"num_cpus": 4, "min_nodes": 2}, {"num_cpus": 4}),
+    ({"num_cpus": 4}, {"num_cpus": 4, "exclusive": True}),
+    ({"num_cpus": 4, "exclusive": True}, {"num_cpus": 4}),
+    ({"num_cpus": 4, "mem_per_node": 100}, {"num_cpus": 4, "mem_per_node": 101}),
+    ({"num_cpus": 4, "mem_per_cpu": 100}, {"num_cpus": 4, "mem_per_node": 399}),
+    ({"num_cpus": 4, "gres": "gpu:1"}, {"num_cpus": 4}),
+    ({"num_cpus": 4}, {"num_cpus": 4, "gres": "gpu:1"}),
+    ({"num_cpus": 4, "gres_per_job": "gpu:1"}, {"num_cpus": 4, "gres_per_job": "gpu:2"}),
+    ({"num_cpus": 1, "excluded_nodes": "n0"}, {"num_cpus": 1}),
+    ({"num_cpus": 1, "required_nodes": "n1"}, {"num_cpus": 1}),
+    ({"num_cpus": 4}, {"num_cpus": 4, "oversubscribe": True}),
+    ({"num_cpus": 4, "oversubscribe": True}, {"num_cpus": 4}),
+    ({"num_cpus": 4, "oversubscribe": True}, {"num_cpus": 4, "oversubscribe": True, "partition": "other"}),
+)
+
+
+@pytest.mark.parametrize(("asked", "others"), NOT_ITS_OWN)
+def test_what_another_job_gets_does_not_suffice(asked: dict[str, Any], others: dict[str, Any]) -> None:
+    node = Node(name="n0", cpus=8, cores_per_socket=8, real_memory=8000, gres=("gpu:2",))
+    nodes = [node, replace(node, name="n1"), replace(node, name="n2")]
+    parts = {name: Partition(name=name, nodes=7, max_share=2) for name in ("own", "other")}
+    config = cluster(nodes=nodes, partitions=list(parts.values()), SelectType="select/cons_tres", DefMemPerNode="100")
+    with PluginHost([]) as host:
+        choose = getattr(host.load("select/cons_tres").container, "select_p_job_test")  # noqa: B009 - any object
+        pool: Any = make_pool(config, nodes, choose)
+    got = []
+    for number, request in enumerate((asked, others)):
+        spec = JobSpec(time_limit=60, **({"partition": "own"} | request))
+        job = Job(number, spec, 0, parts[spec.partition], pool.units(spec, parts[spec.partition]))
+        assert job.units
+        got.append((job, pool.select(job, pool.free)))
+    (one, its_own), (other, its) = got
+    assert pool.suffices(one, its_own)
+    assert pool.suffices(other, its)
+    assert not pool.suffices(one, its)

@@ -58,7 +58,7 @@ class Cores:
         threads = self._used_threads(threads_per_core)
         used: NDArray[np.int64] = self.granule // self._threads * threads
         if self._by_socket and sockets is not None and sockets.tasks:
-            used = np.minimum(used, sockets.tasks * per_task)
+            used = np.minimum(used, _most_tasks(sockets, per_task, threads) * per_task)
         return used.clip(1)
 
     def on_sockets(
@@ -79,8 +79,7 @@ class Cores:
         few = np.where(small >= least, few, 0)
         cpus = (many * large + few * small) * threads
         if asked.tasks:
-            # Tasks of one processor fill the cores that they have.
-            most = asked.tasks if per_task > 1 else -(-asked.tasks // threads) * threads
+            most = _most_tasks(asked, per_task, threads)
             tasks = many * np.minimum(large * threads, most) + few * np.minimum(small * threads, most)
             cpus = np.minimum(cpus, tasks * per_task)
             cpus[asked.tasks > self._per_socket * self._threads] = 0
@@ -90,3 +89,8 @@ class Cores:
     def _used_threads(self, threads_per_core: int) -> NDArray[np.int64]:
         threads: NDArray[np.int64] = np.minimum(threads_per_core or self._threads, self._threads)
         return threads
+
+
+def _most_tasks(asked: SocketNeeds, per_task: int, threads: NDArray[np.int64]) -> int | NDArray[np.int64]:
+    """Give the most tasks of a socket: those of one processor fill the cores that they have."""
+    return asked.tasks if per_task > 1 else -(-asked.tasks // threads) * threads

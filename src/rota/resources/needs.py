@@ -106,9 +106,11 @@ class Needs:
         spare = [0 if self.granule is None else int(self.granule[node]) - 1 for node, _ in picked]
         fewest = [used - more for (_, used), more in zip(picked, spare, strict=True)]
         if count > max(self.min_nodes, self.req_nodes) and not self.gres_per_job:
-            return sum(fewest) - min(fewest) < self.cpus
-        # Each node gives as many as it must.
-        return self.whole or sum(fewest) <= max(self.cpus, count * self.on_each) + count * (self.on_each - 1)
+            # Without the last one it would be too few; of whole nodes that may have been any.
+            return sum(fewest) - (max if self.whole else min)(fewest) < self.cpus
+        # Each node gives as many as it must; of several a part of a task may be left over on each.
+        left_over = count * (self.on_each - 1) if count > 1 else 0
+        return self.whole or sum(fewest) <= max(self.cpus, count * self.on_each) + left_over
 
     def _has_nodes(self, bitmap: int) -> bool:
         """Whether some nodes are those that the job asks for."""

@@ -44,7 +44,7 @@ class Pool(Protocol):
         """Give the part of ``avail`` that the job gets, 0 when it does not fit."""
 
     def suffices(self, job: Job, resources: int) -> bool:
-        """Whether a resource set is just what the job gets if there is nothing else."""
+        """Whether a resource set is one that the job could have got: not less than it needs, and nothing in vain."""
 
     def common(self, a: int, b: int) -> int:
         """Intersect two resource sets."""

@@ -16,7 +16,7 @@ import numpy as np
 
 from rota.resources import gres
 from rota.resources.cores import Cores
-from rota.resources.lanes import LANE_BYTES, Lanes
+from rota.resources.lanes import Lanes
 from rota.resources.needs import Candidates
 from rota.resources.nodeset import from_mask, to_mask
 from rota.resources.requests import CPU, MEMORY, Requests
@@ -65,9 +65,6 @@ class SharedNodePool(Lanes):
         self._rows = CoreRows(config.partitions, cpus, self._first_row)
         cores = np.tile(cpus, (self._rows.count, 1))
         super().__init__(nodes, np.concatenate((self._requests.whole, cores)))
-        #: All processors, those of the rows and the others.
-        self._cpus = int.from_bytes(self._whole[CPU].tobytes(), "little")
-        self._all_rows = int.from_bytes(cores.tobytes(), "little") << 8 * LANE_BYTES * self._first_row * self._count
         self._weight = np.array([node.weight for node in nodes], np.int64)
         self._cores = Cores(nodes, parameters)
         #: All that has been asked of each node.
@@ -121,13 +118,11 @@ class SharedNodePool(Lanes):
     def suffices(self, job: Job, resources: int) -> bool:
         """Whether a resource set is one that the job could have got."""
         needs, view = self._needs(job), self.view(resources)
-        lanes = [lane for lane in (CPU, *range(self._first_row, len(view))) if view[lane].any()]
-        if len(lanes) != 1:
-            return False
-        picked = self._picked(needs, view, lanes[0])
-        return any(one.would_have(picked) for one in (needs.preferred, needs) if one) and (
-            self._pack(needs, view, lanes[0], picked) == resources
-        )
+        for lane in {lane for lane, _ in self._rows_of(needs, view) if view[lane].any()}:
+            picked = self._picked(needs, view, lane)
+            if any(one.would_have(picked) for one in (needs.preferred, needs) if one):
+                return self._pack(needs, view, lane, picked) == resources
+        return False
 
     def _picked(self, needs: Needs, view: View, lane: int) -> list[tuple[int, int]]:
         """Tell how many processors a job uses on its nodes."""
@@ -239,8 +234,7 @@ class SharedNodePool(Lanes):
         self, needs: Needs, view: View, free: NDArray[np.integer[Any]]
     ) -> tuple[NDArray[np.bool_], NDArray[np.integer[Any]]]:
         """Say which nodes could take part of the job, and with how many processors at most."""
-        is_free = needs.whole and needs.sockets is None and not (needs.gres_per_task or needs.tasks_per_node)
-        cpus = free if is_free else self._most_cpus(needs, view, free)
+        cpus = self._most_cpus(needs, view, free)
         able = cpus >= max(needs.min_cpus, 1)
         if needs.whole:
             able &= free == self._whole[CPU]
@@ -301,16 +295,16 @@ class SharedNodePool(Lanes):
             own, cpus = cores * needs.own_granule[nodes], cores * self._cores.granule[nodes]
         taken[lane, nodes] = cpus
         if needs.memory_per_cpu:
-            taken[MEMORY, nodes] = np.minimum(own * needs.memory_per_cpu, view[MEMORY, nodes])
+            taken[MEMORY, nodes] = np.minimum(own * needs.memory_per_cpu, self._whole[MEMORY, nodes])
         elif needs.memory:
             taken[MEMORY, nodes] = needs.memory if needs.memory > 0 else self._whole[MEMORY, nodes]
         if needs.whole:
-            taken[2 : self._first_row, nodes] = view[2 : self._first_row, nodes]
+            taken[2 : self._first_row, nodes] = self._whole[2 : self._first_row, nodes]
         else:
             gres.take(needs, view, picked, taken)
         if needs.memory_per_gpu:
             memory = taken[self._lanes["gpu"], nodes] * needs.memory_per_gpu
-            taken[MEMORY, nodes] = np.minimum(memory, view[MEMORY, nodes])
+            taken[MEMORY, nodes] = np.minimum(memory, self._whole[MEMORY, nodes])
         return int.from_bytes(taken.tobytes(), "little")
 
     # ---- resource sets ----------------------------------------------------------------------------------------
