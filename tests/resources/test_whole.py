@@ -230,7 +230,7 @@ def test_what_is_asked_for_is_given_whenever_some_nodes_would_do(seed: int) -> N
         assert bool(found) == bool(there), spec
         assert not found or tuple(indices(found)) in there
         assert not found & ~pool.usable(job)
-        assert not found or pool.might_fit(job, pool.view(avail), opened)
+        assert not found & ~pool.able(job, pool.view(avail))
         assert found == pool.select(job, avail & opened)
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass
-from operator import is_
+from itertools import islice
+from operator import indexOf, is_
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -85,6 +86,15 @@ class Holdings:
         return rest
 
 
+def _alike_until(some: Sequence[int], others: Sequence[int], place: int) -> int:
+    """Give the first place, from one on, where two rows do not have the same object, or where one of them ends."""
+    same = map(is_, islice(some, place, None), islice(others, place, None))
+    try:
+        return place + indexOf(same, False)
+    except ValueError:
+        return min(len(some), len(others))
+
+
 class HeldInOrder:
     """What jobs hold, in the order of their ends: two long arrays, of which some jobs that end together are a slice.
 
@@ -104,17 +114,16 @@ class HeldInOrder:
 
     def become(self, held: Sequence[int]) -> bool:
         """Take out the jobs that are not among some, and put in those that have come; whether these are they, then."""
-        before, after = set(map(id, self._held)), set(map(id, held))
-        gone, come = before - after, after - before
-        if len(gone) + len(come) > _FEW or len(after) < len(held):  # of small sets there is but one object
-            return False
-        for place in range(len(self._held) - 1, -1, -1) if gone else ():
-            if id(self._held[place]) in gone:
+        place = 0
+        for _ in range(_FEW):
+            place = _alike_until(self._held, held, place)
+            if place == len(self._held) == len(held):
+                return True
+            if place < len(self._held) and id(self._held[place]) not in map(id, held[place : place + _FEW]):
                 self._remove(place)
-        for place, resources in enumerate(held if come else ()):
-            if id(resources) in come:
-                self.insert(place, resources)
-        return len(held) == len(self._held) and all(map(is_, held, self._held))
+            else:
+                self.insert(place, held[place])
+        return False
 
     def _remove(self, place: int) -> None:
         held, begin = self._held, self._begin

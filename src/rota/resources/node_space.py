@@ -161,6 +161,8 @@ class NodeSpace:
         self._begin = [self._floor(now)]
         self._up = pool.up_nodes
         self._open: list[int] = [self._up]
+        #: What `_next_gain` has given, by slot.
+        self._gains: dict[int, int | None] = {}
         self._soft = soft_limits
         # Where jobs end one by one, those that end beyond the window make room for nobody within.
         last = self._last if pool.one_by_one else None
@@ -194,14 +196,18 @@ class NodeSpace:
             if now_only:
                 return None
         releases = self._releases_for(job)
-        windows = Windows(self._open)
+        able, gains, begins, opened = releases.able(job), self._gains, self._begin, self._open
+        windows = Windows(opened)
         while True:
-            slot = max(bisect_right(self._begin, start) - 1, 0)
-            later = self._next_gain(slot)
-            nodes = windows.move(slot, bisect_right(self._begin, start + duration)) & usable
-            if nodes.bit_count() >= least:
-                limit = len(releases.ends) if later is None else releases.ended_by(later)
-                begin, taken = self._will_run(job, releases, nodes, start, limit)
+            slot = max(bisect_right(begins, start) - 1, 0)
+            later = gains[slot] if slot in gains else self._next_gain(slot)
+            could, end = usable & able[later], bisect_right(begins, start + duration)
+            if (
+                (could & opened[slot] & opened[end - 1]).bit_count() >= least  # most often it fails here already
+                and ((nodes := windows.move(slot, end)) & could).bit_count() >= least
+            ):
+                nodes &= usable
+                begin, taken = self._will_run(job, releases, nodes, start, releases.ended_by(later))
                 if taken and (later is None or begin <= later):
                     if begin == start or self.is_open(job, begin, duration, taken):
                         return begin, taken
@@ -212,13 +218,15 @@ class NodeSpace:
 
     def _next_gain(self, slot: int) -> int | None:
         """Give when a slot after some slot begins that has a node which the one before it has not."""
-        before = self._open[slot]
+        before, later = self._open[slot], None
         for place in range(slot + 1, len(self._open)):
             after = self._open[place]
             if after & before != after:
-                return self._begin[place]
+                later = self._begin[place]
+                break
             before = after
-        return None
+        self._gains[slot] = later
+        return later
 
     def _releases_for(self, job: Job) -> Releases:
         """Give the running jobs that count for one: those that would not give way to it."""
@@ -231,8 +239,6 @@ class NodeSpace:
     def _will_run(self, job: Job, releases: Releases, nodes: int, start: int, limit: int) -> tuple[int, int]:
         """Find when the job fits on some nodes from ``start`` on, until ``limit`` jobs have ended; 0 nodes: not so."""
         pool, busy = self._pool, self._busy
-        if not pool.might_fit(job, releases.view(limit), nodes):
-            return start, 0
         gone = releases.ended_by(start)
         is_tried = start <= self._now and releases is self._releases
         if not is_tried and (found := pool.find(job, releases.view(gone), nodes, busy)):
@@ -285,6 +291,7 @@ class NodeSpace:
         """Reserve nodes, whole."""
         first = self._split(max(self._floor(start), self._begin[0]))
         last = self._split(max(self._end(start, duration), self._floor(start) + self._resolution))
+        self._gains.clear()
         others = self._up & ~nodes  # to intersect with what is not negative is much cheaper
         self._open[first:last] = [opened & others for opened in self._open[first:last]]
         for place in (last, first):

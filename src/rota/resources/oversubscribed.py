@@ -200,11 +200,15 @@ class OversubscribedNodePool(Lanes):
         jobs = max(request.most - 1, 1)
         return from_mask((view[_PLACES] >= self._most - jobs) & self._able(request, view))
 
-    def might_fit(self, job: Job, view: View, open_nodes: int) -> bool:
-        """Whether enough nodes could serve the job, and those that it names are among them."""
+    def able(self, job: Job, view: View) -> int:
+        """Give the nodes that have room for the job, 0 if some that it names have not."""
         request = self._request(job)
-        nodes = self._with_place(request, view) & open_nodes & request.kind.usable
-        return nodes.bit_count() >= request.kind.units and request.kind.required & nodes == request.kind.required
+        nodes = self._with_place(request, view) & request.kind.usable
+        return nodes if request.kind.required & nodes == request.kind.required else 0
+
+    def of_each(self, job: Job) -> Hashable:
+        """Name its request."""
+        return id(self._request(job))
 
     def usable(self, job: Job) -> int:
         """Give the nodes that could serve the job."""

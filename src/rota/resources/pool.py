@@ -127,8 +127,11 @@ class NodePool(Pool, Protocol):
     def find_now(self, job: Job, view: Any, open_nodes: int) -> int:
         """Give the same if the job starts at once: then it gets nodes that it prefers, if it can."""
 
-    def might_fit(self, job: Job, view: Any, open_nodes: int) -> bool:
-        """Whether `find` need be asked: a quick test that never says no where it would find something."""
+    def able(self, job: Job, view: Any) -> int:
+        """Give the bitmap of the nodes that could take part of the job: `find` finds no others."""
+
+    def of_each(self, job: Job) -> Hashable:
+        """Give what is equal for jobs that the same nodes are able to serve."""
 
     def usable(self, job: Job) -> int:
         """Give the bitmap of the nodes that could take part of the job at all."""

@@ -11,7 +11,7 @@ from operator import attrgetter, or_
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Hashable, Sequence
 
     from rota.model import Job
     from rota.resources.pool import Held, NodePool
@@ -39,14 +39,16 @@ class Releases:
         #: What is free when so many of them have ended, as far as somebody has asked; and how many, ascending.
         self._views: dict[int, Any] = {0: free}
         self._asked = [0]
+        #: By what jobs ask of each node.
+        self._able: dict[Hashable, AbleNodes] = {}
 
     @cached_property
     def _held(self) -> Held:
         return self._pool.in_order(self.jobs)
 
-    def ended_by(self, time: int) -> int:
-        """Count the jobs that will have ended at a time."""
-        return bisect_right(self.ends, time)
+    def ended_by(self, time: int | None) -> int:
+        """Count the jobs that will have ended at a time, all if there is none."""
+        return len(self.ends) if time is None else bisect_right(self.ends, time)
 
     def next_on(self, place: int, nodes: int, limit: int) -> int:
         """Give the place of the next job that holds some of the nodes, ``limit`` if none before that does."""
@@ -72,6 +74,14 @@ class Releases:
                 before, place = stop, place + 1
         return views[gone]
 
+    def able(self, job: Job) -> AbleNodes:
+        """Give which nodes could take part of a job, by time."""
+        asked = self._pool.of_each(job)
+        known = self._able.get(asked)
+        if known is None:
+            known = self._able[asked] = AbleNodes(self._pool, job, self)
+        return known
+
     def started(self, job: Job, end: int) -> None:
         """Take in a job that has just started, with its expected end."""
         place = bisect_right(self.ends, end)
@@ -83,6 +93,7 @@ class Releases:
         after = {gone + 1: view for gone, view in self._views.items() if gone >= place}
         self._views = before | after
         self._asked = sorted(self._views)
+        self._able.clear()
 
     def without(self, jobs: Sequence[Job]) -> Releases:
         """Give the same as if some of the jobs had ended already."""
@@ -94,6 +105,21 @@ class Releases:
             [self.ends[place] for place in rest],
             self._pool.in_order(jobs).added(self._views[0], 0, len(jobs)),
         )
+
+
+class AbleNodes(dict[int | None, int]):
+    """Bitmaps of the nodes that could take part of a job, by time; they are worked out when somebody asks."""
+
+    def __init__(self, pool: NodePool, job: Job, releases: Releases) -> None:
+        super().__init__()
+        self._pool = pool
+        self._job = job
+        self._releases = releases
+
+    def __missing__(self, time: int | None) -> int:
+        releases = self._releases
+        nodes = self[time] = self._pool.able(self._job, releases.view(releases.ended_by(time)))
+        return nodes
 
 
 def soft_end(job: Job, now: int) -> int:

@@ -146,14 +146,13 @@ class SharedNodePool(Lanes):
         """Give the nodes that the job gets of a view, if only some are open; 0 when it does not fit."""
         return _nodes_of(self._pick(self._needs(job), view, open_nodes, busy))
 
-    def might_fit(self, job: Job, view: View, open_nodes: int) -> bool:
-        """Whether enough nodes could take part of the job."""
-        needs = self._needs(job)
-        for _, able, _ in self._tries(needs, view):
-            for allowed in needs.allowed:
-                if (able & open_nodes & allowed).bit_count() >= needs.min_nodes:
-                    return True
-        return False
+    def able(self, job: Job, view: View) -> int:
+        """Give the nodes that could take part of the job, if it may use them."""
+        return reduce(or_, (able for _, able, _ in self._tries(self._needs(job), view)))
+
+    def of_each(self, job: Job) -> Hashable:
+        """Give the number of what it asks of each node."""
+        return self._needs(job).of_each
 
     def usable(self, job: Job) -> int:
         """Give the nodes that could take part of the job at all."""

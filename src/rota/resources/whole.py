@@ -101,11 +101,16 @@ class WholeNodePool:
         """Give the same if the job starts at once: then it gets nodes that it prefers, if it can."""
         return self.select(job, view & open_nodes)
 
-    def might_fit(self, job: Job, view: int, open_nodes: int) -> bool:
-        """Whether enough nodes could serve the job, and those that it names are among them."""
+    def able(self, job: Job, view: int) -> int:
+        """Give the nodes that could serve the job, 0 if some that it names could not."""
         kind: Kind = job.needs or self._kind(job)
-        nodes = view & open_nodes & kind.usable
-        return nodes.bit_count() >= kind.units and kind.required & nodes == kind.required
+        nodes = view & kind.usable
+        return nodes if kind.required & nodes == kind.required else 0
+
+    def of_each(self, job: Job) -> Hashable:
+        """Give which nodes could serve the job, and which of them must."""
+        kind: Kind = job.needs or self._kind(job)
+        return kind.usable, kind.required
 
     def usable(self, job: Job) -> int:
         """Give the nodes that could serve the job."""
