@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from itertools import groupby
 from operator import itemgetter
-from typing import Any
+from random import Random
+from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
+import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rota.loader import PluginHost
 from rota.model import Job, JobSpec, Node, Partition
-from rota.resources import make_pool
+from rota.resources import Candidates, make_pool
 from rota.testing import cluster
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 #: Processors, weight, and whether a node is open.
 NODES = st.lists(st.tuples(st.integers(1, 4), st.integers(1, 2), st.booleans()), min_size=2, max_size=14)
@@ -59,3 +66,41 @@ def test_nodes_are_taken_by_the_rules(nodes: list[tuple[int, int, bool]], data: 
         partition = Partition(name="p", nodes=(1 << len(nodes)) - 1)
         job = Job(1, JobSpec(cpus, 60, min_nodes=count), 0, partition, 1)
         assert pool.find(job, pool.view(pool.free), opened) == _by_the_rules(nodes, cpus, count)
+
+
+@pytest.fixture(scope="module")
+def plugin() -> Iterator[Any]:
+    """Give the plugin."""
+    with PluginHost([]) as host:
+        yield host.load("select/cons_tres").container
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_many_nodes_are_taken_at_once_as_one_by_one(seed: int, plugin: Any) -> None:
+    chance = Random(seed)  # noqa: S311 - the same nodes each time, no secrets
+    for _ in range(100):
+        count = chance.randrange(2, 25)
+        cpus = [chance.choice((2, 2, 2, 3, 6)) for _ in range(count)]
+        machine = [Node(name=f"n{place}", cpus=size, cores_per_socket=size) for place, size in enumerate(cpus)]
+        config = cluster(nodes=machine, SelectType="select/cons_tres", SelectTypeParameters="CR_CPU")
+        pool: Any = make_pool(config, machine)
+        some = [place for place in range(count) if chance.random() < 0.8]
+        weights = [chance.choice((1, 1, 1, 2)) for _ in some]
+        candidates = Candidates(np.array(some, np.int64), np.array(cpus)[some], np.array(weights, np.int64))
+        for _ in range(10):
+            least = chance.randrange(1, count + 1)
+            asked = chance.choice(({}, {}, {"max_nodes": chance.randrange(least, count + 1)}, {"required_nodes": "n0"}))
+            spec = JobSpec(
+                chance.randrange(least, sum(cpus) + 1),
+                60,
+                cpus_per_task=chance.randrange(1, 3),
+                min_nodes=least,
+                use_min_nodes=chance.random() < 0.5,
+                **asked,
+            )
+            needs = pool.needs(spec, Partition(name="p", nodes=(1 << count) - 1))
+            picked = []
+            for many in (1, count + 1):
+                with patch.object(plugin, "_MANY", many):
+                    picked.append(plugin.select_p_job_test(needs, candidates))
+            assert picked[0] == picked[1]

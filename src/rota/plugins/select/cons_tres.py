@@ -24,6 +24,7 @@ O(candidates + nodes taken), and as often again as small nodes have to be left o
 from __future__ import annotations
 
 from bisect import bisect_left
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -129,6 +130,14 @@ class _Taken:
         self.least -= 1
         self.most -= 1
 
+    def take_all(self, nodes: list[int], cpus: list[int]) -> None:
+        """Take so many processors of some nodes."""
+        self.nodes += zip(nodes, cpus, strict=True)
+        self.cpus -= sum(cpus)
+        self.count -= len(nodes)
+        self.least -= len(nodes)
+        self.most -= len(nodes)
+
     def suffices(self) -> bool:
         """Whether nothing is left to find."""
         return max(self.cpus, self.count) <= 0
@@ -199,13 +208,37 @@ class _Runs:
         size = np.add.reduceat(cpus, first)
         weights = np.zeros_like(first) if weight is None else weight[first]
         order = np.lexsort((-first, size, -weights))
-        #: The runs that are left, as (- weight, processors, - first place, place after all), ascending: the lightest
-        #: come last, of these the largest, and of equal ones the first.
-        self._left: list[tuple[int, ...]] = list(
-            zip(*(column[order].tolist() for column in (-weights, size, -first, end)), strict=True)
-        )
+        #: Of the runs that are left: - weight, processors, - first place, place after all. The lightest come last, of
+        #: these the largest, and of equal ones the first.
+        self._columns = [column[order] for column in (-weights, size, -first, end)]
         #: No run has more nodes.
         self.longest = int((end - first).max())
+
+    @cached_property
+    def _left(self) -> list[tuple[int, ...]]:
+        """The runs that are left; tuples of the columns, which are ascending."""
+        return list(zip(*(column.tolist() for column in self._columns), strict=True))
+
+    def take_largest(self, taken: _Taken) -> None:
+        """Take the runs that `best` would give for being the largest, and that are taken whole, at once."""
+        _, size, before, end = (column[::-1] for column in self._columns)
+        length = end + before
+        behind = np.cumsum(length)  # so many nodes have been taken after each run
+        ahead = behind - length
+        places = np.repeat(-before - ahead, length) + np.arange(behind[-1])
+        number = np.arange(1, len(places) + 1)
+        whole = np.cumsum(self.cpus[places])
+        # While there are fewer nodes than need be, what all of these must give is kept back.
+        spare = max(taken.cpus - taken.least * taken.on_each, 0)
+        given = np.where(number <= taken.least, np.minimum(whole, number * taken.on_each + spare), whole)
+        is_wanted = (number <= taken.least) | (whole <= taken.cpus)
+        left = taken.cpus - np.concatenate((_ZERO, given))[ahead]
+        is_taken = is_wanted[behind - 1] & ((size < left) | (self.longest < taken.count - ahead))
+        runs = len(is_taken) if is_taken.all() else int(is_taken.argmin())
+        if runs:
+            some = places[: behind[runs - 1]]
+            taken.take_all(self.nodes[some].tolist(), np.diff(given[: len(some)], prepend=0).tolist())
+            self._columns = [column[:-runs] for column in self._columns]
 
     def best(self, taken: _Taken) -> tuple[int, int, int] | None:
         """Take out the next run; give its processors, the place of its first node, and that after its last one.
@@ -240,10 +273,14 @@ class _Runs:
 
 
 _ZERO = np.zeros(1, np.int64)
+#: So many nodes are not looked at one by one.
+_MANY = 32
 
 
 def _take_runs(taken: _Taken, runs: _Runs) -> None:
     """Take run after run, until it suffices or no more nodes may be taken."""
+    if taken.count >= _MANY and taken.granule is None and not runs.contiguous:
+        runs.take_largest(taken)
     while not taken.suffices() and taken.most > 0 and (run := runs.best(taken)) is not None:
         total, first, end = run
         if end - first == 1:
