@@ -116,7 +116,7 @@ class Lifecycle:
         if isinstance(job, QueueRecord):
             job = job.settle()
         change_state(job, Trigger.START)
-        state.pool.free -= resources
+        state.pool.take(resources)
         job.alloc = resources
         job.alloc_nodes = state.pool.nodes_of(resources)
         job.start_time = state.now

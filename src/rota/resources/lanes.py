@@ -101,6 +101,11 @@ class Lanes(ABC):
     def _only(self, resources: int, nodes: NDArray[np.bool_]) -> int:
         return int.from_bytes((self.view(resources) * nodes).tobytes(), "little")
 
+    def take(self, resources: int) -> None:
+        """Give a job what is free."""
+        self.free -= resources
+        self._holdings.of(resources)
+
     def release(self, resources: int) -> None:
         """Free what a job held, as far as its nodes are up."""
         self._holdings.forget(resources)

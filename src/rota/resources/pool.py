@@ -70,6 +70,9 @@ class Pool(Protocol):
     def without(self, avail: int, nodes: int) -> int:
         """Take all that is of some nodes out of ``avail``."""
 
+    def take(self, resources: int) -> None:
+        """Give a job what is free."""
+
     def release(self, resources: int) -> None:
         """Free what a job held, as far as it is up."""
 
@@ -199,6 +202,10 @@ class ProcessorPool:
     def without(self, avail: int, nodes: int) -> int:
         """Leave nothing, if it is the one node."""
         return 0 if nodes & 1 else avail
+
+    def take(self, resources: int) -> None:
+        """Take processors."""
+        self.free -= resources
 
     def release(self, resources: int) -> None:
         """Free processors."""

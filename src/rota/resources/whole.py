@@ -178,6 +178,10 @@ class WholeNodePool:
         """Take nodes out."""
         return avail & ~nodes
 
+    def take(self, resources: int) -> None:
+        """Take nodes that are free."""
+        self.free -= resources
+
     def release(self, resources: int) -> None:
         """Free nodes, as far as they are up."""
         self.free |= resources & self.up
