@@ -57,6 +57,12 @@ def test_every_option_conforms(sched: str, parameters: str) -> None:
     check_scheduler(sched, SchedulerParameters=parameters)
 
 
+@pytest.mark.parametrize("more", [",bf_continue", ",bf_max_time=60"])
+def test_backfill_that_takes_time_conforms(more: str) -> None:
+    options = f"bf_interval=5,bf_test_time=700000,bf_yield_interval=1000000{more}"
+    check_scheduler("sched/backfill", SchedulerParameters=options, seeds=range(3))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("sched", _built_in("sched"))
 def test_every_scheduler_conforms_with_many_scripts(sched: str) -> None:

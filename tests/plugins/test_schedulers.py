@@ -169,8 +169,9 @@ def test_backfill_sleeps_while_nothing_changes() -> None:
             "sched/backfill",
             (
                 "bf_interval=30,bf_job_part_count_reserve=0,bf_max_job_array_resv=20,bf_max_job_assoc=0,bf_max_job_part=0,bf_max_job_start=0,"
-                "bf_max_job_test=500,bf_max_job_user=0,bf_max_job_user_part=0,bf_min_age_reserve=0,bf_min_prio_reserve=0,"
-                "bf_node_space_size=500,bf_resolution=60,bf_window=1440,bf_window_linear=0"
+                "bf_max_job_test=500,bf_max_job_user=0,bf_max_job_user_part=0,bf_max_time=30,bf_min_age_reserve=0,bf_min_prio_reserve=0,"
+                "bf_node_space_size=500,bf_resolution=60,bf_test_time=0,bf_window=1440,bf_window_linear=0,"
+                "bf_yield_interval=2000000,bf_yield_rpc_cnt=20,bf_yield_sleep=500000"
             ),
         ),
         ("sched/builtin", "(null)"),

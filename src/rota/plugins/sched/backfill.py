@@ -40,12 +40,21 @@ bf_window_linear            0 s          running jobs that end within 30 s are t
                                          each time; 0: within twice as much. With select/linear one by one
 time_min_as_soft_limit      off          a job with --time-min is expected to end after that, and has its whole time
                                          limit nevertheless
+bf_test_time                0 µs         rota's own: to test a job is taken to last so long
+bf_yield_interval           2,000,000 µs after tests of so long the cycle lets others have their turn
+bf_yield_sleep              500,000 µs   for so long
+bf_continue                 off          then it goes on, with the jobs that it has begun with, even if jobs or nodes
+                                         have changed; else that ends it
+bf_max_time                 bf_interval  seconds after which the cycle ends, its rests included
 =========================== ============ ===============================================================================
 
-``bf_continue``, ``bf_yield_interval``, ``bf_yield_sleep``, ``bf_yield_rpc_cnt`` and ``bf_max_time`` are accepted and
-have no effect: a cycle takes no time here, so that nothing can change in the middle of it. Jobs of a QOS with the flag
-``NoReserve`` are told when they could start, and reserve nothing; those below the ``MinPrioThreshold`` of their QOS or
-association start now or are not planned.
+How long a cycle takes is measured in its work, not by a clock, so that a replay is the same each time: each job that is
+tested counts for ``bf_test_time``. Unless that is set, a cycle takes no time and nothing can change in the middle. What
+a cycle does between two rests it does at the beginning of that time; what has changed while it lasted is looked at
+``bf_interval`` after its end. ``bf_yield_rpc_cnt`` is accepted and has no effect, since no RPCs are waiting.
+
+Jobs of a QOS with the flag ``NoReserve`` are told when they could start, and reserve nothing; those below the
+``MinPrioThreshold`` of their QOS or association start now or are not planned.
 
 Cost of a cycle: O(jobs tested × slots), less where many jobs are alike: for these the search goes on where it found a
 place for the one before.
@@ -55,13 +64,14 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from rota.interfaces import SLURM_SUCCESS, JobState
 from rota.interfaces.stubs.sched import *
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable, Hashable, Iterator
 
     from rota.interfaces import ClusterConfig, Controller, Job, NodeSpace
 
@@ -69,7 +79,8 @@ plugin_type = "sched/backfill"
 plugin_name = "backfilling as in Slurm"
 plugin_version = 100
 
-#: Options that are whole numbers: default, least, largest. ``bf_node_space_size`` follows ``bf_max_job_test``.
+#: Options that are whole numbers: default, least, largest. ``bf_node_space_size`` follows ``bf_max_job_test``, and
+#: ``bf_max_time`` ``bf_interval``.
 _NUMBERS = {
     "bf_interval": (30, -1, 10800),
     "bf_resolution": (60, 1, 3600),
@@ -85,25 +96,25 @@ _NUMBERS = {
     "bf_min_prio_reserve": (0, 0, 2**32 - 1),
     "bf_job_part_count_reserve": (0, 0, 100_000),
     "bf_window_linear": (0, 0, 3600),
-}
-#: The same of options that have no effect.
-_WITHOUT_EFFECT = {
-    "bf_max_time": (30, 1, 3600),
+    "bf_test_time": (0, 0, 10_000_000),
     "bf_yield_interval": (2_000_000, 1, 10_000_000),
     "bf_yield_sleep": (500_000, 1, 10_000_000),
     "bf_yield_rpc_cnt": (20, 0, 1_000_000),
 }
 _SOFT_LIMITS = "time_min_as_soft_limit"
-_FLAGS = ("bf_busy_nodes", "bf_licenses", "bf_one_resv_per_job", "bf_running_job_reserve", _SOFT_LIMITS)
+_FLAGS = ("bf_busy_nodes", "bf_continue", "bf_licenses", "bf_one_resv_per_job", "bf_running_job_reserve", _SOFT_LIMITS)
 #: Those that make some jobs start now or not be planned, with bf_one_resv_per_job.
 _STRICT = ("bf_min_age_reserve", "bf_min_prio_reserve", "bf_job_part_count_reserve")
 _MINUTE = 60
+_SECOND = 1_000_000
 
 #: Why cycles ended, in Slurm's words.
 END_OF_QUEUE = "End of job queue"
 HIT_MAX_JOB_START = "Hit bf_max_job_start"
 HIT_MAX_JOB_TEST = "Hit bf_max_job_test"
 HIT_TABLE_SIZE = "Hit table size limit (bf_node_space_size)"
+STATE_CHANGED = "System state changed"
+HIT_MAX_TIME = "Timeout (bf_max_time)"
 
 
 @dataclass(slots=True)
@@ -128,6 +139,8 @@ _flags: frozenset[str] = frozenset()
 _planned: list[Job] = []
 #: Stops the cycles.
 _stop: Callable[[], None] | None = None
+#: The cycle that lets others have their turn.
+_resting: _Cycle | None = None
 statistics = Statistics()
 
 
@@ -140,27 +153,33 @@ def init(ctld: Controller) -> int:
 
 def slurm_sched_p_reconfig() -> int:
     """Read the ``bf_`` options of SchedulerParameters."""
-    global _options, _flags, _stop
+    global _options, _flags, _resting
     config = _ctld.config
     _options = _read_numbers(config)
     _flags = frozenset(_FLAGS).intersection(config.scheduler_parameters())
     _ctld.plan_licenses(on="bf_licenses" in _flags)
-    if _stop is not None:
-        _stop()
-        _stop = None
-    if _options["bf_interval"] == 0:
-        raise config.error("SchedulerParameters", "bf_interval=0: write seconds, or -1 for no cycles")
-    if _options["bf_interval"] > 0:
-        _stop = _ctld.every(_options["bf_interval"], cycle, only_after_change=True)
+    _resting = None
+    _set_timer()
     return SLURM_SUCCESS
 
 
 def _read_numbers(config: ClusterConfig) -> dict[str, int]:
-    for name, bounds in _WITHOUT_EFFECT.items():
-        config.scheduler_int(name, *bounds)
     numbers = {name: config.scheduler_int(name, *bounds) for name, bounds in _NUMBERS.items()}
+    interval = numbers["bf_interval"]
+    if interval == 0:
+        raise config.error("SchedulerParameters", "bf_interval=0: write seconds, or -1 for no cycles")
+    numbers["bf_max_time"] = config.scheduler_int("bf_max_time", interval if interval > 0 else 30, 1, 3600)
     numbers["bf_node_space_size"] = config.scheduler_int("bf_node_space_size", numbers["bf_max_job_test"], 2, 2_000_000)
     return numbers
+
+
+def _set_timer() -> None:
+    """Make cycles from now on."""
+    global _stop
+    if _stop is not None:
+        _stop()
+    interval = _options["bf_interval"]
+    _stop = _ctld.every(interval, _begin_cycle, only_after_change=True) if interval > 0 else None
 
 
 def slurm_sched_p_initial_priority(last_prio: int, job_ptr: Job) -> int:
@@ -174,11 +193,40 @@ def slurm_sched_p_get_conf() -> str:
 
 
 def cycle() -> None:
-    """Plan the queue anew, and start the jobs whose planned time is now."""
+    """Plan the queue anew, and start the jobs whose planned time is now, without a rest."""
+    _forget_plans()
+    _Cycle(rests=False).go_on()
+
+
+def _forget_plans() -> None:
     for job in _planned:
         _ctld.plan(job, None)
     _planned.clear()
-    _Cycle().run()
+
+
+def _begin_cycle() -> None:
+    if _resting is None:
+        _forget_plans()
+        _go_on(_Cycle(rests=_options["bf_test_time"] > 0))
+
+
+def _go_on(current: _Cycle) -> None:
+    """Go on with a cycle, until it is over or takes another rest."""
+    global _resting
+    rests_until = current.go_on()
+    if rests_until is not None:
+        _resting = current
+        _ctld.at(rests_until, lambda: _resume(current))
+    elif current.was_overtaken():
+        _set_timer()
+
+
+def _resume(current: _Cycle) -> None:
+    """Go on with a cycle after its rest, unless the configuration has been read anew."""
+    global _resting
+    if current is _resting:
+        _resting = None
+        _go_on(current)
 
 
 #: Whom the bounds of jobs tested are for.
@@ -190,10 +238,51 @@ _WHOSE: dict[str, Callable[[Job], Hashable]] = {
 }
 
 
-class _Cycle:
-    """One walk through the queue."""
+def _state() -> tuple[object, ...]:
+    """Give what a cycle looks at: who waits, who runs, and what is up."""
+    return list(_ctld.queue), list(_ctld.running), _ctld.up
 
-    def __init__(self) -> None:
+
+class _Cycle:
+    """One walk through the queue.
+
+    Args:
+        rests: Whether it lets others have their turn now and then.
+    """
+
+    def __init__(self, *, rests: bool) -> None:
+        self._rests = rests
+        self._begun = _ctld.now
+        #: The jobs that are still to be tested, and how many there were.
+        queue = _ctld.queue
+        self._left: Iterator[Job] = iter(queue)
+        self._length = len(queue)
+        self._depth = 0
+        #: What has been reserved: job, start, duration and nodes.
+        self._reservations: list[tuple[Job, int, int, int]] = []
+        #: How long the cycle has gone on, and since its last rest, microseconds.
+        self._took = self._worked = 0
+        #: How things were when the cycle began, if it may rest, and when it began to.
+        self._at_first = _state() if rests else None
+        self._at_last: tuple[object, ...] | None = None
+        self._look()
+        unused = "bf_max_job_user" if _options["bf_max_job_assoc"] else "bf_max_job_assoc"
+        #: How many jobs may be tested, of whom, and how many have been of each.
+        self._bounds: list[tuple[int, Callable[[Job], Hashable], dict[Hashable, int]]] = [
+            (_options[name], whose, defaultdict(int))
+            for name, whose in _WHOSE.items()
+            if _options[name] and name != unused
+        ]
+        self._reserved: Counter[str] = Counter()
+        self._last_start = self._begun + _options["bf_window"] * _MINUTE
+        #: Whether some jobs may have to start now or not be planned.
+        self._is_strict = "bf_one_resv_per_job" in _flags or any(_options[name] for name in _STRICT)
+        self._started = 0
+        #: QOS whose jobs reserve nothing.
+        self._polite = {name for name, qos in _ctld.associations.qos.items() if "NoReserve" in qos.flags}
+
+    def _look(self) -> None:
+        """Look at the machine as it is now."""
         self._now = _ctld.now
         self._space: NodeSpace = _ctld.node_space(
             _options["bf_resolution"],
@@ -205,42 +294,62 @@ class _Cycle:
         )
         #: Since when alike jobs could not have been placed: the space only becomes less. ``None``: at no time.
         self._earliest: dict[Hashable, int | None] = {}
-        unused = "bf_max_job_user" if _options["bf_max_job_assoc"] else "bf_max_job_assoc"
-        #: How many jobs may be tested, of whom, and how many have been of each.
-        self._bounds: list[tuple[int, Callable[[Job], Hashable], dict[Hashable, int]]] = [
-            (_options[name], whose, defaultdict(int))
-            for name, whose in _WHOSE.items()
-            if _options[name] and name != unused
-        ]
-        self._reserved: Counter[str] = Counter()
-        self._last_start = self._now + _options["bf_window"] * _MINUTE
-        #: Whether some jobs may have to start now or not be planned.
-        self._is_strict = "bf_one_resv_per_job" in _flags or any(_options[name] for name in _STRICT)
-        self._started = 0
-        #: QOS whose jobs reserve nothing.
-        self._polite = {name for name, qos in _ctld.associations.qos.items() if "NoReserve" in qos.flags}
 
-    def run(self) -> None:
-        """Test jobs until a bound is hit."""
-        queue, most = _ctld.queue, _options["bf_max_job_test"]
-        reason, depth = END_OF_QUEUE, 0
-        for job in queue:
+    def go_on(self) -> int | None:
+        """Test jobs; give until when the cycle rests then, Unix seconds, ``None``: it is over."""
+        reason: str | None = None
+        if self._at_last is not None:
+            if "bf_continue" not in _flags and _state() != self._at_last:
+                reason = STATE_CHANGED
+            else:
+                self._look_again()
+        while reason is None:
+            reason = self._walk()
+            if reason is None:
+                self._worked = 0
+                self._took += _options["bf_yield_sleep"]
+                if (rests_until := self._begun + self._took // _SECOND) > _ctld.now:
+                    self._at_last = _state()
+                    return rests_until
+        statistics.cycles += 1
+        statistics.last_queue_length, statistics.last_depth = self._length, self._depth
+        statistics.last_table_size = self._space.size
+        statistics.jobs_started += self._started
+        statistics.exits[reason] += 1
+        return None
+
+    def was_overtaken(self) -> bool:
+        """Whether it has rested, and jobs or nodes are other than when it began."""
+        return self._at_last is not None and _state() != self._at_first
+
+    def _look_again(self) -> None:
+        """Look at the machine anew, and reserve there what has been reserved for jobs that are still waiting."""
+        self._look()
+        waiting = set(map(id, _ctld.queue))
+        self._left = iter([job for job in self._left if id(job) in waiting])
+        for job, start, duration, nodes in self._reservations:
+            if id(job) in waiting:
+                self._space.reserve(job, start, duration, nodes)
+
+    def _walk(self) -> str | None:
+        """Test jobs until a bound is hit, or until it is time for a rest: then it gives ``None``."""
+        most, longest = _options["bf_max_job_test"], _options["bf_max_time"] * _SECOND
+        for job in self._left:
+            if self._rests and self._worked >= _options["bf_yield_interval"]:
+                self._left = chain((job,), self._left)
+                return None
             if (self._bounds and not self._may_be_tested(job)) or job.state is not JobState.PENDING:
                 continue
             if job.restraints and _ctld.held_back(job) is not None:
                 continue
-            depth += 1
-            if depth > most:
-                reason = HIT_MAX_JOB_TEST
-                break
+            if self._rests and self._took >= longest:
+                return HIT_MAX_TIME
+            self._depth += 1
+            if self._depth > most:
+                return HIT_MAX_JOB_TEST
             if (bound := self._test_tasks(job)) is not None:
-                reason = bound
-                break
-        statistics.cycles += 1
-        statistics.last_queue_length, statistics.last_depth = len(queue), depth
-        statistics.last_table_size = self._space.size
-        statistics.jobs_started += self._started
-        statistics.exits[reason] += 1
+                return bound
+        return END_OF_QUEUE
 
     def _may_be_tested(self, job: Job) -> bool:
         """Count the job against the bounds of its user, partition and association."""
@@ -270,6 +379,8 @@ class _Cycle:
 
     def _test(self, job: Job) -> bool:
         """Start the job, or plan its start, or neither: then it gives ``False``."""
+        self._worked += _options["bf_test_time"]
+        self._took += _options["bf_test_time"]
         now, duration = self._now, job.time_limit
         if job.spec.time_min:
             duration = min(job.spec.time_min, duration)
@@ -319,6 +430,8 @@ class _Cycle:
             return False
         self._reserved[job.partition.name] += 1
         self._space.reserve(job, start, duration, nodes)
+        if self._rests:
+            self._reservations.append((job, start, duration, nodes))
         return True
 
     def _longest(self, job: Job, duration: int, nodes: int) -> int:
