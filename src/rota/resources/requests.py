@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 #: Rows of a view; GRES come after these.
 CPU, MEMORY = 0, 1
 _INVALID_GRES = "Invalid generic resource (gres) specification"
+_UNAVAILABLE = "Requested node configuration is not available"
 T = TypeVar("T")
 
 
@@ -116,8 +117,14 @@ class Requests(Generic[T]):
         gres, gres_per_task, per_job = map(self._gres, (spec.gres, spec.gres_per_task, spec.gres_per_job))
         gpus = sum(one.number for one in gres if one.gpu)
         memory, memory_per_cpu = self._memory(spec, partition, gpus)
-        least = max(spec.min_nodes, partition.min_nodes, sum(count for _, count in counted), 1)
-        most = spec.max_nodes
+        least, most = max(spec.min_nodes, partition.min_nodes, 1), spec.max_nodes
+        if (number := sum(count for _, count in counted)) > least:
+            if most and number > most:
+                raise RequestError(
+                    f"{_UNAVAILABLE}: {number} nodes are asked for by feature, and at most {most}",
+                    Errno.REQUESTED_NODE_CONFIG_UNAVAILABLE,
+                )
+            least = number
         if not most and partition.max_nodes is not None and partition.max_nodes >= least:
             most = partition.max_nodes  # a job that asks for more waits, unless its QOS lets it: PartitionNodeLimit
         if gpus or gres_per_task:  # those of the job are the same ones
@@ -205,7 +212,7 @@ class Requests(Generic[T]):
                 raise RequestError(f"{_INVALID_GRES}: no node has {kind}", Errno.INVALID_GRES)
             if lane is None:
                 raise RequestError(
-                    f"Requested node configuration is not available: no node has GRES {kind}",
+                    f"{_UNAVAILABLE}: no node has GRES {kind}",
                     Errno.REQUESTED_NODE_CONFIG_UNAVAILABLE,
                 )
             name, _, subtype = kind.partition(":")
