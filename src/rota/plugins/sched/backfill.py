@@ -65,6 +65,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from itertools import chain
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from rota.interfaces import SLURM_SUCCESS, JobState
@@ -231,9 +232,9 @@ def _resume(current: _Cycle) -> None:
 
 #: Whom the bounds of jobs tested are for.
 _WHOSE: dict[str, Callable[[Job], Hashable]] = {
-    "bf_max_job_part": lambda job: job.partition.name,
-    "bf_max_job_user": lambda job: job.user_name,
-    "bf_max_job_user_part": lambda job: (job.user_name, job.partition.name),
+    "bf_max_job_part": attrgetter("partition.name"),
+    "bf_max_job_user": attrgetter("user_name"),
+    "bf_max_job_user_part": attrgetter("user_name", "partition.name"),
     "bf_max_job_assoc": lambda job: _ctld.association_of(job).id,
 }
 
