@@ -115,6 +115,8 @@ class HeldInOrder:
     def become(self, held: Sequence[int]) -> bool:
         """Take out the jobs that are not among some, and put in those that have come; whether these are they, then."""
         place = 0
+        if abs(len(held) - len(self._held)) >= _FEW:
+            return False
         for _ in range(_FEW):
             place = _alike_until(self._held, held, place)
             if place == len(self._held) == len(held):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from rota.resources.nodeset import from_mask
+from rota.resources.runs import each_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -120,7 +121,7 @@ class Needs:
             return False
         if any((from_mask(group) & bitmap).bit_count() < count for group, count in self.counted):
             return False
-        return not self.contiguous or not bitmap & bitmap + (bitmap & -bitmap)
+        return not self.contiguous or next(each_run(bitmap)) == bitmap
 
 
 class Candidates(NamedTuple):

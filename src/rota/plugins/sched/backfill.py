@@ -196,7 +196,7 @@ def slurm_sched_p_get_conf() -> str:
 def cycle() -> None:
     """Plan the queue anew, and start the jobs whose planned time is now, without a rest."""
     _forget_plans()
-    _Cycle(rests=False).go_on()
+    _Cycle(test_time=0).go_on()
 
 
 def _forget_plans() -> None:
@@ -206,9 +206,10 @@ def _forget_plans() -> None:
 
 
 def _begin_cycle() -> None:
+    """Begin a cycle, unless one is resting."""
     if _resting is None:
         _forget_plans()
-        _go_on(_Cycle(rests=_options["bf_test_time"] > 0))
+        _go_on(_Cycle(test_time=_options["bf_test_time"]))
 
 
 def _go_on(current: _Cycle) -> None:
@@ -248,23 +249,23 @@ class _Cycle:
     """One walk through the queue.
 
     Args:
-        rests: Whether it lets others have their turn now and then.
+        test_time: How long a test is taken to last, microseconds. If it is 0 the cycle never rests.
     """
 
-    def __init__(self, *, rests: bool) -> None:
-        self._rests = rests
+    def __init__(self, *, test_time: int) -> None:
+        self._test_time = test_time
         self._begun = _ctld.now
-        #: The jobs that are still to be tested, and how many there were.
         queue = _ctld.queue
+        #: The jobs that are still to be tested, and how many there were.
         self._left: Iterator[Job] = iter(queue)
         self._length = len(queue)
         self._depth = 0
         #: What has been reserved: job, start, duration and nodes.
         self._reservations: list[tuple[Job, int, int, int]] = []
-        #: How long the cycle has gone on, and since its last rest, microseconds.
+        #: How long the cycle had gone on after its last rest, and how long it has worked since, microseconds.
         self._took = self._worked = 0
         #: How things were when the cycle began, if it may rest, and when it began to.
-        self._at_first = _state() if rests else None
+        self._at_first = _state() if test_time else None
         self._at_last: tuple[object, ...] | None = None
         self._look()
         unused = "bf_max_job_user" if _options["bf_max_job_assoc"] else "bf_max_job_assoc"
@@ -307,8 +308,8 @@ class _Cycle:
         while reason is None:
             reason = self._walk()
             if reason is None:
+                self._took += self._worked + _options["bf_yield_sleep"]
                 self._worked = 0
-                self._took += _options["bf_yield_sleep"]
                 if (rests_until := self._begun + self._took // _SECOND) > _ctld.now:
                     self._at_last = _state()
                     return rests_until
@@ -335,15 +336,16 @@ class _Cycle:
     def _walk(self) -> str | None:
         """Test jobs until a bound is hit, or until it is time for a rest: then it gives ``None``."""
         most, longest = _options["bf_max_job_test"], _options["bf_max_time"] * _SECOND
+        until_rest = _options["bf_yield_interval"]
         for job in self._left:
-            if self._rests and self._worked >= _options["bf_yield_interval"]:
+            if self._worked >= until_rest:
                 self._left = chain((job,), self._left)
                 return None
             if (self._bounds and not self._may_be_tested(job)) or job.state is not JobState.PENDING:
                 continue
             if job.restraints and _ctld.held_back(job) is not None:
                 continue
-            if self._rests and self._took >= longest:
+            if self._took + self._worked >= longest:
                 return HIT_MAX_TIME
             self._depth += 1
             if self._depth > most:
@@ -380,8 +382,7 @@ class _Cycle:
 
     def _test(self, job: Job) -> bool:
         """Start the job, or plan its start, or neither: then it gives ``False``."""
-        self._worked += _options["bf_test_time"]
-        self._took += _options["bf_test_time"]
+        self._worked += self._test_time
         now, duration = self._now, job.time_limit
         if job.spec.time_min:
             duration = min(job.spec.time_min, duration)
@@ -431,7 +432,7 @@ class _Cycle:
             return False
         self._reserved[job.partition.name] += 1
         self._space.reserve(job, start, duration, nodes)
-        if self._rests:
+        if self._test_time:
             self._reservations.append((job, start, duration, nodes))
         return True
 
