@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rota.replay.store import RESULT_FILES
+from rota.results.store import RESULT_FILES
 
 from .conftest import kth_head
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from rota.config import interchangeable
+from rota.inspect.explain import explain
 from rota.model import InputError
 from rota.replay import ReplayOptions, replay
-from rota.replay.explain import explain, find_start
 from rota.replay.run import Replay
 from rota.workload import read_swf
 
@@ -260,7 +260,7 @@ def test_starts_are_those_of_the_schedule(small_log: Path, scheduler: str, prior
     found = []
     for job_id in schedule.job_id.tolist():
         with Replay(workload, config, options) as run:
-            found.append(find_start(run, job_id))
+            found.append(run.find_start(job_id))
     assert found == schedule.start.tolist()
 
 

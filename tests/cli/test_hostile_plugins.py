@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from rota.replay.store import read_result
+from rota.results.store import read_result
 
 from .conftest import JOBS, PROCS
 from .hostile import ACTS, AT_THE_DOOR

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from rota.config import interchangeable
+from rota.inspect.view import view_of
 from rota.replay import ReplayOptions, replay
-from rota.replay.moment import view_of
 from rota.replay.run import Replay
 from rota.workload import read_swf
 
@@ -186,7 +186,7 @@ def test_looking_changes_nothing(small_log: Path) -> None:
     options = ReplayOptions(scheduler="sched/backfill", priority="priority/multifactor")
     config = with_changes(config, parameters=weights)
     with Replay(workload, config, options) as run:
-        moment = run.tape.start
+        moment = run.trace.start
         while run.run(moment):
             view_of(run.engine)
             moment += 50

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rota.replay.result import STATES
-from rota.replay.store import read_result
+from rota.results.schedule import STATES
+from rota.results.store import read_result
 
 from .conftest import JOBS as JOBS_OF_SMALL_LOG
 from .conftest import kth_head

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rota.replay.store import read_result
+from rota.results.store import read_result
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from rota.replay.store import RESULT_FILES, read_result
+from rota.results.store import RESULT_FILES, read_result
 from rota.workload import read_swf
 from rota.workload.fields import FIELD_NAMES
 

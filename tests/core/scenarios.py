@@ -13,6 +13,7 @@ from unittest.mock import patch
 
 from ClusterShell.NodeSet import NodeSet
 
+from rota.commands.sbatch import OptionError, parse_request, split_words
 from rota.config import read_slurm_conf
 from rota.config.hostlist import fold
 from rota.core import events as ev
@@ -22,7 +23,6 @@ from rota.model.reservation import FLAGS, Reservation
 from rota.resources.nodeset import indices
 from rota.sacctmgr import read_associations
 from rota.testing import Harness
-from rota.workload.sbatch import OptionError, parse_request, split_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from rota.core import events as ev
+from rota.inspect.start_estimate import outlook_of
 from rota.model import Errno, Job, JobState, Node, NodeState, Reason
 from rota.model.reservation import Reservation
-from rota.replay.outlook import outlook_of
 from rota.testing import Harness, cluster, partition
 
 SCHEDULERS = ("sched/builtin", "sched/backfill", "sched/easy", "sched/conservative")

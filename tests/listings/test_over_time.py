@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from rota.inspect.view import view_of
 from rota.listings import render
-from rota.replay.moment import view_of
 from rota.testing import Harness, cluster, partition
 
 

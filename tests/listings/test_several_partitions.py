@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rota.config import read_slurm_conf
+from rota.inspect.view import view_of
 from rota.listings import render
-from rota.replay.moment import view_of
 from rota.replay.run import Replay, ReplayOptions
 from rota.sacctmgr import read_associations
 from rota.workload import read_workload

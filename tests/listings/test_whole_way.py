@@ -14,10 +14,10 @@ import pytest
 from rota.accounting import AssociationTree
 from rota.core import Engine
 from rota.core.events import SchedulePass, Submit
+from rota.inspect.view import view_of
 from rota.listings import View, render
 from rota.loader import PluginHost
 from rota.model import Association, Node, Qos, User
-from rota.replay.moment import view_of
 from rota.testing import cluster, partition, spec
 
 from .conftest import recording

@@ -14,7 +14,7 @@ from rota.interfaces import SLURM_SUCCESS
 from rota.model.job import YEAR
 from rota.replay import driver as driver_module
 from rota.replay.driver import ReplayDriver
-from rota.replay.tape import make_tape
+from rota.replay.trace import make_trace
 from rota.testing import cluster, partition, priority, scheduler
 
 from .conftest import log_of
@@ -49,21 +49,21 @@ def play(
     """Replay a log on a machine, or on so many processors, under a FIFO or the plugins given."""
     sched = sched or scheduler()
     prio = prio or priority(priority_p_set=lambda last_prio, _job: last_prio - 1)
-    tape = make_tape(log)
+    trace = make_trace(log)
     machine = cluster(cpus=config) if isinstance(config, int) else config
-    engine = Engine(machine, priority=prio, sched=sched, boot_time=tape.start)
+    engine = Engine(machine, priority=prio, sched=sched, boot_time=trace.start)
     prio.init(engine.priority_controller)
     sched.init(engine.sched_controller)
     ran: dict[int, Ran] = {}
 
     def finished(row: int, job: Job) -> None:
-        assert tape.job_id[row] == job.job_id
+        assert trace.job_id[row] == job.job_id
         assert job.job_id not in ran
         ran[job.job_id] = Ran(job.start_time, job.end_time, str(job.state))
 
     ReplayDriver(
         engine,
-        tape,
+        trace,
         pass_per_event=pass_per == "event",
         on_finished=finished,
         on_effect=([] if effects is None else effects).append,

@@ -13,8 +13,8 @@ from rota.model import InputError, JobSpec, JobState, Node, NodeState, Reason
 from rota.replay import ReplayOptions
 from rota.replay import driver as driver_module
 from rota.replay.failures import Failure, NodeChange, node_changes, read_failures
-from rota.replay.result import STATES
 from rota.replay.run import Replay
+from rota.results.schedule import STATES
 from rota.testing import cluster, with_parameters
 from rota.workload import Workload
 

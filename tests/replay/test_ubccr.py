@@ -16,8 +16,8 @@ from rota.cli.main import main
 from rota.config import read_slurm_conf
 from rota.replay import ReplayOptions
 from rota.replay.run import Replay
-from rota.replay.store import RESULT_FILES, read_result
 from rota.resources import SharedNodePool
+from rota.results.store import RESULT_FILES, read_result
 from rota.sacctmgr import read_associations
 from rota.workload import read_swf, read_workload
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rota.model import Job
-    from rota.replay.result import ReplayResult, Schedule
+    from rota.results.schedule import ReplayResult, Schedule
     from rota.workload import Workload
 
 pytestmark = pytest.mark.slow
@@ -137,7 +137,7 @@ def test_step_by_step_nothing_is_given_twice_and_the_schedule_is_the_same(files:
     with Replay(read_workload(files.events), config, options) as run:
         state = run.engine.state
         capacity = [(node.cpus, node.real_memory, 2 * bool(node.gres)) for node in config.nodes]
-        moment = run.tape.start
+        moment = run.trace.start
         while run.run(moment):
             used = np.zeros((len(capacity), 3), np.int64)
             for job in state.running:

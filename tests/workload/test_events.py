@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from rota.model import YEAR, InputError, JobSpec
-from rota.replay.tape import make_tape
+from rota.replay.trace import make_trace
 from rota.workload import FILTERS, Workload, read_workload
 from rota.workload.events import is_event_file, read_events
 
@@ -267,27 +267,27 @@ def test_requests_must_be_as_many_as_jobs() -> None:
         Workload.build("made", {"run_time": [1, 2]}, requests=(JobSpec(1, None),))
 
 
-def test_a_tape_plays_requests_in_order_of_submission(log_file: LogFile) -> None:
+def test_a_trace_plays_requests_in_order_of_submission(log_file: LogFile) -> None:
     late = GOOD.replace("-dt 0", "-dt 9").replace("--uid=ann", "--uid=bob -A chem -t 3")
-    tape = make_tape(read_events(log_file(f"{late}\n{GOOD}\n")))
-    assert (tape.job_id, tape.submit) == ([2, 1], [0, 9])
-    assert (tape.user, tape.account) == (["ann", "bob"], ["", "chem"])
-    assert tape.charged() == {("ann", ""), ("bob", "chem")}
-    assert tape.spec(0) == JobSpec(2, None, 0, 2, user="ann", num_tasks=2)
-    assert tape.spec(1) == JobSpec(2, 180, 0, 1, account="chem", user="bob", num_tasks=2)
+    trace = make_trace(read_events(log_file(f"{late}\n{GOOD}\n")))
+    assert (trace.job_id, trace.submit) == ([2, 1], [0, 9])
+    assert (trace.user, trace.account) == (["ann", "bob"], ["", "chem"])
+    assert trace.charged() == {("ann", ""), ("bob", "chem")}
+    assert trace.spec(0) == JobSpec(2, None, 0, 2, user="ann", num_tasks=2)
+    assert trace.spec(1) == JobSpec(2, 180, 0, 1, account="chem", user="bob", num_tasks=2)
 
 
 def test_actual_run_times_become_the_limits_of_requests(log_file: LogFile) -> None:
-    tape = make_tape(read_events(log_file(f"{GOOD} -t 3\n")), "actual")
-    assert tape.spec(0).time_limit == 5
+    trace = make_trace(read_events(log_file(f"{GOOD} -t 3\n")), "actual")
+    assert trace.spec(0).time_limit == 5
 
 
-def test_a_tape_names_the_users_of_a_log_of_numbers() -> None:
+def test_a_trace_names_the_users_of_a_log_of_numbers() -> None:
     columns = {"submit_time": [0, 0], "run_time": [60, 60], "requested_procs": [4, 1], "requested_time": [120, -1]}
-    tape = make_tape(Workload.build("made", {**columns, "user_id": [7, -1], "group_id": [2, -1]}))
-    assert tape.charged() == {("user7", "group2"), ("", "")}
-    assert tape.spec(0) == JobSpec(4, 120, 0, 7, 2, account="group2", user="user7")
-    assert tape.spec(1) == JobSpec(1, None, 0, -1, -1)
+    trace = make_trace(Workload.build("made", {**columns, "user_id": [7, -1], "group_id": [2, -1]}))
+    assert trace.charged() == {("user7", "group2"), ("", "")}
+    assert trace.spec(0) == JobSpec(4, 120, 0, 7, 2, account="group2", user="user7")
+    assert trace.spec(1) == JobSpec(1, None, 0, -1, -1)
 
 
 # ---- bad input --------------------------------------------------------------------------------------------------

@@ -15,15 +15,15 @@ from rich.table import Table
 from rich.text import Text
 
 from rota.model import InputError
-from rota.replay.report import compare_results, write_comparison
-from rota.replay.report.comparison import distinct
-from rota.replay.store import read_result
+from rota.results.report import compare_results, write_comparison
+from rota.results.report.comparison import distinct
+from rota.results.store import read_result
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rota.replay.report import Comparison
-    from rota.replay.report.comparison import MetricRow
+    from rota.results.report import Comparison
+    from rota.results.report.comparison import MetricRow
 
 #: With more runs than this, a row of the table is a run rather than a metric.
 _MAX_COLUMNS = 4

@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rota.cli.scenario import read_scenario, scenario_options
+from rota.inspect.explain import explain as explain_job
 from rota.listings.squeue import duration
-from rota.replay.explain import explain as explain_job
-from rota.replay.explain import find_start
 from rota.replay.run import Replay
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from rota.replay.explain import Explanation
-    from rota.replay.outlook import Outlook
+    from rota.inspect.explain import Explanation
+    from rota.inspect.start_estimate import Outlook
 
 #: Jobs before it that are listed; the others are counted.
 _LISTED = 10
@@ -40,8 +39,8 @@ def explain(*, job_id: int, at: str | None, as_json: bool, **words: Any) -> None
     start, moment = None, 0
     if at is None:
         with Replay(scenario.log, scenario.config, scenario.options) as first:
-            start = find_start(first, job_id)
-            submit = first.tape.submit[first.tape.job_id.index(job_id)]
+            start = first.find_start(job_id)
+            submit = first.trace.submit[first.trace.job_id.index(job_id)]
             # A job that starts at once, and one that never does, is looked at as it is submitted.
             moment = submit if start is None else max(start - 1, submit)
         scenario.options.report = lambda _text: None  # it has been said

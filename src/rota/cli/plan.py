@@ -16,7 +16,7 @@ from rota.replay.run import Replay
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rota.replay.plan import Planned
+    from rota.inspect.queue_plan import Planned
 
 
 @click.command()
@@ -32,9 +32,9 @@ def plan(*, at: int | None, as_json: bool, **words: Any) -> None:
     """
     scenario = read_scenario(**words)
     with Replay(scenario.log, scenario.config, scenario.options) as run:
-        moment = run.tape.submit[0] if at is None else run.tape.origin + at
-        if moment < run.tape.submit[0]:
-            raise InputError(f"no job is submitted before {run.tape.submit[0] - run.tape.origin} s", field="--at")
+        moment = run.trace.submit[0] if at is None else run.trace.origin + at
+        if moment < run.trace.submit[0]:
+            raise InputError(f"no job is submitted before {run.trace.submit[0] - run.trace.origin} s", field="--at")
         planned = run.plan(moment)
     if as_json:
         click.echo(json.dumps([_record(one) for one in planned]))

@@ -15,12 +15,12 @@ import click
 from rota.cli.scenario import read_scenario, scenario_options
 from rota.model import InputError
 from rota.replay.run import Replay
-from rota.replay.usage_file import write_usage
+from rota.results.usage_file import write_usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from rota.replay.result import ReplayResult
+    from rota.results.schedule import ReplayResult
     from rota.workload import Workload
 
 
@@ -59,7 +59,7 @@ def replay(
         raise InputError("shows a moment: say which with --until", field="--show")
     commands = _commands(show or "squeue")
     if out is not None:
-        from rota.replay.store import check_out
+        from rota.results.store import check_out
 
         check_out(out)
     scenario = read_scenario(**words)
@@ -86,8 +86,7 @@ def replay(
 
 def _commands(show: str) -> list[str]:
     """Split and check ``--show``, before hours of work."""
-    from rota.listings import check
-    from rota.replay.moment import split_commands
+    from rota.listings import check, split_commands
 
     commands = split_commands(show)
     for command in commands:
@@ -97,8 +96,8 @@ def _commands(show: str) -> list[str]:
 
 def _show(names: list[str], run: Replay, *, as_json: bool) -> None:
     """Print listings, each with its command line where there are several."""
+    from rota.inspect.view import view_of
     from rota.listings import check, render, to_json
-    from rota.replay.moment import view_of
 
     if run.usage is None and "sshare" in map(check, names):
         raise InputError(
@@ -136,8 +135,8 @@ def _progress(*, show: bool) -> Iterator[Callable[[int, int], object] | None]:
 
 
 def _write(result: ReplayResult, log: Workload, out: Path) -> None:
-    from rota.replay.export import scheduled_workload
-    from rota.replay.store import write_result
+    from rota.results.export import scheduled_workload
+    from rota.results.store import write_result
     from rota.workload import write_swf
 
     write_result(result, out, swf=partial(write_swf, scheduled_workload(log, result)))

@@ -16,8 +16,8 @@ from rota.replay.driver import PASS_PER
 from rota.replay.failures import read_failures
 from rota.replay.reservation_file import read_reservations
 from rota.replay.run import ReplayOptions
-from rota.replay.tape import ESTIMATES
-from rota.replay.usage_file import read_usage
+from rota.replay.trace import ESTIMATES
+from rota.results.usage_file import read_usage
 from rota.workload import FILTERS, bundled, bundled_names, read_workload
 
 if TYPE_CHECKING:

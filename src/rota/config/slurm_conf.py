@@ -66,7 +66,7 @@ def read_slurm_conf(path: Path) -> LoadedConfig:
         nodes=machine.nodes,
         partitions=partitions,
         parameters=parameters,
-        places={line.pairs[0].key.lower(): (line.path, line.number) for line in scalars},
+        places={line.pairs[0].key.lower(): (str(line.path), line.number) for line in scalars},
     )
     return LoadedConfig(config=config, warnings=tuple(warnings))
 

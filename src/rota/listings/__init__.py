@@ -3,7 +3,7 @@
 Compared with the commands of Slurm 22.05.8, whose recorded output the tests hold.
 """
 
-from rota.listings.render import LISTINGS, check, render, to_json
+from rota.listings.render import LISTINGS, check, render, split_commands, to_json
 from rota.listings.view import JobLine, View
 
-__all__ = ["LISTINGS", "JobLine", "View", "check", "render", "to_json"]
+__all__ = ["LISTINGS", "JobLine", "View", "check", "render", "split_commands", "to_json"]

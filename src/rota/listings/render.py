@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -157,3 +158,8 @@ def _parse(command_line: str) -> tuple[str, dict[str, Any]]:
             raise InputError(str(error), field=f"{command} {name}") from None
     options.pop("", None)
     return command, options
+
+
+def split_commands(text: str) -> list[str]:
+    """Split ``squeue,sprio -l,sshare -A a,b`` into command lines: a comma parts them where a command follows."""
+    return [part.strip() for part in re.split(rf",\s*(?=(?:{'|'.join(LISTINGS)})\b)", text)]

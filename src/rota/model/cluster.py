@@ -12,7 +12,6 @@ from rota.model.units import parse_time_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from rota.model.node import Node
     from rota.model.partition import Partition
@@ -47,7 +46,7 @@ class ClusterConfig:
     #: Every ``Key=Value`` that is not a node or partition line, by lower-case key, unknown keys included.
     parameters: Mapping[str, str] = field(default_factory=lambda: _EMPTY)
     #: Where those stand that are from a file, as (path, line from 1), by lower-case key.
-    places: Mapping[str, tuple[Path, int]] = field(default_factory=lambda: MappingProxyType({}))
+    places: Mapping[str, tuple[str, int]] = field(default_factory=lambda: MappingProxyType({}))
 
     def get(self, key: str, default: str = "") -> str:
         """Give the value of ``key`` (any case) as it was written, or ``default``."""

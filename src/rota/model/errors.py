@@ -6,10 +6,6 @@ The numbers are Slurm's (``slurm_errno.h``), so that a client which knows Slurm'
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SLURM_SUCCESS = 0
 SLURM_ERROR = -1
@@ -80,11 +76,15 @@ class InputError(RotaError):
     """A file or an option that the user gave is wrong; correcting it is the way on.
 
     The text is one line: ``path:line: field: problem``, with the parts that are known.
+
+    Args:
+        problem: What is wrong, and perhaps what would be right.
+        path: The file, as text or path object.
+        line: Number of the line, from 1.
+        field: Key, column or option.
     """
 
-    def __init__(
-        self, problem: str, *, path: Path | str | None = None, line: int | None = None, field: str | None = None
-    ) -> None:
+    def __init__(self, problem: str, *, path: object = None, line: int | None = None, field: str | None = None) -> None:
         place = "" if path is None else f"{path}:" if line is None else f"{path}:{line}:"
         parts = [part for part in (place, f"{field}:" if field else "", problem) if part]
         super().__init__(" ".join(parts))

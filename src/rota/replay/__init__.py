@@ -1,11 +1,10 @@
 """Replaying recorded workloads in virtual time.
 
-The parts, in the order in which a replay uses them: `tape` (the workload as requests), `driver` (the event heap),
-`run` (putting engine, plugins and tape together), `result` (schedule and figures), `export` (the schedule as SWF),
-`store` (results as folders), `report` (pages).
+`trace` (the workload as requests), `driver` (the event heap), `run` (engine, plugins and trace together), `failures`
+and `reservation_file` (what happens to the machine meanwhile), `allocations` and `watch` (what is written down of it).
 """
 
-from rota.replay.result import ReplayResult, Schedule, Summary
 from rota.replay.run import ReplayOptions, replay
+from rota.results.schedule import ReplayResult, Schedule, Summary
 
 __all__ = ["ReplayOptions", "ReplayResult", "Schedule", "Summary", "replay"]

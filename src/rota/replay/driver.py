@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from rota.core.events import Event
     from rota.model import Job
     from rota.replay.failures import NodeChange
-    from rota.replay.tape import Tape
+    from rota.replay.trace import Trace
 
 PASS_PER = ("event", "instant")
 _PASS = SchedulePass()
@@ -62,11 +62,11 @@ _PROGRESS_EVERY = 1024
 
 
 class ReplayDriver:
-    """Feeds one engine with one tape.
+    """Feeds one engine with one trace.
 
     Args:
         engine: Fresh, its plugins initialised.
-        tape: What to play.
+        trace: What to play.
         pass_per_event: A scheduling pass after each event; else one an instant.
         on_finished: Called with the row and the last record of every job that has ended.
         on_effect: Called with every effect that is not the driver's to perform: plugin faults, log lines.
@@ -78,7 +78,7 @@ class ReplayDriver:
     def __init__(
         self,
         engine: Engine,
-        tape: Tape,
+        trace: Trace,
         *,
         pass_per_event: bool,
         on_finished: Callable[[int, Job], None],
@@ -88,9 +88,9 @@ class ReplayDriver:
         node_changes: Sequence[NodeChange] = (),
     ) -> None:
         self._engine = engine
-        self._tape = tape
+        self._trace = trace
         #: When each job is submitted, and after them never.
-        self._submit = [*tape.submit, _NEVER]
+        self._submit = [*trace.submit, _NEVER]
         #: What becomes of the nodes, the next change last.
         self._node_changes = [*reversed(node_changes)]
         self._pass_per_event = pass_per_event
@@ -119,7 +119,7 @@ class ReplayDriver:
         self._idle = 0
 
     def run(self, until: int = _NEVER) -> bool:
-        """Play the tape: until every job has ended, nothing more can happen, or all up to ``until`` has happened.
+        """Play the trace: until every job has ended, nothing more can happen, or all up to ``until`` has happened.
 
         Called again, it goes on where it stopped.
 
@@ -137,7 +137,7 @@ class ReplayDriver:
         if not self._begun:
             self._begun = True
             self._perform(engine.begin(), self._submit[0])
-        next_row, count = self._next_row, len(self._tape)
+        next_row, count = self._next_row, len(self._trace)
         instants, idle, more = self._instants, self._idle, False
         while self._launches <= self._futile_after:
             if self._stopped:
@@ -185,7 +185,7 @@ class ReplayDriver:
             if per_event:
                 self._send(_PASS, now)
         while self._submit[next_row] == now:
-            job_id, spec = self._tape.job_id[next_row], self._tape.spec(next_row)
+            job_id, spec = self._trace.job_id[next_row], self._trace.spec(next_row)
             self._row[job_id] = next_row
             tasks = self._note_array(job_id, next_row, spec.array) if spec.array else 1
             self._perform(engine.handle(Submit(job_id=job_id, spec=spec), now), now)
@@ -262,7 +262,7 @@ class ReplayDriver:
         if job.array is not None:  # only now it is known which task this is
             self._row[job_id] = self._arrays[job.array.job_id][job.task_id or 0]
         row = self._row[job_id]
-        run, longest = self._tape.run[row], _longest(job)
+        run, longest = self._trace.run[row], _longest(job)
         self._launches += 1
         if self._on_launch is not None:
             self._on_launch(row, job)
@@ -286,7 +286,7 @@ class ReplayDriver:
     def _note_stopped(self, effect: Kill) -> None:
         """Remember that a run has been stopped, if it is put down to end later."""
         job_id = effect.job_id
-        if self._tape.run[self._row[job_id]] <= _longest(self._engine.state.jobs[job_id]):
+        if self._trace.run[self._row[job_id]] <= _longest(self._engine.state.jobs[job_id]):
             self._stopped.add((job_id, effect.restart_count))
 
     def _was_stopped(self, job_id: int, restart_count: int) -> bool:
@@ -311,7 +311,7 @@ class ReplayDriver:
             del self._row[effect.job_id]
             self._on_effect(effect)
             return
-        workload = self._tape.workload
+        workload = self._trace.workload
         field, cure = None, ""
         if effect.errno in _TOO_LARGE:
             cure = "; --filter sc15 drops such jobs"

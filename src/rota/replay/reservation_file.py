@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rota.config.hostlist import expand
 from rota.config.lines import read_lines
+from rota.config.local_time import parse_moment
 from rota.model import InputError
 from rota.model.reservation import FLAGS, Reservation
 from rota.model.units import parse_time_seconds
-from rota.replay.clock import parse_moment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -11,21 +11,22 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
+from rota.config.local_time import parse_moment, utc_offset_of
 from rota.core import Engine
 from rota.core.accounts import DEFAULT_ACCOUNT
 from rota.core.effects import Log, PluginFault, Refused
+from rota.inspect.queue_plan import Planned, plan_queue
 from rota.interfaces import APIS
 from rota.loader import PluginHost
 from rota.model import InputError, RequestError
-from rota.replay.clock import log_zone, parse_moment, utc_offset_of
+from rota.replay.allocations import Placements
 from rota.replay.driver import PASS_PER, ReplayDriver
 from rota.replay.failures import node_changes
-from rota.replay.placing import Placements
-from rota.replay.plan import Planned, plan_queue
-from rota.replay.result import STATES, ReplayResult, Schedule, summarise
-from rota.replay.tape import make_tape
+from rota.replay.trace import make_trace
 from rota.replay.watch import SAMPLES, Watcher
 from rota.resources import shares_nodes
+from rota.results.schedule import STATES, ReplayResult, Schedule, summarise
+from rota.workload.header import time_zone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,10 +38,12 @@ if TYPE_CHECKING:
     from rota.model import ClusterConfig, Job
     from rota.replay.failures import Failure
     from rota.replay.reservation_file import ReservationLine
-    from rota.replay.tape import Tape
-    from rota.replay.usage_file import UsageFile
+    from rota.replay.trace import Trace
+    from rota.results.usage_file import UsageFile
     from rota.workload import Workload
 
+#: Parts in which a replay is played to find when a job starts.
+_CHUNKS = 100
 _STATE_CODE = {state: code for code, state in enumerate(STATES)}
 
 
@@ -84,16 +87,16 @@ class ReplayOptions:
 class _Recorder:
     """Writes down what became of every job."""
 
-    def __init__(self, tape: Tape, report: Callable[[str], object]) -> None:
-        self._tape = tape
+    def __init__(self, trace: Trace, report: Callable[[str], object]) -> None:
+        self._trace = trace
         self._report = report
-        count = len(tape)
+        count = len(trace)
         self.start = [-1] * count
         self.end = [-1] * count
         self.state = [0] * count
-        self.limit = tape.time_limit.copy()
+        self.limit = trace.time_limit.copy()
         #: Those that the jobs were charged to, where that is known; else those that they asked for.
-        self.account = tape.account.copy()
+        self.account = trace.account.copy()
         #: Jobs that limits have kept out.
         self.refused = 0
         #: Faults by (plugin, symbol): only the first of each is reported as it happens.
@@ -126,17 +129,17 @@ class _Recorder:
 
     def schedule(self, *, named: bool) -> Schedule:
         """Give the columns, with names of users and accounts where they mean something."""
-        tape = self._tape
+        trace = self._trace
         return Schedule(
-            job_id=np.asarray(tape.job_id, np.int64),
-            user_id=np.asarray(tape.user_id, np.int64),
-            submit=np.asarray(tape.submit, np.int64),
+            job_id=np.asarray(trace.job_id, np.int64),
+            user_id=np.asarray(trace.user_id, np.int64),
+            submit=np.asarray(trace.submit, np.int64),
             start=np.asarray(self.start, np.int64),
             end=np.asarray(self.end, np.int64),
-            procs=np.asarray(tape.procs, np.int64),
+            procs=np.asarray(trace.procs, np.int64),
             time_limit=np.asarray(self.limit, np.int64),
             state=np.asarray(self.state, np.int8),
-            user=tuple(tape.user) if named else None,
+            user=tuple(trace.user) if named else None,
             account=tuple(self.account) if named else None,
         )
 
@@ -161,15 +164,15 @@ class Replay:
         self._workload = workload
         self._config = config
         self._options = options
-        self.tape = make_tape(workload, options.estimate)
-        if self.tape.left_out:
+        self.trace = make_trace(workload, options.estimate)
+        if self.trace.left_out:
             options.report(
-                f"{self.tape.left_out:,} of {len(workload):,} jobs are left out: "
+                f"{self.trace.left_out:,} of {len(workload):,} jobs are left out: "
                 "the log has no run time or no processors for them, or tells only of a part of them"
             )
-        changes = node_changes(options.failures, config.nodes, self.tape.origin)
-        self.utc_offset = utc_offset_of(options.time_zone or log_zone(workload.header))
-        self._recorder = _Recorder(self.tape, options.report)
+        changes = node_changes(options.failures, config.nodes, self.trace.origin)
+        self.utc_offset = utc_offset_of(options.time_zone or time_zone(workload.header))
+        self._recorder = _Recorder(self.trace, options.report)
         self._wall_s = 0.0
         with ExitStack() as stack:
             host = stack.enter_context(PluginHost(options.plugin_dir, report=options.report))
@@ -180,7 +183,7 @@ class Replay:
                 priority=priority.container,
                 sched=sched.container,
                 select=None if select is None else select.container,
-                boot_time=self.tape.start,
+                boot_time=self.trace.start,
                 # A copy: users who are in no association are added to it.
                 associations=deepcopy(options.associations),
                 utc_offset=self.utc_offset,
@@ -188,7 +191,7 @@ class Replay:
             )
             for one in options.reservations:
                 try:
-                    self.engine.state.reservations.create(one.reservation(self.tape.origin, self.utc_offset))
+                    self.engine.state.reservations.create(one.reservation(self.trace.origin, self.utc_offset))
                 except RequestError as error:
                     raise one.line.error(str(error), "ReservationName") from None
             if select is not None:
@@ -202,11 +205,11 @@ class Replay:
             options.report(f"warning: {options.usage.path}: left out: {options.priority} keeps no usage")
         self._watcher = Watcher(self.engine) if options.watch else None
         has_nodes = not self.engine.state.pool.interchangeable
-        self._placements = Placements(self.engine, len(self.tape)) if options.watch and has_nodes else None
-        progress, total = options.progress, len(self.tape)
+        self._placements = Placements(self.engine, len(self.trace)) if options.watch and has_nodes else None
+        progress, total = options.progress, len(self.trace)
         self._driver = ReplayDriver(
             self.engine,
-            self.tape,
+            self.trace,
             pass_per_event=options.pass_per == "event",
             on_finished=self._recorder.finished,
             on_effect=self._recorder.effect,
@@ -245,7 +248,9 @@ class Replay:
     def _associate(self) -> None:
         """Add the users to the tree who will submit jobs and are in no association, so that shares do not change."""
         tree, report = self.engine.state.accounts.tree, self._options.report
-        missing = [(user, account) for user, account in sorted(self.tape.charged()) if tree.find(user, account) is None]
+        missing = [
+            (user, account) for user, account in sorted(self.trace.charged()) if tree.find(user, account) is None
+        ]
         for user, account in missing:
             tree.add(user, account or DEFAULT_ACCOUNT)
         if missing and self._options.associations is not None:
@@ -270,8 +275,8 @@ class Replay:
         return more
 
     def _run_watched(self, watcher: Watcher) -> bool:
-        step = max((self.tape.submit[-1] - self.tape.start) // SAMPLES, 1)
-        moment = self.tape.start
+        step = max((self.trace.submit[-1] - self.trace.start) // SAMPLES, 1)
+        moment = self.trace.start
         while self._driver.run(moment):
             watcher.sample()
             if watcher.is_full:
@@ -296,15 +301,34 @@ class Replay:
 
     def moment(self, text: str) -> int:
         """Read a moment of this replay, see `parse_moment`; give Unix seconds."""
-        return parse_moment(text, self.tape.origin, self.utc_offset)
+        return parse_moment(text, self.trace.origin, self.utc_offset)
 
     def start_of(self, job_id: int) -> int | None:
         """Give when a job started, Unix seconds; ``None``: it has not, so far."""
         job = self.engine.state.jobs.get(job_id)
         if job is not None:
             return job.start_time
-        start = self._recorder.start[self.tape.job_id.index(job_id)]
+        start = self._recorder.start[self.trace.job_id.index(job_id)]
         return start if start >= 0 else None
+
+    def find_start(self, job_id: int) -> int | None:
+        """Play on until a job starts; give when that is, Unix seconds, ``None`` if it never does.
+
+        Raises:
+            InputError: the workload has no such job.
+        """
+        trace = self.trace
+        if job_id not in trace.job_id:
+            raise InputError(f"the workload has no job {job_id} that is replayed", field="JOB")
+        submit = trace.submit[trace.job_id.index(job_id)]
+        step = max((trace.submit[-1] - submit) // _CHUNKS, 3600)
+        moment = submit
+        while self.run(moment):
+            start = self.start_of(job_id)
+            if start is not None:
+                return start
+            moment += step
+        return self.start_of(job_id)
 
     def result(self) -> ReplayResult:
         """Give what came of it. Reports the jobs that have not ended, and what plugins did wrong."""
@@ -312,9 +336,9 @@ class Replay:
         if options.check:
             engine.check_invariants()
         _report_faults(engine, options.report)
-        _report_unfinished(engine, len(self.tape), options.report)
+        _report_unfinished(engine, len(self.trace), options.report)
         if self._recorder.refused > 1:
-            options.report(f"{self._recorder.refused:,} of {len(self.tape):,} jobs were refused by limits")
+            options.report(f"{self._recorder.refused:,} of {len(self.trace):,} jobs were refused by limits")
         self._stack.close()
         for effect in engine.drain():
             self._recorder.effect(effect)
@@ -336,7 +360,7 @@ class Replay:
             priority=options.priority,
             options=options.label,
             machine_procs=procs,
-            origin=self.tape.origin,
+            origin=self.trace.origin,
             schedule=schedule,
             summary=summarise(schedule, procs, events=engine.events, passes=engine.passes, wall_s=self._wall_s),
             priorities=history,

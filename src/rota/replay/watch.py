@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rota.inspect.plan_reader import PlanReader
 from rota.model import JobState, MultifactorConf, PriorityFactorsRequest
-from rota.replay.history import MAX_WAITS, JobFactors, PriorityHistory
-from rota.replay.plans import PlanHistory, PlanReader
+from rota.results.plan_history import PlanHistory
+from rota.results.priority_history import MAX_WAITS, JobFactors, PriorityHistory
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rota.core import Engine
     from rota.model import PriorityFactors
-    from rota.replay.plans import Plan
+    from rota.results.plan_history import Plan
 
 #: Samples taken while jobs are submitted, and at least kept of a long replay; a chart is not much wider.
 SAMPLES = 150

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rota.commands.sbatch import OptionError, parse_request, split_words
 from rota.model import YEAR, InputError
 from rota.model.array import MOST_TASKS, parse_array
 from rota.workload.fields import LIMIT
 from rota.workload.files import read_bytes
-from rota.workload.sbatch import OptionError, parse_request, split_words
 from rota.workload.workload import Workload
 
 if TYPE_CHECKING:

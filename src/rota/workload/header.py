@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
 
 from rota.workload.checks import NUMBER
 
@@ -72,3 +73,18 @@ def header_int(header: Sequence[str], key: str, *, least: int) -> int | None:
     pattern = re.compile(rf"\s*;\s*{re.escape(key)}\s*:\s*([+-]?[0-9]+)(?!\S)", re.IGNORECASE)
     values = (int(match[1]) for line in header if (match := pattern.match(line)))
     return next((value for value in values if value >= least), None)
+
+
+_ZONE = re.compile(r";\s*TimeZoneString:\s*(\S+)")
+
+
+def time_zone(header: Sequence[str]) -> str:
+    """Give the time zone that a log's header names (``TimeZoneString``), ``UTC`` if it names none that is known."""
+    match = next(filter(None, map(_ZONE.match, header)), None)
+    if match is not None:
+        try:
+            ZoneInfo(match[1])
+        except (KeyError, OSError, ValueError):  # unknown, or this system has no table of time zones
+            return "UTC"
+        return match[1]
+    return "UTC"

@@ -1,0 +1,1 @@
+"""The language of Slurm's commands: their options as requests."""

@@ -1,0 +1,92 @@
+"""What options of ``sbatch`` say of GPUs together.
+
+Of those for job, node and task two that are given tell the number of nodes or of tasks. Tasks of each GPU tell the
+number of tasks or, where none are asked for, that of GPUs. Each GPU may have processors with it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rota.commands.sbatch_options import OptionError
+from rota.model.tres import gres_counts
+
+
+def settle_gpus(fields: dict[str, Any]) -> None:
+    """Write GPUs as GRES, and work out what follows for nodes, tasks and processors."""
+    job, task, node = (fields.pop(name, "") for name in ("gpus", "gpus_per_task", "gpus_per_node"))
+    gres = fields.get("gres", "")
+    listed = ",".join(item for item in gres.split(",") if item.partition(":")[0] == "gpu")
+    counts = [gres_counts(text) for text in (job, task, listed, node)]
+    if len({len(count) > 1 for count in counts if count}) > 1:
+        raise OptionError("--gpus", "GPUs are asked for with and without a type: write it everywhere or nowhere")
+    if not listed:  # else it goes before --gpus-per-node
+        fields["gres"] = ",".join(filter(None, (node, gres)))
+    fields["gres_per_job"], fields["gres_per_task"] = job, task
+    per_job, per_task, per_node = (count.get("gpu", 0) for count in (*counts[:2], counts[2] or counts[3]))
+    least, most = fields.get("min_nodes", 0), fields.get("max_nodes", 0)
+    if per_job and least > per_job:
+        raise OptionError("--gpus", f"{per_job} GPUs are too few for {least} nodes: each gets one")
+    if "ntasks_per_gpu" in fields:
+        per_job = _settle_tasks_of_gpus(fields, per_job, per_task, per_node)
+    if per_task:
+        _settle_tasks(fields, per_job, per_task)
+    if per_job and per_node:
+        nodes = _ratio("--gpus", per_job, "--gpus-per-node", per_node)
+        if nodes < least or nodes > (most or nodes):
+            raise OptionError("--gpus", f"{per_job} with {per_node} a node take {nodes} nodes, against --nodes")
+        fields["min_nodes"] = fields["max_nodes"] = nodes
+    if per_node and per_task:
+        tasks = _ratio("--gpus-per-node", per_node, "--gpus-per-task", per_task)
+        if fields.setdefault("ntasks_per_node", tasks) != tasks:
+            raise OptionError("--ntasks-per-node", f"GPUs of node and task make it {tasks}")
+    if "mem_per_gpu" in fields and not (per_job or per_task or per_node):
+        raise OptionError("--mem-per-gpu", "no GPUs are asked for")
+    _settle_processors_of_gpus(fields, per_job, per_task, per_node)
+
+
+def _settle_tasks(fields: dict[str, Any], per_job: int, per_task: int) -> None:
+    """Make sure that there is a number of tasks for ``--gpus-per-task``."""
+    tasks, per_node = fields.get("num_tasks", 0), fields.get("ntasks_per_node", 0)
+    least, most = fields.get("min_nodes", 0), fields.get("max_nodes", 0)
+    if not tasks and (per_node or (least and most == least)):
+        tasks = max(least, 1) * max(per_node, 1)
+    if per_job:
+        known, tasks = tasks, _ratio("--gpus", per_job, "--gpus-per-task", per_task)
+        if known not in {0, tasks}:
+            raise OptionError("--gpus-per-task", f"{per_job} GPUs are for {tasks} tasks, and there are {known}")
+    elif not tasks:
+        raise OptionError("--gpus-per-task", "needs --ntasks, or --gpus")
+    fields["num_tasks"] = tasks
+
+
+def _settle_tasks_of_gpus(fields: dict[str, Any], per_job: int, per_task: int, per_node: int) -> int:
+    """Work out the number of tasks from GPUs or, without any, the other way round; give the GPUs of the whole job."""
+    each, tasks, nodes = fields["ntasks_per_gpu"], fields.get("num_tasks", 0), fields.get("min_nodes", 0)
+    if per_task or "ntasks_per_node" in fields:
+        other = "--gpus-per-task" if per_task else "--ntasks-per-node"
+        raise OptionError("--ntasks-per-gpu", f"{other} is there too: give one of them")
+    if not (per_job or per_node):
+        if not (tasks or fields.get("max_nodes")):
+            raise OptionError("--ntasks-per-gpu", "needs GPUs, --ntasks or --nodes")
+        per_job = _ratio("--ntasks", tasks, "--ntasks-per-gpu", each) if tasks else nodes
+        fields["gres_per_job"] = f"gpu:{per_job}"
+    fields["num_tasks"] = max(tasks, each * (per_job or per_node * max(nodes, 1)))
+    return per_job
+
+
+def _settle_processors_of_gpus(fields: dict[str, Any], per_job: int, per_task: int, per_node: int) -> None:
+    """Work out how many processors there are at least: those of the GPUs."""
+    each = fields.get("cpus_per_gpu", 0)
+    if each and "cpus_per_task" in fields:
+        raise OptionError("--cpus-per-gpu", "--cpus-per-task is there too: give one of them")
+    if each and per_task:
+        fields["cpus_per_task"] = each * per_task
+    each = max(each, fields.get("ntasks_per_gpu", 0) * fields.get("cpus_per_task", 1))
+    fields["least_cpus"] = each * (per_job or per_node * max(fields.get("min_nodes", 0), 1))
+
+
+def _ratio(option: str, total: int, other: str, part: int) -> int:
+    if total % part:
+        raise OptionError(option, f"{total} is no multiple of the {part} of {other}")
+    return total // part

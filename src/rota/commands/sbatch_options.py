@@ -1,0 +1,365 @@
+"""The options of ``sbatch`` that rota knows: one table says where the value of each goes and how it is read.
+
+What Slurm 22.05 would take and rota cannot replay is an error that names the option, and so is what Slurm refuses.
+`_NO_MEANING` are the options that say nothing about when and where a job runs: they are read past. ``--begin`` and
+``--deadline`` are taken as ``now+COUNT[UNIT]``, since nothing else has a meaning in a replay.
+
+``--exclusive=user``, ``=mcs`` and ``=topo`` let some jobs share a node; here they share with none.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rota.model.array import MOST_TASKS, parse_array
+from rota.model.constraint import parse_constraint
+from rota.model.dependency import parse_dependency
+from rota.model.job import MAX_PRIORITY
+from rota.model.licenses import parse_licenses
+from rota.model.tres import gres_counts
+from rota.model.units import parse_time_seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_SIZE = re.compile(r"(?P<number>\d+)(?P<unit>[KMGT]?)B?", re.IGNORECASE | re.ASCII)
+_KIB = {"K": 1, "M": 2**10, "": 2**10, "G": 2**20, "T": 2**30}
+_NODE_COUNT = re.compile(r"(?P<number>\d+)(?P<unit>[KM]?)", re.IGNORECASE | re.ASCII)
+_NOW = re.compile(r"now(?:\s*\+\s*(?P<count>\d+)\s*(?P<unit>[a-z]*))?", re.IGNORECASE | re.ASCII)
+_UNITS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 7 * 86400}
+_SECONDS = {"": 1, **_UNITS, **{f"{name}s": seconds for name, seconds in _UNITS.items()}}
+#: What names of nodes and lists of them are made of: ClusterShell's operators and groups mean nothing to Slurm.
+_HOSTS = re.compile(r"[\w.,\[\]-]+", re.ASCII)
+_RANGE = re.compile(r"(\d+)-(\d+)")
+_TOO_MANY = 1_000_000
+_GRES = re.compile(r"[^\s:,]+(?::[^\s:,]+){0,2}")
+#: What sbatch takes a job's ``--nice`` without a value as.
+_NICE = 100
+_MOST_NICE = 2**31 - 3
+#: Counts, minutes and MiB are at most this, which is more than there is of anything.
+MOST = 2**32 - 1
+#: Priorities beyond mean something else to Slurm.
+_TOP = MAX_PRIORITY - 2
+_DISTRIBUTION = re.compile(
+    r"(?:plane=(?P<size>\d+)|(?:block|cyclic|\*)(?::(?:block|f?cyclic|\*)){0,2})(?:,(?:no)?pack)?|(?:no)?pack",
+    re.IGNORECASE | re.ASCII,
+)
+_HINTS = ("multithread", "nomultithread", "compute_bound", "memory_bound")
+#: What ``--extra-node-info`` sets.
+_SHAPE = ("sockets_per_node", "cores_per_socket", "threads_per_core")
+#: ``mem_per_node`` of a job that asks for all memory.
+ALL_MEMORY = -1
+
+
+class OptionError(ValueError):
+    """An option that cannot be used."""
+
+    def __init__(self, option: str, problem: str) -> None:
+        super().__init__(problem)
+        self.option = option
+
+
+# ---- values -----------------------------------------------------------------------------------------------------
+
+
+def _count(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise ValueError(f"{text!r} is not a whole number of at least 1")
+    return _bounded(int(text), text)
+
+
+def _bounded(number: int, text: str) -> int:
+    if number > MOST:
+        raise ValueError(f"{text!r} is too large")
+    return number
+
+
+def _integer(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is not a whole number") from None
+
+
+def _nice(text: str) -> int:
+    if not text:
+        return _NICE
+    if abs(_integer(text)) > _MOST_NICE:
+        raise ValueError(f"{text!r} is not within ±{_MOST_NICE}")
+    return int(text)
+
+
+def _priority(text: str) -> int:
+    if text.upper() == "TOP":
+        return _TOP
+    if not 0 <= _integer(text) <= _TOP:
+        raise ValueError(f"{text!r} is not from 0 to {_TOP}")
+    return int(text)
+
+
+def _nodes(text: str) -> tuple[int, int]:
+    """Read ``min-max``; one number is both."""
+    least, dash, most = text.partition("-")
+    low = _node_count(least)
+    high = _node_count(most) if dash else low
+    if high < low:
+        raise ValueError(f"{text!r}: the most is less than the least")
+    return low, high
+
+
+def _node_count(text: str) -> int:
+    match = _NODE_COUNT.fullmatch(text)
+    if match is None or not match["unit"]:
+        return _count(text)
+    return _bounded(_count(match["number"]) << 10 * " KM".index(match["unit"].upper()), text)
+
+
+def _minutes(text: str) -> int | None:
+    """Read a time limit: whole minutes, rounded up; ``None`` without limit, and for 0 as sbatch has it."""
+    seconds = parse_time_seconds(text)
+    return _bounded(-(-seconds // 60), text) * 60 if seconds else None
+
+
+def _shortest(text: str) -> int:
+    limit = _minutes(text)
+    if limit is None:
+        raise ValueError(f"{text!r} is no shortest time: write at least a minute")
+    return limit
+
+
+def _moment(text: str) -> int:
+    """Read seconds from now on."""
+    match = _NOW.fullmatch(text.strip())
+    scale = _SECONDS.get((match["unit"] or "").lower()) if match else None
+    if match is None or scale is None:
+        raise ValueError(f"{text!r} is no time after submission: write now+COUNT[seconds|minutes|hours|days|weeks]")
+    return _bounded(int(match["count"] or 0) * scale, text)
+
+
+def _later(text: str) -> int:
+    seconds = _moment(text)
+    if not seconds:
+        raise ValueError(f"{text!r} leaves no time to run")
+    return seconds
+
+
+def _mebibytes(text: str) -> int:
+    match = _SIZE.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{text!r} is no size: write a number with K, M, G or T")
+    size = _bounded(-(-int(match["number"]) * _KIB[match["unit"].upper()] // 2**10), text)
+    return size or ALL_MEMORY
+
+
+def _gres(text: str) -> str:
+    return "" if text.lower() == "none" else _checked_gres(text)
+
+
+def _gpus(text: str) -> str:
+    """Read ``[type:]count`` and lists of it."""
+    return _checked_gres(",".join(f"gpu:{item}" for item in text.split(",")))
+
+
+def _checked_gres(text: str) -> str:
+    if not all(_GRES.fullmatch(item) for item in text.split(",")):
+        raise ValueError(f"{text!r} is not name[:type][:count], separated by commas")
+    gres_counts(text)
+    return text
+
+
+def _licenses(text: str) -> str:
+    parse_licenses(text)
+    return text
+
+
+def _array(text: str) -> str:
+    parse_array(text, MOST_TASKS)
+    return text
+
+
+def _dependency(text: str) -> str:
+    parse_dependency(text)
+    return text
+
+
+def _yes_or_no(text: str) -> bool:
+    if text.lower() not in {"yes", "no"}:
+        raise ValueError(f"{text!r} is not yes or no")
+    return text.lower() == "yes"
+
+
+def _features(text: str) -> str:
+    parse_constraint(text)
+    return text
+
+
+def _hosts(text: str) -> tuple[str, ...]:
+    """Name the nodes of a hostlist, sorted, each once."""
+    if "/" in text:
+        raise ValueError(f"{text!r} is a file: write the names of the nodes")
+    names = ",".join(_text(text).split())
+    if _HOSTS.fullmatch(names) is None:
+        raise ValueError(f"{text!r} is not a list of nodes")
+    if any(int(high) - int(low) >= _TOO_MANY for low, high in _RANGE.findall(names)):
+        raise ValueError(f"{text!r} has a range of more than {_TOO_MANY:,} nodes")
+    from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetParseError
+
+    try:
+        return tuple(NodeSet(names, resolver=RESOLVER_NOGROUP))
+    except (NodeSetParseError, ValueError) as error:
+        raise ValueError(f"{text!r} is not a list of nodes: {error}") from None
+
+
+def _exclusive(text: str) -> str:
+    if text.lower() not in {"", "user", "mcs", "topo"}:
+        raise ValueError(f"{text!r} is not user, mcs or topo")
+    return "exclusive"
+
+
+def _hint(text: str) -> int:
+    """Read how many threads of a core a hint leaves; 0: all."""
+    if text not in _HINTS:
+        raise ValueError(f"{text!r} is not {', '.join(_HINTS[:-1])} or {_HINTS[-1]}")
+    return int(text != "multithread")
+
+
+def _node_shape(text: str) -> dict[str, int]:
+    """Read ``sockets[:cores[:threads]]``; of a range the least counts, and ``*`` is any number."""
+    parts = text.split(":")
+    if len(parts) > len(_SHAPE):
+        raise ValueError(f"{text!r} is not sockets[:cores[:threads]]")
+    found = dict.fromkeys(_SHAPE, 0)
+    for name, part in zip(_SHAPE, parts, strict=False):
+        least = part.partition("-")[0]
+        found[name] = 0 if least in {"", "*", "0"} else _count(least)
+    return found
+
+
+def _distribution(text: str) -> int:
+    """Read how tasks are dealt out to nodes, sockets and cores: tells the size of a plane, 0 where there are none."""
+    match = _DISTRIBUTION.fullmatch(text)
+    if match is None:
+        known = "block or cyclic for nodes[:sockets[:cores]] or plane=SIZE, with pack or nopack"
+        raise ValueError(f"{text!r} is not {known}")
+    return _count(match["size"]) if match["size"] else 0
+
+
+def _text(text: str) -> str:
+    if not text:
+        raise ValueError("has no value")
+    return text
+
+
+# ---- the table --------------------------------------------------------------------------------------------------
+
+
+class Option(NamedTuple):
+    """One option: where its value goes and how it is read."""
+
+    target: str
+    read: Callable[[str], Any]
+    #: ``False``: only ``--name=VALUE`` gives a value, and without one the empty text is read.
+    needed: bool = True
+
+
+class Flag(NamedTuple):
+    """An option that takes no value: what it sets."""
+
+    target: str
+    value: bool | str = True
+
+
+#: Long names. Targets that `JobSpec` has not are worked into it by `rota.commands.sbatch.parse_request`; a value that
+#: is a dictionary sets all that it names as well.
+OPTIONS: dict[str, Option | Flag] = {
+    "account": Option("account", _text),
+    "array": Option("array", _array),
+    "begin": Option("begin_time", _moment),
+    "constraint": Option("constraint", _features),
+    "contiguous": Flag("contiguous"),
+    "cores-per-socket": Option("cores_per_socket", _count),
+    "cpus-per-task": Option("cpus_per_task", _count),
+    "cpus-per-gpu": Option("cpus_per_gpu", _count),
+    "deadline": Option("deadline", _later),
+    "dependency": Option("dependency", _dependency),
+    "distribution": Option("plane_size", _distribution),
+    "exclude": Option("excluded_nodes", _hosts),
+    "exclusive": Option("sharing", _exclusive, needed=False),
+    "extra-node-info": Option("extra_node_info", _node_shape),
+    "gpus": Option("gpus", _gpus),
+    "gpus-per-node": Option("gpus_per_node", _gpus),
+    "gpus-per-task": Option("gpus_per_task", _gpus),
+    "gres": Option("gres", _gres),
+    "hint": Option("hint", _hint),
+    "hold": Flag("hold"),
+    "job-name": Option("name", _text),
+    "kill-on-invalid-dep": Option("kill_on_invalid_dep", _yes_or_no),
+    "licenses": Option("licenses", _licenses),
+    "mem": Option("mem_per_node", _mebibytes),
+    "mem-per-cpu": Option("mem_per_cpu", _mebibytes),
+    "mem-per-gpu": Option("mem_per_gpu", _mebibytes),
+    "mincpus": Option("min_cpus_per_node", _count),
+    "nice": Option("nice", _nice, needed=False),
+    "no-requeue": Flag("requeue", value=False),
+    "nodelist": Option("required_nodes", _hosts),
+    "nodes": Option("nodes", _nodes),
+    "ntasks": Option("num_tasks", _count),
+    "ntasks-per-core": Option("ntasks_per_core", _count),
+    "ntasks-per-gpu": Option("ntasks_per_gpu", _count),
+    "ntasks-per-node": Option("ntasks_per_node", _count),
+    "ntasks-per-socket": Option("ntasks_per_socket", _count),
+    "oversubscribe": Flag("sharing", "oversubscribe"),
+    "partition": Option("partition", _text),
+    "prefer": Option("prefer", _features),
+    "priority": Option("priority", _priority),
+    "qos": Option("qos", _text),
+    "requeue": Flag("requeue"),
+    "reservation": Option("reservation", _text),
+    "sockets-per-node": Option("sockets_per_node", _count),
+    "spread-job": Flag("spread"),
+    "threads-per-core": Option("threads_per_core", _count),
+    "time": Option("time_limit", _minutes),
+    "time-min": Option("time_min", _shortest),
+    "uid": Option("user", _text),
+    "use-min-nodes": Flag("use_min_nodes"),
+}
+#: Where output goes, who is told, what is in the environment, how hardware is tuned while the job runs.
+_NO_MEANING = (
+    "acctg-freq chdir comment container cpu-freq error export export-file gid gpu-bind gpu-freq input "
+    "mail-type mail-user mcs-label mem-bind open-mode output power profile propagate signal wckey "
+    "wrap"
+)
+OPTIONS.update((name, Option("", str)) for name in _NO_MEANING.split())
+OPTIONS.update((name, Option("", str, needed=False)) for name in ("get-user-env", "no-kill"))
+OPTIONS.update((name, Flag("")) for name in ("ignore-pbs", "parsable", "quiet", "reboot", "verbose", "wait"))
+SHORT = {
+    "A": "account",
+    "B": "extra-node-info",
+    "C": "constraint",
+    "D": "chdir",
+    "G": "gpus",
+    "H": "hold",
+    "J": "job-name",
+    "L": "licenses",
+    "N": "nodes",
+    "Q": "quiet",
+    "W": "wait",
+    "a": "array",
+    "b": "begin",
+    "d": "dependency",
+    "c": "cpus-per-task",
+    "e": "error",
+    "i": "input",
+    "k": "no-kill",
+    "m": "distribution",
+    "n": "ntasks",
+    "o": "output",
+    "p": "partition",
+    "q": "qos",
+    "s": "oversubscribe",
+    "t": "time",
+    "v": "verbose",
+    "w": "nodelist",
+    "x": "exclude",
+}

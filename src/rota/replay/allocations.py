@@ -1,0 +1,58 @@
+"""On which nodes jobs run, as text: ``n[01-04],m7`` and ``32(x4),8``, as Slurm writes them for each job."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from rota.config.hostlist import NodeNames, fold_counts
+from rota.resources import SharedNodePool
+from rota.resources.nodeset import indices
+
+if TYPE_CHECKING:
+    from rota.core import Engine
+    from rota.model import Job
+    from rota.results.schedule import Schedule
+
+#: Bitmap of nodes and, where these are shared, processors of each of them.
+_Given = tuple[int, bytes]
+
+
+class Placements:
+    """Writes down on which nodes each job runs, and with how many processors of each.
+
+    Args:
+        engine: Of a machine of nodes.
+        count: Jobs that there are, one a row.
+    """
+
+    def __init__(self, engine: Engine, count: int) -> None:
+        state = engine.state
+        self._pool = state.pool
+        self._cpus = [node.cpus for node in state.nodes]
+        self._names = NodeNames(node.name for node in state.nodes)
+        #: By row: bitmap of nodes and, where these are shared, processors of each; ``None``: never started.
+        self._given: list[_Given | None] = [None] * count
+
+    def launched(self, row: int, job: Job) -> None:
+        """Note a job that has just been started; of one that is started again the last time counts."""
+        cpus = b""
+        if isinstance(self._pool, SharedNodePool):
+            of_nodes = self._pool.processors(job.alloc)
+            cpus = of_nodes[of_nodes > 0].tobytes()
+        self._given[row] = job.alloc_nodes, cpus
+
+    def added_to(self, schedule: Schedule) -> Schedule:
+        """Give the schedule with the nodes of the jobs that ran."""
+        known: dict[_Given | None, tuple[str, str]] = {None: ("", "")}
+        texts = []
+        for given, start in zip(self._given, schedule.start.tolist(), strict=True):
+            key = given if start >= 0 else None
+            if key is not None and key not in known:
+                known[key] = self._texts(*key)
+            texts.append(known[key])
+        return replace(schedule, nodes=tuple(nodes for nodes, _ in texts), node_cpus=tuple(cpus for _, cpus in texts))
+
+    def _texts(self, nodes: int, cpus: bytes) -> tuple[str, str]:
+        counts = memoryview(cpus).cast("I").tolist() or [self._cpus[place] for place in indices(nodes)]
+        return self._names.fold(nodes), fold_counts(counts)

@@ -1,0 +1,93 @@
+"""The comparison page: several replays of one workload, to look at."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from rota.results.report import steps, tables, wording
+from rota.results.report.comparison import Comparison, compare_results
+from rota.results.report.distribution import ecdf, log_grid
+from rota.results.report.render import numbers, write_page
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from rota.results.schedule import ReplayResult, Schedule
+
+    Numbers = NDArray[np.int64] | NDArray[np.float64]
+
+#: Users shown at either end of the list of gains and losses.
+TOP_USERS = 10
+
+
+def write_comparison(results: Sequence[ReplayResult] | Comparison, path: Path) -> None:
+    """Write the page that puts results side by side.
+
+    Raises:
+        InputError: fewer than two results, or they are not of one workload.
+        OSError: the file cannot be written.
+    """
+    comparison = results if isinstance(results, Comparison) else compare_results(results)
+    users = comparison.user_changes()
+    earlier, later = comparison.job_changes()
+    first = comparison.results[0]
+    write_page(
+        path,
+        "compare.html.j2",
+        title=f"{first.workload} – {len(comparison.names)} runs compared",
+        comparison=comparison,
+        first=first,
+        say=wording,
+        clock=wording.clock_of(first),
+        span=steps.horizon(first.schedule),
+        policies=[wording.policy(result) for result in comparison.results],
+        classes=[("Processors", comparison.by_size()), ("Requested time", comparison.by_requested_time())],
+        user_lists=[
+            ("Users who gained most", [user for user in users[:TOP_USERS] if user.change < 0]),
+            ("Users who lost most", [user for user in users[: -TOP_USERS - 1 : -1] if user.change > 0]),
+        ],
+        start_changes=comparison.start_changes(),
+        job_lists=[("Started most earlier", earlier), ("Started most later", later)],
+        data=comparison_data(comparison),
+    )
+
+
+def comparison_data(comparison: Comparison) -> dict[str, Any]:
+    """Compute what the page's scripts draw, one curve a run over common times and grids."""
+    schedules = [result.schedule for result in comparison.results]
+    spans = [steps.horizon(schedule) for schedule in schedules]
+    edges = steps.bin_edges(min(first for first, _ in spans), max(last for _, last in spans))
+    machines = [result.machine_procs for result in comparison.results]
+
+    def curves(of: Callable[[Schedule], steps.StepFunction], scale: Sequence[int]) -> list[list[float]]:
+        means = [steps.binned(of(schedule), edges).mean for schedule in schedules]
+        # One value an edge: the last bin's closes the line.
+        return [
+            numbers(mean[[*range(len(mean)), -1]] / max(whole, 1)) for mean, whole in zip(means, scale, strict=True)
+        ]
+
+    return {
+        "clock": asdict(wording.clock_of(comparison.results[0])),
+        "names": comparison.names,
+        "series": {
+            "t": edges.tolist(),
+            "busy": curves(steps.busy_processors, machines),
+            "jobs": curves(steps.waiting_jobs, [1] * len(machines)),
+            "procs": curves(steps.waiting_processors, [1] * len(machines)),
+        },
+        "ecdf": {
+            "wait": _overlaid([schedule.wait[tables.finished(schedule)] for schedule in schedules]),
+            "slowdown": _overlaid([schedule.bounded_slowdown[tables.finished(schedule)] for schedule in schedules]),
+        },
+    }
+
+
+def _overlaid(values: Sequence[Numbers]) -> dict[str, Any]:
+    """Give each run's distribution over one grid."""
+    grid = log_grid(max(float(v.max(initial=1)) for v in values))
+    return {"x": numbers(grid), "y": [numbers(ecdf(v, grid)) for v in values]}

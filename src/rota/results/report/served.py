@@ -1,0 +1,88 @@
+"""Who was served how: what each account and each of its users got, against what was meant for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rota.results.report.tables import by_group, finished
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rota.results.schedule import Schedule
+
+_HOUR = 3600
+#: What stands for an empty name.
+NAMELESS = "(none)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Served:
+    """The finished jobs of an account or user; waits in seconds."""
+
+    name: str
+    jobs: int
+    cpu_hours: float
+    #: Of all CPU hours that were used, from 0 to 1.
+    share: float
+    #: What was meant for it, from 0 to 1; ``None`` where nothing is known, and for users.
+    target: float | None
+    mean_wait: float
+    median_wait: float
+    mean_bounded_slowdown: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServedAccount:
+    """An account and the users whose jobs were charged to it, the one with most CPU hours first."""
+
+    total: Served
+    users: tuple[Served, ...]
+
+
+def served(schedule: Schedule, targets: Mapping[str, float]) -> list[ServedAccount]:
+    """Sum up the finished jobs by account and user, the account with most CPU hours first.
+
+    Args:
+        schedule: The jobs; without names of accounts there is nothing to give. Without names of users their numbers
+            stand in.
+        targets: By name of an account, its share of the cluster.
+    """
+    jobs = schedule.take(np.flatnonzero(finished(schedule)))
+    if jobs.account is None or not len(jobs):
+        return []
+    names = [str(user) for user in jobs.user_id.tolist()] if jobs.user is None else jobs.user
+    pairs = list(zip(jobs.account, names, strict=True))
+    users: dict[str, list[Served]] = {}
+    for (account, user), figures in _summed(jobs, pairs):
+        users.setdefault(account, []).append(_served(user, None, figures))
+    return [
+        ServedAccount(total=_served(account, targets.get(account), figures), users=tuple(users[account]))
+        for (account,), figures in _summed(jobs, [(account,) for account in jobs.account])
+    ]
+
+
+def _summed(jobs: Schedule, keys: Sequence[tuple[str, ...]]) -> list[tuple[tuple[str, ...], dict[str, float]]]:
+    """Sum up jobs by key, the one with most work first, equal ones by key."""
+    distinct = sorted(set(keys))
+    place = {key: i for i, key in enumerate(distinct)}
+    columns = by_group(jobs, np.array([place[key] for key in keys], np.intp))
+    columns["share"] = columns["work"] / max(columns["work"].sum(), 1.0)
+    order = np.argsort(-columns["work"], kind="stable").tolist()
+    return [(distinct[i], {name: column[i].item() for name, column in columns.items()}) for i in order]
+
+
+def _served(name: str, target: float | None, figures: dict[str, float]) -> Served:
+    return Served(
+        name=name or NAMELESS,
+        jobs=int(figures["jobs"]),
+        cpu_hours=figures["work"] / _HOUR,
+        share=figures["share"],
+        target=target,
+        mean_wait=figures["mean_wait"],
+        median_wait=figures["median_wait"],
+        mean_bounded_slowdown=figures["mean_bounded_slowdown"],
+    )

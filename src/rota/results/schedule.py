@@ -1,0 +1,160 @@
+"""What a replay gives: one row a job, and the figures that the literature compares."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rota.model import JobState
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rota.results.plan_history import PlanHistory
+    from rota.results.priority_history import PriorityHistory
+
+#: Seconds below which a run counts as this long in the bounded slowdown (Feitelson and Rudolph).
+BOUNDED_SLOWDOWN_TAU = 10
+#: `Schedule.state` holds places in this list.
+STATES: tuple[JobState, ...] = tuple(JobState)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schedule:
+    """One row a job, as parallel arrays of equal length, in workload order. Times are Unix seconds."""
+
+    job_id: NDArray[np.int64]
+    user_id: NDArray[np.int64]
+    submit: NDArray[np.int64]
+    #: -1 for a job that never ran.
+    start: NDArray[np.int64]
+    #: -1 for a job that has not ended.
+    end: NDArray[np.int64]
+    procs: NDArray[np.int64]
+    #: Seconds; what the scheduler worked with.
+    time_limit: NDArray[np.int64]
+    #: Places in `STATES`.
+    state: NDArray[np.int8]
+    #: Names of users and accounts, one a row; ``None`` where the replay knew none.
+    user: tuple[str, ...] | None = None
+    account: tuple[str, ...] | None = None
+    #: Hostlist of the nodes that each job ran on last, and its processors on them as ``32(x4),8``; empty for a job that
+    #: never ran, ``None`` where nobody watched or the machine has no nodes.
+    nodes: tuple[str, ...] | None = None
+    node_cpus: tuple[str, ...] | None = None
+
+    def __len__(self) -> int:
+        """Count the jobs."""
+        return len(self.job_id)
+
+    def take(self, rows: NDArray[np.int64]) -> Schedule:
+        """Give the jobs in these rows, in this order."""
+        columns = {field.name: getattr(self, field.name) for field in fields(self)}
+        return Schedule(**{name: _chosen(values, rows) for name, values in columns.items()})
+
+    @property
+    def wait(self) -> NDArray[np.int64]:
+        """Seconds from submission to start; meaningful where ``start >= 0``."""
+        return self.start - self.submit
+
+    @property
+    def run(self) -> NDArray[np.int64]:
+        """Seconds from start to end; meaningful where ``start >= 0`` and ``end >= 0``."""
+        return self.end - self.start
+
+    @property
+    def bounded_slowdown(self) -> NDArray[np.float64]:
+        """max(1, (wait + run) / max(run, 10 s)), per job."""
+        run = self.run
+        return np.maximum(1.0, (self.wait + run) / np.maximum(run, BOUNDED_SLOWDOWN_TAU))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """The figures of one replay; ``rota replay --json`` prints just these."""
+
+    #: Jobs that ran to an end.
+    jobs: int
+    mean_wait_s: float
+    max_wait_s: int
+    mean_bounded_slowdown: float
+    #: First submission to last end.
+    makespan_s: int
+    #: Σ run · procs / (machine procs · makespan).
+    utilisation: float
+    #: Events that the engine handled.
+    events: int
+    #: Scheduling passes that it made.
+    passes: int
+    #: Seconds in the replay itself, reading and writing apart.
+    wall_s: float
+    us_per_job: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give the figures for JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayResult:
+    """One workload under one policy."""
+
+    #: File name of the workload, without its folder.
+    workload: str
+    scheduler: str
+    priority: str
+    #: What tells this run from others, such as ``easy_order=sjf``; may be empty.
+    options: str
+    #: Processors of the machine.
+    machine_procs: int
+    #: Unix time of the log's second 0.
+    origin: int
+    schedule: Schedule
+    summary: Summary
+    #: ``None`` unless the priority plugin works with shares and factors.
+    priorities: PriorityHistory | None = None
+    #: ``None`` where nobody watched.
+    plans: PlanHistory | None = None
+
+
+def summarise(schedule: Schedule, machine_procs: int, *, events: int, passes: int, wall_s: float) -> Summary:
+    """Compute the figures over the jobs that ran to an end; all zero when there are none."""
+    ran = (schedule.start >= 0) & (schedule.end >= 0)
+    jobs = int(ran.sum())
+    if not jobs:
+        return Summary(
+            jobs=0,
+            mean_wait_s=0.0,
+            max_wait_s=0,
+            mean_bounded_slowdown=0.0,
+            makespan_s=0,
+            utilisation=0.0,
+            events=events,
+            passes=passes,
+            wall_s=wall_s,
+            us_per_job=0.0,
+        )
+    wait = schedule.wait[ran]
+    makespan = int(schedule.end[ran].max() - schedule.submit[ran].min())
+    work = int((schedule.run[ran] * schedule.procs[ran]).sum())
+    return Summary(
+        jobs=jobs,
+        mean_wait_s=float(wait.mean()),
+        max_wait_s=int(wait.max()),
+        mean_bounded_slowdown=float(schedule.bounded_slowdown[ran].mean()),
+        makespan_s=makespan,
+        utilisation=work / (machine_procs * makespan) if makespan else 0.0,
+        events=events,
+        passes=passes,
+        wall_s=wall_s,
+        us_per_job=wall_s / jobs * 1e6,
+    )
+
+
+def _chosen(values: Any, rows: NDArray[np.int64]) -> Any:
+    """Give some values of a column: of an array, of names, or of nothing."""
+    if values is None:
+        return None
+    return tuple(values[row] for row in rows.tolist()) if isinstance(values, tuple) else values[rows]
