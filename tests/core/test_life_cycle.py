@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rota.core import events as ev
-from rota.core.transitions import TRANSITIONS, Trigger, change_state
+from rota.core.jobs.transitions import TRANSITIONS, Trigger, change_state
 from rota.model import Errno, InvariantError, Job, JobState, NodeState, Partition, Reason, RequestError
 from rota.testing import Harness, cluster, spec
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rota.core.main_pass import END_OF_QUEUE, HIT_MAX_JOB_START, HIT_QUEUE_DEPTH
+from rota.core.scheduling.main_pass import END_OF_QUEUE, HIT_MAX_JOB_START, HIT_QUEUE_DEPTH
 from rota.model import InputError, JobState, NodeState
 from rota.testing import Harness, cluster, partition
 

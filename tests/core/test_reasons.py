@@ -16,9 +16,9 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from rota.accounting import AssociationTree
-from rota.core.containers import queue_key
-from rota.core.policy import AccountingPolicy
-from rota.core.restraints import held_back
+from rota.core.limits.policy import AccountingPolicy
+from rota.core.limits.start_limits import held_back
+from rota.core.queue.sorted_jobs import queue_key
 from rota.model import Association, JobState, NodeState, PartitionState, Qos, Reason, RequestError
 from rota.model.dependency import DependencyType
 from rota.model.licenses import parse_licenses
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from random import Random
 
-    from rota.core.limits import JobLimits
-    from rota.core.restraints import Limit
+    from rota.core.limits.job_limits import JobLimits
+    from rota.core.limits.start_limits import Limit
     from rota.model import ClusterConfig, Job, JobSpec
     from rota.model.dependency import Dependency
 

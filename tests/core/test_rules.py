@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rota.core.admission import MAX_NICE
 from rota.core.events import Reconfigure, SchedulePass, Submit
+from rota.core.jobs.admission import MAX_NICE
 from rota.model import Errno, JobSpec, JobState, PartitionState, Reason, RequestError
 from rota.testing import Harness, cluster, partition, scheduler, with_parameters
 

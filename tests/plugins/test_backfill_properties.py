@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rota.core.containers import queue_key
+from rota.core.queue.sorted_jobs import queue_key
 from rota.model import Node, NodeState, PartitionState
 from rota.model.licenses import parse_licenses
 from rota.testing import MACHINES, Harness, cluster, partition, random_script, spec, with_parameters

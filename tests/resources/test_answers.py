@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from rota.core.guard import PluginGuard, SelectCalls
+from rota.core.plugin_api.guard import PluginGuard, SelectCalls
 from rota.model import JobSpec, Node, Partition
 from rota.resources import Candidates, Needs, make_pool
 from rota.testing import cluster

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from rota.model import Node
-from rota.resources.cores import Cores, SocketNeeds
+from rota.resources.pools.cores import Cores
+from rota.resources.requests.needs import SocketNeeds
 
 #: Two sockets of two cores with two threads.
 NODE = Node(name="n1", cpus=8, sockets=2, cores_per_socket=2, threads_per_core=2)

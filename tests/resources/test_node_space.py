@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from rota.model import Job, JobSpec, Node, Partition
 from rota.resources import CountedSpace, NodeSpace, make_pool
-from rota.resources.node_space import Windows
-from rota.resources.pool import ProcessorPool
+from rota.resources.future.node_space import Windows
+from rota.resources.pools.pool import ProcessorPool
 from rota.testing import cluster
 
 NODES, CPUS, JOBS = 6, 4, 12

@@ -6,19 +6,19 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from rota.core import events as ev
-from rota.core.controller import PluginController
 from rota.core.effects import PluginFault
-from rota.core.guard import PluginGuard, PriorityCalls, SchedCalls, SelectCalls
 from rota.core.invariants import check_invariants
-from rota.core.lifecycle import Lifecycle
-from rota.core.main_pass import MainPass
-from rota.core.pass_options import PassOptions
-from rota.core.pass_times import PassTimes
-from rota.core.preemption import Preemption, PreemptionOptions
-from rota.core.reasons import reason_of, sentence_of
+from rota.core.jobs.lifecycle import Lifecycle
+from rota.core.jobs.updates import update_job
+from rota.core.plugin_api.controller import PluginController
+from rota.core.plugin_api.guard import PluginGuard, PriorityCalls, SchedCalls, SelectCalls
+from rota.core.queue.reasons import reason_of, sentence_of
 from rota.core.reconfigure import reconfigure
+from rota.core.scheduling.main_pass import MainPass
+from rota.core.scheduling.pass_options import PassOptions
+from rota.core.scheduling.pass_times import PassTimes
+from rota.core.scheduling.preemption import Preemption, PreemptionOptions
 from rota.core.state import ClusterState
-from rota.core.updates import update_job
 from rota.model import InputError, JobState, Reason, RequestError, RotaError
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from rota.accounting import AssociationTree
     from rota.core.effects import Effect
-    from rota.core.main_pass import PassStatistics
+    from rota.core.scheduling.main_pass import PassStatistics
     from rota.interfaces import Controller
     from rota.model import Association, ClusterConfig, Job, PriorityFactors, PriorityFactorsRequest
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from rota.core.containers import queue_key
-from rota.core.reasons import park_reason
+from rota.core.queue.reasons import park_reason
+from rota.core.queue.sorted_jobs import queue_key
 from rota.model import InvariantError, JobState
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rota.core.licenses import read_licenses
+from rota.core.limits.licenses import read_licenses
 from rota.core.settings import Settings
 from rota.model import Errno, RequestError
 

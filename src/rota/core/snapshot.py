@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rota.core.arrays import JobArray
 from rota.core.effects import Kill
+from rota.core.jobs.arrays import JobArray
 from rota.model import InputError, Job, JobSpec, JobState, NodeState, PartitionState, QueueRecord, Reason
 from rota.model.dependency import parse_dependency
 

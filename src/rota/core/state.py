@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from rota.accounting import AssociationTree
 from rota.core.accounts import Accounts
-from rota.core.containers import JobView, SortedJobs, queue_key
-from rota.core.dependencies import DependencyBook
-from rota.core.licenses import LicensePool
-from rota.core.policy import AccountingPolicy
-from rota.core.reasons import goes_by_itself, latest_start, park_reason
-from rota.core.reservations import ReservationBook
-from rota.core.restraints import held_back, is_restrained
+from rota.core.limits.licenses import LicensePool
+from rota.core.limits.policy import AccountingPolicy
+from rota.core.limits.start_limits import held_back, is_restrained
+from rota.core.queue.dependencies import DependencyBook
+from rota.core.queue.reasons import goes_by_itself, latest_start, park_reason
+from rota.core.queue.reservations import ReservationBook
+from rota.core.queue.sorted_jobs import JobView, SortedJobs, queue_key
 from rota.core.settings import Settings
 from rota.core.timers import Timers
 from rota.model import InputError, NodeState, Reason, RequestError
@@ -23,10 +23,10 @@ from rota.resources import first_fit, make_pool
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from rota.core.arrays import JobArray
-    from rota.core.restraints import Excess, Restraint
+    from rota.core.jobs.arrays import JobArray
+    from rota.core.limits.start_limits import Excess, Restraint
     from rota.model import Association, ClusterConfig, Job, Node, Partition, Qos
-    from rota.resources.needs import Choose
+    from rota.resources.requests.needs import Choose
 
 #: Where ``priority/basic`` and Slurm begin to count down.
 FIRST_PRIORITY = 0xFFFF0000

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rota.config.hostlist import fold
-from rota.core.restraints import held_back
+from rota.core.limits.start_limits import held_back
 from rota.inspect.start_estimate import Outlook, outlook_of
 from rota.model import InputError, JobState, MultifactorConf, PriorityFactorsRequest
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rota.config.hostlist import fold
-from rota.core.containers import queue_key
-from rota.core.foresight import node_space_of
+from rota.core.queue.sorted_jobs import queue_key
+from rota.core.scheduling.availability import node_space_of
 from rota.model import YEAR, Job, JobState, PartitionState, RequestError
 from rota.resources.nodeset import indices
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from rota.core import Engine
-    from rota.core.foresight import Space
+    from rota.core.scheduling.availability import Space
     from rota.core.state import ClusterState
     from rota.model import JobSpec, Partition
 

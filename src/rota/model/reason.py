@@ -38,7 +38,7 @@ class Reason(Enum):
     QOS_NOT_ALLOWED = "QOSNotAllowed"
     ACCOUNT_NOT_ALLOWED = "AccountNotAllowed"
 
-    # Limits of associations and QOS, by Slurm's names for the codes: `rota.core.limits` finds them by these.
+    # Limits of associations and QOS, by Slurm's names for the codes: `rota.core.limits.job_limits` finds them by these.
     ASSOC_GRP_JOB = "AssocGrpJobsLimit"
     ASSOC_GRP_SUB_JOB = "AssocGrpSubmitJobsLimit"
     ASSOC_GRP_WALL = "AssocGrpWallLimit"

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 
 from rota.core.effects import Background, JobFinished, Kill, Launch, Refused
 from rota.core.events import BackgroundDone, JobEnded, SchedulePass, Submit, Tick, UpdateNode
-from rota.core.guard import PLUGIN_ERRORS
+from rota.core.plugin_api.guard import PLUGIN_ERRORS
 from rota.model import Errno, InputError
 from rota.model.array import MOST_TASKS, parse_array
 from rota.workload.fields import FIELD_NAMES, label

@@ -1,12 +1,12 @@
 """What the machine has: node sets as bitmaps, the pool of free resources, the profile of future availability."""
 
-from rota.resources.needs import Candidates, Gres, Needs, first_fit
-from rota.resources.node_space import CountedSpace, NodeSpace
-from rota.resources.oversubscribed import OversubscribedNodePool
-from rota.resources.pool import Pool, ProcessorPool, make_pool, shares_nodes
-from rota.resources.profile import FutureProfile
-from rota.resources.shared import SharedNodePool
-from rota.resources.whole import WholeNodePool
+from rota.resources.future.node_space import CountedSpace, NodeSpace
+from rota.resources.future.profile import FutureProfile
+from rota.resources.pools.oversubscribed import OversubscribedNodePool
+from rota.resources.pools.pool import Pool, ProcessorPool, make_pool, shares_nodes
+from rota.resources.pools.shared import SharedNodePool
+from rota.resources.pools.whole import WholeNodePool
+from rota.resources.requests.needs import Candidates, Gres, Needs, first_fit
 
 __all__ = [
     "Candidates",

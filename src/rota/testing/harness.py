@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from rota.core import Engine
 from rota.core import events as ev
 from rota.core.effects import Background, JobFinished, Kill, Launch, Log, PluginFault, Refused
-from rota.core.guard import PLUGIN_ERRORS
+from rota.core.plugin_api.guard import PLUGIN_ERRORS
 from rota.core.snapshot import restore, save
 from rota.interfaces import APIS
 from rota.loader import Candidate, LoadedPlugin, PluginHost, PluginRefusedError, Source

@@ -1,0 +1,149 @@
+"""Whether a request can be taken at all: what could never run is refused at the door."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rota.core.queue.reasons import beyond_partition, is_shut_out
+from rota.model import MAX_PRIORITY, Errno, PartitionState, Reason, RequestError
+from rota.resources.nodeset import indices
+
+if TYPE_CHECKING:
+    from rota.core.state import ClusterState
+    from rota.model import Job, JobSpec, Partition
+
+#: Slurm's range of nice values is ± this.
+MAX_NICE = 2**31 - 3
+_ACCEPTS_NONE = frozenset({PartitionState.DRAIN, PartitionState.INACTIVE})
+
+
+def admit(state: ClusterState, job_id: int, spec: JobSpec) -> list[tuple[Partition, int]]:
+    """Check a request against the machine.
+
+    Returns:
+        The partitions that it names and how many units of each it takes at least, 0 where it could never run. That is
+        so for some of several partitions at most.
+
+    Raises:
+        RequestError: it cannot be met; ``errno`` says why.
+    """
+    if job_id in state.jobs:
+        raise RequestError(f"there is a job {job_id} already", Errno.DUPLICATE_JOB_ID)
+    _check_values(spec)
+    if "," not in spec.partition:
+        partition = state.partition_of(spec.partition)
+        return [(partition, _units(state, spec, partition))]
+    found: list[tuple[Partition, int]] = []
+    refused: list[RequestError] = []
+    for name in dict.fromkeys(filter(None, spec.partition.split(","))):
+        partition = state.partition_of(name)
+        try:
+            found.append((partition, _units(state, spec, partition)))
+        except RequestError as error:
+            found.append((partition, 0))
+            refused.append(error)
+    if len(refused) == len(found):
+        raise refused[0] if refused else RequestError("no partition is named", Errno.INVALID_PARTITION_NAME)
+    return found
+
+
+#: What is said of a job beyond a limit of its partition, where those are enforced.
+_BEYOND = {
+    Reason.PARTITION_TIME_LIMIT: (
+        Errno.INVALID_TIME_LIMIT,
+        "Requested time limit is invalid (missing or exceeds some limit)",
+    ),
+    Reason.PARTITION_NODE_LIMIT: (Errno.INVALID_NODE_COUNT, "Node count specification invalid"),
+    Reason.ACCOUNT_NOT_ALLOWED: (
+        Errno.INVALID_ACCOUNT,
+        "Invalid account or account/partition combination specified",
+    ),
+    Reason.QOS_NOT_ALLOWED: (Errno.INVALID_QOS, "Invalid qos specification"),
+}
+
+
+def check_partitions(state: ClusterState, job: Job) -> None:
+    """Refuse a job whose user no partition of it lets in, or that is beyond the limits of its partitions.
+
+    The limits count if ``EnforcePartLimits`` says so: with ``ANY`` it must be beyond those of all partitions, with
+    ``ALL`` it is enough if one of them does not take it.
+
+    Raises:
+        RequestError: it is refused.
+    """
+    records, enforced = job.records or (job,), state.settings.partition_limits
+    closed = [record.partition.name for record in records if is_shut_out(record)]
+    if closed and (enforced == "ALL" or len(closed) == len(records)):
+        raise RequestError(
+            f"User's group not permitted to use this partition: {job.user_name} is in none of {closed[0]}",
+            Errno.JOB_MISSING_REQUIRED_PARTITION_GROUP,
+        )
+    if enforced == "NO":
+        return
+    beyond = [
+        (reason, record.partition.name)
+        for record in records
+        if (reason := state.policy.access(record) or beyond_partition(state, record)) is not None
+    ]
+    if beyond and (enforced == "ALL" or len(beyond) == len(records)):
+        reason, name = beyond[0]
+        errno, text = _BEYOND[reason]
+        raise RequestError(f"{text}: {reason} of partition {name}", errno)
+
+
+def _units(state: ClusterState, spec: JobSpec, partition: Partition) -> int:
+    """Count the units of the machine that a request takes in a partition."""
+    if partition.state in _ACCEPTS_NONE:
+        raise RequestError(
+            f"Required partition not available (inactive or drain): {partition.name} is {partition.state.value}",
+            Errno.PARTITION_NOT_AVAIL,
+        )
+    units = state.pool.units(spec, partition)
+    if not units:
+        raise _impossible(state, spec, partition)
+    return units
+
+
+def _impossible(state: ClusterState, spec: JobSpec, partition: Partition) -> RequestError:
+    """Say why a partition could never serve a request, in Slurm's words and with the figures."""
+    nodes, name = [state.nodes[place] for place in indices(partition.nodes)], partition.name
+    named = [one for one in spec.required_nodes.split(",") if one]
+    if missing := [one for one in named if one not in {node.name for node in nodes}]:
+        return RequestError(
+            f"Requested nodes not in this partition: {missing[0]} is not in {name}",
+            Errno.REQUESTED_NODES_NOT_IN_PARTITION,
+        )
+    places = [place for place, node in enumerate(state.nodes) if node.name in named]
+    if spec.contiguous and named and spec.max_nodes and max(places) - min(places) >= spec.max_nodes:
+        return RequestError(
+            f"Node count specification invalid: {spec.max_nodes} nodes that follow each other cannot be all of "
+            f"{', '.join(named)}",
+            Errno.INVALID_NODE_COUNT,
+        )
+    if spec.min_nodes > len(nodes) or (spec.max_nodes and spec.max_nodes < partition.min_nodes):
+        return RequestError(
+            f"Node count specification invalid: {spec.min_nodes or spec.max_nodes} nodes requested, partition {name} "
+            f"gives {max(partition.min_nodes, 1)} to {len(nodes)}",
+            Errno.INVALID_NODE_COUNT,
+        )
+    if spec.num_cpus > (most := sum(node.cpus for node in nodes)):
+        return RequestError(
+            f"More processors requested than permitted: {spec.num_cpus} requested, partition {name} has {most}",
+            Errno.TOO_MANY_REQUESTED_CPUS,
+        )
+    return RequestError(
+        f"Requested node configuration is not available: {spec.num_cpus} processors on at least "
+        f"{max(spec.min_nodes, 1)} nodes requested: partition {name} never has so much of what is asked for",
+        Errno.REQUESTED_NODE_CONFIG_UNAVAILABLE,
+    )
+
+
+def _check_values(spec: JobSpec) -> None:
+    if spec.num_cpus < 1:
+        raise RequestError(f"{spec.num_cpus} processors requested; ask for at least 1", Errno.TOO_MANY_REQUESTED_CPUS)
+    if spec.time_limit is not None and spec.time_limit < 0:
+        raise RequestError(f"a time limit of {spec.time_limit} s is less than nothing", Errno.INVALID_TIME_LIMIT)
+    if spec.nice and abs(spec.nice) > MAX_NICE:
+        raise RequestError(f"nice {spec.nice} is not from -{MAX_NICE} to {MAX_NICE}", Errno.INVALID_NICE)
+    if spec.priority is not None and not 0 <= spec.priority <= MAX_PRIORITY:
+        raise RequestError(f"priority {spec.priority} is not an integer from 0 to 2**32 - 1")

@@ -1,0 +1,78 @@
+"""New jobs: records made of requests."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rota.core.jobs.admission import admit
+from rota.core.jobs.arrays import JobArray
+from rota.model import Errno, Job, QueueRecord, RequestError
+from rota.model.array import parse_array
+from rota.model.dependency import parse_dependency
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rota.core.state import ClusterState
+    from rota.model import JobSpec, Partition
+    from rota.model.dependency import Dependencies
+
+
+def make_job(job_id: int, spec: JobSpec, submit_time: int, found: Sequence[tuple[Partition, int]]) -> Job:
+    """Make a job's record, with a queue record for each partition if it has several.
+
+    Args:
+        job_id: Its number.
+        spec: What is asked for.
+        submit_time: Unix seconds.
+        found: Its partitions, and the units that it takes of each.
+    """
+    if len(found) == 1:
+        return Job(job_id, spec, submit_time, *found[0])
+    job = Job(job_id, spec, submit_time, *next(one for one in found if one[1]))
+    job.records = tuple(QueueRecord(job, *one, rank) for rank, one in enumerate(found))
+    return job
+
+
+def new_job(state: ClusterState, job_id: int, spec: JobSpec) -> Job:
+    """Make the record of a new job, with all that it waits for.
+
+    Raises:
+        RequestError: it cannot be met, or not be understood.
+    """
+    job = make_job(job_id, spec, state.now, admit(state, job_id, spec))
+    if spec.array:
+        _make_array(state, job)
+    if spec.dependency:
+        job.dependencies = dependencies_of(spec)
+    if spec.licenses:
+        state.licenses.admit(job)
+    return job
+
+
+def dependencies_of(spec: JobSpec) -> Dependencies | None:
+    """Read what a request waits for.
+
+    Raises:
+        RequestError: it cannot be read.
+    """
+    try:
+        return parse_dependency(spec.dependency) if spec.dependency else None
+    except ValueError as error:
+        raise RequestError(str(error), Errno.DEPENDENCY) from None
+
+
+def _make_array(state: ClusterState, job: Job) -> None:
+    """Let a new job be the record of its array."""
+    try:
+        tasks = parse_array(job.spec.array, state.settings.max_array_size)
+    except ValueError as error:
+        raise RequestError(str(error), Errno.INVALID_ARRAY) from None
+    if len(tasks.ids) > (most := state.settings.max_array_tasks):
+        raise RequestError(
+            f"Invalid job array specification: {len(tasks.ids)} tasks, max_array_tasks={most}", Errno.INVALID_ARRAY
+        )
+    job.array = JobArray(job.job_id, tasks)
+    job.array.record = job
+    for record in (job, *job.records):
+        record.restraints = (job.array,)

@@ -1,0 +1,79 @@
+"""Splitting tasks off the record of their job array."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rota.core.jobs.new_jobs import make_job
+from rota.model import QueueRecord
+from rota.model.dependency import DependencyType
+
+if TYPE_CHECKING:
+    from rota.core.state import ClusterState
+    from rota.model import Job
+
+
+def split_off(state: ClusterState, job: Job, task_id: int | None = None) -> Job:
+    """Make a job of its own of a task that waits in the record of its array, of the first without ``task_id``.
+
+    Returns:
+        The job or, where ``job`` is a queue record, that of the same partition.
+    """
+    whole = job.whole
+    array = whole.array
+    task_id = array.pending[0] if task_id is None else task_id
+    array.pending.remove(task_id)
+    found = [(one.partition, one.units) for one in whole.records or (whole,)]
+    task = make_job(array.take_id(), whole.spec, whole.submit_time, found)
+    task.array, task.task_id = array, task_id
+    for new, old in zip((task, *task.records), (whole, *whole.records), strict=True):
+        new.time_limit, new.priority, new.needs, new.tres_req = (
+            old.time_limit,
+            old.priority,
+            old.needs,
+            old.tres_req,
+        )
+        new.limits, new.restraints = old.limits, old.restraints
+    task.nice, task.site_factor, task.admin_priority = whole.nice, whole.site_factor, whole.admin_priority
+    task.eligible_time, task.assoc, task.reason = whole.eligible_time, whole.assoc, whole.reason
+    state.add_task(task)
+    return task.records[job.rank] if isinstance(job, QueueRecord) else task
+
+
+def become_task(job: Job) -> None:
+    """Let the record of an array be its last task."""
+    if job.array is not None and job.task_id is None:
+        job.task_id = job.array.pending.pop()
+        job.array.tasks[job.task_id] = job
+
+
+def task_by_itself(state: ClusterState, record: Job, task_id: int) -> Job:
+    """Split a task off the record of its array and let it wait beside it."""
+    if record.waiting_tasks == 1:
+        become_task(record)
+        return record
+    task = split_off(state, record, task_id)
+    state.place(task)
+    return task
+
+
+def part_for_dependencies(state: ClusterState, job: Job) -> None:
+    """Split all tasks of an array off that depend on the tasks of another one by one (``aftercorr``)."""
+    wanted, arrays = job.dependencies, state.arrays
+    if wanted is None or not any(one.type is DependencyType.AFTER_CORR for one in wanted.each):
+        return
+    for task_id in [*job.array.pending]:
+        if job.waiting_tasks > 1:
+            task = split_off(state, job, task_id)
+        else:
+            become_task(task := job)
+        each = (
+            one._replace(task_id=task_id)
+            if one.type is DependencyType.AFTER_CORR and arrays.get(one.job_id, job.array).has(task_id)
+            else one
+            for one in wanted.each
+        )
+        task.dependencies = wanted._replace(each=tuple(each))
+        state.dependencies.added(task)
+        if task is not job:
+            state.place(task)

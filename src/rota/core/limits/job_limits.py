@@ -1,0 +1,295 @@
+"""The limits that the jobs of one association and QOS are under.
+
+Two kinds are kept apart. What a request by itself goes beyond, with its time limit for one, keeps the job out of the
+queue (`JobLimits.never`). What depends on the jobs that run holds it back (`JobLimits.holds_back`): that is asked again
+and again, and costs as much as there are limits.
+
+Source of the rules: Slurm's pages on resource limits and QOS, and a real Slurm's answers.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from enum import Enum
+from typing import TYPE_CHECKING, NamedTuple
+
+from rota.core.limits.start_limits import Excess, Limit
+from rota.core.limits.usage_enforcement import Meter
+from rota.model.tres import NODE
+from rota.resources.nodeset import indices
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rota.core.limits.policy import AccountingPolicy
+    from rota.core.limits.usage_enforcement import Used
+    from rota.model import Job, Reason
+
+_MINUTE = 60
+
+
+class Entry(NamedTuple):
+    """What a running job counts as, and where."""
+
+    ledgers: Sequence[Ledger]
+    #: By TRES.
+    counts: Sequence[float]
+    #: Bitmap.
+    nodes: int
+    #: Unix seconds.
+    end: int
+
+
+class Ledger:
+    """What the live jobs of an association, a QOS, or of a user or an account within a QOS, take together.
+
+    A node on which several of them run counts once.
+    """
+
+    __slots__ = ("_on_node", "jobs", "meter", "nodes", "submitted", "tres", "until")
+
+    def __init__(self, tres: int) -> None:
+        #: Running jobs by node, and the bitmap of these nodes.
+        self._on_node: Counter[int] = Counter()
+        self.nodes = 0
+        #: Running.
+        self.jobs = 0
+        #: Pending or running.
+        self.submitted = 0
+        #: Of the running ones, by TRES.
+        self.tres = [0.0] * tres
+        #: Σ TRES · expected end: with `tres` it tells at any time how many TRES seconds are still to come.
+        self.until = [0.0] * tres
+        #: Ends running jobs when a limit is used up; ``None``: there is none that does.
+        self.meter: Meter | None = None
+
+    def enter(self, entry: Entry, sign: int = 1) -> None:
+        """Add a running job, or take it away with -1."""
+        self.jobs += sign
+        for index, count in enumerate(entry.counts):
+            self.tres[index] += sign * count
+            self.until[index] += sign * count * entry.end
+        for node in indices(entry.nodes):
+            self._on_node[node] += sign
+            if self._on_node[node] == (sign > 0):  # the first job on it, or the last
+                self.nodes ^= 1 << node
+
+    def to_come(self, index: int, now: int) -> float:
+        """Give the minutes of a TRES that running jobs may still use."""
+        return (self.until[index] - now * self.tres[index]) / _MINUTE
+
+
+class Own(Enum):
+    """What of a request by itself a limit is about."""
+
+    #: TRES of the job.
+    JOB = "job"
+    #: TRES on each node.
+    NODE = "node"
+    #: TRES minutes, with its time limit.
+    MINUTES = "minutes"
+    #: TRES of the job; there must be as much at least.
+    LEAST = "least"
+
+
+class JobLimits:
+    """What the jobs of one association in one QOS and in one partition's QOS have to respect, in Slurm's order."""
+
+    __slots__ = (
+        "_counted",
+        "_full",
+        "_policy",
+        "ends",
+        "jobs",
+        "jobs_before_wall",
+        "ledgers",
+        "max_wall",
+        "min_priority",
+        "minutes",
+        "nodes",
+        "own",
+        "run_minutes",
+        "submit",
+        "tres",
+        "used",
+    )
+
+    def __init__(self, policy: AccountingPolicy) -> None:
+        self._policy = policy
+        #: The limit of running jobs that is reached, and by which version of the policy's count.
+        self._full: Excess | None = None
+        self._counted = -1
+        #: Where its jobs are entered.
+        self.ledgers: list[Ledger] = []
+        #: Of live jobs, and of running ones.
+        self.submit: list[tuple[Ledger, Limit]] = []
+        self.jobs: list[tuple[Ledger, Limit]] = []
+        #: Of TRES at a time: what running jobs have, which TRES, the limit.
+        self.tres: list[tuple[list[float], int, Limit]] = []
+        #: Of different nodes.
+        self.nodes: list[tuple[Ledger, Limit]] = []
+        #: Of TRES minutes that running jobs may still use.
+        self.run_minutes: list[tuple[Ledger, int, Limit]] = []
+        self.used: list[tuple[Ledger, Used]] = []
+        #: Those of them that end running jobs when they are used up, and limits of a job's own TRES minutes that do.
+        self.ends: frozenset[Limit] = frozenset()
+        self.minutes: list[tuple[int, Limit]] = []
+        #: Of each job by itself.
+        self.own: list[tuple[Own, int, Limit]] = []
+        self.max_wall: Limit | None = None
+        #: How many of `jobs` go before it.
+        self.jobs_before_wall = 0
+        #: What priority a job must have to hold up others; ``None``: any.
+        self.min_priority: int | None = None
+
+    @property
+    def restrains(self) -> bool:
+        """Whether any of them can hold back a job that has been taken and is in the queue."""
+        return bool(self.jobs or self.tres or self.nodes or self.run_minutes or self.used or self.own)
+
+    def never(self, job: Job, *, alone: bool = False) -> Excess | None:
+        """Give the limit that a job is beyond by itself, whatever else runs.
+
+        Args:
+            job: It, or one of its queue records.
+            alone: Take limits of all jobs together as such of each.
+        """
+        if self.max_wall is not None and job.time_limit > self.max_wall.most:
+            return Excess(self.max_wall, 0, job.time_limit)
+        if not self.own and not alone:
+            return None
+        counts = self._policy.asked(job)
+        return (self._beyond_alone(counts, job.time_limit) if alone else None) or self._beyond_own(
+            counts, job.time_limit
+        )
+
+    def _beyond_alone(self, counts: Sequence[float], time_limit: int) -> Excess | None:
+        """Look at the limits of all jobs together as if there were no other job."""
+        minutes = time_limit / _MINUTE
+        asked = [
+            *((counts[index], limit) for _, index, limit in self.tres),
+            *((counts[NODE], limit) for _, limit in self.nodes),
+            *((counts[index] * minutes, limit) for _, index, limit in self.run_minutes),
+        ]
+        if self._policy.safe:
+            asked += [((counts[one.place] if one.place >= 0 else 1) * minutes, one.limit) for _, one in self.used]
+        return next((Excess(limit, 0, count) for count, limit in asked if count > limit.most), None)
+
+    def reason(self, job: Job) -> Reason | None:
+        """Give the reason of a job that these limits keep out of the queue.
+
+        Numbers of jobs go before all else, but those of a QOS that comes after the one whose wall time counts.
+        """
+        too_long = self.max_wall is not None and job.time_limit > self.max_wall.most
+        before = self.jobs[: self.jobs_before_wall] if too_long else self.jobs
+        excess = next((limit for ledger, limit in before if ledger.jobs >= limit.most), None) or self.never(job)
+        return None if excess is None else excess.reason
+
+    def holds_back_all(self) -> bool | None:
+        """Whether as many jobs run as may; if not, it depends on the job unless there are no other limits."""
+        if self.jobs and self._beyond_jobs() is not None:
+            return True
+        return None if self.tres or self.nodes or self.used or self.run_minutes or self.own else False
+
+    def holds_back(self, job: Job, resources: int) -> Excess | None:
+        """Give the limit that a waiting job would go beyond if it started now; ``None``: it may.
+
+        The resources that it is given may be more than it asks for, and then count.
+        """
+        if self.jobs and (excess := self._beyond_jobs()) is not None:
+            return excess
+        policy = self._policy
+        if not resources:
+            if not (self.tres or self.nodes or self.used or self.run_minutes):
+                return policy.has_refused(job) if self.own else None
+            counts = policy.asked(job)
+            return (
+                self._beyond(counts, job.time_limit) or self._beyond_nodes(counts[NODE], 0) or policy.has_refused(job)
+            )
+        if not (self.tres or self.nodes or self.used or self.run_minutes or self.own):
+            return None
+        counts, nodes = policy.counts(job, resources), policy.nodes_of(resources)
+        excess = self._beyond(counts, job.time_limit) or self._beyond_nodes(counts[NODE], nodes)
+        excess = excess or self._beyond_own(counts, job.time_limit)
+        if excess is not None:
+            policy.refuse(job, excess)
+        return excess
+
+    def _beyond_nodes(self, asked: float, nodes: int) -> Excess | None:
+        """Give the limit of different nodes that a job goes beyond on certain nodes, or without them on any."""
+        for ledger, limit in self.nodes:
+            used = ledger.nodes.bit_count()
+            new = (nodes & ~ledger.nodes).bit_count() if nodes else max(asked - used, 0)
+            if used + new > limit.most:
+                return Excess(limit, used, new)
+        return None
+
+    def _beyond_jobs(self) -> Excess | None:
+        if self._counted != self._policy.version:
+            self._counted = self._policy.version
+            full = (Excess(limit, ledger.jobs, 1) for ledger, limit in self.jobs if ledger.jobs >= limit.most)
+            self._full = next(full, None)
+        return self._full
+
+    def _beyond_own(self, counts: Sequence[float], time_limit: int) -> Excess | None:
+        for own, index, limit in self.own:
+            asked = counts[index]
+            if own is Own.LEAST:
+                if asked < limit.most:
+                    return Excess(limit, 0, asked)
+                continue
+            if own is Own.MINUTES:
+                asked *= time_limit / _MINUTE
+            elif own is Own.NODE:
+                asked /= max(counts[NODE], 1)
+            if asked > limit.most:
+                return Excess(limit, 0, asked)
+        return None
+
+    def _beyond(self, counts: Sequence[float], time_limit: int) -> Excess | None:
+        for used, index, limit in self.tres:
+            if used[index] + counts[index] > limit.most:
+                return Excess(limit, used[index], counts[index])
+        for ledger, one in self.used:
+            if (excess := self._beyond_used(ledger, one, counts, time_limit)) is not None:
+                return excess
+        for ledger, index, limit in self.run_minutes:
+            to_come = ledger.to_come(index, self._policy.now)
+            asked = counts[index] * time_limit / _MINUTE
+            if to_come + asked > limit.most:
+                self._policy.look_again()
+                return Excess(limit, to_come, asked)
+        return None
+
+    def _beyond_used(self, ledger: Ledger, one: Used, counts: Sequence[float], time_limit: int) -> Excess | None:
+        used, asked = one.seconds() / _MINUTE, 0.0
+        if self._policy.safe:
+            asked = time_limit / _MINUTE
+            if one.place >= 0:
+                used += ledger.to_come(one.place, self._policy.now)
+                asked *= counts[one.place]
+        if used + asked <= one.limit.most and used < one.limit.most:
+            return None
+        self._policy.look_again()
+        return Excess(one.limit, used, asked)
+
+    def measure(self, ledger: Ledger) -> None:
+        """Keep what running jobs use of a ledger's limits, also of those that do not count for these jobs."""
+        if ledger.meter is None and not self._policy.safe:
+            ledger.meter = Meter(self._policy)
+
+    def end_what_runs(self) -> None:
+        """End running jobs when limits are used up: ``safe`` is not enforced."""
+        self.ends = frozenset(one.limit for _, one in self.used)
+        self.minutes = [(place, limit) for own, place, limit in self.own if own is Own.MINUTES]
+        for ledger, one in self.used:
+            if ledger.meter is not None:
+                ledger.meter.watch(one)
+
+    def started(self, job: Job) -> None:
+        """Enter a job that has started."""
+        self._policy.enter(job, self)
+
+    def ended(self, job: Job) -> None:
+        """Take it away again."""
+        self._policy.leave(job)

@@ -1,0 +1,172 @@
+"""Ends running jobs when a limit of what may be used is used up.
+
+Where limits are enforced without ``safe``, Slurm looks at running jobs every 30 seconds, and ends those whose
+association or QOS has used up its ``GrpTRESMins`` or ``GrpWall``, or that have used up their own ``MaxTRESMinsPerJob``.
+Here they end in the second in which that comes to pass.
+
+A `Meter` keeps what the running jobs of one association or QOS add to its usage each second. When one starts, the meter
+works out when the first limit will be used up at this pace, and has itself called then. As usage may fade and jobs may
+end before that, it can be called too early, and then works it out anew. Nothing is done where there is no such limit.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from math import ceil
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rota.core.limits.policy import AccountingPolicy
+    from rota.core.limits.start_limits import Limit
+    from rota.model import Job
+
+_MINUTE = 60
+
+
+class Used(NamedTuple):
+    """A limit of TRES minutes used so far, or of the minutes that jobs ran."""
+
+    limit: Limit
+    #: TRES; -1: time that jobs ran.
+    place: int
+    #: Gives the seconds used, but for what running jobs have used since the last period.
+    seconds: Callable[[], float]
+
+
+class _Run(NamedTuple):
+    """A running job."""
+
+    job: Job
+    #: Limits that end it when they are used up.
+    limits: frozenset[Limit]
+    #: What it uses each second: TRES by their places, and at the end the second itself.
+    charge: Sequence[float]
+    #: Unix seconds.
+    start: int
+
+
+class _Bound:
+    """One limit, and what the running jobs add to what is used of it."""
+
+    __slots__ = ("begun", "jobs", "most", "rate", "used")
+
+    def __init__(self, used: Used) -> None:
+        self.used = used
+        #: Seconds.
+        self.most = used.limit.most * _MINUTE
+        #: A second, of all jobs; and Σ of it · since when that is not part of what is used, which makes the rest up.
+        self.rate = 0.0
+        self.begun = 0.0
+        #: How many jobs it would end.
+        self.jobs = 0
+
+    def add(self, run: _Run, since: int, sign: int = 1) -> None:
+        """Count a running job, or with -1 no more."""
+        charge = sign * run.charge[self.used.place]
+        self.rate += charge
+        self.begun += charge * since
+        self.jobs += sign * (self.used.limit in run.limits)
+
+    def seconds(self, now: int) -> float:
+        """Give what is used, as if nothing faded within a period."""
+        return self.used.seconds() + self.rate * now - self.begun
+
+
+class Meter:
+    """Watches what the running jobs of one association or QOS use."""
+
+    __slots__ = ("_alarm", "_bounds", "_period", "_policy", "_runs")
+
+    def __init__(self, policy: AccountingPolicy) -> None:
+        self._policy = policy
+        self._bounds: dict[Limit, _Bound] = {}
+        self._runs: dict[int, _Run] = {}
+        #: The end of the last period of usage, Unix seconds.
+        self._period = 0
+        #: When it will be called, Unix seconds; ``None``: not at all.
+        self._alarm: int | None = None
+
+    def watch(self, used: Used) -> None:
+        """Watch a limit, from now on if not yet."""
+        if used.limit not in self._bounds:
+            self._catch_up()
+            bound = self._bounds[used.limit] = _Bound(used)
+            for run in self._runs.values():
+                bound.add(run, max(run.start, self._period))
+
+    def enter(self, job: Job, limits: frozenset[Limit], charge: Sequence[float]) -> None:
+        """Count a running job."""
+        self._catch_up()
+        run = self._runs[job.job_id] = _Run(job, limits, charge, job.start_time or 0)
+        for bound in self._bounds.values():
+            bound.add(run, max(run.start, self._period))
+        self.plan()
+
+    def leave(self, job: Job) -> None:
+        """Count it no more."""
+        self._catch_up()
+        run = self._runs.pop(job.job_id)
+        for bound in self._bounds.values():
+            bound.add(run, max(run.start, self._period), -1)
+
+    def _catch_up(self) -> None:
+        """Take note that what jobs have used is part of the usage, up to the end of another period."""
+        period = self._policy.usage_until
+        if period != self._period:
+            self._period = period
+            for bound in self._bounds.values():
+                bound.begun = bound.rate * period
+
+    def plan(self) -> None:
+        """Have itself called when the first limit is used up at the present pace."""
+        if not self._policy.keeps_usage:
+            return
+        now = self._policy.now
+        for bound in self._bounds.values():
+            self._plan(bound, bound.seconds(now))
+
+    def _plan(self, bound: _Bound, seconds: float) -> None:
+        if bound.jobs and bound.rate > 0:
+            time = self._policy.now + max(ceil((bound.most - seconds) / bound.rate), 1)
+            if self._alarm is None or time < self._alarm:
+                self._alarm = time
+                self._policy.at(time, partial(self._look, time))
+
+    def _look(self, time: int) -> None:
+        """End the jobs whose limits are used up."""
+        if time != self._alarm:
+            return  # it has been called sooner
+        self._alarm = None
+        self._catch_up()
+        for bound in self._bounds.values():
+            seconds = self._exact(bound)
+            if seconds < bound.most:
+                self._plan(bound, seconds)
+                continue
+            for run in self._runs.values():
+                if bound.used.limit in run.limits:
+                    self._policy.end(run.job)
+
+    def _exact(self, bound: _Bound) -> float:
+        """Give what would be used if all running jobs ended now."""
+        now, decay, seconds = self._policy.now, self._policy.usage_decay, bound.used.seconds()
+        for run in self._runs.values():
+            ran = now - max(run.start, self._period)
+            seconds += run.charge[bound.used.place] * ran * decay**ran
+        return seconds
+
+
+def own_end(job: Job, counts: Sequence[float], limits: Sequence[tuple[int, Limit]]) -> int | None:
+    """Give when a running job has used up a limit of its own, Unix seconds; ``None``: not before its end.
+
+    Args:
+        job: It.
+        counts: What it has been given, by the places of TRES.
+        limits: Limits of TRES minutes of each job, with the places of these TRES.
+    """
+    # Slurm counts whole minutes that it has run.
+    ends = [ceil(limit.most / counts[place]) * _MINUTE for place, limit in limits if counts[place] > 0]
+    end = (job.start_time or 0) + min(ends, default=0)
+    return end if ends and end < (job.end_time or 0) else None

@@ -1,0 +1,298 @@
+"""The `Controller` that plugins are handed, on top of the engine."""
+
+from __future__ import annotations
+
+from operator import index
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rota.core.effects import Background, Log
+from rota.core.queue.reasons import reason_of
+from rota.core.queue.sorted_jobs import JobView, queue_key
+from rota.core.scheduling.availability import earliest_start, node_space_of, profile_of
+from rota.model import MAX_PRIORITY, Errno, JobState, QueueRecord, Reason, RequestError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from rota.accounting import AssociationTree, Usage
+    from rota.core.engine import Engine
+    from rota.core.plugin_api.guard import PluginGuard
+    from rota.interfaces.controller import PriorityCalls
+    from rota.interfaces.profile import NodeSpace, Profile
+    from rota.model import Association, ClusterConfig, Job, Node, Partition, Qos
+
+
+class PluginController:
+    """Reads, asks and proposes; see `rota.interfaces.controller.Controller` for what each does."""
+
+    __slots__ = ("_engine", "_guard", "_life", "_pool", "_state", "alike", "jobs", "partitions", "priority")
+
+    def __init__(self, engine: Engine, guard: PluginGuard) -> None:
+        self._engine = engine
+        #: Of the plugin that this controller is for: its callbacks fail in its name.
+        self._guard = guard
+        self._state = engine.state
+        self._life = engine.lifecycle
+        self._pool = engine.state.pool
+        self.jobs: Mapping[int, Job] = MappingProxyType(engine.state.jobs)
+        self.partitions: Mapping[str, Partition] = MappingProxyType(engine.state.partitions)
+        self.priority: PriorityCalls = engine.priority_plugin
+        self.alike: Callable[[Job], Hashable] = engine.state.pool.alike
+
+    # ---- read -------------------------------------------------------------------------------------------------
+
+    @property
+    def now(self) -> int:
+        return self._state.now
+
+    @property
+    def boot_time(self) -> int:
+        return self._state.boot_time
+
+    @property
+    def config(self) -> ClusterConfig:
+        return self._state.config
+
+    @property
+    def nodes(self) -> Sequence[Node]:
+        return tuple(self._state.nodes)
+
+    @property
+    def queue(self) -> JobView:
+        return self._state.candidates()
+
+    @property
+    def arrivals(self) -> Sequence[Job] | None:
+        self._state.settle()
+        arrivals = self._state.arrivals
+        if arrivals and self._state.restrained:
+            return [job for job in arrivals if self._state.held_back(job) is None]
+        return arrivals
+
+    @property
+    def running(self) -> JobView:
+        return self._state.running.snapshot()
+
+    @property
+    def free(self) -> int:
+        return self._pool.free
+
+    @property
+    def up(self) -> int:
+        return self._pool.up
+
+    # ---- ask --------------------------------------------------------------------------------------------------
+
+    def select(self, job: Job, avail: int, nodes: int = 0) -> int:
+        if nodes:
+            avail = self._pool.without(avail, ~nodes)
+        book = self._state.reservations
+        return book.select(job, avail) if book.all else self._pool.select(job, avail)
+
+    def common(self, a: int, b: int) -> int:
+        return self._pool.common(a, b)
+
+    def size(self, resources: int) -> int:
+        return self._pool.size(resources)
+
+    def nodes_of(self, resources: int) -> int:
+        return self._pool.nodes_of(resources)
+
+    def profile(self, resolution: int = 1) -> Profile:
+        return profile_of(self._state, resolution)
+
+    def node_space(
+        self,
+        resolution: int,
+        window: int,
+        *,
+        prefer_busy: bool = False,
+        reserve_running: bool = False,
+        step: int = 0,
+        soft_limits: bool = False,
+    ) -> NodeSpace:
+        return node_space_of(
+            self._state,
+            self._engine.preemption,
+            resolution,
+            window,
+            prefer_busy=prefer_busy,
+            reserve_running=reserve_running,
+            step=step,
+            soft_limits=soft_limits,
+        )
+
+    def earliest_start(self, job: Job) -> tuple[int, int] | None:
+        return earliest_start(self._state, job)
+
+    def held_back(self, job: Job) -> Reason | None:
+        for one in job.restraints:
+            excess = one.holds_back(job, 0)
+            if excess is not None and excess.limit.reason not in self._state.held_in_queue:
+                return excess.limit.reason  # type: ignore[no-any-return] # a `Limit`
+        return None
+
+    def reason(self, job: Job) -> Reason:
+        return reason_of(self._state, job)
+
+    @property
+    def associations(self) -> AssociationTree:
+        return self._state.accounts.tree
+
+    @property
+    def tres(self) -> tuple[str, ...]:
+        return self._state.accounts.tres
+
+    def association_of(self, job: Job) -> Association:
+        return self._state.accounts.association_of(job)
+
+    def qos_of(self, job: Job) -> Qos | None:
+        return self._state.accounts.qos_of(job)
+
+    def tres_of(self, job: Job) -> tuple[float, ...]:
+        return self._state.accounts.tres_of(job)
+
+    def partition_tres(self, partition: Partition) -> tuple[float, ...]:
+        return self._state.accounts.partition_tres(partition)
+
+    def keep_usage(self) -> Usage:
+        return self._state.accounts.keep_usage()
+
+    # ---- propose ----------------------------------------------------------------------------------------------
+
+    def start(self, job: Job, resources: int = 0, time_limit: int = 0) -> Reason | None:
+        state = self._state
+        if not self._waits(job):
+            return Reason.BAD_CONSTRAINTS if job.state is not JobState.PENDING else job.reason
+        pool = self._pool
+        resources = index(resources)
+        closed = state.reservations.closed(job, state.now, time_limit or job.time_limit)
+        if not resources:
+            resources = self.select(job, pool.free)
+        elif closed and pool.nodes_of(resources) & closed:
+            return Reason.RESERVATION
+        elif pool.common(resources, pool.free) != resources or not pool.suffices(job, resources):
+            return Reason.RESOURCES
+        if not resources:
+            return Reason.RESOURCES
+        return self._life.start(job, resources, time_limit)
+
+    def preempt(self, job: Job, nodes: int) -> bool:
+        state, preemption = self._state, self._engine.preemption
+        if not preemption.is_on or not self._waits(job):
+            return False
+        closed = ~nodes | state.reservations.closed(job, state.now, job.time_limit)
+        return preemption.make_room(job, self._pool.without(self._pool.free, closed), closed)
+
+    def _waits(self, job: Job) -> bool:
+        """Whether a job, or a record, stands in this engine's queue."""
+        return bool(job.sort_key) and not job.alloc and self._state.jobs.get(job.job_id) is job.whole
+
+    def plan(self, job: Job, start_time: int | None, nodes: int = 0) -> None:
+        if job.sort_key and not job.alloc:  # it is in the queue
+            job.planned_start, job.planned_nodes = start_time, nodes
+            if type(job) is QueueRecord:
+                job.whole.take_over_plan()
+
+    def set_priority(self, job: Job, priority: int) -> None:
+        if type(priority) is not int or not 0 <= priority <= MAX_PRIORITY:
+            raise ValueError(f"priority {priority!r} is not an integer from 0 to 2**32 - 1")
+        if job is job.whole or job.whole is not self._life.pricing:
+            self._require_live(job)
+        self._life.set_priority(job, priority)
+
+    def set_priorities(self, jobs: Sequence[Job], priorities: Sequence[int] | NDArray[np.integer[Any]]) -> None:
+        values = np.asarray(priorities)
+        if values.shape != (len(jobs),) or (len(jobs) and values.dtype.kind not in "iu"):
+            raise ValueError("priorities must be whole numbers, as many as jobs")
+        if len(jobs) and not (values.min() >= 1 and values.max() <= MAX_PRIORITY):
+            raise ValueError("a priority is not from 1 to 2**32 - 1; to hold a job use `hold`")
+        if self._life.set_priorities(jobs, values.tolist()):
+            self._engine.pass_due = True
+
+    def rank_queue(self, key: Callable[[Job], float]) -> None:
+        jobs = [job for job in self._state.queue if not job.admin_priority]
+        jobs.sort(key=lambda job: (job.submit_time, job.job_id))
+        jobs.sort(key=key)
+        for rank, job in enumerate(reversed(jobs), start=1):
+            if job.sort_key and not job.alloc:  # `key` is the plugin's: it may have held or started jobs
+                job.priority = rank
+                if job.whole is not job:
+                    job.whole.priority = max(record.priority for record in job.whole.records)
+        for job in self._state.queue:
+            job.sort_key = queue_key(job)
+        self._state.queue.resort()
+        self._state.arrivals = None
+
+    def hold(self, job: Job) -> Reason | None:
+        return self._propose(job, lambda: self._life.hold(job.whole))
+
+    def release(self, job: Job) -> Reason | None:
+        return self._propose(job, lambda: self._life.release(job.whole))
+
+    def requeue(self, job: Job) -> Reason | None:
+        return self._propose(job, lambda: self._life.requeue(job.whole))
+
+    def _propose(self, job: Job, change: Callable[[], None]) -> Reason | None:
+        try:
+            self._require_live(job)
+            change()
+        except RequestError:
+            return Reason.BAD_CONSTRAINTS
+        return None
+
+    def _require_live(self, job: Job) -> None:
+        # While its plugins are asked for its first priority, a job has no place yet.
+        whole = job.whole
+        placed = whole.sort_key or whole.alloc or job.job_id in self._state.parked
+        if not placed or self._state.jobs.get(job.job_id) is not whole:
+            raise RequestError(f"job {job.job_id} is not a live job of this cluster", Errno.INVALID_JOB_ID)
+
+    # ---- time and life ----------------------------------------------------------------------------------------
+
+    def at(self, time: int, fn: Callable[[], object]) -> None:
+        if index(time) <= self._state.now:
+            raise ValueError(f"time {time} is not after now, {self._state.now}")
+        self._state.timers.at(time, self._guard.callback(fn))
+
+    def every(
+        self, seconds: int, fn: Callable[[], object], *, only_after_change: bool = False, quiet: bool = False
+    ) -> Callable[[], None]:
+        if index(seconds) < 1:
+            raise ValueError(f"a period of {seconds} s: at least 1 s is needed")
+        guarded, state = self._guard.callback(fn), self._state
+        return state.timers.every(state.now, seconds, guarded, only_after_change=only_after_change, quiet=quiet)
+
+    def utc_offset(self, time: int) -> int:
+        return self._engine.utc_offset(time)
+
+    def in_background(self, fn: Callable[[], object], done: Callable[[object], object]) -> None:
+        token = self._engine.add_background(self._guard, done)
+        self._life.effects.append(Background(token=token, fn=fn))
+
+    def before_queue(self, fn: Callable[[], object]) -> None:
+        guarded = self._guard.callback(fn)
+        if self._state.timers.sleepers:
+            guarded()  # whoever sleeps until something changes could tell the difference
+        else:
+            self._state.unsettled = guarded
+
+    def before_pass(self, fn: Callable[[], object]) -> None:
+        self._engine.add_before_pass(self._guard.callback(fn))
+
+    def main_pass(self) -> None:
+        self._engine.make_main_pass()
+
+    def disable_main_pass(self) -> None:
+        self._engine.disable_main_pass()
+
+    def plan_licenses(self, *, on: bool = True) -> None:
+        self._state.held_in_queue = frozenset({Reason.LICENSES} if on else ())
+
+    def log(self, message: str) -> None:
+        self._life.effects.append(Log(message=str(message)))

@@ -1,0 +1,113 @@
+"""What will be free when: the future as running jobs reach their expected ends."""
+
+from __future__ import annotations
+
+from collections import deque
+from functools import partial
+from typing import TYPE_CHECKING, cast
+
+from rota.model import Reason
+from rota.resources import CountedSpace, FutureProfile, NodeSpace
+from rota.resources.future.license_space import LicensedSpace
+from rota.resources.future.reserved_space import ReservedSpace
+
+if TYPE_CHECKING:
+    from rota.core.scheduling.preemption import Preemption
+    from rota.core.state import ClusterState
+    from rota.model import Job
+    from rota.resources.pools.pool import NodePool
+
+    Space = CountedSpace | NodeSpace | LicensedSpace | ReservedSpace
+
+
+def profile_of(state: ClusterState, resolution: int = 1) -> FutureProfile:
+    """Make the profile of what running jobs will free; those that are completing count as free now."""
+    pool = state.pool
+    up, common = pool.up, pool.common
+    ending = [(state.now, common(job.alloc, up)) for job in state.completing.values()]
+    ending += [(-(-(job.end_time or 0) // resolution) * resolution, common(job.alloc, up)) for job in state.running]
+    profile = FutureProfile(pool, state.now, ending)
+    for one in state.reservations.all.values():
+        profile.take_what_is_free(max(one.start_time, state.now), one.end_time, pool.without(up, ~one.nodes))
+    return profile
+
+
+def node_space_of(
+    state: ClusterState,
+    preemption: Preemption,
+    resolution: int,
+    window: int,
+    *,
+    prefer_busy: bool = False,
+    reserve_running: bool = False,
+    step: int = 0,
+    soft_limits: bool = False,
+) -> Space:
+    """Make what backfill plans with; jobs that are completing will have ended in a second."""
+    pool, now, book = state.pool, state.now, state.reservations.all
+    jobs = [*state.completing.values(), *state.running]
+    space: CountedSpace | NodeSpace | ReservedSpace
+    if pool.interchangeable:  # nobody gives way there, and nothing is reserved
+        space = CountedSpace(pool, now, jobs, resolution=resolution, window=window, soft_limits=soft_limits)
+    else:
+        make = partial(
+            NodeSpace,
+            cast("NodePool", pool),
+            now,
+            jobs,
+            resolution=resolution,
+            window=window,
+            gives_way=preemption if preemption.is_on else None,
+            prefer_busy=prefer_busy,
+            reserve_running=reserve_running,
+            step=step,
+            soft_limits=soft_limits,
+        )
+        every = (1 << len(state.nodes)) - 1
+        space = ReservedSpace(make, book, every, now=now, last=now + window) if book else make()
+    if Reason.LICENSES not in state.held_in_queue:
+        return space
+    return LicensedSpace(space, state.licenses.total, now=now, running=jobs, resolution=resolution, last=now + window)
+
+
+def earliest_start(state: ClusterState, job: Job) -> tuple[int, int] | None:
+    """Give the first time when running jobs leave enough for the job, and all that is free then."""
+    if state.reservations.all:
+        return _earliest_start_among_reservations(state, job)
+    pool, need = state.pool, job.units
+    up, select, common, size = pool.up, pool.select, pool.common, pool.size
+    avail = pool.free
+    for other in state.completing.values():
+        avail += common(other.alloc, up)
+    if select(job, avail):
+        return state.now, avail
+    running = iter(state.running)
+    for other in running:
+        avail += other.alloc
+        # By number first: that is cheap, and necessary on all kinds of machine.
+        if size(avail) >= need and select(job, common(avail, up)):
+            end: int = other.end_time  # type: ignore[assignment] # a running job has one
+            break
+    else:
+        return None
+    for other in running:
+        if other.end_time != end:
+            break
+        avail += other.alloc
+    return end, common(avail, up)
+
+
+def _earliest_start_among_reservations(state: ClusterState, job: Job) -> tuple[int, int] | None:
+    """Give the same where some nodes are reserved at times: it is looked at each time when there may be more room."""
+    pool, book = state.pool, state.reservations
+    avail = pool.free + sum(pool.common(other.alloc, pool.up) for other in state.completing.values())
+    running = deque((other.end_time or 0, pool.common(other.alloc, pool.up)) for other in state.running)
+    times = {state.now, *(end for end, _ in running), *book.ends()}
+    for time in sorted(times):
+        while running and running[0][0] <= time:
+            avail += running.popleft()[1]
+        closed = book.closed(job, time, job.time_limit)
+        free = pool.without(avail, closed) if closed else avail
+        if pool.select(job, free):
+            return time, free
+    return None

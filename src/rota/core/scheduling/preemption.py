@@ -1,0 +1,252 @@
+"""Preemption: running jobs give way to one that goes before them.
+
+``PreemptType`` says who: jobs of partitions of a lower ``PriorityTier`` (``preempt/partition_prio``), or of QOS that
+the job's QOS may preempt (``preempt/qos``). ``PreemptMode`` of cluster, partition or QOS says what becomes of them:
+they are cancelled, or queued again if they may be.
+
+Candidates come in this order: lowest tier, or lowest QOS priority, then fewest nodes, then first submitted. They are
+taken away one by one until the job fits. Then, ``preempt_reorder_count`` times, it is tried again with the one that
+made it fit in front, and the others by how many of the job's nodes they hold: fewer may do. Of those taken away only
+the ones that hold some of its nodes are preempted.
+
+Source: Slurm's preemption page, and what a real one did.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from rota.core.jobs.transitions import Trigger
+from rota.model import Reason
+from rota.model.units import parse_time_seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
+    from rota.core.jobs.lifecycle import Lifecycle
+    from rota.core.state import ClusterState
+    from rota.model import ClusterConfig, Job
+
+_TYPES = ("preempt/none", "preempt/partition_prio", "preempt/qos")
+_OFF, _CANCEL, _REQUEUE = "OFF", "CANCEL", "REQUEUE"
+#: Seconds that a preempted job waits at least, where ``requeue_delay`` does not say: as long as in Slurm.
+_REQUEUE_DELAY = 120
+_MODES = (_OFF, _CANCEL, _REQUEUE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreemptionOptions:
+    """What slurm.conf says of preemption."""
+
+    type: str
+    mode: str
+    #: ``preempt_reorder_count``, ``preempt_strict_order`` and ``preempt_youngest_first`` of SchedulerParameters.
+    reorders: int
+    keeps_order: bool
+    youngest_first: bool
+    #: Seconds.
+    exempt_time: int
+
+    @classmethod
+    def read(cls, config: ClusterConfig) -> PreemptionOptions:
+        """Read slurm.conf.
+
+        Raises:
+            InputError: a value cannot be used.
+        """
+        kind = config.get("PreemptType", _TYPES[0]).lower()
+        if kind not in _TYPES:
+            raise config.error("PreemptType", f"{kind!r} is none of {', '.join(_TYPES)}")
+        mode = read_mode(config.get("PreemptMode"))
+        if mode is None:
+            raise config.error("PreemptMode", f"{config.get('PreemptMode')!r} is none of {', '.join(_MODES)} so far")
+        words = config.scheduler_parameters()
+        return cls(
+            type=kind,
+            mode=mode,
+            reorders=config.scheduler_int("preempt_reorder_count", 1, 0, 1_000_000),
+            keeps_order="preempt_strict_order" in words,
+            youngest_first="preempt_youngest_first" in words,
+            exempt_time=_exempt_time(config),
+        )
+
+
+class Preemption:
+    """Finds who has to give way, and has them do so.
+
+    Raises:
+        InputError: a parameter of slurm.conf about preemption cannot be used.
+    """
+
+    def __init__(self, state: ClusterState, lifecycle: Lifecycle) -> None:
+        self._state = state
+        self._lifecycle = lifecycle
+        #: Runs that have been told to end soon, as (job id, restart count).
+        self._warned: set[tuple[int, int]] = set()
+        #: Times at which a pass is made since some job can be preempted then.
+        self._alarms: set[int] = set()
+        #: What is in force; whoever reads slurm.conf again sets it.
+        self.options = PreemptionOptions.read(state.config)
+
+    @property
+    def is_on(self) -> bool:
+        """Whether any job may have to give way."""
+        return self.options.type != _TYPES[0]
+
+    def make_room(self, job: Job, avail: int, closed: int) -> bool:
+        """Preempt jobs so that one that waits fits.
+
+        Args:
+            job: It, or a record of it.
+            avail: Resource set that is free for it.
+            closed: Bitmap of nodes that it may not have.
+
+        Returns:
+            Whether it will fit when they have gone.
+        """
+        if self.standing(job) is None:
+            return False
+        candidates = self.candidates(job)
+        pool, state = self._state.pool, self._state
+        # Those who are on their way out already may be enough.
+        leaving = [*state.completing.values(), *(one for one in candidates if self._key(one) in self._warned)]
+        for one in leaving:
+            avail += pool.without(one.alloc, closed)
+        if leaving and pool.select(job, avail):
+            return True
+        stayers = [one for one in candidates if self._key(one) not in self._warned]
+        victims = self._victims(job, stayers, avail, closed)
+        for one in victims:
+            self._preempt(one)
+        return bool(victims)
+
+    # ---- who --------------------------------------------------------------------------------------------------
+
+    def candidates(self, job: Job) -> list[Job]:
+        """Give the running jobs that must give way to one, first those that should."""
+        now = self._state.now
+        found = []
+        for one in self._state.running:
+            if not self._goes_before(job, one) or self._mode_of(one) == _OFF:
+                continue
+            exempt_until = (one.start_time or 0) + self._exempt_time_of(one)
+            if exempt_until <= now:
+                found.append(one)
+            elif exempt_until not in self._alarms:
+                self._alarms.add(exempt_until)
+                self._state.timers.at(exempt_until, partial(self._alarms.discard, exempt_until))
+        found.sort(key=lambda one: (self._rank(one), one.alloc_nodes.bit_count(), one.job_id))
+        if self.options.youngest_first:
+            found.sort(key=lambda one: -(one.start_time or 0))
+        return found
+
+    def standing(self, job: Job) -> Hashable | None:
+        """Give what is equal for jobs to which the same ones give way; ``None``: nobody does."""
+        if self.options.type == "preempt/partition_prio":
+            tier = job.partition.priority_tier
+            return tier if tier > min(part.priority_tier for part in self._state.partitions.values()) else None
+        qos = self._state.accounts.qos_of(job) if self.is_on else None
+        return qos.name if qos is not None and qos.preempt else None
+
+    def is_preemptable(self, job: Job) -> bool:
+        """Whether a running job would give way to some other."""
+        return self.is_on and self._mode_of(job) != _OFF
+
+    def _goes_before(self, job: Job, other: Job) -> bool:
+        if self.options.type == "preempt/partition_prio":
+            return job.partition.priority_tier > other.partition.priority_tier
+        accounts = self._state.accounts
+        mine, others = accounts.qos_of(job), accounts.qos_of(other)
+        return mine is not None and others is not None and others.name in mine.preempt
+
+    def _rank(self, job: Job) -> int:
+        if self.options.type == "preempt/partition_prio":
+            return job.partition.priority_tier
+        qos = self._state.accounts.qos_of(job)
+        return 0 if qos is None else qos.priority
+
+    def _mode_of(self, job: Job) -> str | None:
+        """Give what becomes of a job."""
+        if self.options.type == "preempt/partition_prio":
+            text = job.partition.options.get("preemptmode", "")
+        else:
+            qos = self._state.accounts.qos_of(job)
+            text = "" if qos is None else ",".join(qos.preempt_mode)
+        return (read_mode(text) if text else None) or self.options.mode
+
+    def _exempt_time_of(self, job: Job) -> int:
+        qos = self._state.accounts.qos_of(job)
+        return self.options.exempt_time if qos is None or qos.preempt_exempt_time is None else qos.preempt_exempt_time
+
+    def _victims(self, job: Job, candidates: Sequence[Job], avail: int, closed: int) -> list[Job]:
+        """Choose those that have to go; none if the job would not fit even without all of them."""
+        order, found = list(candidates), self._first_that_do(job, candidates, avail, closed)
+        for _ in range(self.options.reorders):
+            if found is None or len(found[0]) < 2:
+                break
+            (*before, last), nodes = found
+            if not self.options.keeps_order:
+                before.sort(key=lambda one: -(one.alloc_nodes & nodes).bit_count())
+            order = [last, *before, *order[len(before) + 1 :]]
+            found = self._first_that_do(job, order, avail, closed)
+        return [] if found is None else [one for one in found[0] if one.alloc_nodes & found[1]]
+
+    def _first_that_do(self, job: Job, order: Sequence[Job], avail: int, closed: int) -> tuple[list[Job], int] | None:
+        """Take jobs away until another fits; give them, and the nodes that it then gets."""
+        pool = self._state.pool
+        for place, one in enumerate(order, start=1):
+            avail += pool.without(one.alloc, closed)
+            if resources := pool.select(job, avail):
+                return list(order[:place]), pool.nodes_of(resources)
+        return None
+
+    # ---- and what becomes of them -----------------------------------------------------------------------------
+
+    def _preempt(self, job: Job) -> None:
+        """Have a job go, now or after its grace time."""
+        if grace := self._grace_time(job):
+            key = self._key(job)
+            self._warned.add(key)
+            self._state.timers.at(self._state.now + grace, lambda: self._end(job, key))
+        else:
+            self._stop(job)
+
+    def _grace_time(self, job: Job) -> int:
+        if self.options.type == "preempt/qos":
+            qos = self._state.accounts.qos_of(job)
+            return 0 if qos is None else qos.grace_time
+        return job.partition.grace_time
+
+    def _end(self, job: Job, key: tuple[int, int]) -> None:
+        """End a job whose grace time is over, if it still runs."""
+        self._warned.discard(key)
+        if job.start_time is not None and job.sort_key and job.alloc and self._key(job) == key:
+            self._stop(job)
+
+    def _stop(self, job: Job) -> None:
+        requeues = self._mode_of(job) == _REQUEUE and self._lifecycle.is_requeued(job)
+        if requeues:  # and does not start again before the one that it gives way to
+            job.spec = job.spec._replace(
+                begin_time=self._state.now + (self._state.settings.requeue_delay or _REQUEUE_DELAY)
+            )
+        self._lifecycle.stop(job, Trigger.REQUEUE if requeues else Trigger.PREEMPT, Reason.NONE)
+
+    @staticmethod
+    def _key(job: Job) -> tuple[int, int]:
+        return job.job_id, job.restart_count
+
+
+def _exempt_time(config: ClusterConfig) -> int:
+    text = config.get("PreemptExemptTime", "0")
+    try:
+        return parse_time_seconds(text) or 0
+    except ValueError as error:
+        raise config.error("PreemptExemptTime", str(error)) from None
+
+
+def read_mode(text: str) -> str | None:
+    """Read ``PreemptMode``: what becomes of preempted jobs; ``None``: not one of those that there are."""
+    words = {word.strip().upper() for word in text.split(",")} - {"", "WITHIN"}
+    return next(iter(words), _OFF) if len(words) < 2 and words <= set(_MODES) else None

@@ -1,0 +1,117 @@
+"""Planning with licences as well: when enough of them are free, as those of running jobs come back.
+
+As Slurm's backfill has it with ``bf_licenses``: running jobs hold theirs until their expected ends, on the grid, and
+each job that is planned reserves what it needs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rota.model.licenses import parse_licenses
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rota.model import Job
+    from rota.resources.future.node_space import CountedSpace, NodeSpace
+    from rota.resources.future.reserved_space import ReservedSpace
+
+
+class LicensedSpace:
+    """A node space that looks after licences; see `rota.interfaces.NodeSpace`.
+
+    Args:
+        space: That of nodes.
+        total: How many licences there are.
+        now: Unix seconds.
+        running: The running jobs.
+        resolution: The grid, seconds.
+        last: Nothing is planned to start later, Unix seconds.
+    """
+
+    def __init__(
+        self,
+        space: CountedSpace | NodeSpace | ReservedSpace,
+        total: Mapping[str, int],
+        *,
+        now: int,
+        running: Sequence[Job],
+        resolution: int,
+        last: int,
+    ) -> None:
+        self._space = space
+        self._total = total
+        self._resolution = resolution
+        self._last = last
+        #: Of each licence: from when to when how many are taken.
+        self._taken: dict[str, list[tuple[int, int, int]]] = {name: [] for name in total}
+        self._known: dict[str, Mapping[str, int]] = {"": {}}
+        for job in running:
+            self._take(job, now, max(job.end_time or 0, now + 1))
+
+    @property
+    def size(self) -> int:
+        """Count the slots."""
+        return self._space.size
+
+    def _wanted(self, job: Job) -> Mapping[str, int]:
+        text = job.spec.licenses
+        if text not in self._known:
+            self._known[text] = parse_licenses(text)
+        return self._known[text]
+
+    def _take(self, job: Job, start: int, end: int) -> None:
+        grid = self._resolution
+        for name, count in self._wanted(job).items():
+            self._taken.setdefault(name, []).append((start // grid * grid, -(-end // grid) * grid, count))
+
+    def _free_from(self, name: str, count: int, start: int, duration: int) -> int:
+        """Give the first time, not before ``start``, from which so many of a licence are free for a while."""
+        taken, room = self._taken.get(name, []), self._total.get(name, 0) - count
+        while True:
+            end = start + duration
+            overlapping = [one for one in taken if one[0] < end and one[1] > start]
+            # Use is highest where one of them begins.
+            moments = [start, *(begin for begin, _, _ in overlapping if begin > start)]
+            too_many = [
+                time
+                for time in moments
+                if sum(used for begin, until, used in overlapping if begin <= time < until) > room
+            ]
+            if not too_many:
+                return start
+            start = min(until for begin, until, _ in overlapping if begin <= max(too_many) < until)
+
+    def earliest(self, job: Job, duration: int, after: int, *, now_only: bool = False) -> tuple[int, int] | None:
+        """Find when and where the job can start first, nodes and licences together."""
+        wanted = self._wanted(job)
+        while True:
+            found = self._space.earliest(job, duration, after, now_only=now_only)
+            if found is None or not wanted:
+                return found
+            start = max(self._free_from(name, count, found[0], duration) for name, count in wanted.items())
+            if start == found[0]:
+                return found
+            if now_only or start > self._last:
+                return None
+            after = start
+
+    def open_nodes(self, job: Job, start: int, duration: int) -> int:
+        """Give the nodes that nobody has reserved for that time."""
+        return self._space.open_nodes(job, start, duration)
+
+    def is_open(self, job: Job, start: int, duration: int, nodes: int) -> bool:
+        """Whether nobody has reserved one of the nodes, or too many of the licences, for that time."""
+        free = all(self._free_from(name, count, start, duration) == start for name, count in self._wanted(job).items())
+        return free and self._space.is_open(job, start, duration, nodes)
+
+    def reserve(self, job: Job, start: int, duration: int, nodes: int) -> None:
+        """Reserve nodes and licences."""
+        self._take(job, start, start + duration)
+        self._space.reserve(job, start, duration, nodes)
+
+    def started(self, job: Job) -> None:
+        """Take account of a job that has just started."""
+        self._take(job, job.start_time or 0, job.end_time or 0)
+        self._space.started(job)

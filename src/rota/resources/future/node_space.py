@@ -1,0 +1,316 @@
+"""What backfill plans with: which nodes are reserved when, and which running jobs free theirs when.
+
+On machines of nodes that is Slurm's ``node_space``: slots of time on a grid, each with the nodes that nobody has
+reserved, and the running jobs by their expected ends. A job is placed where it fits by what is free *then*, on nodes
+that are reserved at no time while it would run. Interchangeable processors are counted instead, in a
+`FutureProfile`.
+
+Costs, for n slots and r running jobs: `NodeSpace.earliest` tries a place O(n + log r) times, each after O(n)
+operations on bitmaps; what running jobs free is added up once for all jobs of a cycle.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from functools import reduce
+from itertools import accumulate
+from operator import and_
+from typing import TYPE_CHECKING, Protocol
+
+from rota.resources.future.job_ends import Releases, expected_ends, nodes_held, soft_end
+from rota.resources.future.profile import FutureProfile
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
+    from rota.model import Job
+    from rota.resources.pools.pool import NodePool, Pool
+
+#: Running jobs that end within this of the first are taken away together, then within twice that, and so on. Seconds.
+_BATCH = 30
+
+
+class GivesWay(Protocol):
+    """Says which running jobs would give way to another."""
+
+    def standing(self, job: Job) -> Hashable | None:
+        """Give what is equal for jobs to which the same ones give way; ``None``: nobody does."""
+
+    def candidates(self, job: Job) -> Sequence[Job]:
+        """Give the running jobs that would give way to one."""
+
+    def is_preemptable(self, job: Job) -> bool:
+        """Whether a running job would give way to some other."""
+
+
+class CountedSpace:
+    """The same for interchangeable processors: ends and reservations lie on the grid, and are counted."""
+
+    def __init__(
+        self, pool: Pool, now: int, running: Sequence[Job], *, resolution: int, window: int, soft_limits: bool = False
+    ) -> None:
+        self._resolution = resolution
+        self._before = now + window
+        self._soft = soft_limits
+        running, ends = expected_ends(running, now, soft=soft_limits)
+        common, up = pool.common, pool.up
+        on_grid = [
+            (-(-end // resolution) * resolution, common(job.alloc, up)) for job, end in zip(running, ends, strict=True)
+        ]
+        self._profile = FutureProfile(pool, now, on_grid)
+
+    @property
+    def size(self) -> int:
+        """Count the slots."""
+        return len(self._profile)
+
+    def earliest(self, job: Job, duration: int, after: int, *, now_only: bool = False) -> tuple[int, int] | None:
+        """Find the first time when the job fits."""
+        found = self._profile.earliest(job, duration, after, before=after + 1 if now_only else self._before)
+        return None if found is None else (found[0], 1)
+
+    def open_nodes(self, job: Job, start: int, duration: int) -> int:  # noqa: ARG002 - whatever is taken
+        """Give the one node."""
+        return 1
+
+    def is_open(self, job: Job, start: int, duration: int, nodes: int) -> bool:  # noqa: ARG002 - it is the one node
+        """Whether the job's processors are free for that time."""
+        end = start + duration
+        steps = self._profile.steps()
+        return all(
+            avail >= job.units
+            for (begin, avail), (after, _) in zip(steps, [*steps[1:], (end, 0)], strict=True)
+            if begin < end and (after > start or after == end)
+        )
+
+    def reserve(self, job: Job, start: int, duration: int, nodes: int) -> None:  # noqa: ARG002 - it is the one node
+        """Reserve the job's processors."""
+        end = -(-(start + duration) // self._resolution) * self._resolution
+        self._profile.take(start, end, job.units)
+
+    def started(self, job: Job) -> None:
+        """Take account of a job that has just started."""
+        start = job.start_time or 0
+        end = soft_end(job, start) if self._soft else start + job.time_limit
+        self.reserve(job, start, end - start, job.alloc_nodes)
+
+
+class Windows:
+    """Intersects a window of slots that only moves on: however far it does, each slot is looked at about twice."""
+
+    __slots__ = ("_end", "_later", "_opened", "_suffixes", "_until")
+
+    def __init__(self, opened: list[int]) -> None:
+        self._opened = opened
+        #: Of the slots before ``_until``, the last one, the last two and so on; and all from there to before ``_end``.
+        self._suffixes: list[int] = []
+        self._until = -1
+        self._later = self._end = 0
+
+    def move(self, first: int, last: int) -> int:
+        """Give what the slots from ``first`` to before ``last`` have in common; neither is less than before."""
+        if self._until < 0:  # whoever is content with the first window asks no more
+            self._until = 0
+            return reduce(and_, self._opened[first:last])
+        if first >= self._until:
+            self._suffixes = list(accumulate(reversed(self._opened[first:last]), and_))
+            self._later, self._until, self._end = self._suffixes[0], last, last
+        elif last > self._end:
+            self._later = reduce(and_, self._opened[self._end : last], self._later)
+            self._end = last
+        return self._suffixes[self._until - first - 1] & self._later
+
+
+class NodeSpace:
+    """Slots of nodes.
+
+    Args:
+        pool: The machine.
+        now: Unix seconds.
+        running: The running jobs by their expected ends.
+        resolution: The grid, seconds.
+        window: How far to look, seconds.
+        gives_way: Who can be preempted.
+        prefer_busy: Whether nodes that are in use now are preferred for what starts later.
+        reserve_running: Whether jobs that have whole nodes hold them until their ends on the grid, unless they can be
+            preempted.
+        step: By how many seconds each batch of running jobs that are taken to end together is longer than the one
+            before; 0: it is twice as long.
+        soft_limits: Whether running jobs are expected to end after their ``--time-min``.
+    """
+
+    def __init__(
+        self,
+        pool: NodePool,
+        now: int,
+        running: Sequence[Job],
+        *,
+        resolution: int,
+        window: int,
+        gives_way: GivesWay | None = None,
+        prefer_busy: bool = False,
+        reserve_running: bool = False,
+        step: int = 0,
+        soft_limits: bool = False,
+    ) -> None:
+        self._pool = pool
+        self._now = now
+        self._resolution = resolution
+        self._last = now + window
+        #: Beginning of each slot, ascending, and the nodes that nobody has reserved in it.
+        self._begin = [self._floor(now)]
+        self._up = pool.up_nodes
+        self._open: list[int] = [self._up]
+        #: What `_next_gain` has given, by slot.
+        self._gains: dict[int, int | None] = {}
+        self._soft = soft_limits
+        # Where jobs end one by one, those that end beyond the window make room for nobody within.
+        last = self._last if pool.one_by_one else None
+        self._releases = Releases(pool, *expected_ends(running, now, soft=soft_limits, last=last), pool.view(pool.free))
+        self._gives_way = gives_way
+        #: The same without the jobs that give way to those of one standing, until some job starts.
+        self._preempted: dict[Hashable, Releases] = {}
+        #: Nodes that are in use, if these are preferred.
+        self._busy = nodes_held(running) if prefer_busy else 0
+        self._step = step
+        for job in running if reserve_running else ():
+            if pool.is_whole(job) and not (gives_way and gives_way.is_preemptable(job)):
+                self.reserve(job, now, (job.end_time or 0) - now, job.alloc_nodes)
+
+    def _floor(self, time: int) -> int:
+        return time // self._resolution * self._resolution
+
+    @property
+    def size(self) -> int:
+        """Count the slots."""
+        return len(self._begin)
+
+    def earliest(self, job: Job, duration: int, after: int, *, now_only: bool = False) -> tuple[int, int] | None:
+        """Find when and where the job can start first; `None` when that is not within the window."""
+        pool, start = self._pool, after
+        usable, least = pool.usable(job), pool.least_nodes(job)
+        if start <= self._now:
+            nodes = self.open_nodes(job, start, duration) & usable
+            if nodes.bit_count() >= least and (found := pool.find_now(job, self._releases.view(0), nodes)):
+                return start, found
+            if now_only:
+                return None
+        releases = self._releases_for(job)
+        able, gains, begins, opened = releases.able(job), self._gains, self._begin, self._open
+        windows = Windows(opened)
+        while True:
+            slot = max(bisect_right(begins, start) - 1, 0)
+            later = gains[slot] if slot in gains else self._next_gain(slot)
+            could, end = usable & able[later], bisect_right(begins, start + duration)
+            if (
+                (could & opened[slot] & opened[end - 1]).bit_count() >= least  # most often it fails here already
+                and ((nodes := windows.move(slot, end)) & could).bit_count() >= least
+            ):
+                nodes &= usable
+                begin, taken = self._will_run(job, releases, nodes, start, releases.ended_by(later))
+                if taken and (later is None or begin <= later):
+                    if begin == start or self.is_open(job, begin, duration, taken):
+                        return begin, taken
+                    later = begin
+            if now_only or later is None or later > self._last:
+                return None
+            start = later
+
+    def _next_gain(self, slot: int) -> int | None:
+        """Give when a slot after some slot begins that has a node which the one before it has not."""
+        before, later = self._open[slot], None
+        for place in range(slot + 1, len(self._open)):
+            after = self._open[place]
+            if after & before != after:
+                later = self._begin[place]
+                break
+            before = after
+        self._gains[slot] = later
+        return later
+
+    def _releases_for(self, job: Job) -> Releases:
+        """Give the running jobs that count for one: those that would not give way to it."""
+        if self._gives_way is None or (standing := self._gives_way.standing(job)) is None:
+            return self._releases
+        if standing not in self._preempted:
+            self._preempted[standing] = self._releases.without(self._gives_way.candidates(job))
+        return self._preempted[standing]
+
+    def _will_run(self, job: Job, releases: Releases, nodes: int, start: int, limit: int) -> tuple[int, int]:
+        """Find when the job fits on some nodes from ``start`` on, until ``limit`` jobs have ended; 0 nodes: not so."""
+        pool, busy = self._pool, self._busy
+        gone = releases.ended_by(start)
+        is_tried = start <= self._now and releases is self._releases
+        if not is_tried and (found := pool.find(job, releases.view(gone), nodes, busy)):
+            return start, found
+        if pool.one_by_one:
+            return self._next_end(job, releases, nodes, gone, limit)
+        window = _BATCH
+        while (gone := releases.next_on(gone, nodes, limit)) < limit:
+            if releases.ends[gone] > self._last:  # it would start even later
+                break
+            gone = min(releases.ended_by(releases.ends[gone] + window), limit)
+            window += self._step or window
+            if found := pool.find(job, releases.view(gone), nodes, busy):
+                return releases.last_end_on(gone, found), found
+        return start, 0
+
+    def _next_end(self, job: Job, releases: Releases, nodes: int, gone: int, limit: int) -> tuple[int, int]:
+        """Find after which end a job fits if jobs end one by one: as far as the pool can tell, then by bisection."""
+        pool, busy, step = self._pool, self._busy, 0
+        least = pool.least_nodes(job)
+        while (first := releases.reach(gone, limit, nodes, least)) <= limit and releases.ends[first - 1] <= self._last:
+            gone = min(first + step, limit)
+            step += step or 1
+            found = pool.find(job, releases.view(gone), nodes, busy)
+            while found and first < gone:
+                middle = (first + gone) // 2
+                if sooner := pool.find(job, releases.view(middle), nodes, busy):
+                    gone, found = middle, sooner
+                else:
+                    first = middle + 1
+            if found:
+                return releases.ends[gone - 1], found
+        return self._now, 0
+
+    def open_nodes(self, job: Job, start: int, duration: int) -> int:  # noqa: ARG002 - as for processors
+        """Give the nodes that nobody has reserved for that time."""
+        first = max(bisect_right(self._begin, start) - 1, 0)
+        return reduce(and_, self._open[first : bisect_right(self._begin, start + duration)])
+
+    def is_open(self, job: Job, start: int, duration: int, nodes: int) -> bool:  # noqa: ARG002 - as for processors
+        """Whether nobody has reserved one of the nodes for that time."""
+        first = max(bisect_right(self._begin, self._floor(start)) - 1, 0)
+        last = bisect_left(self._begin, self._end(start, duration))
+        return reduce(and_, self._open[first:last], nodes) == nodes
+
+    def _end(self, start: int, duration: int) -> int:
+        return self._floor(start + duration + self._resolution - 1)
+
+    def reserve(self, job: Job | None, start: int, duration: int, nodes: int) -> None:  # noqa: ARG002 - as for processors
+        """Reserve nodes, whole."""
+        first = self._split(max(self._floor(start), self._begin[0]))
+        last = self._split(max(self._end(start, duration), self._floor(start) + self._resolution))
+        self._gains.clear()
+        others = self._up & ~nodes  # to intersect with what is not negative is much cheaper
+        self._open[first:last] = [opened & others for opened in self._open[first:last]]
+        for place in (last, first):
+            if 0 < place < len(self._open) and self._open[place] == self._open[place - 1]:
+                del self._open[place], self._begin[place]
+
+    def _split(self, time: int) -> int:
+        """Make a slot begin at ``time``; give its place."""
+        place = bisect_left(self._begin, time)
+        if place == len(self._begin) or self._begin[place] != time:
+            self._begin.insert(place, time)
+            self._open.insert(place, self._open[place - 1])
+        return place
+
+    def started(self, job: Job) -> None:
+        """Take account of a job that has just started: whole nodes count as reserved until its end, on the grid."""
+        if self._pool.is_whole(job):
+            self.reserve(job, job.start_time or 0, job.time_limit, job.alloc_nodes)
+        self._releases.started(job, soft_end(job, self._now) if self._soft else job.end_time or 0)
+        self._preempted.clear()
+        if self._busy:
+            self._busy |= job.alloc_nodes

@@ -1,0 +1,168 @@
+"""The profile of future availability: a step function of time, as two flat arrays.
+
+``avail[i]`` is the resource set that is free from ``times[i]`` to before ``times[i + 1]``; the last step has no end.
+One algorithm serves both kinds of machine: a window is first sought by the *number* of free units (``sizes``), which
+is the whole answer where processors are interchangeable; on nodes the sets of the window are then intersected.
+
+Costs, for n steps: `earliest` O(n), `take` and `give` O(log n + steps touched).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rota.model import Job
+    from rota.resources.pools.pool import Pool
+
+
+#: Later than any time.
+_FOREVER = 2**63
+
+
+class FutureProfile:
+    """What is free when."""
+
+    __slots__ = ("_avail", "_pool", "_sizes", "_times")
+
+    def __init__(self, pool: Pool, now: int, ends: Iterable[tuple[int, int]]) -> None:
+        """Begin with what is free now.
+
+        Args:
+            pool: The machine.
+            now: Unix seconds.
+            ends: Expected end and resource set of every running job, soonest first. Ends that are past count as now.
+        """
+        self._pool = pool
+        #: Strictly ascending; the first is the beginning of the profile.
+        self._times = [now]
+        #: As long as ``_times``.
+        self._avail = [pool.free]
+        #: Number of units in each of ``_avail``; where a set is a number, the same list.
+        self._sizes = self._avail
+        for end, resources in ends:
+            free = self._avail[-1] + resources
+            if end <= self._times[-1]:
+                self._avail[-1] = free
+            else:
+                self._times.append(end)
+                self._avail.append(free)
+        if not pool.interchangeable:
+            self._sizes = list(map(pool.size, self._avail))
+
+    def __len__(self) -> int:
+        """Count the steps."""
+        return len(self._times)
+
+    def steps(self) -> list[tuple[int, int]]:
+        """Give the steps as (time, resource set)."""
+        return list(zip(self._times, self._avail, strict=True))
+
+    def earliest(
+        self, job: Job, duration: int, after: int, before: int | None = None, held: int = 0
+    ) -> tuple[int, int] | None:
+        """Find the first time when the job fits; see `rota.interfaces.profile.Profile.earliest`."""
+        times, sizes, need = self._times, self._sizes, job.units
+        horizon = _FOREVER if before is None else before
+        count = len(times)
+        i = max(bisect_right(times, after) - 1, 0)
+        while i < count:
+            if sizes[i] < need:
+                i += 1
+                continue
+            start = times[i]
+            if start < after:
+                start = after
+            if start >= horizon:
+                return None
+            end = start + duration
+            if held and end > horizon:
+                end = horizon
+            j = i + 1
+            while j < count and times[j] < end and sizes[j] >= need:
+                j += 1
+            if j < count and times[j] < end:
+                i = j + 1
+                continue
+            resources = self._place(job, i, j, start + duration, held)
+            if resources:
+                return start, resources
+            i += 1
+        return None
+
+    def _place(self, job: Job, i: int, j: int, end: int, held: int) -> int:
+        """Choose resources that are free in steps ``i`` to ``j`` and, with ``held``, on to ``end``."""
+        if self._sizes is self._avail:
+            return job.units
+        common = self._avail[i]
+        for k in range(i + 1, j):
+            common = self._pool.common(common, self._avail[k])
+        if held:
+            for k in range(j, bisect_left(self._times, end)):
+                common = self._pool.common(common, self._avail[k] + held)
+        return self._pool.select(job, common)
+
+    def take(self, start: int, end: int, resources: int) -> None:
+        """Reserve; see `rota.interfaces.profile.Profile.take`."""
+        self._add(start, end, -resources)
+
+    def take_what_is_free(self, start: int, end: int, resources: int) -> None:
+        """Take, of ``resources``, what is free in each step from ``start`` to before ``end``."""
+        steps = self.steps()
+        ends = [time for time, _ in steps[1:]] + [end]
+        for (begin, avail), until in zip(steps, ends, strict=True):
+            first, last = max(begin, start), min(until, end)
+            if first < last and (part := self._pool.common(avail, resources)):
+                self.take(first, last, part)
+
+    def give(self, start: int, end: int, resources: int) -> None:
+        """Give back; see `rota.interfaces.profile.Profile.give`."""
+        self._add(start, end, resources)
+
+    def _add(self, start: int, end: int, change: int) -> None:
+        """Change the steps from ``start`` to ``end``; disjoint sets join with +, subsets leave with -."""
+        times, avail, sizes = self._times, self._avail, self._sizes
+        start = max(start, times[0])
+        if end <= start:
+            return  # all of it is past
+        i = self._split(start)
+        j = self._split(end)
+        avail[i:j] = changed = [resources + change for resources in avail[i:j]]
+        if sizes is not avail:
+            sizes[i:j] = map(self._pool.size, changed)
+        if j < len(avail) and avail[j] == avail[j - 1]:
+            self._drop(j)
+        if i and avail[i] == avail[i - 1]:
+            self._drop(i)
+
+    def _split(self, time: int) -> int:
+        """Make a step begin at ``time``; give its place."""
+        i = bisect_left(self._times, time)
+        if i == len(self._times) or self._times[i] != time:
+            self._times.insert(i, time)
+            self._avail.insert(i, self._avail[i - 1])
+            if self._sizes is not self._avail:
+                self._sizes.insert(i, self._sizes[i - 1])
+        return i
+
+    def _drop(self, i: int) -> None:
+        """Merge a step into the one before it."""
+        del self._times[i]
+        del self._avail[i]
+        if self._sizes is not self._avail:
+            del self._sizes[i]
+
+    def advance(self, now: int) -> None:
+        """Forget what was before ``now``."""
+        times = self._times
+        i = bisect_right(times, now) - 1
+        if i > 0:
+            del times[:i]
+            del self._avail[:i]
+            if self._sizes is not self._avail:
+                del self._sizes[:i]
+        if times[0] < now:
+            times[0] = now

@@ -1,0 +1,107 @@
+"""Planning around advance reservations, and within them.
+
+Jobs of no reservation plan in a space in which the nodes of all reservations are taken for their time. Jobs of one have
+a space of their own, in which all is taken but its nodes in its time.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from rota.model import Job
+    from rota.model.reservation import Reservation
+    from rota.resources.future.node_space import NodeSpace
+
+
+class ReservedSpace:
+    """A node space that heeds reservations; see `rota.interfaces.NodeSpace`.
+
+    Args:
+        make: Makes a space without any.
+        reservations: By name.
+        nodes: Bitmap of all nodes.
+        now: Unix seconds.
+        last: Nothing is planned to start later, Unix seconds.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[], NodeSpace],
+        reservations: Mapping[str, Reservation],
+        nodes: int,
+        *,
+        now: int,
+        last: int,
+    ) -> None:
+        self._make = make
+        self._reservations = reservations
+        self._nodes = nodes
+        self._now = now
+        self._last = last
+        self._main = make()
+        for one in reservations.values():
+            self._take(self._main, one, one.nodes)
+        #: Of the reservations in which some job has been planned.
+        self._within: dict[str, NodeSpace] = {}
+
+    def _take(self, space: NodeSpace, one: Reservation, nodes: int) -> None:
+        """Take nodes for the time of a reservation, as often as it comes, up to the first one after ``last``.
+
+        No job starts as late as that; but whatever still runs then would reach into it.
+        """
+        start, end = one.start_time, one.end_time
+        while True:
+            if end > self._now:
+                begin = max(start, self._now)
+                space.reserve(None, begin, end - begin, nodes)
+            if not one.repeats_after or start > self._last:
+                return
+            start, end = start + one.repeats_after, end + one.repeats_after
+
+    def _space(self, job: Job) -> NodeSpace:
+        one = self._reservations.get(job.spec.reservation) if job.spec.reservation else None
+        if one is None:
+            return self._main
+        space = self._within.get(one.name)
+        if space is None:
+            space = self._within[one.name] = self._make()
+            is_flexible = "FLEX" in one.flags
+            for other in self._reservations.values():
+                if other is not one:
+                    self._take(space, other, other.nodes if other.rank > one.rank else other.nodes & ~one.nodes)
+            if not is_flexible:
+                ever = self._last - self._now + 365 * 86400
+                space.reserve(None, self._now, ever, self._nodes & ~one.nodes)
+                if one.start_time > self._now:
+                    space.reserve(None, self._now, one.start_time - self._now, one.nodes)
+                space.reserve(None, one.end_time, ever, one.nodes)
+        return space
+
+    @property
+    def size(self) -> int:
+        """Count the slots."""
+        return self._main.size
+
+    def earliest(self, job: Job, duration: int, after: int, *, now_only: bool = False) -> tuple[int, int] | None:
+        """Find when and where the job can start first."""
+        return self._space(job).earliest(job, duration, after, now_only=now_only)
+
+    def open_nodes(self, job: Job, start: int, duration: int) -> int:
+        """Give the nodes that nobody has reserved for that time."""
+        return self._space(job).open_nodes(job, start, duration)
+
+    def is_open(self, job: Job, start: int, duration: int, nodes: int) -> bool:
+        """Whether nobody has reserved one of the nodes for that time."""
+        return self._space(job).is_open(job, start, duration, nodes)
+
+    def reserve(self, job: Job, start: int, duration: int, nodes: int) -> None:
+        """Reserve nodes."""
+        self._space(job).reserve(job, start, duration, nodes)
+
+    def started(self, job: Job) -> None:
+        """Take account of a job that has just started."""
+        for space in (self._main, *self._within.values()):
+            space.started(job)

@@ -1,0 +1,119 @@
+"""Resource sets that are packed integers: for each kind of resource a lane of 32 bits a node.
+
+Sets are joined with ``+`` and subsets taken away with ``-``, as everywhere. To be looked at they are unpacked into an
+array, a row a kind and a column a node: a view.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rota.model import NodeState
+from rota.resources.nodeset import from_mask, to_mask
+from rota.resources.pools.allocations import HeldShares, Holdings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from rota.model import Job, Node
+    from rota.resources.view import View
+
+LANE_BYTES = 4
+
+
+class Lanes(ABC):
+    """What is free of a machine, as packed integers.
+
+    Args:
+        nodes: Its nodes as they are now.
+        whole: All that they have.
+    """
+
+    interchangeable = False
+
+    def __init__(self, nodes: Sequence[Node], whole: View) -> None:
+        self._count = len(nodes)
+        self._whole = whole
+        self._bytes = whole.size * LANE_BYTES
+        self._all = int.from_bytes(whole.tobytes(), "little")
+        #: The last set whose nodes were asked for.
+        self._nodes_of: tuple[int, int] = (0, 0)
+        #: The last set that was unpacked, and its view.
+        self._viewed: tuple[int, View] = (0, np.zeros_like(whole))
+        self._holdings = Holdings(self.view)
+        self.up_nodes = 0
+        self.up = 0
+        self.free = 0
+        self.refresh(nodes, ())
+
+    @abstractmethod
+    def _find_nodes(self, resources: int) -> int:
+        """Give the nodes of which a resource set has something, as a bitmap."""
+
+    def view(self, resources: int) -> View:
+        """Unpack a resource set. Nobody may write to it."""
+        known, view = self._viewed
+        if known is not resources:
+            packed = resources.to_bytes(self._bytes, "little")
+            view = np.frombuffer(packed, np.uint32).reshape(self._whole.shape)
+            self._viewed = resources, view
+        return view
+
+    def in_order(self, jobs: Sequence[Job]) -> HeldShares:
+        """Line up what jobs hold."""
+        return HeldShares(jobs, self._holdings)
+
+    def parted(self, view: View, resources: int) -> View:
+        """Take what a job gets out of a view."""
+        return self._holdings.taken(view, resources)
+
+    def nodes_of(self, resources: int) -> int:
+        """Give the nodes of which a resource set has something, as a bitmap."""
+        known, nodes = self._nodes_of
+        if known is not resources:
+            nodes = self._find_nodes(resources)
+            self._nodes_of = resources, nodes
+        return nodes
+
+    def common(self, a: int, b: int) -> int:
+        """Intersect: of everything what both have."""
+        if b in (a, self._all):
+            return a
+        return int.from_bytes(np.minimum(self.view(a), self.view(b)).tobytes(), "little")
+
+    def problem(self, held: Sequence[int]) -> str:
+        """Say whether something is given twice, or lost."""
+        used = sum((self.view(resources).astype(np.int64) for resources in held), np.zeros(self._whole.shape, np.int64))
+        if (used > self._whole).any():
+            return "something of a node is allocated twice"
+        free = (self._whole - used) * self._up_mask
+        return "" if (self.view(self.free) == free).all() else "free + allocated are not the whole"
+
+    def without(self, avail: int, nodes: int) -> int:
+        """Take all that is of some nodes out."""
+        return self._only(avail, ~to_mask(nodes & ((1 << self._count) - 1), self._count))
+
+    def _only(self, resources: int, nodes: NDArray[np.bool_]) -> int:
+        return int.from_bytes((self.view(resources) * nodes).tobytes(), "little")
+
+    def take(self, resources: int) -> None:
+        """Give a job what is free."""
+        self.free -= resources
+        self._holdings.of(resources)
+
+    def release(self, resources: int) -> None:
+        """Free what a job held, as far as its nodes are up."""
+        self._holdings.forget(resources)
+        self.free += resources if self.up == self._all else self._only(resources, self._up_mask)
+
+    def refresh(self, nodes: Sequence[Node], allocated: Iterable[int]) -> None:
+        """Work out anew what is up and free."""
+        self._up_mask = np.array([node.state is NodeState.UP for node in nodes])
+        self.up_nodes = from_mask(self._up_mask)
+        self.up = int.from_bytes((self._whole * self._up_mask).tobytes(), "little")
+        self.free = self.up - sum(self._only(held, self._up_mask) for held in allocated)

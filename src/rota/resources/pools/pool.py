@@ -1,0 +1,256 @@
+"""The machine's resources: what is up, what is free, what a job would be given.
+
+A resource set is an ``int``, with one notation for all kinds of machine (see `rota.interfaces.controller`): disjoint
+sets are joined with ``+``, a subset is taken away with ``-``. What differs is in the pools: how a job's request becomes
+units, which part of a set it is given, and what two sets have in common.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from rota.model import NodeState
+from rota.resources.pools.oversubscribed import OversubscribedNodePool
+from rota.resources.pools.shared import SharedNodePool
+from rota.resources.pools.whole import WholeNodePool
+from rota.resources.requests.needs import first_fit
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Sequence
+
+    from rota.model import ClusterConfig, Job, JobSpec, Node, Partition
+    from rota.resources.blocks import Blocks
+    from rota.resources.requests.needs import Choose
+
+
+class Pool(Protocol):
+    """What the engine asks of the machine."""
+
+    #: Resource set that is up and not allocated.
+    free: int
+    #: Resource set that is up.
+    up: int
+    #: Whether a resource set is a number of processors; else it is a bitmap of nodes.
+    interchangeable: bool
+
+    def units(self, spec: JobSpec, partition: Partition) -> int:
+        """Count the units that a request needs at least, 0 when the partition could never serve it.
+
+        Raises:
+            RequestError: it asks for what no node has, by name, feature or GRES.
+        """
+
+    def select(self, job: Job, avail: int) -> int:
+        """Give the part of ``avail`` that the job gets, 0 when it does not fit."""
+
+    def suffices(self, job: Job, resources: int) -> bool:
+        """Whether a resource set is one that the job could have got: not less than it needs, and nothing in vain."""
+
+    def common(self, a: int, b: int) -> int:
+        """Intersect two resource sets."""
+
+    def size(self, resources: int) -> int:
+        """Count the units of a resource set."""
+
+    def nodes_of(self, resources: int) -> int:
+        """Give the bitmap of the nodes of which a resource set has something."""
+
+    def least_nodes(self, job: Job) -> int:
+        """Count the nodes that a job needs at least."""
+
+    def tres(self, resources: int) -> dict[str, int]:
+        """Count what a resource set has, by TRES; what is not named is not given out by the piece."""
+
+    def alike(self, job: Job) -> Hashable:
+        """Give what is equal for jobs that would be placed alike."""
+
+    def problem(self, held: Sequence[int]) -> str:
+        """Say what is wrong when jobs hold these sets; empty: nothing."""
+
+    def without(self, avail: int, nodes: int) -> int:
+        """Take all that is of some nodes out of ``avail``."""
+
+    def take(self, resources: int) -> None:
+        """Give a job what is free."""
+
+    def release(self, resources: int) -> None:
+        """Free what a job held, as far as it is up."""
+
+    def refresh(self, nodes: Sequence[Node], allocated: Iterable[int]) -> None:
+        """Work out anew what is up and free, after node states have changed."""
+
+
+class Held(Protocol):
+    """What jobs hold, in their order."""
+
+    #: Bitmaps of the nodes of which they have something.
+    nodes: Blocks
+
+    def insert(self, place: int, job: Job) -> None:
+        """Put in what one more job holds."""
+
+    def added(self, view: Any, first: int, last: int) -> Any:
+        """Give a view with what the jobs from ``first`` to before ``last`` hold added."""
+
+    def reach(self, view: Any, place: int, limit: int, nodes: int, count: int) -> int:
+        """Give how many jobs must have ended, more than ``place``, for a job to fit that did not before.
+
+        Args:
+            view: What is free when the first ``place`` of them have ended.
+            place: As many have.
+            limit: When more must have ended it does not matter how many.
+            nodes: Bitmap of the nodes on which the job is to run.
+            count: So many of these it needs at least.
+        """
+
+
+class NodePool(Pool, Protocol):
+    """What is asked besides of a machine of nodes. A view is a resource set made ready to look at."""
+
+    #: Bitmap of the nodes that are up.
+    up_nodes: int
+    #: Whether running jobs are taken to end one by one when a place is sought for a job; else some together.
+    one_by_one: bool
+
+    def view(self, resources: int) -> Any:
+        """Make a view. Nobody may write to it."""
+
+    def in_order(self, jobs: Sequence[Job]) -> Held:
+        """Line up what jobs hold."""
+
+    def parted(self, view: Any, resources: int) -> Any:
+        """Take what a job gets out of a view."""
+
+    def find(self, job: Job, view: Any, open_nodes: int, busy: int = 0) -> int:
+        """Give the bitmap of the nodes that the job gets of a view, if only some are open; 0 when it does not fit.
+
+        With ``busy``, a bitmap, it gets nodes of these before others.
+        """
+
+    def find_now(self, job: Job, view: Any, open_nodes: int) -> int:
+        """Give the same if the job starts at once: then it gets nodes that it prefers, if it can."""
+
+    def able(self, job: Job, view: Any) -> int:
+        """Give the bitmap of the nodes that could take part of the job: `find` finds no others."""
+
+    def of_each(self, job: Job) -> Hashable:
+        """Give what is equal for jobs that the same nodes are able to serve."""
+
+    def usable(self, job: Job) -> int:
+        """Give the bitmap of the nodes that could take part of the job at all."""
+
+    def is_whole(self, job: Job) -> bool:
+        """Whether the job gets whole nodes."""
+
+
+class ProcessorPool:
+    """Interchangeable processors: one node whose processors are handed out one by one."""
+
+    __slots__ = ("_total", "free", "up")
+
+    interchangeable = True
+
+    def __init__(self, total: int) -> None:
+        self._total = total
+        self.up = total
+        self.free = total
+
+    def units(self, spec: JobSpec, partition: Partition) -> int:
+        """Count processors."""
+        fits = spec.num_cpus <= self._total and spec.min_nodes <= 1 and partition.nodes
+        return spec.num_cpus if fits else 0
+
+    def select(self, job: Job, avail: int) -> int:
+        """Give as many processors as the job asks for."""
+        units = job.units
+        return units if units <= avail else 0
+
+    def suffices(self, job: Job, resources: int) -> bool:
+        """Whether it is as many processors as the job asks for."""
+        return resources == job.units
+
+    def common(self, a: int, b: int) -> int:
+        """Give the smaller number."""
+        return a if a < b else b
+
+    def size(self, resources: int) -> int:
+        """Count processors."""
+        return resources
+
+    def nodes_of(self, resources: int) -> int:
+        """Give the one node."""
+        return 1 if resources else 0
+
+    def least_nodes(self, job: Job) -> int:  # noqa: ARG002 - there is but one
+        """Count the one node."""
+        return 1
+
+    def tres(self, resources: int) -> dict[str, int]:
+        """Count processors."""
+        return {"cpu": resources, "node": 1}
+
+    def alike(self, job: Job) -> Hashable:
+        """Give partition and processors."""
+        return job.partition.name, job.units
+
+    def problem(self, held: Sequence[int]) -> str:
+        """Say whether free and allocated processors are the whole."""
+        if self.free < 0:
+            return f"{-self.free} processors oversubscribed"
+        return "free + allocated processors are not the whole" if self.up and self.free + sum(held) != self.up else ""
+
+    def without(self, avail: int, nodes: int) -> int:
+        """Leave nothing, if it is the one node."""
+        return 0 if nodes & 1 else avail
+
+    def take(self, resources: int) -> None:
+        """Take processors."""
+        self.free -= resources
+
+    def release(self, resources: int) -> None:
+        """Free processors."""
+        if self.up:
+            self.free += resources
+
+    def refresh(self, nodes: Sequence[Node], allocated: Iterable[int]) -> None:
+        """Work out anew what is up and free."""
+        self.up = self._total if nodes[0].state is NodeState.UP else 0
+        self.free = self.up and self.up - sum(allocated)
+
+
+def _gives_whole_nodes(config: ClusterConfig) -> bool:
+    """Whether nodes are given out whole. ``SelectType`` is cons_tres if it is not set."""
+    return config.get("SelectType") == "select/linear"
+
+
+def shares_nodes(config: ClusterConfig) -> bool:
+    """Whether nodes are given out by the piece, and so a ``select`` plugin picks them.
+
+    On one node whose processors are all that is given out there is nothing to pick.
+    """
+    if _gives_whole_nodes(config):
+        return False
+    counts_memory = "MEMORY" in config.get("SelectTypeParameters").upper()
+    return len(config.nodes) > 1 or counts_memory or bool(config.nodes[0].gres)
+
+
+def make_pool(
+    config: ClusterConfig, nodes: Sequence[Node], choose: Choose = first_fit, running: Iterable[Job] = ()
+) -> Pool:
+    """Make the pool for a machine.
+
+    Args:
+        config: The machine.
+        nodes: Its nodes as they are now.
+        choose: Picks nodes where jobs share them.
+        running: The jobs that run, at any time.
+    """
+    if shares_nodes(config):
+        return SharedNodePool(config, nodes, choose)
+    if not _gives_whole_nodes(config):
+        pool = ProcessorPool(nodes[0].cpus)
+        pool.refresh(nodes, ())
+        return pool
+    if any(part.max_share > 1 for part in config.partitions):
+        return OversubscribedNodePool(config, nodes, running)
+    return WholeNodePool(config, nodes)

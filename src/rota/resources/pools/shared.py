@@ -1,0 +1,385 @@
+"""Nodes that jobs share: processors, memory and GRES are given out by the piece.
+
+A resource set of such a machine is a packed integer (`Lanes`): processors first, then memory, then GRES.
+
+Which nodes a job gets is the ``select`` plugin's to say: `Choose`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import reduce
+from operator import attrgetter, or_
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rota.resources.nodeset import from_mask, to_mask
+from rota.resources.pools import gres
+from rota.resources.pools.cores import Cores
+from rota.resources.pools.lanes import Lanes
+from rota.resources.pools.rows import CoreRows
+from rota.resources.requests.needs import Candidates
+from rota.resources.requests.reader import Requests
+from rota.resources.view import CPU, MEMORY
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
+    from numpy.typing import NDArray
+
+    from rota.model import ClusterConfig, Job, JobSpec, Node, Partition
+    from rota.resources.requests.needs import Choose, Needs
+    from rota.resources.view import View
+
+    #: Which row of processors a job gets, and how many of which nodes.
+    Picked = tuple[int, list[tuple[int, int]]]
+    #: Rows of processors to try, each with the nodes that could take part and how many they could give.
+    Tries = list[tuple[int, int, NDArray[np.integer[Any]]]]
+
+#: Places of masks, and of sets of nodes, that are remembered.
+_KNOWN_ABLE = 2_000_000
+
+
+class SharedNodePool(Lanes):
+    """Processors, memory and GRES of many nodes.
+
+    Args:
+        config: The machine, with ``SelectTypeParameters``.
+        nodes: Its nodes as they are now.
+        choose: Picks nodes.
+    """
+
+    one_by_one = False
+
+    def __init__(self, config: ClusterConfig, nodes: Sequence[Node], choose: Choose) -> None:
+        self._choose = choose
+        parameters = config.get("SelectTypeParameters", "CR_Core_Memory").upper()
+        #: Whether memory is given out; else every job may use all there is.
+        self._counts_memory = "MEMORY" in parameters
+        self._requests = Requests(config, nodes, counts_memory=self._counts_memory, make=self._on_able_nodes)
+        #: Kinds of GRES to their lanes.
+        self._lanes = self._requests.lanes
+        #: Rows of cores that several jobs may have come after the GRES.
+        self._first_row = len(self._requests.whole)
+        cpus = self._requests.whole[CPU]
+        self._rows = CoreRows(config.partitions, cpus, self._first_row)
+        cores = np.tile(cpus, (self._rows.count, 1))
+        super().__init__(nodes, np.concatenate((self._requests.whole, cores)))
+        self._weight = np.array([node.weight for node in nodes], np.int64)
+        self._cores = Cores(nodes, parameters)
+        #: All that has been asked of each node.
+        self._of_each: dict[Hashable, int] = {}
+        #: What `_tries` has given, by this and the view; the view is kept, so that no other one has its id.
+        self._known_tries: dict[tuple[int, int], tuple[View, Tries]] = {}
+        #: Needs for more nodes, by number; `gres.pick`.
+        self._with_more_nodes: dict[tuple[Needs, int], Needs] = {}
+        #: What `_in_arrays` has given.
+        self._known_nodes: dict[int, tuple[NDArray[np.int64], NDArray[np.int64]]] = {}
+
+    # ---- requests ---------------------------------------------------------------------------------------------
+
+    def needs(self, spec: JobSpec, partition: Partition) -> Needs:
+        """Say what a request needs: there is one record of each kind.
+
+        Raises:
+            RequestError: a feature, node or kind of GRES is not known.
+        """
+        return self._requests.read(spec, partition)
+
+    def _on_able_nodes(self, needs: Needs) -> Needs:
+        """Leave out the nodes that could never take part of the job."""
+        if needs.preferred is not None:
+            needs = replace(needs, preferred=self._on_able_nodes(needs.preferred))
+        if self._cores.granular:
+            used = self._cores.used(needs.threads_per_core, needs.per_task, needs.sockets)
+            own = self._cores.used(needs.own_threads, needs.per_task, None)
+            needs = replace(needs, granule=used, own_granule=own)
+        able = from_mask(self._able(needs, self._whole, self._whole[CPU])[0])
+        of_each = self._of_each.setdefault(_asked_of_each(needs), len(self._of_each))
+        return replace(needs, allowed=tuple(nodes & able for nodes in needs.allowed), of_each=of_each)
+
+    def units(self, spec: JobSpec, partition: Partition) -> int:
+        """Count processors, 0 when the partition could never serve the request."""
+        needs = self.needs(spec, partition)
+        every = (1 << self._count) - 1
+        wanted = needs.preferred or needs  # as in Slurm, which never looks whether the others would do
+        return spec.num_cpus if self._pick(wanted, self._whole, every) else 0
+
+    # ---- placing ----------------------------------------------------------------------------------------------
+
+    def select(self, job: Job, avail: int) -> int:
+        """Give the part of ``avail`` that the job gets, 0 when it does not fit."""
+        if not avail:
+            return 0
+        needs, view = self._needs(job), self.view(avail)
+        picked = self._pick_now(needs, view, self.up_nodes)
+        return self._pack(needs, view, *picked) if picked else 0
+
+    def suffices(self, job: Job, resources: int) -> bool:
+        """Whether a resource set is one that the job could have got."""
+        needs, view = self._needs(job), self.view(resources)
+        for lane in {lane for lane, _ in self._rows_of(needs, view) if view[lane].any()}:
+            picked = self._picked(needs, view, lane)
+            if any(one.would_have(picked) for one in (needs.preferred, needs) if one):
+                return self._pack(needs, view, lane, picked) == resources
+        return False
+
+    def _picked(self, needs: Needs, view: View, lane: int) -> list[tuple[int, int]]:
+        """Tell how many processors a job uses on its nodes."""
+        nodes = view[lane].nonzero()[0]
+        cpus = view[lane, nodes].astype(np.int64)
+        if needs.whole:
+            cpus = self._able(needs, view, view[lane])[1].astype(np.int64)[nodes]
+        elif needs.granule is not None:
+            cpus = cpus // self._cores.granule[nodes] * needs.granule[nodes]
+        if needs.tasks_per_node:
+            cpus = np.minimum(cpus, max(needs.tasks_per_node * needs.per_task, needs.on_each))
+        for one in needs.gres_per_task:  # cores may have room for more tasks than there are
+            cpus = np.minimum(cpus, view[one.lane, nodes] // one.number * needs.per_task)
+        return list(zip(nodes.tolist(), cpus.tolist(), strict=True))
+
+    def find_now(self, job: Job, view: View, open_nodes: int) -> int:
+        """Give the same if the job starts at once: then it gets nodes that it prefers, if it can."""
+        return _nodes_of(self._pick_now(self._needs(job), view, open_nodes))
+
+    def find(self, job: Job, view: View, open_nodes: int, busy: int = 0) -> int:
+        """Give the nodes that the job gets of a view, if only some are open; 0 when it does not fit."""
+        return _nodes_of(self._pick(self._needs(job), view, open_nodes, busy))
+
+    def able(self, job: Job, view: View) -> int:
+        """Give the nodes that could take part of the job, if it may use them."""
+        return reduce(or_, (able for _, able, _ in self._tries(self._needs(job), view)))
+
+    def of_each(self, job: Job) -> Hashable:
+        """Give the number of what it asks of each node."""
+        return self._needs(job).of_each
+
+    def usable(self, job: Job) -> int:
+        """Give the nodes that could take part of the job at all."""
+        needs = self._needs(job)
+        return reduce(or_, needs.allowed + needs.preferred.allowed if needs.preferred else needs.allowed)
+
+    def is_whole(self, job: Job) -> bool:
+        """Whether the job gets whole nodes."""
+        return self._needs(job).whole
+
+    def _needs(self, job: Job) -> Needs:
+        if job.needs is None:
+            job.needs = self.needs(job.spec, job.partition)
+        needs: Needs = job.needs
+        return needs
+
+    def _pick_now(self, needs: Needs, view: View, open_nodes: int) -> Picked | None:
+        picked = self._pick(needs.preferred, view, open_nodes) if needs.preferred else None
+        return picked or self._pick(needs, view, open_nodes)
+
+    def _pick(self, needs: Needs, view: View, open_nodes: int, busy: int = 0) -> Picked | None:
+        tries = self._tries(needs, view)
+        for allowed in needs.allowed:
+            for lane, able, cpus in tries:
+                nodes = able & allowed & open_nodes
+                if nodes.bit_count() < needs.min_nodes:
+                    continue
+                places, weight = self._in_arrays(nodes)
+                usable = cpus[places].astype(np.int64, copy=False)
+                if int(np.add.reduce(usable)) < needs.cpus:
+                    continue
+                in_use = to_mask(busy, self._count)[places] if busy else None
+                candidates = Candidates(places, usable, weight, in_use)
+                if needs.gres_per_job or needs.gres_per_task:
+                    picked = gres.pick(self._choose, needs, view, candidates, self._with_more_nodes)
+                else:
+                    picked = self._choose(needs, candidates)
+                if picked:
+                    return lane, picked
+        return None
+
+    def _in_arrays(self, nodes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Give places and weights of nodes. The same nodes come up again and again."""
+        known = self._known_nodes.get(nodes)
+        if known is None:
+            if len(self._known_nodes) * self._count > _KNOWN_ABLE:
+                self._known_nodes.clear()
+            places = to_mask(nodes, self._count).nonzero()[0]
+            known = self._known_nodes[nodes] = (places, self._weight[places])
+        return known
+
+    def _tries(self, needs: Needs, view: View) -> Tries:
+        """Give what the job can try: which row of processors, which nodes could take part, and with how many of them.
+
+        What was worked out is remembered: many jobs are alike and are tried against the same views.
+        """
+        key = needs.of_each, id(view)
+        known = self._known_tries.get(key)
+        if known is None:
+            if len(self._known_tries) * self._count > _KNOWN_ABLE:
+                self._known_tries.clear()
+            tries = []
+            for lane, free in self._rows_of(needs, view):
+                able, cpus = self._able(needs, view, free)
+                tries.append((lane, from_mask(able), cpus))
+            known = self._known_tries[key] = (view, tries)
+        return known[1]
+
+    def _rows_of(self, needs: Needs, view: View) -> Sequence[tuple[int, NDArray[np.integer[Any]]]]:
+        """Give the rows of processors that the job can try, with what is free of them."""
+        if not self._rows.count:
+            return [(CPU, view[CPU])]
+        if needs.shares:
+            return self._rows.of_several(view, needs.partition)
+        return [(CPU, self._rows.of_one(view, needs.partition))]
+
+    def _able(
+        self, needs: Needs, view: View, free: NDArray[np.integer[Any]]
+    ) -> tuple[NDArray[np.bool_], NDArray[np.integer[Any]]]:
+        """Say which nodes could take part of the job, and with how many processors at most."""
+        cpus = self._most_cpus(needs, view, free)
+        able = cpus >= max(needs.min_cpus, 1)
+        if needs.whole:
+            able &= free == self._whole[CPU]
+        if needs.memory > 0:
+            able &= view[MEMORY] >= needs.memory
+        elif needs.memory < 0:
+            able &= view[MEMORY] == self._whole[MEMORY]
+        for one in needs.gres:
+            able &= view[one.lane] >= one.number
+        for one in needs.gres_per_job:
+            able &= gres.room(needs, view, one) > 0
+        return able, cpus
+
+    def _most_cpus(self, needs: Needs, view: View, free: NDArray[np.integer[Any]]) -> NDArray[np.integer[Any]]:
+        """Give the processors of each node that the job could have: those that are free, if nothing bounds them."""
+        per_task = needs.per_task
+        if not (
+            needs.granule is not None
+            or needs.sockets is not None
+            or needs.memory_per_cpu
+            or needs.gres_per_task
+            or needs.cpus_per_gpu
+            or needs.tasks_per_node
+            or per_task > 1
+        ):
+            return free
+        cpus = free.astype(np.int64)
+        if needs.sockets is not None:
+            cpus = self._cores.on_sockets(needs.sockets, needs.threads_per_core, per_task, free)
+        elif needs.granule is not None:
+            cpus = cpus // self._cores.granule * needs.granule
+        if needs.memory_per_cpu:
+            if needs.granule is None or needs.own_granule is None:
+                most = view[MEMORY] // needs.memory_per_cpu
+            else:  # not of part of a core
+                most = view[MEMORY] // (needs.memory_per_cpu * needs.own_granule) * needs.granule
+            cpus = np.minimum(cpus, most)
+        for one in needs.gres_per_task:
+            cpus = np.minimum(cpus, gres.room(needs, view, one) // one.number * per_task)
+        if needs.cpus_per_gpu:
+            cpus = np.minimum(cpus // needs.cpus_per_gpu, gres.gpus_of_job(needs, view)) * needs.cpus_per_gpu
+        if needs.tasks_per_node:
+            cpus = np.minimum(cpus, max(needs.tasks_per_node * per_task, needs.on_each))
+        if per_task > 1:
+            cpus -= cpus % per_task
+        return cpus
+
+    def _pack(self, needs: Needs, view: View, lane: int, picked: list[tuple[int, int]]) -> int:
+        """Make the resource set of some processors on some nodes, with the memory and GRES that go with them."""
+        taken = np.zeros_like(self._whole)
+        nodes = np.array([node for node, _ in picked])
+        cpus = np.array([count for _, count in picked])
+        own = cpus
+        if needs.whole:
+            own = cpus = self._whole[CPU, nodes].astype(np.int64)
+        elif needs.granule is not None and needs.own_granule is not None:
+            cores = -(-cpus // needs.granule[nodes])
+            own, cpus = cores * needs.own_granule[nodes], cores * self._cores.granule[nodes]
+        taken[lane, nodes] = cpus
+        if needs.memory_per_cpu:
+            taken[MEMORY, nodes] = np.minimum(own * needs.memory_per_cpu, self._whole[MEMORY, nodes])
+        elif needs.memory:
+            taken[MEMORY, nodes] = needs.memory if needs.memory > 0 else self._whole[MEMORY, nodes]
+        if needs.whole:
+            taken[2 : self._first_row, nodes] = self._whole[2 : self._first_row, nodes]
+        else:
+            gres.take(needs, view, picked, taken)
+        if needs.memory_per_gpu:
+            memory = taken[self._lanes["gpu"], nodes] * needs.memory_per_gpu
+            taken[MEMORY, nodes] = np.minimum(memory, self._whole[MEMORY, nodes])
+        return int.from_bytes(taken.tobytes(), "little")
+
+    # ---- resource sets ----------------------------------------------------------------------------------------
+
+    def _find_nodes(self, resources: int) -> int:
+        return from_mask(self.processors(resources) > 0)  # whoever has something of a node has a processor
+
+    def size(self, resources: int) -> int:
+        """Count processors, as often as they can be given out."""
+        return int(self.processors(resources).sum()) if resources else 0
+
+    def processors(self, resources: int) -> NDArray[np.uint32]:
+        """Count the processors of each node, in all rows."""
+        view = self.view(resources)
+        cpus: NDArray[np.uint32] = view[CPU]
+        return cpus + view[self._first_row :].sum(axis=0, dtype=np.uint32) if self._rows.count else cpus
+
+    def least_nodes(self, job: Job) -> int:
+        """Count the nodes that it asks for."""
+        return self._needs(job).min_nodes
+
+    def tres(self, resources: int) -> dict[str, int]:
+        """Count processors, memory, GRES and nodes. Nobody may write to it."""
+        holding = self._holdings.get(resources)
+        if holding is None:
+            return self._count_tres(resources)
+        if holding.tres is None:
+            holding.tres = self._count_tres(resources)
+        return holding.tres
+
+    def _count_tres(self, resources: int) -> dict[str, int]:
+        view = self.view(resources)
+        counts = {"cpu": self.size(resources), "node": self.nodes_of(resources).bit_count()}
+        if self._counts_memory:
+            counts["mem"] = int(view[MEMORY].sum())
+        for kind, lane in self._lanes.items():
+            counts[f"gres/{kind}"] = int(view[lane].sum())
+        return counts
+
+    def alike(self, job: Job) -> Hashable:
+        """Give the needs: there is but one record of each kind."""
+        return self._needs(job)
+
+    def problem(self, held: Sequence[int]) -> str:
+        """Say whether something is given twice, or lost."""
+        used = sum((self.view(resources).astype(np.int64) for resources in held), np.zeros(self._whole.shape, np.int64))
+        if self._rows.is_mixed((self._whole - used).clip(0).astype(np.uint32)):
+            return "a core is shared with a job that shares with none"
+        return super().problem(held)
+
+
+def _nodes_of(picked: Picked | None) -> int:
+    nodes = 0
+    for node, _ in picked[1] if picked else ():
+        nodes |= 1 << node
+    return nodes
+
+
+#: What `_able` and `_rows_of` look at; ``granule`` goes by threads, tasks and sockets.
+_asked_of_each = attrgetter(
+    "whole",
+    "min_cpus",
+    "per_task",
+    "on_each",
+    "tasks_per_node",
+    "threads_per_core",
+    "own_threads",
+    "sockets",
+    "memory",
+    "memory_per_cpu",
+    "memory_per_gpu",
+    "cpus_per_gpu",
+    "gres",
+    "gres_per_task",
+    "gres_per_job",
+    "partition",
+    "shares",
+)

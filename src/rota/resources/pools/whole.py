@@ -1,0 +1,193 @@
+"""Nodes that are given out whole, as Slurm's ``select/linear`` does: a resource set is a bitmap of nodes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rota.model import NodeState
+from rota.resources.blocks import Blocks
+from rota.resources.nodeset import indices
+from rota.resources.requests.reader import Requests
+from rota.resources.requests.whole_nodes import Kinds
+from rota.resources.view import CPU
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Sequence
+
+    from rota.model import ClusterConfig, Job, JobSpec, Node, Partition
+    from rota.resources.requests.needs import Needs
+    from rota.resources.requests.whole_nodes import Kind
+
+
+class HeldNodes:
+    """The nodes that jobs hold, in their order; of those that are up is known what is free when they have ended."""
+
+    __slots__ = ("_up", "nodes")
+
+    def __init__(self, jobs: Sequence[Job], up: int) -> None:
+        self._up = up
+        self.nodes = Blocks([job.alloc for job in jobs])
+
+    def insert(self, place: int, job: Job) -> None:
+        """Put in what one more job holds."""
+        self.nodes.insert(place, job.alloc)
+
+    def added(self, view: int, first: int, last: int) -> int:
+        """Add what the jobs from ``first`` to before ``last`` hold to a view."""
+        return view | self.nodes.union(first, last) & self._up
+
+    def reach(self, view: int, place: int, limit: int, nodes: int, count: int) -> int:
+        """Give how many must have ended at least for a job to fit that did not before."""
+        there = view & nodes
+        if there.bit_count() >= count:  # they are not those that it needs
+            return self.nodes.next_on(place, nodes, limit) + 1
+        return self.nodes.reach(place, limit, nodes & self._up, count, there)
+
+
+class WholeNodePool:
+    """Whole nodes: a job gets all of every node it runs on.
+
+    Args:
+        config: The machine, with ``SelectTypeParameters``.
+        nodes: Its nodes as they are now.
+    """
+
+    __slots__ = ("_kinds", "_requests", "free", "up")
+
+    interchangeable = False
+    one_by_one = True
+
+    def __init__(self, config: ClusterConfig, nodes: Sequence[Node]) -> None:
+        counts_memory = "MEMORY" in config.get("SelectTypeParameters").upper()
+        self._requests = Requests(config, nodes, counts_memory=counts_memory, make=self._make_kind)
+        self._kinds = Kinds(nodes, self._requests.whole)
+        self.up = 0
+        self.free = 0
+        self.refresh(nodes, ())
+
+    # ---- requests ---------------------------------------------------------------------------------------------
+
+    def _make_kind(self, needs: Needs) -> Kind:
+        return self._kinds.make(needs)
+
+    def _kind(self, job: Job) -> Kind:
+        if job.needs is None:
+            job.needs = self._requests.read(job.spec, job.partition)
+        kind: Kind = job.needs
+        return kind
+
+    def units(self, spec: JobSpec, partition: Partition) -> int:
+        """Count the nodes that the request needs at least."""
+        return self._requests.read(spec, partition).least_ever
+
+    # ---- placing ----------------------------------------------------------------------------------------------
+
+    def select(self, job: Job, avail: int) -> int:
+        """Give whole nodes that could serve the job."""
+        kind: Kind = job.needs or self._kind(job)
+        if kind.preferred is not None and (chosen := kind.preferred.find(avail)):
+            return chosen
+        return kind.find(avail)
+
+    def suffices(self, job: Job, resources: int) -> bool:
+        """Whether a resource set is just what the job gets if there is nothing else."""
+        return self.select(job, resources) == resources
+
+    def find(self, job: Job, view: int, open_nodes: int, busy: int = 0) -> int:  # noqa: ARG002 - as in Slurm
+        """Give the part of a view that the job gets, if only some nodes are open; 0 when it does not fit."""
+        kind: Kind = job.needs or self._kind(job)
+        return kind.find(view & open_nodes)
+
+    def find_now(self, job: Job, view: int, open_nodes: int) -> int:
+        """Give the same if the job starts at once: then it gets nodes that it prefers, if it can."""
+        return self.select(job, view & open_nodes)
+
+    def able(self, job: Job, view: int) -> int:
+        """Give the nodes that could serve the job, 0 if some that it names could not."""
+        kind: Kind = job.needs or self._kind(job)
+        nodes = view & kind.usable
+        return nodes if kind.required & nodes == kind.required else 0
+
+    def of_each(self, job: Job) -> Hashable:
+        """Give which nodes could serve the job, and which of them must."""
+        kind: Kind = job.needs or self._kind(job)
+        return kind.usable, kind.required
+
+    def usable(self, job: Job) -> int:
+        """Give the nodes that could serve the job."""
+        kind: Kind = job.needs or self._kind(job)
+        return kind.ever_usable
+
+    def least_nodes(self, job: Job) -> int:
+        """Count units."""
+        return job.units
+
+    def alike(self, job: Job) -> Hashable:
+        """Name its kind: there is but one record of each."""
+        return id(self._kind(job))
+
+    def is_whole(self, job: Job) -> bool:  # noqa: ARG002 - all do
+        """Whether the job gets whole nodes."""
+        return True
+
+    # ---- resource sets ----------------------------------------------------------------------------------------
+
+    def common(self, a: int, b: int) -> int:
+        """Intersect."""
+        return a & b
+
+    def size(self, resources: int) -> int:
+        """Count nodes."""
+        return resources.bit_count()
+
+    def nodes_of(self, resources: int) -> int:
+        """Give the set itself."""
+        return resources
+
+    def tres(self, resources: int) -> dict[str, int]:
+        """Count nodes and all of their processors."""
+        cpus = self._requests.whole[CPU]
+        return {"cpu": sum(int(cpus[place]) for place in indices(resources)), "node": resources.bit_count()}
+
+    @property
+    def up_nodes(self) -> int:
+        """The nodes that are up."""
+        return self.up
+
+    def view(self, resources: int) -> int:
+        """Give the set itself."""
+        return resources
+
+    def in_order(self, jobs: Sequence[Job]) -> HeldNodes:
+        """Line up what jobs hold."""
+        return HeldNodes(jobs, self.up)
+
+    def parted(self, view: int, resources: int) -> int:
+        """Take what a job gets out of a view."""
+        return view & ~resources
+
+    def problem(self, held: Sequence[int]) -> str:
+        """Say whether a node is allocated twice, or lost."""
+        union = 0
+        for resources in held:
+            if union & resources:
+                return "a node is allocated twice"
+            union |= resources
+        return "" if self.free == self.up & ~union else "free + allocated nodes are not the whole"
+
+    def without(self, avail: int, nodes: int) -> int:
+        """Take nodes out."""
+        return avail & ~nodes
+
+    def take(self, resources: int) -> None:
+        """Take nodes that are free."""
+        self.free -= resources
+
+    def release(self, resources: int) -> None:
+        """Free nodes, as far as they are up."""
+        self.free |= resources & self.up
+
+    def refresh(self, nodes: Sequence[Node], allocated: Iterable[int]) -> None:
+        """Work out anew what is up and free."""
+        self.up = sum(1 << i for i, node in enumerate(nodes) if node.state is NodeState.UP)
+        self.free = self.up & ~sum(allocated)

@@ -1,0 +1,1 @@
+"""What jobs ask for, worked out in the terms of one machine."""

@@ -1,0 +1,297 @@
+"""What jobs ask for, read in the terms of one machine: for nodes that jobs share and for those given out whole alike.
+
+Names become sets of nodes, GRES become rows of a view, and what a request leaves open is filled in from its partition
+and the cluster. Each kind of request is read once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from operator import attrgetter
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+import numpy as np
+
+from rota.model import Errno, RequestError
+from rota.model.constraint import parse_constraint
+from rota.model.tres import gres_counts
+from rota.resources.nodeset import from_mask, to_mask
+from rota.resources.requests.needs import Gres, Needs, SocketNeeds
+from rota.resources.view import CPU, MEMORY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from rota.model import ClusterConfig, JobSpec, Node, Partition
+    from rota.model.constraint import Constraint
+    from rota.resources.view import View
+
+_INVALID_GRES = "Invalid generic resource (gres) specification"
+_UNAVAILABLE = "Requested node configuration is not available"
+T = TypeVar("T")
+
+
+class Requests(Generic[T]):
+    """Reads requests, and remembers what was made of them.
+
+    Args:
+        config: The machine.
+        nodes: Its nodes.
+        counts_memory: Whether memory is given out; else every job may use all there is.
+        make: Makes of a request's needs what the pool wants to know of it. May raise ``RequestError``.
+    """
+
+    def __init__(
+        self, config: ClusterConfig, nodes: Sequence[Node], *, counts_memory: bool, make: Callable[[Needs], T]
+    ) -> None:
+        self._count = len(nodes)
+        self._counts_memory = counts_memory
+        self._make = make
+        self._least_loaded = "CR_LLN" in config.get("SelectTypeParameters").upper()
+        #: DefMemPerNode and DefMemPerCPU, MiB; 0 where unset.
+        self._default_memory = int(config.get("DefMemPerNode") or 0), int(config.get("DefMemPerCPU") or 0)
+        gres = [gres_counts(",".join(node.gres)) for node in nodes]
+        #: Kinds of GRES: ``gpu`` and, where there are types, ``gpu:a100``; to their rows.
+        kinds = dict.fromkeys(kind for counts in gres for kind in counts)
+        self.lanes = {kind: 2 + number for number, kind in enumerate(sorted(kinds))}
+        #: All that the nodes have: a row a kind, a column a node.
+        self.whole: View = np.zeros((2 + len(kinds), len(nodes)), np.uint32)
+        self.whole[CPU] = [node.cpus for node in nodes]
+        self.whole[MEMORY] = [node.real_memory for node in nodes]
+        for place, counts in enumerate(gres):
+            for kind, number in counts.items():
+                self.whole[self.lanes[kind], place] = number
+        #: Sockets, cores of a socket and threads of a core of each node.
+        self._shapes = np.array([[node.sockets, node.cores_per_socket, node.threads_per_core] for node in nodes])
+        self._places = {node.name: place for place, node in enumerate(nodes)}
+        self._features: dict[str, int] = {}
+        for place, node in enumerate(nodes):
+            for feature in node.features:
+                self._features[feature] = self._features.get(feature, 0) | 1 << place
+        #: By what is asked of which partition.
+        self._known: dict[tuple[object, ...], T] = {}
+
+    def read(self, spec: JobSpec, partition: Partition) -> T:
+        """Say what a request comes to in a partition.
+
+        Raises:
+            RequestError: no node has that name, a feature or a kind of GRES that is asked for, or ``make`` says so.
+        """
+        key = (*_asked(spec), *_offered(partition))
+        known = self._known.get(key)
+        if known is None:
+            constraint = self._constraint(spec.constraint, "Invalid feature specification", Errno.INVALID_FEATURE)
+            needs = self._needs(spec, partition, constraint)
+            if spec.prefer:
+                prefer = self._constraint(spec.prefer, "Invalid preferred feature specification", Errno.INVALID_PREFER)
+                needs = replace(needs, preferred=self._needs(spec, partition, prefer))
+            known = self._known[key] = self._make(needs)
+        return known
+
+    def _constraint(self, text: str, complaint: str, errno: Errno) -> Constraint | None:
+        """Read features; ``None``: none are asked for."""
+        if not text:
+            return None
+        try:
+            constraint = parse_constraint(text)
+        except ValueError as error:
+            raise RequestError(f"{complaint}: {error}", errno) from None
+        unknown = [name for name in constraint.features if name not in self._features]
+        if unknown:
+            raise RequestError(f"{complaint}: no node has {', '.join(unknown)}", errno)
+        return constraint
+
+    def _needs(self, spec: JobSpec, partition: Partition, constraint: Constraint | None) -> Needs:
+        usable = partition.nodes & self._with_memory(spec) & ~self._named(spec.excluded_nodes)
+        shape = spec.sockets_per_node, spec.cores_per_socket, spec.threads_per_core
+        if any(shape):
+            usable &= from_mask(np.greater_equal(self._shapes, shape).all(axis=1))
+        allowed, counted = [usable], []
+        if constraint is not None:
+            allowed = [usable & nodes for nodes in constraint.alternatives(self._having)]
+            counted = [(self._mask(nodes & usable), count) for nodes, count in constraint.counts(self._having)]
+        gres, gres_per_task, per_job = map(self._gres, (spec.gres, spec.gres_per_task, spec.gres_per_job))
+        gpus = sum(one.number for one in gres if one.gpu)
+        memory, memory_per_cpu = self._memory(spec, partition, gpus)
+        least, most = max(spec.min_nodes, partition.min_nodes, 1), spec.max_nodes
+        if (number := sum(count for _, count in counted)) > least:
+            if most and number > most:
+                raise RequestError(
+                    f"{_UNAVAILABLE}: {number} nodes are asked for by feature, and at most {most}",
+                    Errno.REQUESTED_NODE_CONFIG_UNAVAILABLE,
+                )
+            least = number
+        if not most and partition.max_nodes is not None and partition.max_nodes >= least:
+            most = partition.max_nodes  # a job that asks for more waits, unless its QOS lets it: PartitionNodeLimit
+        if gpus or gres_per_task:  # those of the job are the same ones
+            per_job = ()
+        if per_job and spec.num_tasks:  # no node is without a task
+            most = max(min(most or spec.num_tasks, spec.num_tasks), least)
+        per_gpu, of_job = _cpus_per_gpu(spec), any(one.gpu for one in per_job)
+        on_each = max(spec.cpus_per_task, per_gpu * (gpus or of_job))
+        return Needs(
+            cpus=spec.num_cpus,
+            per_task=spec.cpus_per_task,
+            on_each=on_each,
+            min_nodes=least,
+            max_nodes=most,
+            req_nodes=max(_wanted(spec, most, usable), least),
+            min_cpus=max(spec.min_cpus_per_node, on_each),
+            tasks_per_node=spec.ntasks_per_node,
+            threads_per_core=_threads(spec),
+            own_threads=spec.threads_per_core,
+            sockets=_on_sockets(spec),
+            memory=memory,
+            memory_per_cpu=memory_per_cpu,
+            memory_per_gpu=spec.mem_per_gpu if self._counts_memory else 0,
+            cpus_per_gpu=per_gpu if of_job else 0,
+            gres=gres,
+            gres_per_task=gres_per_task,
+            gres_per_job=per_job,
+            divides_gres=spec.divides_gres,
+            whole=spec.exclusive or partition.exclusive,
+            partition=partition.name,
+            shares=_shares(spec, partition),
+            least_loaded=self.whole[CPU] if self._least_loaded or partition.least_loaded else None,
+            contiguous=spec.contiguous,
+            allowed=tuple(allowed),
+            required=self._mask(self._named(spec.required_nodes)) if spec.required_nodes else None,
+            counted=tuple(counted),
+        )
+
+    def _with_memory(self, spec: JobSpec) -> int:
+        """Give the nodes that have the memory which a job asks for: where it is not given out that is looked at once.
+
+        As in Slurm, what is asked for each processor need be there once only.
+        """
+        least = 0 if self._counts_memory else max(spec.mem_per_node, spec.mem_per_cpu)
+        return from_mask(self.whole[MEMORY] >= least)
+
+    def _having(self, feature: str) -> int:
+        return self._features.get(feature, 0)
+
+    def _mask(self, nodes: int) -> NDArray[np.bool_]:
+        return to_mask(nodes, self._count)
+
+    def _named(self, names: str) -> int:
+        nodes = 0
+        for name in filter(None, names.split(",")):
+            if name not in self._places:
+                raise RequestError(f"Invalid node name specified: there is no node {name}", Errno.INVALID_NODE_NAME)
+            nodes |= 1 << self._places[name]
+        return nodes
+
+    def _memory(self, spec: JobSpec, partition: Partition, gpus: int) -> tuple[int, int]:
+        """Give memory of each node, or for each processor; a job that asks for none gets what its partition says."""
+        if not self._counts_memory:
+            return 0, 0
+        if spec.mem_per_gpu:
+            return gpus * spec.mem_per_gpu, 0
+        if spec.mem_per_node or spec.mem_per_cpu:
+            return spec.mem_per_node, 0 if spec.mem_per_node else spec.mem_per_cpu
+        per_node, per_cpu = partition.def_mem_per_node, partition.def_mem_per_cpu
+        if not per_node and not per_cpu:
+            per_node, per_cpu = self._default_memory
+        return (per_node, per_cpu) if per_node or per_cpu else (-1, 0)
+
+    def _gres(self, text: str) -> tuple[Gres, ...]:
+        """Give what is asked for; a request that names no type is served from all of them."""
+        found = []
+        for item in filter(None, text.split(",")):
+            try:
+                counts = gres_counts(item)
+            except ValueError as error:
+                raise RequestError(f"{_INVALID_GRES}: {error}", Errno.INVALID_GRES) from None
+            kind = max(counts, key=len)  # with the type, if there is one
+            lane = self.lanes.get(kind)
+            if not self.lanes.keys() & counts:
+                raise RequestError(f"{_INVALID_GRES}: no node has {kind}", Errno.INVALID_GRES)
+            if lane is None:
+                raise RequestError(
+                    f"{_UNAVAILABLE}: no node has GRES {kind}",
+                    Errno.REQUESTED_NODE_CONFIG_UNAVAILABLE,
+                )
+            name, _, subtype = kind.partition(":")
+            types = () if subtype else (row for other, row in self.lanes.items() if other.startswith(f"{name}:"))
+            if counts[kind]:
+                total = self.lanes[name] if subtype else None
+                found.append(Gres(lane, counts[kind], total, tuple(types), gpu=name == "gpu"))
+        return tuple(found)
+
+
+def _wanted(spec: JobSpec, most: int, usable: int) -> int:
+    """Give how many nodes a job would have, if it may have so many and is served with fewer."""
+    if spec.use_min_nodes or spec.gres_per_job:
+        return 0
+    wanted = min(spec.num_tasks, usable.bit_count()) if spec.spread else spec.max_nodes
+    return min(wanted, most) if most else wanted
+
+
+def _threads(spec: JobSpec) -> int:
+    """Give the most threads of a core that a job uses; 0: all."""
+    bounds = spec.ntasks_per_core * spec.cpus_per_task, spec.threads_per_core
+    return min(filter(None, bounds), default=0)
+
+
+def _cpus_per_gpu(spec: JobSpec) -> int:
+    """Give the processors that are with a GPU; 0: it does not matter."""
+    return max(spec.cpus_per_gpu, spec.ntasks_per_gpu * spec.cpus_per_task)
+
+
+def _on_sockets(spec: JobSpec) -> SocketNeeds | None:
+    asked = SocketNeeds(spec.sockets_per_node, spec.cores_per_socket, spec.ntasks_per_socket)
+    return asked if any(asked) else None
+
+
+def _shares(spec: JobSpec, partition: Partition) -> bool:
+    """Whether a job may have cores together with others."""
+    return partition.max_share > 1 and (partition.force_share or (spec.oversubscribe and not spec.exclusive))
+
+
+#: What of a request `Needs` are made from.
+_asked = attrgetter(
+    "num_cpus",
+    "cpus_per_task",
+    "num_tasks",
+    "ntasks_per_node",
+    "threads_per_core",
+    "ntasks_per_core",
+    "sockets_per_node",
+    "cores_per_socket",
+    "ntasks_per_socket",
+    "min_cpus_per_node",
+    "min_nodes",
+    "max_nodes",
+    "spread",
+    "use_min_nodes",
+    "mem_per_node",
+    "mem_per_cpu",
+    "mem_per_gpu",
+    "cpus_per_gpu",
+    "ntasks_per_gpu",
+    "gres",
+    "gres_per_task",
+    "gres_per_job",
+    "constraint",
+    "prefer",
+    "required_nodes",
+    "excluded_nodes",
+    "exclusive",
+    "oversubscribe",
+    "contiguous",
+)
+#: And what of its partition.
+_offered = attrgetter(
+    "name",
+    "nodes",
+    "min_nodes",
+    "max_nodes",
+    "def_mem_per_node",
+    "def_mem_per_cpu",
+    "exclusive",
+    "max_share",
+    "force_share",
+    "least_loaded",
+)
