@@ -26,7 +26,7 @@ def init(ctld: Controller) -> int:
         return sqrt(r) * q + 25600 * log10(s)
 
     def rank() -> None:
-        if ctld.arrivals != []:
+        if ctld.new_jobs != []:
             ctld.rank_queue(score)
 
     ctld.before_pass(rank)

@@ -150,7 +150,7 @@ def machine(
 
     def engine(*args: Any, **others: Any) -> Engine:
         made = Engine(*args, **(others | {"associations": make_tree(), "utc_offset": utc_offset}))
-        made.state.accounts.saved = None if usage is None else dict(usage)
+        made.cluster.accounts.saved = None if usage is None else dict(usage)
         return made
 
     with (

@@ -17,7 +17,8 @@ from rota.testing import Harness, cluster, partition, spec, with_parameters
 from .conftest import FIGURE_3, TEST_24_4, G, Scenario, machine
 
 if TYPE_CHECKING:
-    from rota.model import ClusterConfig, Job
+    from rota.core.job import Job
+    from rota.model import ClusterConfig
 
 #: Usage does not fade: sums are whole numbers.
 _lasting = partial(with_parameters, PriorityDecayHalfLife="0", PriorityUsageResetPeriod="YEARLY")
@@ -45,7 +46,7 @@ def _submit(rota: Harness, user: str, run: int, **fields: Any) -> Job:
 
 
 def _usage(rota: Harness) -> Usage:
-    usage = rota.engine.state.accounts.usage
+    usage = rota.engine.cluster.accounts.usage
     assert usage is not None
     return usage
 
@@ -309,5 +310,5 @@ def test_without_a_plugin_that_asks_no_usage_is_kept() -> None:
     with Harness(cluster(cpus=4)) as rota:
         rota.submit(cpus=1, run=10)
         rota.wait(10)
-        assert rota.engine.state.accounts.usage is None
-        assert len(rota.engine.state.accounts.tree) == 1
+        assert rota.engine.cluster.accounts.usage is None
+        assert len(rota.engine.cluster.accounts.tree) == 1

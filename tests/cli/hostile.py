@@ -70,11 +70,9 @@ ACTS = {
         *faults(SCHEDULE, "raised AttributeError"),
     ),
     "starts a job of its own making": act("""
-        from rota.interfaces import Job
-
         def slurm_sched_p_schedule():
             for job in controller.queue:
-                ours = Job(job.job_id, job.spec, 0, job.partition, 1)
+                ours = type(job)(job.job_id, job.spec, 0, job.partition, 1)
                 controller.start(ours)
                 controller.hold(ours)
                 controller.requeue(ours)

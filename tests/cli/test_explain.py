@@ -183,7 +183,7 @@ def test_json_is_all_of_it(rota: Rota, log: Path) -> None:
         # Job 1 asked for 20 minutes; after it there is room for both that wait.
         "held_by": None,
         "dependency": "",
-        "outlook": {
+        "start_estimate": {
             "start": START + 1200, "nodes": "", "sooner": [], "backfilled": [], "start_without": START + 1200,
             "waits_for": [{"job_id": 1, "user": "user1", "end_time": START + 1200}],
         },
@@ -306,9 +306,9 @@ def test_jobs_that_were_started_ahead_cost_nothing_under_backfill(rota: Rota, tm
     assert (
         "Job 3 of eve behind it started meanwhile. That costs it nothing: without them it would fit no sooner." in text
     )
-    outlook = data(rota, 2, *given)["outlook"]
-    assert outlook["backfilled"] == [{"job_id": 3, "user": "eve", "start_time": 10, "end_time": 610}]
-    assert (outlook["start"], outlook["start_without"]) == (1200, 1200)
+    estimate = data(rota, 2, *given)["start_estimate"]
+    assert estimate["backfilled"] == [{"job_id": 3, "user": "eve", "start_time": 10, "end_time": 610}]
+    assert (estimate["start"], estimate["start_without"]) == (1200, 1200)
 
 
 def test_jobs_that_a_careless_scheduler_started_ahead_cost_it_time(rota: Rota, tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from rota.commands.sbatch import OptionError, parse_request, split_words
 from rota.config import read_slurm_conf
 from rota.config.hostlist import fold
 from rota.core import events as ev
+from rota.inspect.view import state_words
 from rota.model import JobState, NodeState, RequestError
 from rota.model.array import parse_array
 from rota.model.reservation import FLAGS, Reservation
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rota.accounting import AssociationTree
-    from rota.model import Job, JobSpec
+    from rota.core.job import Job
+    from rota.model import JobSpec
 
 #: The clock of all scenarios begins here, Unix seconds.
 BEGIN = 1_000_000
@@ -316,7 +318,7 @@ class Player:
         """Answer ``show KIND NAME KEY …``, as ``scontrol show`` does."""
         kind, number, *keys = rest.split()
         if kind == "reservation":
-            one = self._rota.engine.state.reservations.all.get(number)
+            one = self._rota.engine.cluster.reservations.all.get(number)
             nodes = fold([self._rota.engine.state.nodes[place].name for place in indices(one.nodes)]) if one else ""
             # There is nothing to compare with the rest of what Slurm shows.
             return [
@@ -324,14 +326,14 @@ class Player:
                 for key, told in zip(keys, answers, strict=True)
             ]
         if kind == "license":
-            licenses = self._rota.engine.state.licenses
+            licenses = self._rota.engine.cluster.licenses
             total, used = licenses.total[number], licenses.used.get(number, 0)
             return [f"{key}={value}" for key, value in (("Total", total), ("Used", used), ("Free", total - used))]
         if kind != "job":
             raise NotImplementedError(f"show {kind}")
         array, _, task = number.partition("_")
         job = self._rota.job(int(array) * 1000)
-        if task:
+        if task and job.array is not None:
             job = job.array.tasks[int(task)]
         hours, seconds = divmod(job.time_limit, 3600)
         known = {
@@ -363,7 +365,7 @@ class Player:
     def _name(job: Job) -> str:
         if job.array is None:
             return str(job.job_id // 1000)
-        return f"{job.array.job_id // 1000}_{job.array.task_text(job)}"
+        return f"{job.array.job_id // 1000}_{job.array_task}"
 
     def _names(self, job: Job) -> list[str]:
         """Name each task of a record."""
@@ -379,7 +381,7 @@ class Player:
         last = next((one for one in reversed(self._rota.launches) if one.job_id == job.job_id), None)
         resources = 0 if last is None or job.state is JobState.PENDING else last.resources
         held = state.pool.nodes_of(resources)
-        dependency = re.sub(r"(?<=:)(\d+)000(?=\D)", r"\1", state.dependencies.text(job)) or "-"
+        dependency = re.sub(r"(?<=:)(\d+)000(?=\D)", r"\1", self._rota.engine.cluster.dependencies.text(job)) or "-"
         counts = {place: state.pool.tres(state.pool.without(resources, ~(1 << place))) for place in indices(held)}
         cpus = ";".join(
             f"{state.nodes[place].name}:{tres.get('cpu', 0)}+{tres.get('gres/gpu', 0)}"
@@ -387,7 +389,7 @@ class Player:
         )
         known = {
             "cpus": cpus or "-",
-            "state": job.state_words[0],
+            "state": state_words(job)[0],
             "reason": self._rota.engine.reason_text(job, fold),
             "nodes": self._hostlist(held) or "-",
             "dependency": dependency,

@@ -15,10 +15,7 @@ SCHEDULERS = ("sched/builtin", "sched/backfill", "sched/easy", "sched/conservati
 def shown(rota: Harness) -> dict[str, str]:
     """Give the state of all live jobs by the names that people see."""
     jobs = rota.engine.state.jobs.values()
-    return {
-        f"{job.array.job_id}_{job.array.task_text(job)}" if job.array else str(job.job_id): job.state.compact
-        for job in jobs
-    }
+    return {f"{job.array.job_id}_{job.array_task}" if job.array else str(job.job_id): job.state.compact for job in jobs}
 
 
 @pytest.mark.parametrize("sched", SCHEDULERS)

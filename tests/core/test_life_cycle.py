@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rota.core import events as ev
+from rota.core.job import Job
 from rota.core.jobs.transitions import TRANSITIONS, Trigger, change_state
-from rota.model import Errno, InvariantError, Job, JobState, NodeState, Partition, Reason, RequestError
+from rota.model import Errno, InvariantError, JobState, NodeState, Partition, Reason, RequestError
 from rota.testing import Harness, cluster, spec
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from rota.model import InputError, JobState, NodeState
 from rota.testing import Harness, cluster, partition
 
 if TYPE_CHECKING:
-    from rota.model import Job
+    from rota.core.job import Job
 
 HOUR = 3600
 

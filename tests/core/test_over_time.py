@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from rota.core import events as ev
-from rota.model import Job, JobState, Reason
+from rota.model import JobState, Reason
 from rota.model.reservation import Reservation
 from rota.testing import Harness, cluster, partition
+
+if TYPE_CHECKING:
+    from rota.core.job import Job
 
 
 def _rota(over_time_limit: int | None, sched: str = "sched/backfill", nodes: int = 2) -> Harness:

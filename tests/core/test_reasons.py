@@ -16,9 +16,8 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from rota.accounting import AssociationTree
-from rota.core.limits.policy import AccountingPolicy
-from rota.core.limits.start_limits import held_back
-from rota.core.queue.sorted_jobs import queue_key
+from rota.core.accounts.policy import AccountingPolicy
+from rota.core.sorted_jobs import queue_key
 from rota.model import Association, JobState, NodeState, PartitionState, Qos, Reason, RequestError
 from rota.model.dependency import DependencyType
 from rota.model.licenses import parse_licenses
@@ -28,9 +27,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from random import Random
 
+    from rota.core.job import Job
     from rota.core.limits.job_limits import JobLimits
     from rota.core.limits.start_limits import Limit
-    from rota.model import ClusterConfig, Job, JobSpec
+    from rota.model import ClusterConfig, JobSpec
     from rota.model.dependency import Dependency
 
 #: Chance that hypothesis draws, and therefore shrinks.
@@ -223,8 +223,8 @@ def _draw(rng: Random) -> Scenario:
 
 def _let_it_be_found_out(rota: Harness) -> None:
     """Look anew where pending jobs belong, and make a pass, after a change that users cannot make."""
-    rota.engine.state.renew_policy()
-    rota.engine.state.replace_all()
+    rota.engine.cluster.renew_policy()
+    rota.engine.cluster.queue.replace_all()
     rota.run_pass()
 
 
@@ -261,7 +261,7 @@ def _buy_licenses(rota: Harness, job: Job) -> None:
     _reconfigure(rota, Licenses="lic:99")
 
 
-def _limits_for(limits: JobLimits, reason: Reason) -> list[Limit]:
+def _limits_for(limits: JobLimits[Job], reason: Reason) -> list[Limit]:
     """Find what gives a reason."""
     several: list[tuple[Any, ...]] = [*limits.jobs, *limits.tres, *limits.nodes, *limits.run_minutes, *limits.own]
     every: list[Limit] = [one[-1] for one in several]
@@ -273,8 +273,7 @@ def _limits_for(limits: JobLimits, reason: Reason) -> list[Limit]:
 
 def _drop_limits(rota: Harness, job: Job, reason: Reason) -> None:
     """Drop the limit: of a QOS from the QOS, of an association from that and the accounts above."""
-    state = rota.engine.state
-    tree = state.accounts.tree
+    tree = rota.engine.cluster.accounts.tree
     found = [limit for one in job.records or (job,) if one.limits for limit in _limits_for(one.limits, reason)]
     assert found, "no limit gives that reason"
     row = tree.row(tree.find(job.user_name, job.spec.account, "") or tree.associations[0])
@@ -324,16 +323,16 @@ def _ahead(rota: Harness, job: Job, *, in_all: bool = False) -> list[Job]:
 
     In any partition those for licences that backfill plans are before it, since the main pass ends there.
     """
-    state = rota.engine.state
+    queue = rota.engine.cluster.queue
     own = {one.partition.name: one.sort_key for one in job.records or (job,) if one.sort_key}
     last = max(own.values(), default=())
 
     def is_before(one: Job) -> bool:
-        excess = held_back(one)
-        ends = in_all or (excess is not None and excess.reason in state.held_in_queue)
+        excess = one.held_back()
+        ends = in_all or (excess is not None and excess.reason in queue.planned_reasons)
         return one.whole is not job and one.sort_key < (last if ends else own.get(one.partition.name, ()))
 
-    return list(dict.fromkeys(one.whole for one in state.queue if is_before(one)))
+    return list(dict.fromkeys(one.whole for one in queue.jobs if is_before(one)))
 
 
 def _cancel_those_ahead(rota: Harness, job: Job) -> None:
@@ -412,7 +411,7 @@ _ABOUT_SUCCESS = (DependencyType.AFTER_OK, DependencyType.AFTER_NOT_OK)
 
 def _is_refused_in_secret(job: Job, rota: Harness) -> bool:
     """Whether a job waits for a limit and does not say so: see `test_what_a_job_would_be_given_is_its_reason`."""
-    refused = None if job.state is not JobState.PENDING else rota.engine.state.policy.has_refused(job)
+    refused = None if job.state is not JobState.PENDING else rota.engine.cluster.policy.context.refused.get(job.job_id)
     return refused is not None and rota.reason(job) is not refused.reason
 
 
@@ -456,7 +455,8 @@ def test_reasons_agree_with_what_can_be_seen(rng: Random) -> None:
         for job in state.running:
             used.update(parse_licenses(job.spec.licenses))
         # The main pass goes no further than a job that waits for resources or, with bf_licenses, for licences.
-        ends = {Reason.RESOURCES, *state.held_in_queue}
+        planned = rota.engine.cluster.queue.planned_reasons
+        ends = {Reason.RESOURCES, *planned}
         for job_id, reason in reasons.items():
             job = rota.job(job_id)
             seen = {
@@ -473,7 +473,7 @@ def test_reasons_agree_with_what_can_be_seen(rng: Random) -> None:
                 assert reason in {Reason.JOB_HELD_USER, Reason.JOB_HELD_ADMIN}
             if reason is Reason.RESOURCES and len(state.partitions) == 1:
                 # With bf_licenses those behind one that waits for licences wait too: see the last test.
-                held = state.held_in_queue and Reason.LICENSES in reasons.values()
+                held = planned and Reason.LICENSES in reasons.values()
                 assert held or not state.pool.select(job, state.pool.free)
         for name in state.partitions:
             first = [job_id for job_id, reason in reasons.items() if reason is Reason.RESOURCES]

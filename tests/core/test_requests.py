@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from rota.core import events as ev
-from rota.model import Errno, Job, JobState, NodeState, PartitionState, Reason, RequestError
+from rota.model import Errno, JobState, NodeState, PartitionState, Reason, RequestError
 from rota.testing import Harness, cluster, partition
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from rota.core.job import Job
 
 
 @pytest.mark.parametrize(
@@ -218,7 +220,7 @@ def test_licences_of_a_running_job_change_at_once() -> None:
         assert rota.reason(waits) is Reason.LICENSES
         rota.restart()
         rota.end(other)
-        assert (rota.state(waits.job_id), rota.engine.state.licenses.used) == (JobState.PENDING, {"lic": 3})
+        assert (rota.state(waits.job_id), rota.engine.cluster.licenses.used) == (JobState.PENDING, {"lic": 3})
         change(licenses="lic:2", time_limit=7200)
         assert rota.state(waits.job_id) is JobState.RUNNING
         assert rota.job(job.job_id).end_time == 7200
@@ -227,8 +229,8 @@ def test_licences_of_a_running_job_change_at_once() -> None:
         said = [one.message for one in rota.refused]
         assert "Invalid license specification: lic:4 requested, there are lic:3" in said[0]
         assert "only its time limit and licences can change" in said[1]
-        assert rota.engine.state.licenses.used == {"lic": 3}
+        assert rota.engine.cluster.licenses.used == {"lic": 3}
         change(licenses="")
         rota.wait(100)
         assert rota.state(job.job_id) is JobState.COMPLETED
-        assert rota.engine.state.licenses.used == {"lic": 1}
+        assert rota.engine.cluster.licenses.used == {"lic": 1}

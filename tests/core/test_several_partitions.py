@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rota.model import Errno, JobState, Node, PartitionState, QueueRecord, Reason, RequestError
+from rota.core.job import QueueRecord
+from rota.model import Errno, JobState, Node, PartitionState, Reason, RequestError
 from rota.testing import Harness, cluster, partition
 
 

@@ -14,7 +14,8 @@ from rota.testing import Harness, cluster, with_parameters
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rota.model import ClusterConfig, Job
+    from rota.core.job import Job
+    from rota.model import ClusterConfig
 
 _CONFIG = cluster(
     cpus=16,

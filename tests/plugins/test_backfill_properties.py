@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rota.core.queue.sorted_jobs import queue_key
+from rota.core.sorted_jobs import queue_key
 from rota.model import Node, NodeState, PartitionState
 from rota.model.licenses import parse_licenses
 from rota.testing import MACHINES, Harness, cluster, partition, random_script, spec, with_parameters
@@ -20,7 +20,8 @@ from rota.testing import MACHINES, Harness, cluster, partition, random_script, s
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rota.model import ClusterConfig, Job, JobSpec, QueueRecord
+    from rota.core.job import Job, QueueRecord
+    from rota.model import ClusterConfig, JobSpec
     from rota.testing import Script
 
     Planned = Job | QueueRecord
@@ -343,7 +344,7 @@ def _check_that_nothing_is_given_twice(rota: Harness) -> None:
     for job in holding:
         used.update(parse_licenses(job.spec.licenses))
     assert all(used[name] <= count for name, count in LICENSES.items())
-    assert {name: count for name, count in state.licenses.used.items() if count} == dict(used)
+    assert {name: count for name, count in rota.engine.cluster.licenses.used.items() if count} == dict(used)
     nodes = rota.engine.state.nodes
     if state.pool.interchangeable:
         assert sum(job.alloc for job in holding) <= nodes[0].cpus

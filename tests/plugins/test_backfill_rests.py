@@ -17,7 +17,7 @@ from rota.testing import Harness, cluster
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rota.model import Job
+    from rota.core.job import Job
 
 #: A test takes a second; after two of them there is a rest of two.
 SLOW = "bf_interval=10,bf_resolution=1,bf_test_time=1000000,bf_yield_sleep=2000000,bf_max_time=60"

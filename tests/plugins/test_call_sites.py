@@ -14,7 +14,8 @@ from rota.model import Association, NodeState, PartitionState, PriorityFactorsRe
 from rota.testing import Call, Harness, Recorder, cluster, partition, priority, scheduler
 
 if TYPE_CHECKING:
-    from rota.model import ClusterConfig, Job
+    from rota.core.job import Job
+    from rota.model import ClusterConfig
 
 FIRST = 0xFFFF0000
 SCHEDULE = Call("slurm_sched_p_schedule")

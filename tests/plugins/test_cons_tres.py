@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rota.core.job import Job
 from rota.loader import PluginHost
-from rota.model import Job, JobSpec, Node, Partition
+from rota.model import JobSpec, Node, Partition
 from rota.resources import Candidates, make_pool
 from rota.testing import cluster
 

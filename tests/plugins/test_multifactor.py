@@ -13,7 +13,8 @@ from rota.testing import Harness, cluster, partition, spec, with_parameters
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rota.model import ClusterConfig, Job, PriorityFactors
+    from rota.core.job import Job
+    from rota.model import ClusterConfig, PriorityFactors
 
 WEIGHTS = {
     "PriorityWeightAge": "1000",

@@ -135,7 +135,7 @@ def test_an_account_has_used_what_its_children_have_used(rng: Random) -> None:
     """No job of a script is charged to an account itself, so there is nothing of its own."""
     config = _machine(rng)
     with _harness(config, "priority/multifactor") as rota:
-        accounts = rota.engine.state.accounts
+        accounts = rota.engine.cluster.accounts
         random_script(rng, config, jobs=20).put(rota)
         rota.run_to_end()
         usage, tree = accounts.usage, accounts.tree

@@ -17,7 +17,8 @@ from rota.testing import Harness, cluster
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rota.model import ClusterConfig, Job
+    from rota.core.job import Job
+    from rota.model import ClusterConfig
 
 N, T = 4, 600
 INTERVAL = 30

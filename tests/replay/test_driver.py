@@ -11,7 +11,7 @@ import pytest
 from rota.core import Engine
 from rota.core.effects import PluginFault
 from rota.interfaces import SLURM_SUCCESS
-from rota.model.job import YEAR
+from rota.model import YEAR
 from rota.replay import driver as driver_module
 from rota.replay.driver import ReplayDriver
 from rota.replay.trace import make_trace

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from random import Random
 
-    from rota.model import ClusterConfig, Job
+    from rota.core.job import Job
+    from rota.model import ClusterConfig
 
 UP, DRAIN, DOWN = NodeState.UP, NodeState.DRAIN, NodeState.DOWN
 NAMES = ("n01", "n02", "n03", "gn1")

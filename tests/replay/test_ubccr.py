@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rota.model import Job
+    from rota.core.job import Job
     from rota.results.schedule import ReplayResult, Schedule
     from rota.workload import Workload
 

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rota.model import Job, JobSpec, Node, Partition
+from rota.core.job import Job
+from rota.model import JobSpec, Node, Partition
 from rota.resources import CountedSpace, NodeSpace, make_pool
 from rota.resources.future.node_space import Windows
 from rota.resources.pools.pool import ProcessorPool
@@ -44,7 +45,7 @@ class Machine:
         self.running.sort(key=lambda job: job.end_time or 0)  # stable: of equal ends, who started first
         return job
 
-    def space(self) -> NodeSpace:
+    def space(self) -> NodeSpace[Job]:
         """Begin to plan."""
         return NodeSpace(self.pool, 0, self.running, resolution=60, window=3600)
 

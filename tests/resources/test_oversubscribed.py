@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from rota.model import Job, JobSpec, Node, NodeState
+from rota.core.job import Job
+from rota.model import JobSpec, Node, NodeState
 from rota.resources import OversubscribedNodePool, WholeNodePool, make_pool
 from rota.resources.nodeset import indices
 from rota.testing import cluster, partition

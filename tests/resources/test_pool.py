@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rota.model import Job, JobSpec, Node, NodeState, Partition
+from rota.core.job import Job
+from rota.model import JobSpec, Node, NodeState, Partition
 from rota.resources import ProcessorPool, SharedNodePool, WholeNodePool, make_pool
 from rota.resources.nodeset import indices, lowest
 from rota.testing import cluster

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rota.model import Job, JobSpec, Node, Partition
+from rota.core.job import Job
+from rota.model import JobSpec, Node, Partition
 from rota.resources import FutureProfile, ProcessorPool, WholeNodePool
 from rota.testing import cluster
 

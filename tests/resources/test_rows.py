@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from rota.model import Job, JobSpec, Node
+from rota.core.job import Job
+from rota.model import JobSpec, Node
 from rota.resources import make_pool
 from rota.resources.nodeset import indices
 from rota.testing import cluster, partition

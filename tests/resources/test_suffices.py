@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from rota.core.job import Job
 from rota.loader import PluginHost
-from rota.model import Job, JobSpec, Node, Partition, RequestError
+from rota.model import JobSpec, Node, Partition, RequestError
 from rota.resources import make_pool
 from rota.testing import cluster
 

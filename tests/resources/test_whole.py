@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from rota.model import Errno, Job, JobSpec, Node, Partition, RequestError
+from rota.core.job import Job
+from rota.model import Errno, JobSpec, Node, Partition, RequestError
 from rota.resources import WholeNodePool
 from rota.resources.nodeset import indices
 from rota.testing import cluster
@@ -306,7 +307,7 @@ def test_jobs_that_are_alike_are_placed_alike(seed: int) -> None:
     jobs = [job for _ in range(20) if (job := machine.job(_particular(chance, machine))) is not None]
     avail = _some(chance, machine)
     for one, other in combinations(jobs, 2):
-        if machine.pool.alike(one) == machine.pool.alike(other):
+        if machine.pool.class_of(one) == machine.pool.class_of(other):
             assert machine.pool.select(one, avail) == machine.pool.select(other, avail)
 
 

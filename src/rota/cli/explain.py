@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from rota.inspect.explain import Explanation
-    from rota.inspect.start_estimate import Outlook
+    from rota.inspect.start_estimate import StartEstimate
 
 #: Jobs before it that are listed; the others are counted.
 _LISTED = 10
@@ -78,7 +78,7 @@ def _print(one: Explanation, start: int | None, utc_offset: Callable[[int], int]
     if start is not None:
         click.echo(f"It starts at {when(start)}, after {duration(start - one.submit_time)}.")
     _print_held(one)
-    _print_outlook(one, when)
+    _print_start_estimate(one, when)
     _print_factors(one)
     _print_before(one)
 
@@ -103,9 +103,9 @@ def _number(value: float) -> str:
     return f"{value:,.10g}"
 
 
-def _print_outlook(one: Explanation, when: Callable[[int], str]) -> None:
+def _print_start_estimate(one: Explanation, when: Callable[[int], str]) -> None:
     """Say what the job waits for, and what would start sooner."""
-    plan = one.outlook
+    plan = one.start_estimate
     if plan.start is not None and plan.start > one.now:
         where = f" on {plan.nodes}" if plan.nodes else ""
         click.echo(
@@ -129,7 +129,7 @@ def _print_outlook(one: Explanation, when: Callable[[int], str]) -> None:
         click.echo(f"With {words[change.what]} it would start {start}.")
 
 
-def _cost(plan: Outlook, when: Callable[[int], str]) -> str:
+def _cost(plan: StartEstimate, when: Callable[[int], str]) -> str:
     """Say what jobs that were started ahead cost the one that waits."""
     if plan.start is None or plan.start_without is None or plan.start_without >= plan.start:
         return "That costs it nothing: without them it would fit no sooner."

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rota.model.array import MOST_TASKS, parse_array
 from rota.model.constraint import parse_constraint
 from rota.model.dependency import parse_dependency
-from rota.model.job import MAX_PRIORITY
+from rota.model.job_spec import MAX_PRIORITY
 from rota.model.licenses import parse_licenses
 from rota.model.tres import gres_counts
 from rota.model.units import parse_time_seconds

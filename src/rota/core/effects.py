@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rota.model import Errno, Job
+    from rota.core.job import Job
+    from rota.model import Errno
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

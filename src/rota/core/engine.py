@@ -6,19 +6,20 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from rota.core import events as ev
+from rota.core.cluster import Cluster
 from rota.core.effects import PluginFault
 from rota.core.invariants import check_invariants
 from rota.core.jobs.lifecycle import Lifecycle
-from rota.core.jobs.updates import update_job
+from rota.core.jobs.updates import check_update, update_job
 from rota.core.plugin_api.controller import PluginController
 from rota.core.plugin_api.guard import PluginGuard, PriorityCalls, SchedCalls, SelectCalls
-from rota.core.queue.reasons import reason_of, sentence_of
+from rota.core.plugin_api.plugin_timers import PluginTimers
 from rota.core.reconfigure import reconfigure
 from rota.core.scheduling.main_pass import MainPass
 from rota.core.scheduling.pass_options import PassOptions
 from rota.core.scheduling.pass_times import PassTimes
 from rota.core.scheduling.preemption import Preemption, PreemptionOptions
-from rota.core.state import ClusterState
+from rota.core.timers import TimerKind
 from rota.model import InputError, JobState, Reason, RequestError, RotaError
 
 if TYPE_CHECKING:
@@ -26,9 +27,11 @@ if TYPE_CHECKING:
 
     from rota.accounting import AssociationTree
     from rota.core.effects import Effect
+    from rota.core.job import Job
     from rota.core.scheduling.main_pass import PassStatistics
-    from rota.interfaces import Controller
-    from rota.model import Association, ClusterConfig, Job, PriorityFactors, PriorityFactorsRequest
+    from rota.core.timers import Timer
+    from rota.interfaces.controller import ControllerOf
+    from rota.model import Association, ClusterConfig, PriorityFactors, PriorityFactorsRequest
 
 
 class Engine:
@@ -63,7 +66,10 @@ class Engine:
         "_main_pass",
         "_makes_main_pass",
         "_pass_times",
+        "_plugin_timers",
+        "_ring",
         "_token",
+        "cluster",
         "events",
         "faults",
         "lifecycle",
@@ -95,7 +101,8 @@ class Engine:
         clock: Callable[[], float] | None = None,
     ) -> None:
         self.select_guard = None if select is None else PluginGuard(select, self._fault, clock)
-        self.state = ClusterState(config, boot_time, associations, SelectCalls(self.select_guard).job_test)
+        self.cluster = Cluster(config, boot_time, associations, SelectCalls(self.select_guard).job_test)
+        self.state = self.cluster.state
         self.utc_offset = utc_offset or _utc
         #: How often each (plugin, symbol) misbehaved.
         self.faults: Counter[tuple[str, str]] = Counter()
@@ -107,12 +114,13 @@ class Engine:
         self.priority_guard = PluginGuard(priority, self._fault, clock)
         self.sched_guard = PluginGuard(sched, self._fault, clock)
         self.priority_plugin = PriorityCalls(self.priority_guard)
-        self.state.accounts.ask_shares = self.priority_plugin.set_assoc_usage
+        self.cluster.accounts.ask_shares = self.priority_plugin.set_assoc_usage
         self.sched_plugin = SchedCalls(self.sched_guard)
         #: Who moves the jobs.
-        self.lifecycle = Lifecycle(self.state, self.sched_plugin)
-        self.preemption = Preemption(self.state, self.lifecycle)
-        self._main_pass = MainPass(self.state, self.lifecycle, self.sched_plugin, self.preemption)
+        self.lifecycle = Lifecycle(self.cluster, self.sched_plugin)
+        self.preemption = Preemption(self.cluster, self.lifecycle)
+        self._main_pass = MainPass(self.cluster, self.lifecycle, self.sched_plugin.job_is_pending, self.preemption)
+        self._plugin_timers = PluginTimers(self.state)
         #: ``None``: passes are made whenever something calls for one.
         self._pass_times: PassTimes | None = None
         self._makes_main_pass = True
@@ -123,9 +131,26 @@ class Engine:
         #: Background work by token: whose it is, and whom its result is for.
         self._background: dict[int, tuple[PluginGuard, Callable[..., object]]] = {}
         self._token = 0
-        self.priority_controller: Controller = PluginController(self, self.priority_guard)
-        self.sched_controller: Controller = PluginController(self, self.sched_guard)
-        self.select_controller: Controller = PluginController(self, self.select_guard or self.sched_guard)
+        self.priority_controller = self._controller(self.priority_guard)
+        self.sched_controller = self._controller(self.sched_guard)
+        self.select_controller = self._controller(self.select_guard or self.sched_guard)
+        #: What to do when a timer is due. Whether a scheduling pass is to follow.
+        self._ring: dict[TimerKind, Callable[[Timer], bool]] = {
+            TimerKind.BEGIN_TIME: self._at_begin_time,
+            TimerKind.DEADLINE: self._at_deadline,
+            TimerKind.DEPENDENCY: self._at_dependency,
+            TimerKind.JOB_MINUTES: self._at_job_minutes,
+            TimerKind.GROUP_MINUTES: self._at_group_minutes,
+            TimerKind.LIMITS_FADE: self._at_limits_fade,
+            TimerKind.RESERVATION: self._at_reservation,
+            TimerKind.PREEMPT_EXEMPT: _pass_follows,
+            TimerKind.PREEMPT_GRACE: self._at_grace,
+            TimerKind.PASS_FOR_NEW_JOBS: self._at_pass_time,
+            TimerKind.PASS_PUT_OFF: self._at_pass_time,
+            TimerKind.FULL_PASS: self._at_pass_time,
+            TimerKind.PLUGIN: self._plugin_timers.call,
+            TimerKind.PLUGIN_ONCE: self._plugin_timers.call,
+        }
         self._handlers: dict[type[Any], Callable[[Any], None]] = {
             ev.Submit: self._on_submit,
             ev.JobEnded: self._on_job_ended,
@@ -156,8 +181,19 @@ class Engine:
         """
         self._convey_cluster_usage()
         self._set_pass_times()
-        self.state.policy.plan_ends()
+        self._plugin_timers.drop_unclaimed()
+        self.cluster.policy.plan_ends()
         return self.drain()
+
+    def _controller(self, guard: PluginGuard) -> ControllerOf[Job]:
+        return PluginController(
+            guard,
+            lifecycle=self.lifecycle,
+            preemption=self.preemption,
+            timers=self._plugin_timers,
+            priority=self.priority_plugin,
+            passes=self,
+        )
 
     def drain(self) -> list[Effect]:
         """Give what plugins have wanted done since the last event: in ``init`` or ``fini``, or when they were asked."""
@@ -171,11 +207,13 @@ class Engine:
             state.now = now
         self.events += 1
         self._handlers[type(event)](event)
-        if state.doomed:
-            self.lifecycle.end_doomed()
-        if state.changed:
-            state.changed = False
-            state.timers.wake(state.now)
+        if state.to_end:
+            self.lifecycle.end_all()
+        queue = self.cluster.queue
+        if queue.changed:
+            queue.changed = False
+            if state.timers.asleep:
+                state.timers.wake(state.now)
         life = self.lifecycle
         effects, life.effects = life.effects, []
         return effects
@@ -199,20 +237,22 @@ class Engine:
 
     def reason(self, job: Job) -> Reason:
         """Say why a job is where it is."""
-        return reason_of(self.state, job)
+        self.cluster.queue.flush()
+        return self.cluster.reasons.of(job)
 
     def reason_text(self, job: Job, fold: Callable[[Iterable[str]], str]) -> str:
         """Say the same as ``squeue`` does, with a sentence where Slurm has one; ``fold`` makes a hostlist of names."""
-        return sentence_of(self.state, job, fold)
+        self.cluster.queue.flush()
+        return self.cluster.reasons.sentence(job, fold)
 
     def priority_factors(self, request: PriorityFactorsRequest) -> Sequence[PriorityFactors]:
         """Ask the priority plugin for factors, as ``sprio`` does."""
-        self.state.settle()
+        self.cluster.queue.flush()
         return self.priority_plugin.factors(request)
 
     def association_usage(self, association: Association) -> Association:
         """Fill in an association's usage, the priority plugin its part of that, as ``sshare`` does."""
-        self.state.accounts.fill([association])
+        self.cluster.accounts.fill([association])
         self.priority_plugin.set_assoc_usage(association)
         return association
 
@@ -221,8 +261,8 @@ class Engine:
 
         Without ``run_seconds`` all but what running jobs may still use.
         """
-        hierarchy = [(one, depth) for one, depth in self.state.accounts.tree.hierarchy() if users or not one.user]
-        self.state.accounts.fill((one for one, _ in hierarchy), run_seconds=run_seconds)
+        hierarchy = [(one, depth) for one, depth in self.cluster.accounts.tree.hierarchy() if users or not one.user]
+        self.cluster.accounts.fill((one for one, _ in hierarchy), run_seconds=run_seconds)
         for one, _ in hierarchy:
             self.priority_plugin.set_assoc_usage(one)
         return hierarchy
@@ -237,7 +277,7 @@ class Engine:
         Raises:
             InvariantError: it does.
         """
-        check_invariants(self.state)
+        check_invariants(self.cluster)
 
     # ---- events -----------------------------------------------------------------------------------------------
 
@@ -256,21 +296,24 @@ class Engine:
     def _on_request(self, event: ev.Cancel | ev.Hold | ev.Release | ev.Requeue) -> None:
         life = self.lifecycle
         try:
-            jobs = life.find(event.job_id, event.task_id)
-            if len(jobs) > 1:  # of an array those that it can concern
-                jobs = [job for job in jobs if self._concerns(event, job)]
-            for job in jobs:
-                if isinstance(event, ev.Cancel):
-                    life.cancel(job)
-                elif isinstance(event, ev.Hold):
-                    life.hold(job, by_user=event.by_user)
-                elif isinstance(event, ev.Release):
-                    life.release(job, by_user=event.by_user)
-                else:
-                    life.requeue(job, hold=event.hold)
+            found = life.find(event.job_id, event.task_id)
+            if len(found) > 1:  # of an array those that it can concern
+                found = [(job, task) for job, task in found if self._concerns(event, job)]
+            for job, _ in found:
+                self._check_request(event, job)
         except RequestError as error:
             life.refuse(error, event.job_id)
             return
+        for one, task_id in found:
+            job = life.by_itself(one, task_id)
+            if isinstance(event, ev.Cancel):
+                life.cancel(job)
+            elif isinstance(event, ev.Hold):
+                life.hold(job, by_user=event.by_user)
+            elif isinstance(event, ev.Release):
+                life.release(job, by_user=event.by_user)
+            else:
+                life.requeue(job, hold=event.hold)
         self._call_for_pass(may_wait=isinstance(event, ev.Release))
 
     @staticmethod
@@ -278,35 +321,52 @@ class Engine:
         """Whether a request about a whole array is about this job of it."""
         return isinstance(event, ev.Cancel) or (job.state is JobState.RUNNING) is isinstance(event, ev.Requeue)
 
+    def _check_request(self, event: ev.Cancel | ev.Hold | ev.Release | ev.Requeue, job: Job) -> None:
+        """Make sure that a request can be carried out.
+
+        Raises:
+            RequestError: it cannot.
+        """
+        life = self.lifecycle
+        if isinstance(event, ev.Requeue):
+            life.require_running(job)
+        elif not isinstance(event, ev.Cancel):
+            life.require_pending(job)
+        if isinstance(event, ev.Release) and event.by_user:
+            life.require_own_hold(job)
+
     def _on_update_job(self, event: ev.UpdateJob) -> None:
         life = self.lifecycle
         try:
-            for job in life.find(event.job_id, event.task_id) if event.changes else ():
-                update_job(life, job, event.changes)
-            array = self.state.arrays.get(event.job_id)
-            if array is not None and event.array_throttle is not None:
-                array.throttle = event.array_throttle
+            found = life.find(event.job_id, event.task_id) if event.changes else []
+            for job, _ in found:
+                check_update(life, job, event.changes)
         except RequestError as error:
             life.refuse(error, event.job_id)
             return
-        self.state.arrivals = None
+        for one, task_id in found:
+            update_job(life, life.by_itself(one, task_id), event.changes)
+        array = self.state.arrays.get(event.job_id)
+        if array is not None and event.array_throttle is not None:
+            array.throttle = event.array_throttle
+        self.cluster.queue.new = None
         self._call_for_pass(may_wait=True)
 
     def _on_update_limits(self, event: ev.UpdateLimits) -> None:
         try:
-            self.state.take_limits(event.tree)
+            self.cluster.take_limits(event.tree)
         except InputError as error:
             self.lifecycle.refuse(error)
             return
-        self.state.replace_all()
+        self.cluster.queue.replace_all()
         self._call_for_pass()
 
     def _on_reservation(self, event: ev.CreateReservation | ev.DeleteReservation) -> None:
         try:
             if isinstance(event, ev.CreateReservation):
-                self.state.reservations.create(event.reservation)
+                self.cluster.reservations.create(event.reservation)
             else:
-                self.state.reservations.delete(event.name)
+                self.cluster.reservations.delete(event.name)
         except RequestError as error:
             self.lifecycle.refuse(error)
             return
@@ -335,7 +395,7 @@ class Engine:
         half_life = self.state.config.half_life()
         try:
             options, preemption = PassOptions.read(event.config), PreemptionOptions.read(event.config)
-            reconfigure(self.state, event.config)
+            reconfigure(self.cluster, event.config)
         except RotaError as error:
             self.lifecycle.refuse(error)
             return
@@ -350,7 +410,7 @@ class Engine:
         self._partitions_changed()
 
     def _partitions_changed(self) -> None:
-        self.state.replace_all()
+        self.cluster.queue.replace_all()
         self.sched_plugin.partition_change()
         self._call_for_pass()
 
@@ -366,9 +426,10 @@ class Engine:
         self.pass_due = True
 
     def _on_tick(self, event: ev.Tick) -> None:  # noqa: ARG002 - every handler takes its event
-        state = self.state
-        if state.timers.run_due(state.now):
-            self.pass_due = True
+        state, ring = self.state, self._ring
+        for timer in state.timers.due(state.now):
+            if ring[timer.kind](timer):
+                self.pass_due = True
         self.lifecycle.enforce_time_limits()
 
     def _on_schedule_pass(self, event: ev.SchedulePass) -> None:  # noqa: ARG002 - every handler takes its event
@@ -378,7 +439,7 @@ class Engine:
                 self.pass_due = False
                 return
             self._is_full_pass = is_full
-        self.state.settle()
+        self.cluster.queue.flush()
         self.pass_due = False
         self.passes += 1
         for fn in tuple(self._before_pass):
@@ -386,7 +447,7 @@ class Engine:
         succeeded = self.sched_plugin.schedule()
         if self._makes_main_pass or not succeeded:
             self.make_main_pass()
-        self.state.arrivals = [] if succeeded else None
+        self.cluster.queue.new = [] if succeeded else None
 
     def _call_for_pass(self, *, may_wait: bool = False) -> None:
         """Have a pass made: now, or when SchedulerParameters lets it be made."""
@@ -399,6 +460,45 @@ class Engine:
             self._pass_times.stop()
         options = self._main_pass.options
         self._pass_times = PassTimes(self.state, options) if options.delays else None
+
+    # ---- timers -----------------------------------------------------------------------------------------------
+
+    def _at_begin_time(self, timer: Timer) -> bool:
+        self.cluster.queue.begin_time_has_come(timer.job_id)
+        return True
+
+    def _at_deadline(self, timer: Timer) -> bool:
+        self.lifecycle.missed_deadline(timer.job_id)
+        return True
+
+    def _at_dependency(self, timer: Timer) -> bool:
+        self.cluster.dependencies.time_has_passed(timer.job_id)
+        return True
+
+    def _at_job_minutes(self, timer: Timer) -> bool:
+        self.state.to_end.append(self.state.jobs[timer.job_id])
+        return False
+
+    def _at_group_minutes(self, timer: Timer) -> bool:
+        self.state.to_end += self.cluster.policy.used_up(timer.name)
+        return False
+
+    def _at_limits_fade(self, timer: Timer) -> bool:  # noqa: ARG002 - there is but one
+        self.cluster.queue.touch()
+        return True
+
+    def _at_reservation(self, timer: Timer) -> bool:
+        self.cluster.reservations.turn(timer.name)
+        return True
+
+    def _at_grace(self, timer: Timer) -> bool:
+        self.preemption.grace_is_over(timer.job_id, timer.run)
+        return True
+
+    def _at_pass_time(self, timer: Timer) -> bool:
+        if self._pass_times is not None:
+            self._pass_times.time_has_come(timer.kind)
+        return True
 
     # ---- for the controller that plugins are handed -----------------------------------------------------------
 
@@ -437,3 +537,7 @@ class Engine:
 
 def _utc(time: int) -> int:  # noqa: ARG001 - UTC is the same at all times
     return 0
+
+
+def _pass_follows(timer: Timer) -> bool:  # noqa: ARG001 - all that is wanted is a pass
+    return True

@@ -9,7 +9,7 @@ from rota.core.settings import Settings
 from rota.model import Errno, RequestError
 
 if TYPE_CHECKING:
-    from rota.core.state import ClusterState
+    from rota.core.cluster import Cluster
     from rota.model import ClusterConfig
 
 #: Attributes of a partition that may change while jobs run.
@@ -37,13 +37,14 @@ _LIMITS = (
 )
 
 
-def reconfigure(state: ClusterState, config: ClusterConfig) -> None:
+def reconfigure(cluster: Cluster, config: ClusterConfig) -> None:
     """Take the configuration over, whole or not at all.
 
     Raises:
         RequestError: it has other nodes or partitions: as in Slurm, these need a restart.
         InputError: a parameter cannot be used.
     """
+    state = cluster.state
     machine = [part.name for part in config.partitions], [node.name for node in config.nodes]
     if machine != (list(state.partitions), [node.name for node in state.nodes]):
         raise RequestError(
@@ -67,8 +68,8 @@ def reconfigure(state: ClusterState, config: ClusterConfig) -> None:
             setattr(part, attribute, getattr(new, attribute))
     for job in state.jobs.values():
         for record in (job, *job.records):
-            record.needs = None  # they were worked out with the old limits
+            record.request_class = None  # they were worked out with the old limits
     state.set_config(config)
-    state.accounts.reconfigured()
-    state.renew_policy()
-    state.default_partition = next((part for part in state.partitions.values() if part.default), None)
+    cluster.accounts.reconfigured()
+    cluster.renew_policy()
+    state.find_default_partition()

@@ -31,6 +31,10 @@ class Settings:
     max_array_tasks: int
     #: A job that a limit holds back is first in line nevertheless.
     assoc_limit_stop: bool
+    #: Seconds for which jobs that have ended are remembered, for those that depend on them.
+    min_job_age: int
+    #: Jobs whose dependencies can never be satisfied are cancelled unless they say otherwise.
+    kill_invalid_depend: bool
 
     @classmethod
     def read(cls, config: ClusterConfig) -> Settings:
@@ -42,6 +46,7 @@ class Settings:
         limits = config.get("EnforcePartLimits", "NO").upper()
         if limits not in _PARTITION_LIMITS:
             raise config.error("EnforcePartLimits", f"{limits!r} is none of NO, ANY, ALL")
+        dependency_words = config.get("DependencyParameters").lower().split(",")
         size = config.integer("MaxArraySize", MAX_ARRAY_SIZE, 0, MOST_TASKS)
         return cls(
             partition_limits=_PARTITION_LIMITS[limits],
@@ -51,4 +56,6 @@ class Settings:
             max_array_size=size,
             max_array_tasks=config.scheduler_int("max_array_tasks", size, 1, MOST_TASKS),
             assoc_limit_stop="assoc_limit_stop" in config.scheduler_parameters(),
+            min_job_age=config.integer("MinJobAge", 300, 0, 2**31),
+            kill_invalid_depend="kill_invalid_depend" in (word.strip() for word in dependency_words),
         )

@@ -7,18 +7,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from rota.core.arrays import JobArray
 from rota.core.effects import Kill
-from rota.core.jobs.arrays import JobArray
-from rota.model import InputError, Job, JobSpec, JobState, NodeState, PartitionState, QueueRecord, Reason
+from rota.core.job import Job, QueueRecord
+from rota.model import InputError, JobSpec, JobState, NodeState, PartitionState, Reason
 from rota.model.dependency import parse_dependency
 
 if TYPE_CHECKING:
+    from rota.core.cluster import Cluster
     from rota.core.effects import Effect
     from rota.core.engine import Engine
-    from rota.core.state import ClusterState
 
 #: Changes when older data can no longer be read.
-FORMAT = 4
+FORMAT = 5
 #: Attributes of `Job` that are saved as they are.
 _PLAIN = (
     "units",
@@ -39,19 +40,21 @@ _PLAIN = (
 
 def save(engine: Engine) -> dict[str, Any]:
     """Give the state as data that JSON can hold; it shares nothing with the engine."""
-    state = engine.state
+    cluster, state = engine.cluster, engine.state
+    usage = cluster.accounts.usage
     return {
         "format": FORMAT,
         "now": state.now,
         "boot_time": state.boot_time,
-        "last_priority": state.last_priority,
+        "last_priority": cluster.last_priority,
         "nodes": {node.name: node.state.value for node in state.nodes},
         "partitions": {part.name: part.state.value for part in state.partitions.values()},
-        "usage": None if state.accounts.usage is None else state.accounts.usage.save(),
-        "reservations": state.reservations.save(),
+        "usage": cluster.accounts.saved if usage is None else usage.save(),
+        "reservations": cluster.reservations.save(),
         "arrays": [array.save() for array in state.arrays.values()],
-        "ended": state.dependencies.save(),
+        "ended": cluster.dependencies.save(),
         "jobs": [_save_job(job) for job in state.jobs.values()],
+        "timers": state.timers.save(),
     }
 
 
@@ -64,24 +67,26 @@ def restore(engine: Engine, saved: dict[str, Any]) -> list[Effect]:
     Raises:
         InputError: it was saved by another version, or is of a machine with other nodes or partitions.
     """
-    state = engine.state
+    cluster, state = engine.cluster, engine.state
     if saved.get("format") != FORMAT:
         raise InputError(f"format {saved.get('format')!r} of the saved state is not {FORMAT}", field="format")
     for key, known in (("nodes", [node.name for node in state.nodes]), ("partitions", list(state.partitions))):
         if list(saved[key]) != known:
             raise InputError("the saved state is of a machine with others: restore it with its slurm.conf", field=key)
-    state.now, state.boot_time, state.last_priority = saved["now"], saved["boot_time"], saved["last_priority"]
-    state.accounts.saved = saved["usage"]
-    state.dependencies.restore(saved["ended"])
-    state.reservations.restore(saved["reservations"])
+    state.now, state.boot_time = saved["now"], saved["boot_time"]
+    cluster.last_priority = saved["last_priority"]
+    cluster.accounts.saved = saved["usage"]
+    cluster.dependencies.restore(saved["ended"])
+    cluster.reservations.restore(saved["reservations"])
     state.arrays = {one["job_id"]: JobArray.restore(one) for one in saved["arrays"]}
     for node in state.nodes:
         node.state = NodeState(saved["nodes"][node.name])
     for part in state.partitions.values():
         part.state = PartitionState(saved["partitions"][part.name])
     for data in saved["jobs"]:
-        _restore_job(state, data)
+        _restore_job(cluster, data)
     state.refresh_pool()
+    state.timers.restore(saved["timers"])
     engine.pass_due = True
     return [Kill(job_id=job.job_id, restart_count=job.restart_count) for job in state.completing.values()]
 
@@ -101,20 +106,20 @@ def _save_job(job: Job) -> dict[str, Any]:
     }
 
 
-def _restore_to_array(state: ClusterState, job: Job, array_id: int, task_id: int | None) -> None:
-    job.array, job.task_id = array, _ = state.arrays[array_id], task_id
+def _restore_to_array(cluster: Cluster, job: Job, array_id: int, task_id: int | None) -> None:
+    job.array, job.task_id = array, _ = cluster.state.arrays[array_id], task_id
     if task_id is None:
         array.record = job
     else:
         array.tasks[task_id] = job
     for record in (job, *job.records):
-        record.restraints = (array,)
+        record.start_limits = (array,)
     array.running += bool(job.alloc)
 
 
-def _restore_job(state: ClusterState, data: dict[str, Any]) -> None:
+def _restore_job(cluster: Cluster, data: dict[str, Any]) -> None:
     """Make a job again and put it where it was."""
-    spec = JobSpec(**data["spec"])
+    state, spec = cluster.state, JobSpec(**data["spec"])
     job = Job(data["job_id"], spec, data["submit_time"], state.partitions[data["partition"]], data["units"])
     job.records = tuple(
         QueueRecord(job, state.partitions[name], units, rank) for rank, (name, units, _) in enumerate(data["records"])
@@ -124,18 +129,18 @@ def _restore_job(state: ClusterState, data: dict[str, Any]) -> None:
     for name in _PLAIN:
         setattr(job, name, data[name])
     if data["array"] is not None:
-        _restore_to_array(state, job, *data["array"])
+        _restore_to_array(cluster, job, *data["array"])
     if data["dependencies"] is not None:
         job.dependencies = parse_dependency(data["dependencies"])
     job.state = JobState(data["state"])
     job.reason = Reason(data["reason"])
     job.alloc_nodes = state.pool.nodes_of(job.alloc)
-    state.policy.take_over(job)
-    state.licenses.take_over(job)
-    state.add(job)
+    cluster.policy.take_over(job)
+    cluster.give_licenses(job)
+    cluster.add(job)
     if job.completing:
         state.completing[job.job_id] = job
     elif job.state is JobState.RUNNING:
         state.running.add(job, (job.end_time or 0, job.job_id))
     else:
-        state.place(job)
+        cluster.queue.place(job)

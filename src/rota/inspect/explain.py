@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rota.config.hostlist import fold
-from rota.core.limits.start_limits import held_back
-from rota.inspect.start_estimate import Outlook, outlook_of
+from rota.inspect.start_estimate import StartEstimate, estimate_start
 from rota.model import InputError, JobState, MultifactorConf, PriorityFactorsRequest
 
 if TYPE_CHECKING:
     from rota.core import Engine
-    from rota.model import Association, Job, PriorityFactors
+    from rota.core.job import Job
+    from rota.model import Association, PriorityFactors
 
 #: Factors by job id and partition.
 _Known = dict[tuple[int, str], "PriorityFactors"]
@@ -98,7 +98,7 @@ class Explanation:
     #: The jobs that it waits for by its own wish, as ``squeue -o %E`` shows them; empty: none.
     dependency: str
     #: When it could start, by the plan of that moment; empty when it is not in the queue.
-    outlook: Outlook
+    start_estimate: StartEstimate
 
 
 def explain(engine: Engine, job_id: int) -> Explanation:
@@ -110,8 +110,8 @@ def explain(engine: Engine, job_id: int) -> Explanation:
     job = engine.state.jobs.get(job_id)
     if job is None:
         raise InputError(f"job {job_id} is not in the cluster at that time: not submitted yet, or over", field="JOB")
-    accounts = engine.state.accounts
-    queue = [other for other in engine.state.queue if other.state is JobState.PENDING]
+    accounts = engine.cluster.accounts
+    queue = [other for other in engine.cluster.queue.jobs if other.state is JobState.PENDING]
     # Of a job with several partitions the one in which it comes first.
     job = next((record for record in queue if record.job_id == job_id), job)
     ahead = queue[: queue.index(job)] if job in queue else []
@@ -143,18 +143,18 @@ def explain(engine: Engine, job_id: int) -> Explanation:
         factors=() if own is None or own.direct else _factors(engine, own),
         shares=_shares(engine, association) if known else (),
         place=len(first) + 1 if job in queue else 0,
-        queue_length=len(engine.state.waiting()),
+        queue_length=len(engine.cluster.queue.waiting()),
         before=tuple(_before(engine, other, job, known) for other in first.values()),
         held_by=_held_by(job),
-        dependency=engine.state.dependencies.text(job.whole),
-        outlook=outlook_of(engine, job) if job in queue and held_back(job) is None else Outlook(),
+        dependency=engine.cluster.dependencies.text(job.whole),
+        start_estimate=estimate_start(engine, job) if job in queue and job.held_back() is None else StartEstimate(),
     )
 
 
 def _held_by(job: Job) -> HeldBy | None:
     if job.state is not JobState.PENDING:
         return None
-    excess = held_back(job) or (job.limits.never(job) if job.limits is not None else None)
+    excess = job.held_back() or (job.limits.never(job) if job.limits is not None else None)
     if excess is None:
         return None
     limit, used, asked = excess
@@ -162,7 +162,7 @@ def _held_by(job: Job) -> HeldBy | None:
 
 
 def _factors(engine: Engine, one: PriorityFactors) -> tuple[Factor, ...]:
-    weights = MultifactorConf.of(engine.state.config, engine.state.accounts.tres).weights
+    weights = MultifactorConf.of(engine.state.config, engine.cluster.accounts.tres).weights
     listed = [
         Factor(name="age", weight=weights.age, points=one.priority_age),
         Factor(name="association", weight=weights.assoc, points=one.priority_assoc),
@@ -181,8 +181,8 @@ def _factors(engine: Engine, one: PriorityFactors) -> tuple[Factor, ...]:
 
 
 def _shares(engine: Engine, association: Association) -> tuple[tuple[str, float, float], ...]:
-    tree = engine.state.accounts.tree
-    if engine.state.accounts.usage is None or association not in tree:
+    tree = engine.cluster.accounts.tree
+    if engine.cluster.accounts.usage is None or association not in tree:
         return ()
     path = tree.path(tree.row(association)).tolist()
     found = []
@@ -193,7 +193,7 @@ def _shares(engine: Engine, association: Association) -> tuple[tuple[str, float,
 
 
 def _before(engine: Engine, other: Job, job: Job, known: _Known) -> Before:
-    association = engine.state.accounts.association_of(other)
+    association = engine.cluster.accounts.association_of(other)
     because, points = "submitted earlier", 0.0
     mine = known.get((job.job_id, job.partition.name))
     theirs = known.get((other.job_id, other.partition.name))

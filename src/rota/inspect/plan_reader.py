@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rota.core import Engine
-    from rota.model import Job
+    from rota.core.job import Job
 
 
 class PlanReader:
@@ -38,8 +38,9 @@ class PlanReader:
     def plan(self) -> Plan:
         """Give the plan as it stands now."""
         state = self._engine.state
-        state.settle()
-        waiting = state.waiting()
+        queue = self._engine.cluster.queue
+        queue.flush()
+        waiting = queue.waiting()
         first = ((place, job) for place, job in enumerate(waiting, 1) if job.planned_start is not None)
         return Plan(
             time=state.now,
@@ -77,6 +78,6 @@ class PlanReader:
             nodes = sum(1 << place for place, node in enumerate(state.nodes) if node.state is kind)
             if nodes:
                 yield Closed(what=kind.value, begin=state.now, end=None, nodes=self._names.fold(nodes))
-        for one in state.reservations.all.values():
+        for one in self._engine.cluster.reservations.all.values():
             names = self._names.fold(one.nodes)
             yield Closed(what=f"reservation {one.name}", begin=one.start_time, end=one.end_time, nodes=names)

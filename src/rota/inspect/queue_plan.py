@@ -11,7 +11,7 @@ from rota.resources.nodeset import indices
 
 if TYPE_CHECKING:
     from rota.core import Engine
-    from rota.model import Job
+    from rota.core.job import Job
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,10 +34,10 @@ class Planned:
 
 def plan_queue(engine: Engine, backfill: Any) -> list[Planned]:
     """Make a cycle of ``sched/backfill``, loaded and started; give the jobs that waited before, first in line first."""
-    state = engine.state
-    state.settle()
-    waiting = [*state.waiting(), *state.parked.values()]
-    before = set(state.jobs)
+    queue = engine.cluster.queue
+    queue.flush()
+    waiting = [*queue.waiting(), *queue.parked.values()]
+    before = set(engine.state.jobs)
     backfill.cycle()
     return [_planned(engine, one) for job in waiting for one in _with_tasks(job, before)]
 
@@ -57,7 +57,7 @@ def _planned(engine: Engine, job: Job) -> Planned:
     return Planned(
         job_id=job.job_id,
         array_job_id=None if job.array is None else job.array.job_id,
-        array_task="" if job.array is None else job.array.task_text(job),
+        array_task=job.array_task,
         name=job.spec.name,
         state=job.state.value,
         nodes=fold(engine.state.nodes[place].name for place in indices(nodes)),

@@ -10,17 +10,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rota.config.hostlist import fold
-from rota.core.queue.sorted_jobs import queue_key
+from rota.core.job import Job
 from rota.core.scheduling.availability import node_space_of
-from rota.model import YEAR, Job, JobState, PartitionState, RequestError
+from rota.core.sorted_jobs import queue_key
+from rota.model import YEAR, JobState, PartitionState, RequestError
 from rota.resources.nodeset import indices
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from rota.core import Engine
+    from rota.core.cluster import Cluster
     from rota.core.scheduling.availability import Space
-    from rota.core.state import ClusterState
     from rota.model import JobSpec, Partition
 
 _MINUTE = 60
@@ -62,7 +63,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outlook:
+class StartEstimate:
     """When and where a job could start."""
 
     #: Unix seconds; ``None``: it is not foreseeable.
@@ -78,25 +79,25 @@ class Outlook:
     sooner: tuple[Change, ...] = ()
 
 
-def outlook_of(engine: Engine, job: Job) -> Outlook:
+def estimate_start(engine: Engine, job: Job) -> StartEstimate:
     """Plan the queue as it is, up to a job that waits in it (a record of it, if it has several partitions).
 
     Raises:
         InputError: an option of SchedulerParameters cannot be used.
     """
-    state = engine.state
+    cluster, state = engine.cluster, engine.state
     space = _planned_space(engine, job)
     found = space.earliest(job, job.time_limit, state.now)
     if found is None:
-        return Outlook(sooner=_sooner(state, space, job, None))
+        return StartEstimate(sooner=_sooner(cluster, space, job, None))
     start, nodes = found
-    ahead = _started_ahead(state, job)
+    ahead = _started_ahead(cluster, job)
     holders = [
         other
         for other in state.running
         if other.alloc_nodes & nodes and (not state.pool.interchangeable or (other.end_time or 0) <= start)
     ]
-    return Outlook(
+    return StartEstimate(
         start=start,
         nodes="" if state.pool.interchangeable else fold(state.nodes[place].name for place in indices(nodes)),
         waits_for=tuple(
@@ -112,95 +113,88 @@ def outlook_of(engine: Engine, job: Job) -> Outlook:
             for one in ahead
         ),
         start_without=_start_without(engine, job, ahead) if ahead else start,
-        sooner=_sooner(state, space, job, start) if start > state.now else (),
+        sooner=_sooner(cluster, space, job, start) if start > state.now else (),
     )
 
 
-def _planned_space(engine: Engine, job: Job) -> Space:
-    """Make the space that all jobs before one leave to it, as far ahead as that may be: not only within bf_window."""
-    config = engine.state.config
-    space = node_space_of(
-        engine.state,
-        engine.preemption,
-        config.scheduler_int("bf_resolution", 60, 1, 3600),
-        YEAR,
-    )
-    _plan_before(engine.state, space, job)
+def _planned_space(engine: Engine, job: Job, gone: Sequence[Job] = ()) -> Space:
+    """Make the space that all jobs before one leave to it, as far ahead as that may be: not only within bf_window.
+
+    Args:
+        engine: Where it waits.
+        job: The job, or one of its queue records.
+        gone: Running jobs that are taken not to run.
+    """
+    resolution = engine.state.config.scheduler_int("bf_resolution", 60, 1, 3600)
+    space = node_space_of(engine.cluster, engine.preemption, resolution, YEAR, gone=gone)
+    _plan_before(engine.cluster, space, job)
     return space
 
 
-def _started_ahead(state: ClusterState, job: Job) -> list[Job]:
+def _started_ahead(cluster: Cluster, job: Job) -> list[Job]:
     """Find the running jobs that stand behind a waiting one and were started while it waited."""
     since = job.submit_time if job.eligible_time is None else job.eligible_time
-    return [one for one in state.running if (one.start_time or 0) > since and queue_key(one) > queue_key(job)]
+    return [one for one in cluster.state.running if (one.start_time or 0) > since and queue_key(one) > queue_key(job)]
 
 
 def _start_without(engine: Engine, job: Job, others: Sequence[Job]) -> int | None:
     """Give when a job could start if some that run did not, the jobs before it being planned in that room as well."""
-    state = engine.state
-    held = [(one, one.sort_key) for one in others]
-    freed = sum(one.alloc for one in others)
-    for one, _ in held:
-        state.running.remove(one)
-    state.pool.free += freed
-    try:
-        found = _planned_space(engine, job).earliest(job, job.time_limit, state.now)
-    finally:
-        state.pool.free -= freed
-        for one, key in held:
-            state.running.add(one, key)
+    found = _planned_space(engine, job, others).earliest(job, job.time_limit, engine.state.now)
     return None if found is None else found[0]
 
 
-def _plan_before(state: ClusterState, space: Space, job: Job) -> None:
+def _plan_before(cluster: Cluster, space: Space, job: Job) -> None:
     """Reserve for the jobs that stand before one, as long as there is something to reserve."""
     seen: set[int] = set()
-    for other in state.queue:
+    now, planned = cluster.state.now, cluster.queue.planned_reasons
+    for other in cluster.queue.jobs:
         if other is job or len(seen) == _DEPTH:
             return
-        if other.job_id in seen or other.state is not JobState.PENDING or state.held_back(other) is not None:
+        excess = other.held_back()
+        is_held = excess is not None and excess.reason not in planned
+        if other.job_id in seen or other.state is not JobState.PENDING or is_held:
             continue
-        found = space.earliest(other, other.time_limit, state.now)
+        found = space.earliest(other, other.time_limit, now)
         if found is not None:
             seen.add(other.job_id)
             space.reserve(other, found[0], other.time_limit, found[1])
 
 
-def _sooner(state: ClusterState, space: Space, job: Job, start: int | None) -> tuple[Change, ...]:
+def _sooner(cluster: Cluster, space: Space, job: Job, start: int | None) -> tuple[Change, ...]:
     """Try other requests; give those that start before ``start``, the best of each kind."""
     best: dict[str, Change] = {}
-    for what, value, spec, partition in _requests(state, job):
-        if what in best and best[what].start <= state.now:
+    for what, value, spec, partition in _requests(cluster, job):
+        if what in best and best[what].start <= cluster.state.now:
             continue
-        found = _try(state, space, job, spec, partition)
+        found = _try(cluster, space, job, spec, partition)
         if found is None or (start is not None and found >= start):
             continue
         if what not in best or found < best[what].start:
             best[what] = Change(what=what, value=value, start=found)
     if limit := best.get("time limit"):
-        best["time limit"] = _longest(state, space, job, limit)
+        best["time limit"] = _longest(cluster, space, job, limit)
     return tuple(sorted(best.values(), key=lambda one: one.start))
 
 
-def _try(state: ClusterState, space: Space, job: Job, spec: JobSpec, partition: Partition) -> int | None:
+def _try(cluster: Cluster, space: Space, job: Job, spec: JobSpec, partition: Partition) -> int | None:
     """Give when another request would start, ``None``: not within the window."""
     try:
-        units = state.pool.units(spec, partition)
+        units = cluster.state.pool.units(spec, partition)
     except RequestError:
         return None
     if not units:
         return None
     other = Job(job.job_id, spec, job.submit_time, partition, units)
-    found = space.earliest(other, other.time_limit, state.now)
+    found = space.earliest(other, other.time_limit, cluster.state.now)
     return None if found is None else found[0]
 
 
-def _longest(state: ClusterState, space: Space, job: Job, known: Change) -> Change:
+def _longest(cluster: Cluster, space: Space, job: Job, known: Change) -> Change:
     """Give the longest time limit, in minutes, with which the job starts as soon as with a known one."""
     low, high = int(known.value) // _MINUTE, job.time_limit // _MINUTE - 1
     while low < high:
         middle = (low + high + 1) // 2
-        found = _try(state, space, job, job.spec._replace(time_limit=middle * _MINUTE), job.partition)
+        found = _try(cluster, space, job, job.spec._replace(time_limit=middle * _MINUTE), job.partition)
         if found is not None and found <= known.start:
             low = middle
         else:
@@ -208,7 +202,7 @@ def _longest(state: ClusterState, space: Space, job: Job, known: Change) -> Chan
     return Change(what=known.what, value=low * _MINUTE, start=known.start)
 
 
-def _requests(state: ClusterState, job: Job) -> Iterator[tuple[str, int | str, JobSpec, Partition]]:
+def _requests(cluster: Cluster, job: Job) -> Iterator[tuple[str, int | str, JobSpec, Partition]]:
     """Think of other requests: what changes, to what, the request and its partition; the smallest changes first."""
     spec = job.spec._replace(time_limit=job.time_limit)
     limit = job.time_limit // 2 // _MINUTE * _MINUTE
@@ -222,7 +216,7 @@ def _requests(state: ClusterState, job: Job) -> Iterator[tuple[str, int | str, J
         fewer = spec._replace(num_cpus=cpus, num_tasks=tasks, min_nodes=nodes, max_nodes=nodes if spec.max_nodes else 0)
         yield "processors", cpus, fewer, job.partition
         cpus //= 2
-    for part in state.partitions.values():
+    for part in cluster.state.partitions.values():
         fits = part.max_time is None or job.time_limit <= part.max_time
         if part is not job.partition and fits and part.state is PartitionState.UP:
             yield "partition", part.name, spec._replace(partition=part.name), part

@@ -1,6 +1,7 @@
 """What a plugin author reads, and all that a plugin imports."""
 
 from rota.interfaces.controller import Controller
+from rota.interfaces.job import Job
 from rota.interfaces.plugin import OPTIONAL_IDENTITY, REQUIRED_IDENTITY, PluginApi, Symbol
 from rota.interfaces.priority import PRIORITY_API, PriorityPlugin
 from rota.interfaces.profile import NodeSpace, Profile
@@ -15,7 +16,6 @@ from rota.model import (
     ClusterConfig,
     Errno,
     InputError,
-    Job,
     JobState,
     MultifactorConf,
     Node,
@@ -26,7 +26,6 @@ from rota.model import (
     PriorityFactorsRequest,
     PriorityWeights,
     Qos,
-    QueueRecord,
     Reason,
     RequestError,
     RotaError,
@@ -66,7 +65,6 @@ __all__ = [
     "PriorityWeights",
     "Profile",
     "Qos",
-    "QueueRecord",
     "Reason",
     "RequestError",
     "RotaError",

@@ -11,7 +11,9 @@ with ``-``, 0 is the empty set; `Controller.common` is the intersection and `Con
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
+
+from rota.interfaces.job import Job
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -20,19 +22,22 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rota.accounting import AssociationTree, Usage
-    from rota.interfaces.profile import NodeSpace, Profile
-    from rota.model import Association, ClusterConfig, Job, Node, Partition, Qos, Reason
+    from rota.interfaces.profile import NodeSpaceOf, ProfileOf
+    from rota.model import Association, ClusterConfig, Node, Partition, Qos, Reason
+
+J = TypeVar("J")
+J_contra = TypeVar("J_contra", contravariant=True)
 
 
-class PriorityCalls(Protocol):
+class PriorityCalls(Protocol[J_contra]):
     """The priority plugin as the scheduler plugin sees it."""
 
-    def set(self, last_prio: int, job_ptr: Job) -> int:
+    def set(self, last_prio: int, job_ptr: J_contra) -> int:
         """Call ``priority_p_set``."""
 
 
-class Controller(Protocol):
-    """What ``init(ctld)`` is handed."""
+class ControllerOf(Protocol[J]):
+    """What ``init(ctld)`` is handed: a `Controller`."""
 
     # ---- read -------------------------------------------------------------------------------------------------
 
@@ -57,11 +62,11 @@ class Controller(Protocol):
         """All partitions by name."""
 
     @property
-    def jobs(self) -> Mapping[int, Job]:
+    def jobs(self) -> Mapping[int, J]:
         """Every job that has not ended, by job id."""
 
     @property
-    def queue(self) -> Sequence[Job]:
+    def queue(self) -> Sequence[J]:
         """Pending jobs that may start now if they fit, first in line first: those that nothing holds back.
 
         Jobs in reservations come first; then the order is partition tier, priority, submit time, job id. During one
@@ -75,7 +80,7 @@ class Controller(Protocol):
         """
 
     @property
-    def arrivals(self) -> Sequence[Job] | None:
+    def new_jobs(self) -> Sequence[J] | None:
         """What joined the queue since the last pass, if nothing else happened since that could let a job start.
 
         ``None``: look at the whole queue. A scheduler may ignore this; one that keeps what it knew at the end of the
@@ -83,7 +88,7 @@ class Controller(Protocol):
         """
 
     @property
-    def running(self) -> Sequence[Job]:
+    def running(self) -> Sequence[J]:
         """Running jobs by ``end_time``, the expected one, soonest first."""
 
     @property
@@ -95,7 +100,7 @@ class Controller(Protocol):
         """Resource set that is up, free or not: it changes when nodes go down, are drained, or come back."""
 
     @property
-    def priority(self) -> PriorityCalls:
+    def priority(self) -> PriorityCalls[J]:
         """The priority plugin."""
 
     @property
@@ -108,7 +113,7 @@ class Controller(Protocol):
 
     # ---- ask --------------------------------------------------------------------------------------------------
 
-    def select(self, job: Job, avail: int, nodes: int = 0) -> int:
+    def select(self, job: J, avail: int, nodes: int = 0) -> int:
         """Give the part of resource set ``avail`` that the job would be given, 0 when it does not fit.
 
         With ``nodes``, a bitmap, it is given only what is on these.
@@ -123,7 +128,7 @@ class Controller(Protocol):
     def nodes_of(self, resources: int) -> int:
         """Give the nodes of which a resource set has something, as a bitmap: bit 0 is the first of `nodes`."""
 
-    def profile(self, resolution: int = 1) -> Profile:
+    def profile(self, resolution: int = 1) -> ProfileOf[J]:
         """Make a profile of what will be free from now on, as running jobs reach their expected ends.
 
         Args:
@@ -139,7 +144,7 @@ class Controller(Protocol):
         reserve_running: bool = False,
         step: int = 0,
         soft_limits: bool = False,
-    ) -> NodeSpace:
+    ) -> NodeSpaceOf[J]:
         """Make what backfill plans with, as it is now.
 
         Args:
@@ -154,17 +159,17 @@ class Controller(Protocol):
                 longer, in the middle of what is left of their time limits.
         """
 
-    def alike(self, job: Job) -> Hashable:
+    def request_class(self, job: J) -> Hashable:
         """Give what is equal for jobs that would be placed alike: where one does not fit, none of them does."""
 
-    def held_back(self, job: Job) -> Reason | None:
+    def held_back(self, job: J) -> Reason | None:
         """Why a job of the queue may not start now whatever is free: a limit, licences …; ``None``: it may.
 
         Such jobs are not in `queue`. Ask where starting one job can hold back another of the same walk: what is held
         back should be passed over, and nobody should wait for it.
         """
 
-    def earliest_start(self, job: Job) -> tuple[int, int] | None:
+    def earliest_start(self, job: J) -> tuple[int, int] | None:
         """When the job could start if no other job in the queue did, as running jobs reach their expected ends.
 
         Returns:
@@ -172,16 +177,16 @@ class Controller(Protocol):
             part; ``None`` when it is not foreseeable, because nodes that it needs are down.
         """
 
-    def reason(self, job: Job) -> Reason:
+    def reason(self, job: J) -> Reason:
         """Why the job is where it is."""
 
-    def association_of(self, job: Job) -> Association:
+    def association_of(self, job: J) -> Association:
         """Whom the job is charged to. A user who is in no association is added to the tree, with one share."""
 
-    def qos_of(self, job: Job) -> Qos | None:
+    def qos_of(self, job: J) -> Qos | None:
         """The job's QOS; ``None`` when it has asked for one that there is not."""
 
-    def tres_of(self, job: Job) -> tuple[float, ...]:
+    def tres_of(self, job: J) -> tuple[float, ...]:
         """How much of each TRES the job has been given or, while it waits, asks for."""
 
     def partition_tres(self, partition: Partition) -> tuple[float, ...]:
@@ -196,11 +201,11 @@ class Controller(Protocol):
 
     # ---- propose ----------------------------------------------------------------------------------------------
 
-    def start(self, job: Job, resources: int = 0, time_limit: int = 0) -> Reason | None:
+    def start(self, job: J, resources: int = 0, time_limit: int = 0) -> Reason | None:
         """Start a pending job now, on ``resources`` or, when that is 0, on what `select` gives it.
 
         Args:
-            job: It, or one of its queue records.
+            job: The job, or one of its queue records.
             resources: Where.
             time_limit: Seconds, if that is to be another one than it has.
 
@@ -208,29 +213,29 @@ class Controller(Protocol):
             ``None`` when it was started, else why not: nothing has changed then.
         """
 
-    def preempt(self, job: Job, nodes: int) -> bool:
+    def preempt(self, job: J, nodes: int) -> bool:
         """Have running jobs give way, as ``PreemptType`` and ``PreemptMode`` say, so that one that waits fits.
 
         It can be started when they have ended: in a later pass.
 
         Args:
-            job: It, or one of its queue records.
+            job: The job, or one of its queue records.
             nodes: Bitmap of the nodes that it may have.
 
         Returns:
             Whether it will fit then, also if those had been told to go before; else nothing has changed.
         """
 
-    def plan(self, job: Job, start_time: int | None, nodes: int = 0) -> None:
+    def plan(self, job: J, start_time: int | None, nodes: int = 0) -> None:
         """Record when and where the scheduler means to start the job; people see it, nothing enforces it.
 
         Args:
-            job: It, or one of its queue records.
+            job: The job, or one of its queue records.
             start_time: Unix seconds; ``None``: nothing is planned any more.
             nodes: Bitmap, 0 when left open.
         """
 
-    def set_priority(self, job: Job, priority: int) -> None:
+    def set_priority(self, job: J, priority: int) -> None:
         """Give a pending job, or one of its queue records, another priority. 0 holds the job.
 
         Raises:
@@ -238,7 +243,7 @@ class Controller(Protocol):
             ValueError: not an unsigned 32-bit number.
         """
 
-    def set_priorities(self, jobs: Sequence[Job], priorities: Sequence[int] | NDArray[np.integer[Any]]) -> None:
+    def set_priorities(self, jobs: Sequence[J], priorities: Sequence[int] | NDArray[np.integer[Any]]) -> None:
         """Give many jobs new priorities and sort the queue once; a pass follows if its order has changed.
 
         Jobs that have ended, are held or have a priority that an administrator set are left as they are.
@@ -247,20 +252,20 @@ class Controller(Protocol):
             ValueError: not as many whole numbers from 1 to 2**32 - 1 as there are jobs.
         """
 
-    def rank_queue(self, key: Callable[[Job], float]) -> None:
+    def rank_queue(self, key: Callable[[J], float]) -> None:
         """Order the queue by ascending ``key``: priorities become ranks, equal keys stay in order of submission.
 
         For orders that an unsigned 32-bit number cannot express. Partition tiers still come first, and jobs whose
         priority an administrator has set are left alone.
         """
 
-    def hold(self, job: Job) -> Reason | None:
+    def hold(self, job: J) -> Reason | None:
         """Hold a pending job, as an administrator would. ``None``, or why not."""
 
-    def release(self, job: Job) -> Reason | None:
+    def release(self, job: J) -> Reason | None:
         """Release a held job. ``None``, or why not."""
 
-    def requeue(self, job: Job) -> Reason | None:
+    def requeue(self, job: J) -> Reason | None:
         """Stop a running job and put it back in the queue. ``None``, or why not."""
 
     # ---- time and life ----------------------------------------------------------------------------------------
@@ -316,3 +321,6 @@ class Controller(Protocol):
 
     def log(self, message: str) -> None:
         """Write to rota's log."""
+
+
+Controller: TypeAlias = ControllerOf[Job]

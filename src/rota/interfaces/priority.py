@@ -13,7 +13,8 @@ from rota.interfaces.plugin import PluginApi, Symbol
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rota.model import Association, Job, PriorityFactors, PriorityFactorsRequest
+    from rota.interfaces.job import Job
+    from rota.model import Association, PriorityFactors, PriorityFactorsRequest
 
 PRIORITY_API = PluginApi(
     major="priority",

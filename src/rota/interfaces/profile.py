@@ -1,18 +1,19 @@
-"""The future-availability profile that `Controller.profile` makes."""
+"""What will be free when: what `Controller.profile` and `Controller.node_space` make."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol, TypeAlias, TypeVar
 
-if TYPE_CHECKING:
-    from rota.model import Job
+from rota.interfaces.job import Job
+
+J_contra = TypeVar("J_contra", contravariant=True)
 
 
-class Profile(Protocol):
+class ProfileOf(Protocol[J_contra]):
     """What is free when: a step function of time whose values are resource sets."""
 
     def earliest(
-        self, job: Job, duration: int, after: int, before: int | None = None, held: int = 0
+        self, job: J_contra, duration: int, after: int, before: int | None = None, held: int = 0
     ) -> tuple[int, int] | None:
         """Find the first time when the job fits for ``duration`` seconds.
 
@@ -38,7 +39,7 @@ class Profile(Protocol):
         """Forget what was before ``now``."""
 
 
-class NodeSpace(Protocol):
+class NodeSpaceOf(Protocol[J_contra]):
     """What backfill plans with: which nodes are reserved when, and which running jobs free theirs when.
 
     Times are Unix seconds, durations seconds. Reservations begin and end on a grid. Nodes are reserved whole, also
@@ -49,7 +50,7 @@ class NodeSpace(Protocol):
     def size(self) -> int:
         """How many slots of time there are, each with other nodes that are open."""
 
-    def earliest(self, job: Job, duration: int, after: int, *, now_only: bool = False) -> tuple[int, int] | None:
+    def earliest(self, job: J_contra, duration: int, after: int, *, now_only: bool = False) -> tuple[int, int] | None:
         """Find the first time, not before ``after``, when the job fits on nodes that are reserved at no time meanwhile.
 
         Args:
@@ -63,14 +64,18 @@ class NodeSpace(Protocol):
             way to the job count as gone, so that a start now may be one for which they have to be preempted first.
         """
 
-    def open_nodes(self, job: Job, start: int, duration: int) -> int:
+    def open_nodes(self, job: J_contra, start: int, duration: int) -> int:
         """Give the nodes that nobody has reserved for that time, as a bitmap."""
 
-    def is_open(self, job: Job, start: int, duration: int, nodes: int) -> bool:
+    def is_open(self, job: J_contra, start: int, duration: int, nodes: int) -> bool:
         """Whether nobody has reserved, for that time, one of the nodes or the processors that the job needs."""
 
-    def reserve(self, job: Job, start: int, duration: int, nodes: int) -> None:
+    def reserve(self, job: J_contra, start: int, duration: int, nodes: int) -> None:
         """Reserve nodes or, where processors are interchangeable, as many as the job needs."""
 
-    def started(self, job: Job) -> None:
+    def started(self, job: J_contra) -> None:
         """Take account of a job that has just been started."""
+
+
+Profile: TypeAlias = ProfileOf[Job]
+NodeSpace: TypeAlias = NodeSpaceOf[Job]

@@ -14,7 +14,7 @@ from rota.interfaces.plugin import PluginApi, Symbol
 
 if TYPE_CHECKING:
     from rota.interfaces.controller import Controller
-    from rota.model import Job
+    from rota.interfaces.job import Job
 
 SCHED_API = PluginApi(
     major="sched",

@@ -22,7 +22,7 @@ from rota.loader.symbols import FINI, INIT, accepts
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from rota.interfaces import Controller
+    from rota.interfaces.controller import ControllerOf
     from rota.loader.candidate import Candidate
 
 
@@ -74,7 +74,7 @@ class LoadedPlugin:
         value = getattr(self.container, "errno", SLURM_SUCCESS)
         return value if isinstance(value, int) else SLURM_SUCCESS  # `import errno` is no plugin's errno
 
-    def start(self, ctld: Controller) -> None:
+    def start(self, ctld: ControllerOf[Any]) -> None:
         """Call ``init``, with the controller if it takes it. Does nothing when the plugin has been started.
 
         Raises:
@@ -108,7 +108,7 @@ class LoadedPlugin:
         finally:
             self._unload()
 
-    def _call_init(self, init: Callable[..., Any], ctld: Controller) -> None:
+    def _call_init(self, init: Callable[..., Any], ctld: ControllerOf[Any]) -> None:
         try:
             result = init(ctld) if accepts(init, 1) else init()
         except InputError:

@@ -12,7 +12,8 @@ from rota.model.errors import (
     RequestError,
     RotaError,
 )
-from rota.model.job import MAX_PRIORITY, YEAR, Job, JobSpec, JobState, QueueRecord
+from rota.model.job_spec import MAX_PRIORITY, YEAR, JobSpec
+from rota.model.job_state import JobState
 from rota.model.multifactor import MultifactorConf
 from rota.model.node import Node, NodeState
 from rota.model.partition import Partition, PartitionState
@@ -31,7 +32,6 @@ __all__ = [
     "Errno",
     "InputError",
     "InvariantError",
-    "Job",
     "JobSpec",
     "JobState",
     "MultifactorConf",
@@ -44,7 +44,6 @@ __all__ = [
     "PriorityFactorsRequest",
     "PriorityWeights",
     "Qos",
-    "QueueRecord",
     "Reason",
     "RequestError",
     "RotaError",

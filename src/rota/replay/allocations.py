@@ -11,7 +11,7 @@ from rota.resources.nodeset import indices
 
 if TYPE_CHECKING:
     from rota.core import Engine
-    from rota.model import Job
+    from rota.core.job import Job
     from rota.results.schedule import Schedule
 
 #: Bitmap of nodes and, where these are shared, processors of each of them.

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from rota.core import Engine
     from rota.core.effects import Effect
     from rota.core.events import Event
-    from rota.model import Job
+    from rota.core.job import Job
     from rota.replay.failures import NodeChange
     from rota.replay.trace import Trace
 
@@ -277,11 +277,14 @@ class ReplayDriver:
         if job.array is None and row is not None:
             self._on_finished(row, job)
             return
-        rows = self._arrays[job.array.job_id]
-        for task in (job.task_id,) if job.task_id is not None else job.array.over:
+        array = job.array
+        if array is None:
+            return
+        rows = self._arrays[array.job_id]
+        for task in (job.task_id,) if job.task_id is not None else array.over:
             self._on_finished(rows[task], job)
-        if job.array.is_over:
-            del self._arrays[job.array.job_id]
+        if array.is_over:
+            del self._arrays[array.job_id]
 
     def _note_stopped(self, effect: Kill) -> None:
         """Remember that a run has been stopped, if it is put down to end later."""

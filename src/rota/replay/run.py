@@ -13,7 +13,7 @@ import numpy as np
 
 from rota.config.local_time import parse_moment, utc_offset_of
 from rota.core import Engine
-from rota.core.accounts import DEFAULT_ACCOUNT
+from rota.core.accounts.charging import DEFAULT_ACCOUNT
 from rota.core.effects import Log, PluginFault, Refused
 from rota.inspect.queue_plan import Planned, plan_queue
 from rota.interfaces import APIS
@@ -34,8 +34,9 @@ if TYPE_CHECKING:
 
     from rota.accounting import AssociationTree, Usage
     from rota.core.effects import Effect
+    from rota.core.job import Job
     from rota.loader import LoadedPlugin
-    from rota.model import ClusterConfig, Job
+    from rota.model import ClusterConfig
     from rota.replay.failures import Failure
     from rota.replay.reservation_file import ReservationLine
     from rota.replay.trace import Trace
@@ -191,7 +192,7 @@ class Replay:
             )
             for one in options.reservations:
                 try:
-                    self.engine.state.reservations.create(one.reservation(self.trace.origin, self.utc_offset))
+                    self.engine.cluster.reservations.create(one.reservation(self.trace.origin, self.utc_offset))
                 except RequestError as error:
                     raise one.line.error(str(error), "ReservationName") from None
             if select is not None:
@@ -199,7 +200,7 @@ class Replay:
             self._start(priority, sched)
             self._host = host
             self._stack = stack.pop_all()
-        if self.engine.state.accounts.usage is not None:
+        if self.engine.cluster.accounts.usage is not None:
             self._associate()
         elif options.usage is not None:
             options.report(f"warning: {options.usage.path}: left out: {options.priority} keeps no usage")
@@ -225,7 +226,7 @@ class Replay:
             priority.start(self.engine.priority_controller)
         else:
             self._associate()  # before the usage is taken up: what users of no association had used would be lost
-            self.engine.state.accounts.saved = usage.data
+            self.engine.cluster.accounts.saved = usage.data
             try:
                 priority.start(self.engine.priority_controller)
             except InputError as error:
@@ -235,7 +236,7 @@ class Replay:
     @property
     def usage(self) -> Usage | None:
         """What associations have used, if that is kept."""
-        return self.engine.state.accounts.usage
+        return self.engine.cluster.accounts.usage
 
     def __enter__(self) -> Self:
         """Enter the context."""
@@ -247,7 +248,7 @@ class Replay:
 
     def _associate(self) -> None:
         """Add the users to the tree who will submit jobs and are in no association, so that shares do not change."""
-        tree, report = self.engine.state.accounts.tree, self._options.report
+        tree, report = self.engine.cluster.accounts.tree, self._options.report
         missing = [
             (user, account) for user, account in sorted(self.trace.charged()) if tree.find(user, account) is None
         ]
@@ -342,7 +343,7 @@ class Replay:
         self._stack.close()
         for effect in engine.drain():
             self._recorder.effect(effect)
-        accounts = engine.state.accounts
+        accounts = engine.cluster.accounts
         schedule = self._recorder.schedule(named=accounts.usage is not None)
         if self._placements is not None:
             schedule = self._placements.added_to(schedule)

@@ -35,7 +35,7 @@ class Watcher:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._reader = PlanReader(engine)
-        self._keeps_usage = engine.state.accounts.usage is not None
+        self._keeps_usage = engine.cluster.accounts.usage is not None
         self._times: list[int] = []
         self._plans: list[Plan] = []
         #: By sample: by account usage and fair-share.
@@ -90,10 +90,10 @@ class Watcher:
         if not self._keeps_usage:
             return None
         engine = self._engine
-        conf = MultifactorConf.of(engine.state.config, engine.state.accounts.tres)
+        conf = MultifactorConf.of(engine.state.config, engine.cluster.accounts.tres)
         shown = [(one, depth) for one, depth in engine.association_usages(users=False) if depth]
         names = [one.account for one, _ in shown]
-        tree = engine.state.accounts.tree
+        tree = engine.cluster.accounts.tree
         target = [tree.target_share(tree.row(one)) for one, _ in shown]
         longest = sorted(self._factors.keys() & waits.keys(), key=lambda job_id: (-waits[job_id], job_id))[:MAX_WAITS]
         return PriorityHistory(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rota.core.job import Job
 from rota.interfaces import APIS, SLURM_SUCCESS
 from rota.interfaces.stubs import priority as priority_stubs
 from rota.interfaces.stubs import sched as sched_stubs
-from rota.model import Job
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from rota.core import Engine
 from rota.core import events as ev
 from rota.core.effects import Background, JobFinished, Kill, Launch, Log, PluginFault, Refused
+from rota.core.job import Job
 from rota.core.plugin_api.guard import PLUGIN_ERRORS
 from rota.core.snapshot import restore, save
 from rota.interfaces import APIS
 from rota.loader import Candidate, LoadedPlugin, PluginHost, PluginRefusedError, Source
 from rota.loader.symbols import check_symbols
-from rota.model import Job, JobState, NodeState, PartitionState, RequestError
+from rota.model import JobState, NodeState, PartitionState, RequestError
 from rota.resources import shares_nodes
 from rota.testing.builders import cluster, spec
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
     from rota.accounting import AssociationTree
     from rota.core.effects import Effect
-    from rota.interfaces import Controller
+    from rota.interfaces.controller import ControllerOf
     from rota.model import ClusterConfig, JobSpec, Reason
 
 T = TypeVar("T")
@@ -290,7 +291,7 @@ class Harness:
         self._check()
         self._take(effects)
 
-    def propose(self, fn: Callable[[Controller], T]) -> T | None:
+    def propose(self, fn: Callable[[ControllerOf[Job]], T]) -> T | None:
         """Let the scheduler plugin call ``fn`` with its controller, now.
 
         Returns:
@@ -417,7 +418,7 @@ class Harness:
     # ---- asking -----------------------------------------------------------------------------------------------
 
     @property
-    def ctld(self) -> Controller:
+    def ctld(self) -> ControllerOf[Job]:
         """The scheduler plugin's controller, for reading; see `propose`."""
         return self.engine.sched_controller
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rota.core.queue.reasons import beyond_partition, is_shut_out
+from rota.core.queue.reasons import is_shut_out
 from rota.model import MAX_PRIORITY, Errno, PartitionState, Reason, RequestError
 from rota.resources.nodeset import indices
 
 if TYPE_CHECKING:
+    from rota.core.cluster import Cluster
+    from rota.core.job import Job
     from rota.core.state import ClusterState
-    from rota.model import Job, JobSpec, Partition
+    from rota.model import JobSpec, Partition
 
 #: Slurm's range of nice values is ± this.
 MAX_NICE = 2**31 - 3
@@ -62,7 +64,7 @@ _BEYOND = {
 }
 
 
-def check_partitions(state: ClusterState, job: Job) -> None:
+def check_partitions(cluster: Cluster, job: Job) -> None:
     """Refuse a job whose user no partition of it lets in, or that is beyond the limits of its partitions.
 
     The limits count if ``EnforcePartLimits`` says so: with ``ANY`` it must be beyond those of all partitions, with
@@ -71,7 +73,7 @@ def check_partitions(state: ClusterState, job: Job) -> None:
     Raises:
         RequestError: it is refused.
     """
-    records, enforced = job.records or (job,), state.settings.partition_limits
+    records, enforced = job.records or (job,), cluster.state.settings.partition_limits
     closed = [record.partition.name for record in records if is_shut_out(record)]
     if closed and (enforced == "ALL" or len(closed) == len(records)):
         raise RequestError(
@@ -83,7 +85,7 @@ def check_partitions(state: ClusterState, job: Job) -> None:
     beyond = [
         (reason, record.partition.name)
         for record in records
-        if (reason := state.policy.access(record) or beyond_partition(state, record)) is not None
+        if (reason := cluster.policy.access(record) or cluster.reasons.beyond_partition(record)) is not None
     ]
     if beyond and (enforced == "ALL" or len(beyond) == len(records)):
         reason, name = beyond[0]

@@ -2,35 +2,52 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from rota.core.effects import JobFinished, Kill, Launch, Refused
+from rota.core.job import Job, QueueRecord
 from rota.core.jobs.admission import check_partitions
 from rota.core.jobs.new_jobs import new_job
-from rota.core.jobs.splitting import become_task, part_for_dependencies, split_off, task_by_itself
+from rota.core.jobs.splitting import become_task, split_for_dependencies, split_off
 from rota.core.jobs.transitions import Trigger, change_state
-from rota.core.limits.start_limits import held_back
-from rota.core.queue.reasons import latest_start, reason_of
-from rota.core.queue.sorted_jobs import queue_key
-from rota.model import Errno, Job, JobState, NodeState, QueueRecord, Reason, RequestError
+from rota.core.sorted_jobs import queue_key
+from rota.core.timers import Timer, TimerKind
+from rota.model import Errno, JobState, NodeState, Reason, RequestError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
+    from rota.core.cluster import Cluster
     from rota.core.effects import Effect
-    from rota.core.plugin_api.guard import SchedCalls
-    from rota.core.state import ClusterState
     from rota.model import JobSpec, RotaError
+
+
+class Scheduler(Protocol):
+    """What the scheduler plugin is asked and told of a job's life."""
+
+    @property
+    def initial_priority(self) -> Callable[[int, Job], int]:
+        """Gives a job its priority, after the lowest given so far."""
+
+    @property
+    def newalloc(self) -> Callable[[Job], bool]:
+        """Takes note that a job has been given resources."""
+
+    @property
+    def freealloc(self) -> Callable[[Job], bool]:
+        """Takes note that a job's resources are about to be freed."""
 
 
 class Lifecycle:
     """Moves jobs from place to place. It is the only one that writes job records."""
 
-    __slots__ = ("effects", "pricing", "sched", "state")
+    __slots__ = ("_scheduler", "cluster", "effects", "pricing", "queue", "state")
 
-    def __init__(self, state: ClusterState, sched: SchedCalls) -> None:
-        self.state = state
-        self.sched = sched
+    def __init__(self, cluster: Cluster, scheduler: Scheduler) -> None:
+        self.cluster = cluster
+        self.state = cluster.state
+        self.queue = cluster.queue
+        self._scheduler = scheduler
         #: Since the engine last handed them out.
         self.effects: list[Effect] = []
         #: The job whose priority the plugins are being asked for.
@@ -40,25 +57,23 @@ class Lifecycle:
 
     def submit(self, job_id: int, spec: JobSpec) -> bool:
         """Take a new job. False when it is refused."""
-        state = self.state
+        cluster = self.cluster
         try:
-            job = new_job(state, job_id, spec)
+            job = new_job(cluster, job_id, spec)
         except RequestError as error:
             self.refuse(error, job_id)
             return False
         try:
-            state.policy.admit(job)
+            cluster.policy.admit(job)
             if spec.reservation:
-                state.reservations.admit(job)
-            check_partitions(state, job)
+                cluster.reservations.admit(job)
+            check_partitions(cluster, job)
         except RequestError as error:
             self.refuse(error, job_id, by_policy=True)
             return False
         if job.array is not None:
-            state.arrays[job_id] = job.array
-        state.add(job)
-        if spec.deadline:
-            self._set_deadline(job)
+            self.state.arrays[job_id] = job.array
+        cluster.add(job)
         if spec.priority is not None:
             job.priority = spec.priority
             job.admin_priority = True
@@ -68,8 +83,8 @@ class Lifecycle:
         else:
             self.give_priority(job)
         if job.array is not None and job.dependencies is not None:
-            part_for_dependencies(state, job)
-        state.place(job)
+            split_for_dependencies(cluster, job, job.array)
+        self.queue.place(job)
         return True
 
     def refuse(self, error: RotaError, job_id: int = 0, *, by_policy: bool = False) -> None:
@@ -83,16 +98,16 @@ class Lifecycle:
             for record in job.records:
                 record.priority = job.priority
             return
-        state = self.state
+        cluster = self.cluster
         for record in job.records:
             record.priority = 0
         self.pricing = job
-        job.priority = priority = self.sched.initial_priority(state.last_priority, job)
+        job.priority = priority = self._scheduler.initial_priority(cluster.last_priority, job)
         self.pricing = None
         for record in job.records:  # unless the plugin has given them priorities of their own
             record.priority = (record.priority or priority) if priority else 0
-        if priority > 1 and 1 < priority + job.nice < state.last_priority:
-            state.last_priority = priority + job.nice
+        if priority > 1 and 1 < priority + job.nice < cluster.last_priority:
+            cluster.last_priority = priority + job.nice
 
     # ---- running ----------------------------------------------------------------------------------------------
 
@@ -104,38 +119,42 @@ class Lifecycle:
         Returns:
             ``None``; or what holds it back, and nothing has changed.
         """
-        state = self.state
-        if job.restraints and (excess := held_back(job, resources)) is not None:
+        state, cluster = self.state, self.cluster
+        if job.start_limits and (excess := job.held_back(resources)) is not None:
+            cluster.policy.refuse(job, excess)
+            self.queue.look_at(excess)
             return excess.reason
         if job.array is not None and job.waiting_tasks > 1:
-            job = split_off(state, job)
+            job = split_off(cluster, job, job.array)
         else:
-            state.take_from_queue(job.whole)
+            self.queue.take(job.whole)
             if job.array is not None:
                 become_task(job.whole)
         if isinstance(job, QueueRecord):
-            job = job.settle()
+            job = job.become_job()
         change_state(job, Trigger.START)
         state.pool.take(resources)
         job.alloc = resources
         job.alloc_nodes = state.pool.nodes_of(resources)
         job.start_time = state.now
         job.time_limit = time_limit or job.time_limit
-        if job.spec.reservation and (longest := state.reservations.longest(job)) is not None:
+        if job.spec.reservation and (longest := cluster.reservations.longest(job)) is not None:
             job.time_limit = min(job.time_limit, longest)
         if job.spec.deadline:
             job.time_limit = max(min(job.time_limit, job.spec.deadline - state.now), 1)
+            state.timers.cancel(Timer(TimerKind.DEADLINE, job.job_id))
         job.end_time = end = state.now + job.time_limit
         job.forget_plan()
         state.running.add(job, (end, job.job_id))
-        state.changed = True
-        for one in job.restraints:
-            one.started(job)
-            state.arrivals = None
-        state.accounts.started(job)
+        self.queue.changed = True
+        if job.start_limits:
+            self.queue.new = None
+            for one in job.start_limits:
+                one.started(job)
+        cluster.accounts.started(job)
         self.effects.append(Launch(job_id=job.job_id, restart_count=job.restart_count, resources=resources))
-        self.sched.newalloc(job)
-        state.dependencies.started(job)
+        self._scheduler.newalloc(job)
+        cluster.dependencies.started(job)
         return None
 
     def ended(self, job_id: int, restart_count: int, exit_code: int) -> bool:
@@ -172,40 +191,45 @@ class Lifecycle:
 
     def _free(self, job: Job) -> None:
         """Free the resources of a job that has been stopped, and let it go on to where it belongs."""
-        state = self.state
-        self.sched.freealloc(job)
+        state, cluster = self.state, self.cluster
+        self._scheduler.freealloc(job)
         if job.sort_key:
             state.running.remove(job)
         else:
             del state.completing[job.job_id]
-        state.accounts.ended(job)
-        for one in job.restraints:
+        cluster.accounts.ended(job)
+        for one in job.start_limits:
             one.ended(job)
-        if state.restrained:
-            state.policy.forget_refusals()
+        if self.queue.limited:
+            cluster.policy.forget_refusals()
         state.pool.release(job.alloc)
         job.alloc = job.alloc_nodes = 0
-        state.arrivals = None
-        state.changed = True
+        self.queue.touch()
         if job.state is JobState.PENDING:
-            job.restart_count += 1
-            if job.reason is Reason.NODE_DOWN and job.restart_count > self.state.settings.max_requeue:
-                job.zero_priority()
-                job.reason = Reason.JOB_HOLD_MAX_REQUEUE
-            job.start_time = job.end_time = None
-            if state.settings.requeue_delay:
-                job.spec = job.spec._replace(begin_time=state.now + state.settings.requeue_delay)
-            if job.task_id is not None and job.priority:
-                self.give_priority(job)  # as a task of an array it had that of the record
-            elif job.records:  # it had that of the partition in which it ran
-                job.priority = max(record.priority for record in job.records)
-            state.place(job)
+            self._queue_again(job)
         else:
             job.end_time = state.now
             self._forget(job)
 
+    def _queue_again(self, job: Job) -> None:
+        """Put a job that ran back among those that wait."""
+        state = self.state
+        state.timers.cancel_of_job(job.job_id)
+        job.restart_count += 1
+        if job.reason is Reason.NODE_DOWN and job.restart_count > state.settings.max_requeue:
+            job.zero_priority()
+            job.reason = Reason.JOB_HOLD_MAX_REQUEUE
+        job.start_time = job.end_time = None
+        if state.settings.requeue_delay:
+            job.spec = job.spec._replace(begin_time=state.now + state.settings.requeue_delay)
+        if job.task_id is not None and job.priority:
+            self.give_priority(job)  # as a task of an array it had that of the record
+        elif job.records:  # it had that of the partition in which it ran
+            job.priority = max(record.priority for record in job.records)
+        self.queue.place(job)
+
     def _forget(self, job: Job) -> None:
-        self.state.remove(job)
+        self.cluster.remove(job)
         self.effects.append(JobFinished(job=job))
 
     def stop(self, job: Job, trigger: Trigger, reason: Reason = Reason.NONE) -> None:
@@ -216,7 +240,7 @@ class Lifecycle:
         state.running.remove(job)
         job.end_time = state.now
         state.completing[job.job_id] = job
-        state.arrivals = None
+        self.queue.touch()
         self.effects.append(Kill(job_id=job.job_id, restart_count=job.restart_count))
 
     def enforce_time_limits(self) -> None:
@@ -231,44 +255,38 @@ class Lifecycle:
         state, longest = self.state, job.longest_run
         # Without limit, Slurm guesses that it runs as long as its time limit once more.
         end = state.now + job.time_limit if longest is None else (job.start_time or 0) + longest
-        if job.spec.reservation and (left := state.reservations.longest(job)) is not None:
+        if job.spec.reservation and (left := self.cluster.reservations.longest(job)) is not None:
             end = min(end, state.now + left)
         if end <= state.now:
             return False
         self.expect_end(job, end)
-        state.arrivals = None
+        self.queue.touch()
         return True
 
     def expect_end(self, job: Job, end: int) -> None:
         """Expect a running job to end at another time, Unix seconds."""
-        state = self.state
-        for one in job.restraints:
+        for one in job.start_limits:
             one.ended(job)
-        state.running.remove(job)
+        self.state.running.remove(job)
         job.end_time = end
-        state.running.add(job, (end, job.job_id))
-        for one in job.restraints:
+        self.state.running.add(job, (end, job.job_id))
+        for one in job.start_limits:
             one.started(job)
-        state.changed = True
+        self.queue.changed = True
 
-    def _set_deadline(self, job: Job) -> None:
-        """Look at a job when it could no longer end by its deadline."""
+    def missed_deadline(self, job_id: int) -> None:
+        """End a job that could no longer end by its deadline, unless it is parked: held jobs outlive it."""
+        job = self.state.jobs[job_id]
+        if job.is_queued:
+            self._end_pending(job, Trigger.DEADLINE, Reason.DEADLINE)
 
-        def look() -> None:
-            if job.sort_key and not job.alloc and self.state.jobs.get(job.job_id) is job:
-                self._end_pending(job, Trigger.DEADLINE, Reason.DEADLINE)
-
-        time = latest_start(job) + 1
-        if time > self.state.now:
-            self.state.timers.at(time, look)
-
-    def end_doomed(self) -> None:
+    def end_all(self) -> None:
         """End the jobs that can never start in time, or whose dependencies can never be satisfied.
 
         So are running jobs that have used up a limit.
         """
-        doomed, self.state.doomed = self.state.doomed, []
-        for job in doomed:
+        ending, self.state.to_end = self.state.to_end, []
+        for job in ending:
             if job.state is JobState.RUNNING:
                 self.stop(job, Trigger.TIME_LIMIT, Reason.TIME_LIMIT)
             elif job.state is not JobState.PENDING:
@@ -292,10 +310,11 @@ class Lifecycle:
 
     # ---- requests ---------------------------------------------------------------------------------------------
 
-    def find(self, job_id: int, task_id: int | None = None) -> list[Job]:
-        """Find a live job; of an array the task, or without ``task_id`` all of them, with the record.
+    def find(self, job_id: int, task_id: int | None = None) -> list[tuple[Job, int | None]]:
+        """Find live jobs; of an array the task, or without ``task_id`` all of them, with the record.
 
-        A task that waits in the record is split off.
+        Returns:
+            Jobs, each with the task that is meant of it where that still waits in the record of its array.
 
         Raises:
             RequestError: there is none.
@@ -304,30 +323,41 @@ class Lifecycle:
         array = state.arrays.get(job_id)
         if array is None:
             if task_id is None and job_id in state.jobs:
-                return [state.jobs[job_id]]
+                return [(state.jobs[job_id], None)]
         elif task_id is None:
             waiting = [array.record] if array.pending and array.record is not None else []
-            return [*array.tasks.values(), *waiting]
+            return [(job, None) for job in (*array.tasks.values(), *waiting)]
         elif task_id in array.tasks:
-            return [array.tasks[task_id]]
+            return [(array.tasks[task_id], None)]
         elif task_id in array.pending and array.record is not None:
-            return [task_by_itself(state, array.record, task_id)]
+            return [(array.record, task_id)]
         name = job_id if task_id is None else f"{job_id}_{task_id}"
         raise RequestError(f"there is no live job {name}", Errno.INVALID_JOB_ID)
+
+    def by_itself(self, job: Job, task_id: int | None) -> Job:
+        """Give a job that `find` has found, or split the task off that is meant of it, to wait beside the record."""
+        if task_id is None or job.array is None:
+            return job
+        if job.waiting_tasks == 1:
+            become_task(job)
+            return job
+        task = split_off(self.cluster, job, job.array, task_id)
+        self.queue.place(task)
+        return task
 
     def cancel(self, job: Job) -> None:
         """Cancel a job. One that has ended already but not yet let go is left as it is."""
         if job.state is JobState.RUNNING:
             self.stop(job, Trigger.CANCEL)
         elif job.state is JobState.PENDING:
-            self._end_pending(job, Trigger.CANCEL, reason_of(self.state, job))
+            self._end_pending(job, Trigger.CANCEL, self.cluster.reasons.of(job))
 
     def _end_pending(self, job: Job, trigger: Trigger, reason: Reason) -> None:
         """End a job that waits; one that is still completing is over when its resources are free."""
         change_state(job, trigger)
         job.reason = reason
         if job.alloc == 0:
-            self.state.unplace(job)
+            self.queue.take_out(job)
             job.end_time = self.state.now
             self._forget(job)
 
@@ -350,8 +380,8 @@ class Lifecycle:
             RequestError: it is not pending, or a user would release what an administrator holds.
         """
         self.require_pending(job)
-        if by_user and job.priority == 0 and job.reason is Reason.JOB_HELD_ADMIN:
-            raise RequestError(f"job {job.job_id} is held by an administrator", Errno.ACCESS_DENIED)
+        if by_user:
+            self.require_own_hold(job)
         if job.priority == 0 and job is not self.pricing:
             job.reason = Reason.NONE
             if job.spec.priority:
@@ -401,10 +431,9 @@ class Lifecycle:
                     # Here, where the job is at hand: of 100,000, those in the queue's order lie all over the memory.
                     job.sort_key = queue_key(job)
                     changed = True
-        if not changed or not self.state.queue.resort():
+        if not changed or not self.queue.jobs.resort():
             return False
-        self.state.arrivals = None
-        self.state.changed = True
+        self.queue.touch()
         return True
 
     def requeue(self, job: Job, *, hold: bool = False) -> None:
@@ -413,8 +442,7 @@ class Lifecycle:
         Raises:
             RequestError: it is not running.
         """
-        if job.state is not JobState.RUNNING:
-            raise RequestError(f"job {job.job_id} is {job.state}, not RUNNING", Errno.JOB_NOT_RUNNING)
+        self.require_running(job)
         if hold:
             job.zero_priority()
         self.stop(job, Trigger.REQUEUE, Reason.JOB_HELD_ADMIN if hold else Reason.NONE)
@@ -428,14 +456,32 @@ class Lifecycle:
         if job.state is not JobState.PENDING:
             raise RequestError(f"job {job.job_id} is {job.state}, not PENDING", Errno.JOB_NOT_PENDING)
 
+    def require_running(self, job: Job) -> None:
+        """Make sure that a job runs.
+
+        Raises:
+            RequestError: it does not.
+        """
+        if job.state is not JobState.RUNNING:
+            raise RequestError(f"job {job.job_id} is {job.state}, not RUNNING", Errno.JOB_NOT_RUNNING)
+
+    def require_own_hold(self, job: Job) -> None:
+        """Make sure that a job is not held by an administrator.
+
+        Raises:
+            RequestError: it is.
+        """
+        if job.priority == 0 and job.reason is Reason.JOB_HELD_ADMIN:
+            raise RequestError(f"job {job.job_id} is held by an administrator", Errno.ACCESS_DENIED)
+
     def _replace(self, job: Job, reason: Reason) -> None:
         """Put a pending job where it now belongs; one that is still completing goes there when it is free."""
         if job.alloc:
             job.reason = reason
             return
-        self.state.unplace(job)
+        self.queue.take_out(job)
         job.reason = reason
-        self.state.place(job)
+        self.queue.place(job)
 
     def update_node(self, name: str, node_state: NodeState) -> None:
         """Set a node's state.
@@ -449,5 +495,7 @@ class Lifecycle:
                 if node_state is NodeState.DOWN:
                     self.lose_node(index)
                 self.state.refresh_pool()
+                self.cluster.reservations.replace_nodes()
+                self.queue.touch()
                 return
         raise RequestError(f"there is no node {name!r}", Errno.INVALID_NODE_NAME)

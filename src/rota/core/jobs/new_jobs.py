@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rota.core.arrays import JobArray
+from rota.core.job import Job, QueueRecord
 from rota.core.jobs.admission import admit
-from rota.core.jobs.arrays import JobArray
-from rota.model import Errno, Job, QueueRecord, RequestError
+from rota.model import Errno, RequestError
 from rota.model.array import parse_array
 from rota.model.dependency import parse_dependency
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from rota.core.cluster import Cluster
     from rota.core.state import ClusterState
     from rota.model import JobSpec, Partition
     from rota.model.dependency import Dependencies
@@ -22,10 +24,10 @@ def make_job(job_id: int, spec: JobSpec, submit_time: int, found: Sequence[tuple
     """Make a job's record, with a queue record for each partition if it has several.
 
     Args:
-        job_id: Its number.
+        job_id: Job id.
         spec: What is asked for.
         submit_time: Unix seconds.
-        found: Its partitions, and the units that it takes of each.
+        found: The partitions that it may run in, and the units that it takes of each.
     """
     if len(found) == 1:
         return Job(job_id, spec, submit_time, *found[0])
@@ -34,19 +36,21 @@ def make_job(job_id: int, spec: JobSpec, submit_time: int, found: Sequence[tuple
     return job
 
 
-def new_job(state: ClusterState, job_id: int, spec: JobSpec) -> Job:
+def new_job(cluster: Cluster, job_id: int, spec: JobSpec) -> Job:
     """Make the record of a new job, with all that it waits for.
 
     Raises:
         RequestError: it cannot be met, or not be understood.
     """
+    state = cluster.state
     job = make_job(job_id, spec, state.now, admit(state, job_id, spec))
     if spec.array:
         _make_array(state, job)
     if spec.dependency:
         job.dependencies = dependencies_of(spec)
     if spec.licenses:
-        state.licenses.admit(job)
+        cluster.licenses.check(spec.licenses)
+        cluster.give_licenses(job)
     return job
 
 
@@ -75,4 +79,4 @@ def _make_array(state: ClusterState, job: Job) -> None:
     job.array = JobArray(job.job_id, tasks)
     job.array.record = job
     for record in (job, *job.records):
-        record.restraints = (job.array,)
+        record.start_limits = (job.array,)

@@ -4,39 +4,41 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rota.core.job import QueueRecord
 from rota.core.jobs.new_jobs import make_job
-from rota.model import QueueRecord
 from rota.model.dependency import DependencyType
 
 if TYPE_CHECKING:
-    from rota.core.state import ClusterState
-    from rota.model import Job
+    from rota.core.arrays import JobArray
+    from rota.core.cluster import Cluster
+    from rota.core.job import Job
 
 
-def split_off(state: ClusterState, job: Job, task_id: int | None = None) -> Job:
+def split_off(cluster: Cluster, job: Job, array: JobArray[Job], task_id: int | None = None) -> Job:
     """Make a job of its own of a task that waits in the record of its array, of the first without ``task_id``.
+
+    Args:
+        cluster: Where it is.
+        job: The record, or one of its queue records.
+        array: Its array.
+        task_id: Which task.
 
     Returns:
         The job or, where ``job`` is a queue record, that of the same partition.
     """
     whole = job.whole
-    array = whole.array
     task_id = array.pending[0] if task_id is None else task_id
     array.pending.remove(task_id)
     found = [(one.partition, one.units) for one in whole.records or (whole,)]
     task = make_job(array.take_id(), whole.spec, whole.submit_time, found)
     task.array, task.task_id = array, task_id
     for new, old in zip((task, *task.records), (whole, *whole.records), strict=True):
-        new.time_limit, new.priority, new.needs, new.tres_req = (
-            old.time_limit,
-            old.priority,
-            old.needs,
-            old.tres_req,
-        )
-        new.limits, new.restraints = old.limits, old.restraints
+        new.time_limit, new.priority = old.time_limit, old.priority
+        new.request_class, new.tres_req = old.request_class, old.tres_req
+        new.limits, new.start_limits = old.limits, old.start_limits
     task.nice, task.site_factor, task.admin_priority = whole.nice, whole.site_factor, whole.admin_priority
     task.eligible_time, task.assoc, task.reason = whole.eligible_time, whole.assoc, whole.reason
-    state.add_task(task)
+    cluster.add_task(task, array, task_id)
     return task.records[job.rank] if isinstance(job, QueueRecord) else task
 
 
@@ -47,33 +49,23 @@ def become_task(job: Job) -> None:
         job.array.tasks[job.task_id] = job
 
 
-def task_by_itself(state: ClusterState, record: Job, task_id: int) -> Job:
-    """Split a task off the record of its array and let it wait beside it."""
-    if record.waiting_tasks == 1:
-        become_task(record)
-        return record
-    task = split_off(state, record, task_id)
-    state.place(task)
-    return task
-
-
-def part_for_dependencies(state: ClusterState, job: Job) -> None:
+def split_for_dependencies(cluster: Cluster, job: Job, array: JobArray[Job]) -> None:
     """Split all tasks of an array off that depend on the tasks of another one by one (``aftercorr``)."""
-    wanted, arrays = job.dependencies, state.arrays
+    wanted, arrays = job.dependencies, cluster.state.arrays
     if wanted is None or not any(one.type is DependencyType.AFTER_CORR for one in wanted.each):
         return
-    for task_id in [*job.array.pending]:
+    for task_id in [*array.pending]:
         if job.waiting_tasks > 1:
-            task = split_off(state, job, task_id)
+            task = split_off(cluster, job, array, task_id)
         else:
             become_task(task := job)
         each = (
             one._replace(task_id=task_id)
-            if one.type is DependencyType.AFTER_CORR and arrays.get(one.job_id, job.array).has(task_id)
+            if one.type is DependencyType.AFTER_CORR and arrays.get(one.job_id, array).has(task_id)
             else one
             for one in wanted.each
         )
         task.dependencies = wanted._replace(each=tuple(each))
-        state.dependencies.added(task)
+        cluster.dependencies.added(task)
         if task is not job:
-            state.place(task)
+            cluster.queue.place(task)

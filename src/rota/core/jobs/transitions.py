@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rota.model import InvariantError, JobState
 
 if TYPE_CHECKING:
-    from rota.model import Job
+    from rota.core.job import Job
 
 
 class Trigger(Enum):

@@ -4,67 +4,91 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from rota.core.job import QueueRecord
 from rota.core.jobs.admission import admit
 from rota.core.jobs.new_jobs import dependencies_of, make_job
-from rota.core.limits.start_limits import is_restrained
-from rota.model import Errno, JobState, QueueRecord, Reason, RequestError
+from rota.core.limits.licenses import LicensesWanted
+from rota.model import Errno, JobState, Reason, RequestError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from rota.core.cluster import Cluster
+    from rota.core.job import Job
     from rota.core.jobs.lifecycle import Lifecycle
-    from rota.model import Job
 
 
-def update_job(life: Lifecycle, job: Job, changes: Mapping[str, Any]) -> None:
-    """Change what a job asks for; of a running one, its time limit and licences.
+def check_update(life: Lifecycle, job: Job, changes: Mapping[str, Any]) -> None:
+    """Make sure that a job can be changed: a waiting one all that it asks for, a running one time limit and licences.
 
     Raises:
         RequestError: that cannot be met, the job is over, or it runs and something else is to change.
     """
+    cluster = life.cluster
     if job.state is JobState.RUNNING:
-        _change_running(life, job, changes)
+        if set(changes) - {"time_limit", "licenses"}:
+            raise RequestError(
+                f"job {job.job_id} runs: only its time limit and licences can change", Errno.JOB_NOT_PENDING
+            )
+        if "licenses" in changes:
+            cluster.licenses.check(changes["licenses"])
         return
     life.require_pending(job)
     if job.alloc:
         raise RequestError(f"job {job.job_id} is completing: wait until it is queued again", Errno.JOB_NOT_PENDING)
     if changes.get("priority") and job.priority == 0:
         raise RequestError(f"job {job.job_id} is held: release it first", Errno.JOB_HELD)
-    state, spec = life.state, job.spec._replace(**changes)
-    fresh = make_job(job.job_id, spec, job.submit_time, admit(state, 0, spec))
-    state.licenses.admit(fresh)
+    fresh = _as_changed(cluster, job, changes)
+    cluster.licenses.check(fresh.spec.licenses)
     if changes.get("reservation"):
-        state.reservations.admit(fresh)
-    dependencies = job.dependencies
+        cluster.reservations.admit(fresh)
     if "dependency" in changes:
-        dependencies = dependencies_of(spec)
-        state.dependencies.check(job, dependencies)
-    state.withdraw(job)
+        cluster.dependencies.check(job, dependencies_of(fresh.spec))
+
+
+def _as_changed(cluster: Cluster, job: Job, changes: Mapping[str, Any]) -> Job:
+    """Make a record of a job as it would be."""
+    spec = job.spec._replace(**changes)
+    return make_job(job.job_id, spec, job.submit_time, admit(cluster.state, 0, spec))
+
+
+def update_job(life: Lifecycle, job: Job, changes: Mapping[str, Any]) -> None:
+    """Change what a job asks for, after `check_update`."""
+    if job.state is JobState.RUNNING:
+        _change_running(life, job, changes)
+        return
+    cluster = life.cluster
+    fresh = _as_changed(cluster, job, changes)
+    spec = fresh.spec
+    cluster.withdraw(job)
     job.spec, job.nice = spec, spec.nice
     job.partition, job.units, job.time_limit = fresh.partition, fresh.units, fresh.time_limit
     job.records = tuple(QueueRecord(job, one.partition, one.units, one.rank) for one in fresh.records)
-    job.assoc = job.needs = None
-    job.dependencies = dependencies
-    state.enter_again(job)
+    job.assoc = job.request_class = None
+    if "dependency" in changes:
+        job.dependencies = dependencies_of(spec)
+    cluster.enter_again(job)
     if "priority" in changes and spec.priority is not None:
         job.priority, job.admin_priority = spec.priority, True
         job.reason = Reason.JOB_HELD_ADMIN if spec.priority == 0 else Reason.NONE
     if job.priority:
         life.give_priority(job)
-    state.place(job)
+    cluster.queue.place(job)
 
 
 def _change_running(life: Lifecycle, job: Job, changes: Mapping[str, Any]) -> None:
-    if set(changes) - {"time_limit", "licenses"}:
-        raise RequestError(f"job {job.job_id} runs: only its time limit and licences can change", Errno.JOB_NOT_PENDING)
-    state = life.state
+    cluster = life.cluster
     if "licenses" in changes:
-        state.restrained -= is_restrained(job)
-        try:
-            state.licenses.exchange(job, changes["licenses"])
-        finally:
-            state.restrained += is_restrained(job)
+        cluster.queue.limited -= job.may_be_held_back
+        for one in job.start_limits:
+            if isinstance(one, LicensesWanted):
+                one.ended(job)
+        for record in (job, *job.records):
+            record.start_limits = tuple(one for one in record.start_limits if not isinstance(one, LicensesWanted))
+        job.spec = job.spec._replace(licenses=changes["licenses"])
+        cluster.give_licenses(job)
+        cluster.queue.limited += job.may_be_held_back
     if "time_limit" in changes:
         job.time_limit = changes["time_limit"]
-        life.expect_end(job, max((job.start_time or 0) + job.time_limit, state.now))
-    state.changed = True
+        life.expect_end(job, max((job.start_time or 0) + job.time_limit, cluster.state.now))
+    cluster.queue.changed = True

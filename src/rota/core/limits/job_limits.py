@@ -9,74 +9,24 @@ Source of the rules: Slurm's pages on resource limits and QOS, and a real Slurm'
 
 from __future__ import annotations
 
-from collections import Counter
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Generic
 
+from rota.core.limits.context import J, LimitContext
+from rota.core.limits.ledger import Entry, Ledger
 from rota.core.limits.start_limits import Excess, Limit
-from rota.core.limits.usage_enforcement import Meter
+from rota.core.limits.usage_enforcement import Meter, own_end
+from rota.core.timers import Timer, TimerKind
 from rota.model.tres import NODE
-from rota.resources.nodeset import indices
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rota.core.limits.policy import AccountingPolicy
+    from rota.core.limits.inputs import CountedJob
     from rota.core.limits.usage_enforcement import Used
-    from rota.model import Job, Reason
+    from rota.model import Reason
 
 _MINUTE = 60
-
-
-class Entry(NamedTuple):
-    """What a running job counts as, and where."""
-
-    ledgers: Sequence[Ledger]
-    #: By TRES.
-    counts: Sequence[float]
-    #: Bitmap.
-    nodes: int
-    #: Unix seconds.
-    end: int
-
-
-class Ledger:
-    """What the live jobs of an association, a QOS, or of a user or an account within a QOS, take together.
-
-    A node on which several of them run counts once.
-    """
-
-    __slots__ = ("_on_node", "jobs", "meter", "nodes", "submitted", "tres", "until")
-
-    def __init__(self, tres: int) -> None:
-        #: Running jobs by node, and the bitmap of these nodes.
-        self._on_node: Counter[int] = Counter()
-        self.nodes = 0
-        #: Running.
-        self.jobs = 0
-        #: Pending or running.
-        self.submitted = 0
-        #: Of the running ones, by TRES.
-        self.tres = [0.0] * tres
-        #: Σ TRES · expected end: with `tres` it tells at any time how many TRES seconds are still to come.
-        self.until = [0.0] * tres
-        #: Ends running jobs when a limit is used up; ``None``: there is none that does.
-        self.meter: Meter | None = None
-
-    def enter(self, entry: Entry, sign: int = 1) -> None:
-        """Add a running job, or take it away with -1."""
-        self.jobs += sign
-        for index, count in enumerate(entry.counts):
-            self.tres[index] += sign * count
-            self.until[index] += sign * count * entry.end
-        for node in indices(entry.nodes):
-            self._on_node[node] += sign
-            if self._on_node[node] == (sign > 0):  # the first job on it, or the last
-                self.nodes ^= 1 << node
-
-    def to_come(self, index: int, now: int) -> float:
-        """Give the minutes of a TRES that running jobs may still use."""
-        return (self.until[index] - now * self.tres[index]) / _MINUTE
 
 
 class Own(Enum):
@@ -92,13 +42,13 @@ class Own(Enum):
     LEAST = "least"
 
 
-class JobLimits:
+class JobLimits(Generic[J]):
     """What the jobs of one association in one QOS and in one partition's QOS have to respect, in Slurm's order."""
 
     __slots__ = (
+        "_context",
         "_counted",
         "_full",
-        "_policy",
         "ends",
         "jobs",
         "jobs_before_wall",
@@ -114,9 +64,9 @@ class JobLimits:
         "used",
     )
 
-    def __init__(self, policy: AccountingPolicy) -> None:
-        self._policy = policy
-        #: The limit of running jobs that is reached, and by which version of the policy's count.
+    def __init__(self, context: LimitContext[J]) -> None:
+        self._context = context
+        #: The limit of running jobs that is reached, and by which version of the context's count.
         self._full: Excess | None = None
         self._counted = -1
         #: Where its jobs are entered.
@@ -143,22 +93,22 @@ class JobLimits:
         self.min_priority: int | None = None
 
     @property
-    def restrains(self) -> bool:
+    def holds_back_any(self) -> bool:
         """Whether any of them can hold back a job that has been taken and is in the queue."""
         return bool(self.jobs or self.tres or self.nodes or self.run_minutes or self.used or self.own)
 
-    def never(self, job: Job, *, alone: bool = False) -> Excess | None:
+    def never(self, job: J, *, alone: bool = False) -> Excess | None:
         """Give the limit that a job is beyond by itself, whatever else runs.
 
         Args:
-            job: It, or one of its queue records.
+            job: The job, or one of its queue records.
             alone: Take limits of all jobs together as such of each.
         """
         if self.max_wall is not None and job.time_limit > self.max_wall.most:
             return Excess(self.max_wall, 0, job.time_limit)
         if not self.own and not alone:
             return None
-        counts = self._policy.asked(job)
+        counts = self._context.asked(job)
         return (self._beyond_alone(counts, job.time_limit) if alone else None) or self._beyond_own(
             counts, job.time_limit
         )
@@ -171,11 +121,11 @@ class JobLimits:
             *((counts[NODE], limit) for _, limit in self.nodes),
             *((counts[index] * minutes, limit) for _, index, limit in self.run_minutes),
         ]
-        if self._policy.safe:
+        if self._context.safe:
             asked += [((counts[one.place] if one.place >= 0 else 1) * minutes, one.limit) for _, one in self.used]
         return next((Excess(limit, 0, count) for count, limit in asked if count > limit.most), None)
 
-    def reason(self, job: Job) -> Reason | None:
+    def reason(self, job: J) -> Reason | None:
         """Give the reason of a job that these limits keep out of the queue.
 
         Numbers of jobs go before all else, but those of a QOS that comes after the one whose wall time counts.
@@ -191,29 +141,25 @@ class JobLimits:
             return True
         return None if self.tres or self.nodes or self.used or self.run_minutes or self.own else False
 
-    def holds_back(self, job: Job, resources: int) -> Excess | None:
+    def holds_back(self, job: J, resources: int) -> Excess | None:
         """Give the limit that a waiting job would go beyond if it started now; ``None``: it may.
 
         The resources that it is given may be more than it asks for, and then count.
         """
         if self.jobs and (excess := self._beyond_jobs()) is not None:
             return excess
-        policy = self._policy
+        context = self._context
         if not resources:
+            refused = context.refused.get(job.job_id) if context.refused else None
             if not (self.tres or self.nodes or self.used or self.run_minutes):
-                return policy.has_refused(job) if self.own else None
-            counts = policy.asked(job)
-            return (
-                self._beyond(counts, job.time_limit) or self._beyond_nodes(counts[NODE], 0) or policy.has_refused(job)
-            )
+                return refused if self.own else None
+            counts = context.asked(job)
+            return self._beyond(counts, job.time_limit) or self._beyond_nodes(counts[NODE], 0) or refused
         if not (self.tres or self.nodes or self.used or self.run_minutes or self.own):
             return None
-        counts, nodes = policy.counts(job, resources), policy.nodes_of(resources)
+        counts, nodes = context.counts(job, resources), context.nodes_of(resources)
         excess = self._beyond(counts, job.time_limit) or self._beyond_nodes(counts[NODE], nodes)
-        excess = excess or self._beyond_own(counts, job.time_limit)
-        if excess is not None:
-            policy.refuse(job, excess)
-        return excess
+        return excess or self._beyond_own(counts, job.time_limit)
 
     def _beyond_nodes(self, asked: float, nodes: int) -> Excess | None:
         """Give the limit of different nodes that a job goes beyond on certain nodes, or without them on any."""
@@ -225,8 +171,8 @@ class JobLimits:
         return None
 
     def _beyond_jobs(self) -> Excess | None:
-        if self._counted != self._policy.version:
-            self._counted = self._policy.version
+        if self._counted != self._context.version:
+            self._counted = self._context.version
             full = (Excess(limit, ledger.jobs, 1) for ledger, limit in self.jobs if ledger.jobs >= limit.most)
             self._full = next(full, None)
         return self._full
@@ -254,29 +200,30 @@ class JobLimits:
             if (excess := self._beyond_used(ledger, one, counts, time_limit)) is not None:
                 return excess
         for ledger, index, limit in self.run_minutes:
-            to_come = ledger.to_come(index, self._policy.now)
+            to_come = ledger.to_come(index, self._context.clock.now)
             asked = counts[index] * time_limit / _MINUTE
             if to_come + asked > limit.most:
-                self._policy.look_again()
                 return Excess(limit, to_come, asked)
         return None
 
     def _beyond_used(self, ledger: Ledger, one: Used, counts: Sequence[float], time_limit: int) -> Excess | None:
         used, asked = one.seconds() / _MINUTE, 0.0
-        if self._policy.safe:
+        if self._context.safe:
             asked = time_limit / _MINUTE
             if one.place >= 0:
-                used += ledger.to_come(one.place, self._policy.now)
+                used += ledger.to_come(one.place, self._context.clock.now)
                 asked *= counts[one.place]
         if used + asked <= one.limit.most and used < one.limit.most:
             return None
-        self._policy.look_again()
         return Excess(one.limit, used, asked)
+
+    # ---- jobs start and end -----------------------------------------------------------------------------------
 
     def measure(self, ledger: Ledger) -> None:
         """Keep what running jobs use of a ledger's limits, also of those that do not count for these jobs."""
-        if ledger.meter is None and not self._policy.safe:
-            ledger.meter = Meter(self._policy)
+        context = self._context
+        if ledger.meter is None and not context.safe:
+            ledger.meter = Meter(context.clock, context.timers, context.keeper, ledger.name)
 
     def end_what_runs(self) -> None:
         """End running jobs when limits are used up: ``safe`` is not enforced."""
@@ -286,10 +233,33 @@ class JobLimits:
             if ledger.meter is not None:
                 ledger.meter.watch(one)
 
-    def started(self, job: Job) -> None:
-        """Enter a job that has started."""
-        self._policy.enter(job, self)
+    def started(self, job: J) -> None:
+        """Count a job that has started, and have it ended when a limit is used up that does so."""
+        context = self._context
+        entry = Entry(self.ledgers, context.counts(job, job.alloc), job.alloc_nodes, job.end_time or 0)
+        context.running[job.job_id] = entry
+        for ledger in self.ledgers:
+            ledger.enter(entry)
+            if ledger.meter is not None:
+                factor = context.usage_factor(job)
+                ledger.meter.enter(job, self.ends, [count * factor for count in (*entry.counts, 1.0)])
+        if self.minutes and (end := own_end(job, entry.counts, self.minutes)) is not None:
+            context.timers.set(max(end, context.clock.now + 1), _minutes_of(job))
+        context.version += 1
 
-    def ended(self, job: Job) -> None:
-        """Take it away again."""
-        self._policy.leave(job)
+    def ended(self, job: J) -> None:
+        """Count a job no more."""
+        context = self._context
+        entry = context.running.pop(job.job_id, None)
+        if entry is None:
+            return
+        for ledger in entry.ledgers:
+            ledger.enter(entry, -1)
+            if ledger.meter is not None:
+                ledger.meter.leave(job.job_id)
+        context.timers.cancel(_minutes_of(job))
+        context.version += 1
+
+
+def _minutes_of(job: CountedJob) -> Timer:
+    return Timer(TimerKind.JOB_MINUTES, job.job_id, job.restart_count)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
 
 from rota.core.limits.start_limits import Excess, Limit
 from rota.model import Errno, Reason, RequestError
@@ -11,23 +12,24 @@ from rota.model.licenses import parse_licenses
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rota.model import ClusterConfig, Job
+    from rota.model import ClusterConfig
 
 
 class LicensesWanted:
-    """What holds back the jobs that ask for the same licences."""
+    """Licences that a job asks for: they hold it back as long as too few of one are free."""
 
-    __slots__ = ("_pool", "counts")
+    __slots__ = ("__weakref__", "_pool", "counts")
 
     def __init__(self, pool: LicensePool, counts: Mapping[str, int]) -> None:
         self._pool = pool
+        #: By name.
         self.counts = counts
 
     def holds_back_all(self) -> bool:
         """Whether too few are free."""
         return self._too_few() is not None
 
-    def holds_back(self, job: Job, resources: int) -> Excess | None:  # noqa: ARG002 - whatever its nodes
+    def holds_back(self, job: object, resources: int) -> Excess | None:  # noqa: ARG002 - whatever its nodes
         """Give the licence of which too few are free."""
         name = self._too_few()
         if name is None:
@@ -43,12 +45,12 @@ class LicensesWanted:
                 return name
         return None
 
-    def started(self, job: Job) -> None:  # noqa: ARG002 - they are all the same
+    def started(self, job: object) -> None:  # noqa: ARG002 - they are all the same
         """Give a job its licences."""
         for name, count in self.counts.items():
             self._pool.used[name] = self._pool.used.get(name, 0) + count
 
-    def ended(self, job: Job) -> None:  # noqa: ARG002 - they are all the same
+    def ended(self, job: object) -> None:  # noqa: ARG002 - they are all the same
         """Take them back."""
         for name, count in self.counts.items():
             self._pool.used[name] -= count
@@ -62,40 +64,23 @@ class LicensePool:
     """
 
     def __init__(self, config: ClusterConfig) -> None:
+        #: By name.
         self.total: dict[str, int] = {}
         self.used: dict[str, int] = {}
-        self._wanted: dict[str, LicensesWanted] = {}
+        #: By what users have written, as long as a job asks for it.
+        self._wanted: WeakValueDictionary[str, LicensesWanted] = WeakValueDictionary()
         self.set_config(config)
 
     def set_config(self, config: ClusterConfig) -> None:
         """Take over how many there are; what is in use stays in use."""
         self.total = read_licenses(config)
 
-    def admit(self, job: Job) -> None:
-        """Have a new job wait for the licences that it asks for.
+    def check(self, text: str) -> None:
+        """Make sure that there are so many licences at all.
 
         Raises:
-            RequestError: there never are so many.
+            RequestError: there never are.
         """
-        self._check(job.spec.licenses)
-        self.take_over(job)
-
-    def exchange(self, job: Job, text: str) -> None:
-        """Give a running job other licences, also where so many are not free.
-
-        Raises:
-            RequestError: there never are so many.
-        """
-        self._check(text)
-        for one in job.restraints:
-            if isinstance(one, LicensesWanted):
-                one.ended(job)
-        for record in (job, *job.records):
-            record.restraints = tuple(one for one in record.restraints if not isinstance(one, LicensesWanted))
-        job.spec = job.spec._replace(licenses=text)
-        self.take_over(job)
-
-    def _check(self, text: str) -> None:
         try:
             counts = parse_licenses(text)
         except ValueError as error:
@@ -108,18 +93,12 @@ class LicensePool:
                     Errno.INVALID_LICENSES,
                 )
 
-    def take_over(self, job: Job) -> None:
-        """Have a job wait for its licences, or count those that it has, whatever there are."""
-        text = job.spec.licenses
-        if not text:
-            return
+    def wanted(self, text: str) -> LicensesWanted:
+        """Give the start limit of a job that asks for licences, checked before, whatever there are now."""
         wanted = self._wanted.get(text)
         if wanted is None:
             wanted = self._wanted[text] = LicensesWanted(self, parse_licenses(text))
-        for record in (job, *job.records):
-            record.restraints = (*record.restraints, wanted)
-        if job.alloc:
-            wanted.started(job)
+        return wanted
 
 
 def read_licenses(config: ClusterConfig) -> dict[str, int]:

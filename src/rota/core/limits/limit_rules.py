@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Generic, NamedTuple
 
-from rota.core.limits.job_limits import Own
+from rota.core.limits.context import J
+from rota.core.limits.job_limits import JobLimits, Own
 from rota.core.limits.start_limits import Limit
 from rota.core.limits.usage_enforcement import Used
 from rota.model import Reason
@@ -15,7 +16,7 @@ from rota.model.tres import NODE
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from rota.core.limits.job_limits import JobLimits, Ledger
+    from rota.core.limits.ledger import Ledger
     from rota.model.limits import Limits
 
 _MINUTE = 60
@@ -64,7 +65,7 @@ _PER_ACCOUNT = _TresLimit("max_tres_per_account", "MaxTRESPerAccount", "MAX_{}_P
 _PER_USER = _TresLimit("max_tres_per_user", "MaxTRESPerUser", "MAX_{}_PER_USER")
 
 
-class LimitRules:
+class LimitRules(Generic[J]):
     """Fills a `JobLimits`: first with the limits of QOS, then with those of the association and the accounts above.
 
     Args:
@@ -72,7 +73,7 @@ class LimitRules:
         tres: Names of the cluster's TRES.
     """
 
-    def __init__(self, made: JobLimits, tres: Sequence[str]) -> None:
+    def __init__(self, made: JobLimits[J], tres: Sequence[str]) -> None:
         self._made = made
         self._tres = tres
         #: What a QOS has set: it is not looked at again.
@@ -114,7 +115,7 @@ class LimitRules:
         """Add the limits of an association.
 
         Args:
-            one: It.
+            one: The association, with its own limits.
             inherited: Those of single jobs, which come from the accounts above where it has none; ``None``: it is such
                 an account, and only its limits of all jobs together count.
         """
@@ -168,14 +169,16 @@ class LimitRules:
         if limits.grp_tres_mins or limits.grp_wall is not None:
             made.measure(owner.ledger)
         new = self._add_tres(owner, _GRP_TRES, owner.ledger)
-        for index, limit in self._each(owner, limits.grp_tres_mins, "GrpTRESMins", "GRP_{}_MIN"):
+        for index, limit in self._each(owner, limits.grp_tres_mins, "GrpTRESMins", "GRP_{}_MIN", fades=True):
             made.used.append((owner.ledger, Used(limit, index, partial(owner.used, index))))
             new.append(limit.name)
-        for index, limit in self._each(owner, limits.grp_tres_run_mins, "GrpTRESRunMins", "GRP_{}_RUN_MIN"):
+        for index, limit in self._each(owner, limits.grp_tres_run_mins, "GrpTRESRunMins", "GRP_{}_RUN_MIN", fades=True):
             made.run_minutes.append((owner.ledger, index, limit))
             new.append(limit.name)
         if limits.grp_wall is not None and "GrpWall" not in self._set:
-            limit = Limit(Reason[f"{owner.prefix}_GRP_WALL"], owner.whose, "GrpWall", limits.grp_wall / _MINUTE)
+            limit = Limit(
+                Reason[f"{owner.prefix}_GRP_WALL"], owner.whose, "GrpWall", limits.grp_wall / _MINUTE, fades=True
+            )
             made.used.append((owner.ledger, Used(limit, -1, partial(owner.used, -1))))
             new.append("GrpWall")
         return new
@@ -192,12 +195,14 @@ class LimitRules:
             new.append(limit.name)
         return new
 
-    def _each(self, owner: Owner, counts: Mapping[str, int], name: str, reason: str) -> Iterator[tuple[int, Limit]]:
+    def _each(
+        self, owner: Owner, counts: Mapping[str, int], name: str, reason: str, *, fades: bool = False
+    ) -> Iterator[tuple[int, Limit]]:
         """Walk through a limit's TRES, but for those that a QOS has set before: each with its place."""
         for tres, most in counts.items():
             full = f"{name}={tres}"
             if full not in self._set:
-                limit = Limit(_reason(owner.prefix, reason, tres), owner.whose, full, most * owner.factor)
+                limit = Limit(_reason(owner.prefix, reason, tres), owner.whose, full, most * owner.factor, fades)
                 yield self._tres.index(tres), limit
 
 

@@ -1,17 +1,14 @@
-"""What holds a waiting job back although there is room for it: limits, licences, the tasks of its array that run.
+"""What may hold a waiting job back although there is room for it: limits, licences, the tasks of its array that run.
 
-A job has its restraints from the moment when it is submitted. It stays in its place in the queue while one of them
-holds it back, and is passed over: it holds back nobody else.
+A job has its start limits from the moment when it is submitted, and shares them with all jobs that are under the same.
+It stays in its place in the queue while one of them holds it back, and is passed over: it holds back nobody else.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 from rota.model import Reason
-
-if TYPE_CHECKING:
-    from rota.model import Job
 
 #: Reasons that limits of associations and QOS give, but for those that have to do with no limit of what is used.
 LIMIT_REASONS = frozenset(one for one in Reason if one.name.startswith(("QOS_", "ASSOC_"))) - {
@@ -29,6 +26,8 @@ class Limit(NamedTuple):
     name: str
     #: In the unit that it is written in, times in seconds.
     most: float
+    #: What is measured against it becomes less by itself as time goes by.
+    fades: bool = False
 
 
 class Excess(NamedTuple):
@@ -46,36 +45,25 @@ class Excess(NamedTuple):
         return self.limit.reason
 
 
-class Restraint(Protocol):
-    """Shared by all jobs that are under it."""
+J_contra = TypeVar("J_contra", contravariant=True)
+
+
+class StartLimit(Protocol[J_contra]):
+    """One thing that may hold jobs back; shared by all jobs that are under it."""
 
     def holds_back_all(self) -> bool | None:
         """Whether it holds back all its jobs now, or none of them; ``None``: that depends on what they ask for."""
 
-    def holds_back(self, job: Job, resources: int) -> Excess | None:
-        """Say what keeps a waiting job, or a record of it, from starting now; ``None``: nothing.
+    def holds_back(self, job: J_contra, resources: int) -> Excess | None:
+        """Say what keeps a waiting job from starting now; ``None``: nothing.
 
         Args:
-            job: It.
-            resources: On these; 0: on whatever it asks for.
+            job: The job, or one of its queue records.
+            resources: The resource set that it would start on; 0: look at what it asks for.
         """
 
-    def started(self, job: Job) -> None:
+    def started(self, job: J_contra) -> None:
         """Count a job that has started."""
 
-    def ended(self, job: Job) -> None:
-        """Count it no more."""
-
-
-def is_restrained(job: Job) -> bool:
-    """Whether a job, or one of its records, can be held back."""
-    return bool(job.restraints) or any(record.restraints for record in job.records)
-
-
-def held_back(job: Job, resources: int = 0) -> Excess | None:
-    """Say which of its restraints holds a waiting job back, on certain resources if some are given."""
-    for one in job.restraints:
-        excess: Excess | None = one.holds_back(job, resources)
-        if excess is not None:
-            return excess
-    return None
+    def ended(self, job: J_contra) -> None:
+        """Count a job no more that has started before."""

@@ -5,22 +5,23 @@ association or QOS has used up its ``GrpTRESMins`` or ``GrpWall``, or that have 
 Here they end in the second in which that comes to pass.
 
 A `Meter` keeps what the running jobs of one association or QOS add to its usage each second. When one starts, the meter
-works out when the first limit will be used up at this pace, and has itself called then. As usage may fade and jobs may
-end before that, it can be called too early, and then works it out anew. Nothing is done where there is no such limit.
+works out when the first limit will be used up at this pace, and sets its timer. As usage may fade and jobs may end
+before that, it can be called too early, and then works it out anew. Nothing is done where there is no such limit.
 """
 
 from __future__ import annotations
 
-from functools import partial
 from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
+
+from rota.core.timers import Timer, TimerKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from rota.core.limits.policy import AccountingPolicy
+    from rota.core.limits.inputs import Clock, CountedJob, UsageKeeper
     from rota.core.limits.start_limits import Limit
-    from rota.model import Job
+    from rota.core.timers import Timers
 
 _MINUTE = 60
 
@@ -38,7 +39,6 @@ class Used(NamedTuple):
 class _Run(NamedTuple):
     """A running job."""
 
-    job: Job
     #: Limits that end it when they are used up.
     limits: frozenset[Limit]
     #: What it uses each second: TRES by their places, and at the end the second itself.
@@ -75,18 +75,27 @@ class _Bound:
 
 
 class Meter:
-    """Watches what the running jobs of one association or QOS use."""
+    """Watches what the running jobs of one association or QOS use.
 
-    __slots__ = ("_alarm", "_bounds", "_period", "_policy", "_runs")
+    Args:
+        clock: Knows the time.
+        timers: Where it sets its timer.
+        keeper: Knows what has been used.
+        name: Of the ledger that it is for: its timer has the same.
+    """
 
-    def __init__(self, policy: AccountingPolicy) -> None:
-        self._policy = policy
+    __slots__ = ("_bounds", "_clock", "_keeper", "_period", "_runs", "_timer", "_timers")
+
+    def __init__(self, clock: Clock, timers: Timers, keeper: UsageKeeper, name: str) -> None:
+        self._clock = clock
+        self._timers = timers
+        self._keeper = keeper
+        self._timer = Timer(TimerKind.GROUP_MINUTES, name=name)
         self._bounds: dict[Limit, _Bound] = {}
+        #: By job id.
         self._runs: dict[int, _Run] = {}
         #: The end of the last period of usage, Unix seconds.
         self._period = 0
-        #: When it will be called, Unix seconds; ``None``: not at all.
-        self._alarm: int | None = None
 
     def watch(self, used: Used) -> None:
         """Watch a limit, from now on if not yet."""
@@ -96,73 +105,74 @@ class Meter:
             for run in self._runs.values():
                 bound.add(run, max(run.start, self._period))
 
-    def enter(self, job: Job, limits: frozenset[Limit], charge: Sequence[float]) -> None:
-        """Count a running job."""
+    def enter(self, job: CountedJob, limits: frozenset[Limit], charge: Sequence[float]) -> None:
+        """Count a running job.
+
+        Args:
+            job: The job.
+            limits: Those of the limits watched that end it.
+            charge: What it uses each second: TRES by their places, and at the end the second itself.
+        """
         self._catch_up()
-        run = self._runs[job.job_id] = _Run(job, limits, charge, job.start_time or 0)
+        run = self._runs[job.job_id] = _Run(limits, charge, job.start_time or 0)
         for bound in self._bounds.values():
             bound.add(run, max(run.start, self._period))
         self.plan()
 
-    def leave(self, job: Job) -> None:
-        """Count it no more."""
+    def leave(self, job_id: int) -> None:
+        """Count a job no more."""
         self._catch_up()
-        run = self._runs.pop(job.job_id)
+        run = self._runs.pop(job_id)
         for bound in self._bounds.values():
             bound.add(run, max(run.start, self._period), -1)
 
     def _catch_up(self) -> None:
         """Take note that what jobs have used is part of the usage, up to the end of another period."""
-        period = self._policy.usage_until
+        usage = self._keeper.usage
+        period = (usage.last_ran if usage is not None else None) or 0
         if period != self._period:
             self._period = period
             for bound in self._bounds.values():
                 bound.begun = bound.rate * period
 
     def plan(self) -> None:
-        """Have itself called when the first limit is used up at the present pace."""
-        if not self._policy.keeps_usage:
-            return
-        now = self._policy.now
-        for bound in self._bounds.values():
-            self._plan(bound, bound.seconds(now))
+        """Set the timer to when the first limit is used up at the present pace."""
+        if self._keeper.usage is not None:
+            for bound in self._bounds.values():
+                self._plan(bound, bound.seconds(self._clock.now))
 
     def _plan(self, bound: _Bound, seconds: float) -> None:
         if bound.jobs and bound.rate > 0:
-            time = self._policy.now + max(ceil((bound.most - seconds) / bound.rate), 1)
-            if self._alarm is None or time < self._alarm:
-                self._alarm = time
-                self._policy.at(time, partial(self._look, time))
+            left = ceil((bound.most - seconds) / bound.rate)
+            self._timers.set_sooner(self._clock.now + max(left, 1), self._timer)
 
-    def _look(self, time: int) -> None:
-        """End the jobs whose limits are used up."""
-        if time != self._alarm:
-            return  # it has been called sooner
-        self._alarm = None
+    def used_up(self) -> list[int]:
+        """Give the ids of the jobs that a limit ends which is used up; set the timer for the others."""
         self._catch_up()
+        found: list[int] = []
         for bound in self._bounds.values():
             seconds = self._exact(bound)
             if seconds < bound.most:
                 self._plan(bound, seconds)
-                continue
-            for run in self._runs.values():
-                if bound.used.limit in run.limits:
-                    self._policy.end(run.job)
+            else:
+                found += [job_id for job_id, run in self._runs.items() if bound.used.limit in run.limits]
+        return found
 
     def _exact(self, bound: _Bound) -> float:
         """Give what would be used if all running jobs ended now."""
-        now, decay, seconds = self._policy.now, self._policy.usage_decay, bound.used.seconds()
+        usage, now, seconds = self._keeper.usage, self._clock.now, bound.used.seconds()
+        decay = 1.0 if usage is None else usage.decay
         for run in self._runs.values():
             ran = now - max(run.start, self._period)
             seconds += run.charge[bound.used.place] * ran * decay**ran
         return seconds
 
 
-def own_end(job: Job, counts: Sequence[float], limits: Sequence[tuple[int, Limit]]) -> int | None:
+def own_end(job: CountedJob, counts: Sequence[float], limits: Sequence[tuple[int, Limit]]) -> int | None:
     """Give when a running job has used up a limit of its own, Unix seconds; ``None``: not before its end.
 
     Args:
-        job: It.
+        job: The job.
         counts: What it has been given, by the places of TRES.
         limits: Limits of TRES minutes of each job, with the places of these TRES.
     """

@@ -1,18 +1,18 @@
-"""The `Controller` that plugins are handed, on top of the engine."""
+"""The `Controller` that plugins are handed, on top of the engine's parts."""
 
 from __future__ import annotations
 
 from operator import index
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from rota.core.effects import Background, Log
-from rota.core.queue.reasons import reason_of
-from rota.core.queue.sorted_jobs import JobView, queue_key
+from rota.core.job import QueueRecord
 from rota.core.scheduling.availability import earliest_start, node_space_of, profile_of
-from rota.model import MAX_PRIORITY, Errno, JobState, QueueRecord, Reason, RequestError
+from rota.core.sorted_jobs import queue_key
+from rota.model import MAX_PRIORITY, Errno, JobState, Reason, RequestError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -20,29 +20,83 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rota.accounting import AssociationTree, Usage
-    from rota.core.engine import Engine
-    from rota.core.plugin_api.guard import PluginGuard
-    from rota.interfaces.controller import PriorityCalls
-    from rota.interfaces.profile import NodeSpace, Profile
-    from rota.model import Association, ClusterConfig, Job, Node, Partition, Qos
+    from rota.core.cluster import Cluster
+    from rota.core.job import Job
+    from rota.core.jobs.lifecycle import Lifecycle
+    from rota.core.plugin_api.guard import PluginGuard, PriorityCalls
+    from rota.core.plugin_api.plugin_timers import PluginTimers
+    from rota.core.scheduling.preemption import Preemption
+    from rota.core.sorted_jobs import JobView
+    from rota.interfaces.profile import NodeSpaceOf, ProfileOf
+    from rota.model import Association, ClusterConfig, Node, Partition, Qos
+
+
+class Passes(Protocol):
+    """What makes scheduling passes."""
+
+    #: Something has happened since the last pass that calls for one.
+    pass_due: bool
+
+    def make_main_pass(self) -> None:
+        """Make Slurm's main pass."""
+
+    def disable_main_pass(self) -> None:
+        """Leave starting jobs to the scheduler plugin."""
+
+    def add_before_pass(self, fn: Callable[[], object]) -> None:
+        """Have ``fn`` called before every pass."""
+
+    def add_background(self, guard: PluginGuard, done: Callable[..., object]) -> int:
+        """Note whom the result of a piece of background work is for; give its token."""
+
+    @property
+    def utc_offset(self) -> Callable[[int], int]:
+        """Gives local time minus UTC, seconds, at a Unix time."""
 
 
 class PluginController:
     """Reads, asks and proposes; see `rota.interfaces.controller.Controller` for what each does."""
 
-    __slots__ = ("_engine", "_guard", "_life", "_pool", "_state", "alike", "jobs", "partitions", "priority")
+    __slots__ = (
+        "_cluster",
+        "_guard",
+        "_life",
+        "_passes",
+        "_pool",
+        "_preemption",
+        "_queue",
+        "_state",
+        "_timers",
+        "jobs",
+        "partitions",
+        "priority",
+        "request_class",
+    )
 
-    def __init__(self, engine: Engine, guard: PluginGuard) -> None:
-        self._engine = engine
+    def __init__(
+        self,
+        guard: PluginGuard,
+        *,
+        lifecycle: Lifecycle,
+        preemption: Preemption,
+        timers: PluginTimers,
+        priority: PriorityCalls,
+        passes: Passes,
+    ) -> None:
         #: Of the plugin that this controller is for: its callbacks fail in its name.
         self._guard = guard
-        self._state = engine.state
-        self._life = engine.lifecycle
-        self._pool = engine.state.pool
-        self.jobs: Mapping[int, Job] = MappingProxyType(engine.state.jobs)
-        self.partitions: Mapping[str, Partition] = MappingProxyType(engine.state.partitions)
-        self.priority: PriorityCalls = engine.priority_plugin
-        self.alike: Callable[[Job], Hashable] = engine.state.pool.alike
+        self._life = lifecycle
+        self._cluster: Cluster = lifecycle.cluster
+        self._state = lifecycle.state
+        self._queue = lifecycle.queue
+        self._pool = self._state.pool
+        self._preemption = preemption
+        self._timers = timers
+        self._passes = passes
+        self.jobs: Mapping[int, Job] = MappingProxyType(self._state.jobs)
+        self.partitions: Mapping[str, Partition] = MappingProxyType(self._state.partitions)
+        self.priority = priority
+        self.request_class: Callable[[Job], Hashable] = self._pool.class_of
 
     # ---- read -------------------------------------------------------------------------------------------------
 
@@ -64,15 +118,11 @@ class PluginController:
 
     @property
     def queue(self) -> JobView:
-        return self._state.candidates()
+        return self._queue.candidates()
 
     @property
-    def arrivals(self) -> Sequence[Job] | None:
-        self._state.settle()
-        arrivals = self._state.arrivals
-        if arrivals and self._state.restrained:
-            return [job for job in arrivals if self._state.held_back(job) is None]
-        return arrivals
+    def new_jobs(self) -> Sequence[Job] | None:
+        return self._queue.new_candidates()
 
     @property
     def running(self) -> JobView:
@@ -91,7 +141,7 @@ class PluginController:
     def select(self, job: Job, avail: int, nodes: int = 0) -> int:
         if nodes:
             avail = self._pool.without(avail, ~nodes)
-        book = self._state.reservations
+        book = self._cluster.reservations
         return book.select(job, avail) if book.all else self._pool.select(job, avail)
 
     def common(self, a: int, b: int) -> int:
@@ -103,8 +153,8 @@ class PluginController:
     def nodes_of(self, resources: int) -> int:
         return self._pool.nodes_of(resources)
 
-    def profile(self, resolution: int = 1) -> Profile:
-        return profile_of(self._state, resolution)
+    def profile(self, resolution: int = 1) -> ProfileOf[Job]:
+        return profile_of(self._cluster, resolution)
 
     def node_space(
         self,
@@ -115,10 +165,10 @@ class PluginController:
         reserve_running: bool = False,
         step: int = 0,
         soft_limits: bool = False,
-    ) -> NodeSpace:
+    ) -> NodeSpaceOf[Job]:
         return node_space_of(
-            self._state,
-            self._engine.preemption,
+            self._cluster,
+            self._preemption,
             resolution,
             window,
             prefer_busy=prefer_busy,
@@ -128,40 +178,40 @@ class PluginController:
         )
 
     def earliest_start(self, job: Job) -> tuple[int, int] | None:
-        return earliest_start(self._state, job)
+        return earliest_start(self._cluster, job)
 
     def held_back(self, job: Job) -> Reason | None:
-        for one in job.restraints:
-            excess = one.holds_back(job, 0)
-            if excess is not None and excess.limit.reason not in self._state.held_in_queue:
-                return excess.limit.reason  # type: ignore[no-any-return] # a `Limit`
-        return None
+        if not job.start_limits:
+            return None
+        excess = self._queue.held_back(job)
+        return None if excess is None else excess.reason
 
     def reason(self, job: Job) -> Reason:
-        return reason_of(self._state, job)
+        self._queue.flush()
+        return self._cluster.reasons.of(job)
 
     @property
     def associations(self) -> AssociationTree:
-        return self._state.accounts.tree
+        return self._cluster.accounts.tree
 
     @property
     def tres(self) -> tuple[str, ...]:
-        return self._state.accounts.tres
+        return self._cluster.accounts.tres
 
     def association_of(self, job: Job) -> Association:
-        return self._state.accounts.association_of(job)
+        return self._cluster.accounts.association_of(job)
 
     def qos_of(self, job: Job) -> Qos | None:
-        return self._state.accounts.qos_of(job)
+        return self._cluster.accounts.qos_of(job)
 
     def tres_of(self, job: Job) -> tuple[float, ...]:
-        return self._state.accounts.tres_of(job)
+        return self._cluster.accounts.tres_of(job)
 
     def partition_tres(self, partition: Partition) -> tuple[float, ...]:
-        return self._state.accounts.partition_tres(partition)
+        return self._cluster.accounts.partition_tres(partition)
 
     def keep_usage(self) -> Usage:
-        return self._state.accounts.keep_usage()
+        return self._cluster.accounts.keep_usage()
 
     # ---- propose ----------------------------------------------------------------------------------------------
 
@@ -171,7 +221,7 @@ class PluginController:
             return Reason.BAD_CONSTRAINTS if job.state is not JobState.PENDING else job.reason
         pool = self._pool
         resources = index(resources)
-        closed = state.reservations.closed(job, state.now, time_limit or job.time_limit)
+        closed = self._cluster.reservations.closed(job, state.now, time_limit or job.time_limit)
         if not resources:
             resources = self.select(job, pool.free)
         elif closed and pool.nodes_of(resources) & closed:
@@ -183,18 +233,18 @@ class PluginController:
         return self._life.start(job, resources, time_limit)
 
     def preempt(self, job: Job, nodes: int) -> bool:
-        state, preemption = self._state, self._engine.preemption
+        state, preemption = self._state, self._preemption
         if not preemption.is_on or not self._waits(job):
             return False
-        closed = ~nodes | state.reservations.closed(job, state.now, job.time_limit)
+        closed = ~nodes | self._cluster.reservations.closed(job, state.now, job.time_limit)
         return preemption.make_room(job, self._pool.without(self._pool.free, closed), closed)
 
     def _waits(self, job: Job) -> bool:
         """Whether a job, or a record, stands in this engine's queue."""
-        return bool(job.sort_key) and not job.alloc and self._state.jobs.get(job.job_id) is job.whole
+        return job.is_queued and self._state.jobs.get(job.job_id) is job.whole
 
     def plan(self, job: Job, start_time: int | None, nodes: int = 0) -> None:
-        if job.sort_key and not job.alloc:  # it is in the queue
+        if job.is_queued:
             job.planned_start, job.planned_nodes = start_time, nodes
             if type(job) is QueueRecord:
                 job.whole.take_over_plan()
@@ -213,21 +263,22 @@ class PluginController:
         if len(jobs) and not (values.min() >= 1 and values.max() <= MAX_PRIORITY):
             raise ValueError("a priority is not from 1 to 2**32 - 1; to hold a job use `hold`")
         if self._life.set_priorities(jobs, values.tolist()):
-            self._engine.pass_due = True
+            self._passes.pass_due = True
 
     def rank_queue(self, key: Callable[[Job], float]) -> None:
-        jobs = [job for job in self._state.queue if not job.admin_priority]
+        queue = self._queue.jobs
+        jobs = [job for job in queue if not job.admin_priority]
         jobs.sort(key=lambda job: (job.submit_time, job.job_id))
         jobs.sort(key=key)
         for rank, job in enumerate(reversed(jobs), start=1):
-            if job.sort_key and not job.alloc:  # `key` is the plugin's: it may have held or started jobs
+            if job.is_queued:  # `key` is the plugin's: it may have held or started jobs
                 job.priority = rank
                 if job.whole is not job:
                     job.whole.priority = max(record.priority for record in job.whole.records)
-        for job in self._state.queue:
+        for job in queue:
             job.sort_key = queue_key(job)
-        self._state.queue.resort()
-        self._state.arrivals = None
+        queue.resort()
+        self._queue.new = None
 
     def hold(self, job: Job) -> Reason | None:
         return self._propose(job, lambda: self._life.hold(job.whole))
@@ -249,7 +300,7 @@ class PluginController:
     def _require_live(self, job: Job) -> None:
         # While its plugins are asked for its first priority, a job has no place yet.
         whole = job.whole
-        placed = whole.sort_key or whole.alloc or job.job_id in self._state.parked
+        placed = whole.alloc or self._queue.holds(whole)
         if not placed or self._state.jobs.get(job.job_id) is not whole:
             raise RequestError(f"job {job.job_id} is not a live job of this cluster", Errno.INVALID_JOB_ID)
 
@@ -258,41 +309,41 @@ class PluginController:
     def at(self, time: int, fn: Callable[[], object]) -> None:
         if index(time) <= self._state.now:
             raise ValueError(f"time {time} is not after now, {self._state.now}")
-        self._state.timers.at(time, self._guard.callback(fn))
+        self._timers.at(time, self._guard.callback(fn), self._guard.name_of(fn))
 
     def every(
         self, seconds: int, fn: Callable[[], object], *, only_after_change: bool = False, quiet: bool = False
     ) -> Callable[[], None]:
         if index(seconds) < 1:
             raise ValueError(f"a period of {seconds} s: at least 1 s is needed")
-        guarded, state = self._guard.callback(fn), self._state
-        return state.timers.every(state.now, seconds, guarded, only_after_change=only_after_change, quiet=quiet)
+        guarded, name = self._guard.callback(fn), self._guard.name_of(fn)
+        return self._timers.every(seconds, guarded, name, only_after_change=only_after_change, quiet=quiet)
 
     def utc_offset(self, time: int) -> int:
-        return self._engine.utc_offset(time)
+        return self._passes.utc_offset(time)
 
     def in_background(self, fn: Callable[[], object], done: Callable[[object], object]) -> None:
-        token = self._engine.add_background(self._guard, done)
+        token = self._passes.add_background(self._guard, done)
         self._life.effects.append(Background(token=token, fn=fn))
 
     def before_queue(self, fn: Callable[[], object]) -> None:
         guarded = self._guard.callback(fn)
-        if self._state.timers.sleepers:
+        if self._state.timers.has_sleepers:
             guarded()  # whoever sleeps until something changes could tell the difference
         else:
-            self._state.unsettled = guarded
+            self._queue.unflushed = guarded
 
     def before_pass(self, fn: Callable[[], object]) -> None:
-        self._engine.add_before_pass(self._guard.callback(fn))
+        self._passes.add_before_pass(self._guard.callback(fn))
 
     def main_pass(self) -> None:
-        self._engine.make_main_pass()
+        self._passes.make_main_pass()
 
     def disable_main_pass(self) -> None:
-        self._engine.disable_main_pass()
+        self._passes.disable_main_pass()
 
     def plan_licenses(self, *, on: bool = True) -> None:
-        self._state.held_in_queue = frozenset({Reason.LICENSES} if on else ())
+        self._queue.planned_reasons = frozenset({Reason.LICENSES} if on else ())
 
     def log(self, message: str) -> None:
         self._life.effects.append(Log(message=str(message)))

@@ -16,7 +16,8 @@ from rota.resources import first_fit
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from rota.model import Association, Job, PriorityFactorsRequest
+    from rota.core.job import Job
+    from rota.model import Association, PriorityFactorsRequest
     from rota.resources import Candidates, Needs
 
     #: Needs, nodes, their processors and which are busy.
@@ -56,6 +57,10 @@ class PluginGuard:
         """Give one of the plugin's functions."""
         fn: Callable[..., Any] = getattr(self._container, symbol)
         return fn
+
+    def name_of(self, fn: Callable[..., object]) -> str:
+        """Name one of the plugin's own functions, whatever it is."""
+        return f"{self.plugin_type}: {getattr(fn, '__name__', 'callback')}"
 
     def raised(self, symbol: str, job_id: int | None, error: BaseException) -> None:
         """Report an exception, with the innermost line of the plugin's code."""

@@ -7,17 +7,19 @@ more, or never was, satisfies everything, as in Slurm.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rota.core.timers import Timer, TimerKind
 from rota.model import Errno, JobState, Reason, RequestError
 from rota.model.dependency import Dependencies, Dependency, DependencyType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from rota.core.job import Job
+    from rota.core.queue.job_queue import JobQueue
     from rota.core.state import ClusterState
-    from rota.model import Job
 
 
 #: A job or an array, or one task of that.
@@ -37,28 +39,22 @@ class _Ended(NamedTuple):
 class DependencyBook:
     """Who waits for whom.
 
-    Raises:
-        InputError: MinJobAge of slurm.conf cannot be used.
+    Args:
+        state: The machine and its jobs.
+        queue: Where jobs that wait for others are parked.
     """
 
-    def __init__(self, state: ClusterState) -> None:
+    def __init__(self, state: ClusterState, queue: JobQueue) -> None:
         self._state = state
-        #: Jobs that have ended, the first to end first.
+        self._queue = queue
+        #: Jobs that have ended, the first to end first: those that somebody can ask for, and after them those that
+        #: nobody has asked for yet.
         self._ended: dict[_Key, _Ended] = {}
+        self._just_ended: deque[Job] = deque()
         #: Ids of jobs that wait, by what they wait for: a job's id, or a user and a name.
         self._waiting: defaultdict[_Key | tuple[str, str], set[int]] = defaultdict(set)
         #: Live jobs by user and name, once some job is a singleton.
         self._named: defaultdict[tuple[str, str], set[int]] | None = None
-        self._alarms: set[tuple[int, int]] = set()
-        #: When jobs that ended long ago are next forgotten, Unix seconds.
-        self._forgets_at = 0
-        self.set_config()
-
-    def set_config(self) -> None:
-        """Take slurm.conf over."""
-        self._min_age = self._state.config.integer("MinJobAge", 300, 0, 2**31)
-        words = self._state.config.get("DependencyParameters").lower().split(",")
-        self._kills = "kill_invalid_depend" in (word.strip() for word in words)
 
     # ---- jobs come and go -------------------------------------------------------------------------------------
 
@@ -75,12 +71,6 @@ class DependencyBook:
         if self._named is not None:
             self._named[_name(job)].add(job.job_id)
 
-    def _forget(self, now: int) -> None:
-        """Forget the jobs that ended too long ago."""
-        old = [key for key, one in self._ended.items() if now - one.end_time > self._min_age]
-        for key in old:
-            del self._ended[key]
-
     def withdrawn(self, job: Job) -> None:
         """Take note that a job waits no more for what it waited for."""
         for one in job.dependencies.each if job.dependencies is not None else ():
@@ -89,26 +79,31 @@ class DependencyBook:
             self._named[_name(job)].discard(job.job_id)
 
     def started(self, job: Job) -> None:
-        """A job runs: those that wait for that can be looked at again."""
+        """Take note that a job runs: those that wait for that can be looked at again."""
         if self._waiting:
-            keys = [job.job_id] if job.array is None else [job.array.job_id, (job.array.job_id, job.task_id)]
+            keys: list[_Key] = [job.array_job_id]
+            if job.array is not None and job.task_id is not None:
+                keys.append((job.array.job_id, job.task_id))
             self._look_again({one for key in keys for one in self._waiting.get(key, ())})
 
     def removed(self, job: Job, tasks: Sequence[int]) -> None:
-        """A job is over.
+        """Take note that a job is over.
 
         Args:
-            job: It.
+            job: The job.
             tasks: Of an array, the tasks that are over with it.
         """
-        now, array = self._state.now, job.array
-        if now >= self._forgets_at:
-            self._forgets_at = now + self._min_age + 1
-            self._forget(now)
+        array = job.array
         if array is None and not self._waiting and self._named is None:  # as it is with nearly all jobs
-            self._ended[job.job_id] = _Ended(job.state, now, job.start_time)
+            recent = self._just_ended
+            recent.append(job)
+            forgotten = self._state.now - self._state.settings.min_job_age
+            while (recent[0].end_time or 0) < forgotten:
+                recent.popleft()
             return
+        self._file()
         over: list[_Key] = [job.job_id] if array is None else [(array.job_id, task) for task in tasks]
+        now = self._state.now
         for key in over:
             self._ended[key] = _Ended(job.state, now, job.start_time)
         if array is not None and array.is_over:
@@ -119,10 +114,35 @@ class DependencyBook:
             freed = {one for key in over for one in self._waiting.pop(key, ())}
             self._look_again(freed | self._waiting.get(_name(job), set()))
 
+    def _file(self) -> None:
+        """File the jobs that have ended under their keys, and forget those that ended too long ago."""
+        while self._just_ended:
+            job = self._just_ended.popleft()
+            self._ended[job.job_id] = _Ended(job.state, job.end_time or 0, job.start_time)
+        forgotten = []
+        for key, one in self._ended.items():
+            if self._state.now - one.end_time <= self._state.settings.min_job_age:
+                break
+            forgotten.append(key)
+        for key in forgotten:
+            del self._ended[key]
+
+    def _look_again(self, job_ids: set[int]) -> None:
+        """Put jobs where they belong now that something which they waited for has happened."""
+        for job_id in sorted(job_ids):
+            job = self._queue.parked.get(job_id)
+            if job is not None and job.reason in _WAITING:
+                self._queue.replace(job)
+
+    def time_has_passed(self, job_id: int) -> None:
+        """Put a job where it belongs for which it is now long enough ago that another started."""
+        self._look_again({job_id})
+
     # ---- keeping it -------------------------------------------------------------------------------------------
 
     def save(self) -> list[list[Any]]:
         """Give what is remembered of jobs that have ended, as data that JSON can hold."""
+        self._file()
         return [[key, one.state.value, *one[1:]] for key, one in self._ended.items()]
 
     def restore(self, saved: list[list[Any]]) -> None:
@@ -130,15 +150,6 @@ class DependencyBook:
         for key, state, *others in saved:
             name = (key[0], key[1]) if isinstance(key, list) else key  # JSON knows no tuples
             self._ended[name] = _Ended(JobState(state), *others)
-
-    def _look_again(self, job_ids: set[int]) -> None:
-        """Put jobs where they belong now that something which they waited for has happened."""
-        state = self._state
-        for job_id in sorted(job_ids):
-            job = state.parked.get(job_id)
-            if job is not None and job.reason in _WAITING:
-                state.unplace(job)
-                state.place(job)
 
     def check(self, job: Job, wanted: Dependencies | None) -> None:
         """Make sure that a job can wait for others: not for itself, and not for one that waits for it.
@@ -161,10 +172,10 @@ class DependencyBook:
 
     # ---- what they wait for -----------------------------------------------------------------------------------
 
-    def reason(self, job: Job) -> Reason | None:
+    def look(self, job: Job) -> Reason | None:
         """Say whether a job waits for others: Dependency, DependencyNeverSatisfied or ``None``.
 
-        What is satisfied once stays so; it is struck off.
+        What is satisfied once stays so, and is struck off; if it waits for time to pass, it is looked at again then.
         """
         job = job.whole
         wanted = job.dependencies
@@ -178,6 +189,9 @@ class DependencyBook:
         never = verdicts.count(False)
         if never == len(verdicts) if wanted.any_of else never:
             return Reason.DEPENDENCY_NEVER_SATISFIED
+        for one in left:
+            if one.type is DependencyType.AFTER and (start := self._start_of(one)) is not None:
+                self._state.timers.set_sooner(start + one.seconds, Timer(TimerKind.DEPENDENCY, job.job_id))
         job.dependencies = Dependencies(left, wanted.any_of) if left else None
         return Reason.DEPENDENCY if left else None
 
@@ -194,43 +208,54 @@ class DependencyBook:
 
     def _text(self, one: Dependency) -> str:
         """Write a dependency; a whole array is ``17_*``."""
-        ended = self._ended.get(one.job_id)
+        ended = self._ended_of(one.job_id)
         is_array = one.job_id in self._state.arrays or (ended is not None and ended.is_array)
         if is_array and (one.task_id is None or one.type is DependencyType.AFTER_CORR):
             return f"{one._replace(task_id=None)}_*"
         return str(one)
 
-    def kills(self, job: Job) -> bool:
-        """Whether a job is cancelled when what it waits for can never happen."""
-        wanted = job.spec.kill_on_invalid_dep
-        return self._kills if wanted is None else wanted
+    def _ended_of(self, key: _Key) -> _Ended | None:
+        """Give what is remembered of a job, array or task that has ended; ``None``: nothing."""
+        self._file()
+        ended = self._ended.get(key)
+        recent = ended is not None and self._state.now - ended.end_time <= self._state.settings.min_job_age
+        return ended if recent else None
 
     def _is_satisfied(self, job: Job, one: Dependency) -> bool | None:
         """Whether it is; ``None``: not yet, ``False``: never."""
         if one.type is DependencyType.SINGLETON:
             return self._is_alone(job)
-        ended = self._ended.get(one.key)
-        if ended is not None and self._state.now - ended.end_time <= self._min_age:
-            if one.type is DependencyType.AFTER:
-                return ended.start_time is None or self._has_passed(job, ended.start_time, one.seconds)
+        ended = self._ended_of(one.key)
+        if one.type is DependencyType.AFTER:
+            start = self._start_of(one)
+            if start is not None:
+                return True if start + one.seconds <= self._state.now else None
+        elif ended is not None:
             wanted = one.type is not DependencyType.AFTER_NOT_OK
             return one.type is DependencyType.AFTER_ANY or (ended.state is JobState.COMPLETED) is wanted
-        is_live, start = self._start_of(one)
-        if one.type is DependencyType.AFTER and start is not None:
-            return self._has_passed(job, start, one.seconds)
-        return None if is_live else True
+        return None if ended is None and self._is_live(one) else True
 
-    def _start_of(self, one: Dependency) -> tuple[bool, int | None]:
-        """Say whether what is waited for is live, and since when it runs: an array, once all its tasks have started."""
+    def _is_live(self, one: Dependency) -> bool:
+        """Whether what is waited for is not over."""
+        array = self._state.arrays.get(one.job_id)
+        if array is None:
+            return one.task_id is None and one.job_id in self._state.jobs
+        return one.task_id is None or one.task_id in array.tasks or one.task_id in array.pending
+
+    def _start_of(self, one: Dependency) -> int | None:
+        """Say when what is waited for started: an array, once all its tasks have; ``None``: not yet, or never."""
+        ended = self._ended_of(one.key)
+        if ended is not None:
+            return ended.start_time
         array = self._state.arrays.get(one.job_id)
         if array is None:
             other = None if one.task_id is not None else self._state.jobs.get(one.job_id)
-            return other is not None, None if other is None else other.start_time
+            return None if other is None else other.start_time
         if one.task_id is None:
             waits = array.pending or any(task.start_time is None for task in array.tasks.values())
-            return True, None if waits else array.last_start
+            return None if waits else array.last_start
         task = array.tasks.get(one.task_id)
-        return task is not None or one.task_id in array.pending, None if task is None else task.start_time
+        return None if task is None else task.start_time
 
     def _is_alone(self, job: Job) -> bool | None:
         """Whether no job of the same user and name, submitted before, is left."""
@@ -238,21 +263,6 @@ class DependencyBook:
         jobs = self._state.jobs
         before = (jobs[other] for other in others if other != job.job_id and other in jobs)
         return None if any(other.state is JobState.RUNNING or other.job_id < job.job_id for other in before) else True
-
-    def _has_passed(self, job: Job, start: int, seconds: int) -> bool | None:
-        """Whether so much time has passed; if not, the job is looked at again when it has."""
-        time = start + seconds
-        if time <= self._state.now:
-            return True
-        alarm = time, job.job_id
-        if alarm not in self._alarms:
-            self._alarms.add(alarm)
-            self._state.timers.at(time, lambda: self._ring(alarm))
-        return None
-
-    def _ring(self, alarm: tuple[int, int]) -> None:
-        self._alarms.discard(alarm)
-        self._look_again({alarm[1]})
 
 
 _WAITING = frozenset({Reason.DEPENDENCY, Reason.DEPENDENCY_NEVER_SATISFIED})

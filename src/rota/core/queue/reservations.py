@@ -7,6 +7,7 @@ from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, Any
 
+from rota.core.timers import Timer, TimerKind
 from rota.model import Errno, JobState, Reason, RequestError
 from rota.model.constraint import parse_constraint
 from rota.model.reservation import Reservation
@@ -15,15 +16,25 @@ from rota.resources.nodeset import indices, lowest
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from rota.core.accounts.charging import Accounts
+    from rota.core.job import Job
+    from rota.core.queue.job_queue import JobQueue
     from rota.core.state import ClusterState
-    from rota.model import Job
 
 
 class ReservationBook:
-    """All reservations that there are. Without any, nothing is asked."""
+    """All reservations that there are. Without any, nothing is asked.
 
-    def __init__(self, state: ClusterState) -> None:
+    Args:
+        state: The machine and its jobs.
+        queue: Where jobs in reservations wait.
+        accounts: Whom jobs are charged to.
+    """
+
+    def __init__(self, state: ClusterState, queue: JobQueue, accounts: Accounts) -> None:
         self._state = state
+        self._queue = queue
+        self._accounts = accounts
         #: By name, each as it comes next or is under way.
         self.all: dict[str, Reservation] = {}
 
@@ -58,7 +69,7 @@ class ReservationBook:
             raise RequestError(f"Duplicate reservation name: there is a {one.name}", Errno.RESERVATION_NAME_DUP)
         self.all[one.name] = one
         self._changed()
-        self._set_timers(one)
+        self._set_timer(one)
 
     def _choose(self, one: Reservation, nodes: int, wanted: int) -> int:
         """Choose some of ``nodes`` for a reservation, as Slurm 22.05 does; give their bitmap.
@@ -148,25 +159,26 @@ class ReservationBook:
         if any(job.spec.reservation == name for job in self._state.jobs.values()):
             raise RequestError(f"Requested reservation is in use: {name} has jobs", Errno.RESERVATION_BUSY)
         del self.all[name]
+        self._state.timers.cancel(_timer(name))
         self._changed()
 
-    def _set_timers(self, one: Reservation) -> None:
-        for time in (one.start_time, one.end_time):
-            if time > self._state.now:
-                self._state.timers.at(time, self._turn)
+    def _set_timer(self, one: Reservation) -> None:
+        time = one.start_time if one.start_time > self._state.now else one.end_time
+        self._state.timers.set(time, _timer(one.name))
 
-    def _turn(self) -> None:
+    def turn(self, name: str) -> None:
         """Take note that a reservation begins, or ends: then it is over and its jobs are let go, or it comes again."""
-        now = self._state.now
-        for one in [one for one in self.all.values() if one.end_time <= now]:
-            del self.all[one.name]
+        one, now = self.all[name], self._state.now
+        if one.end_time <= now:
+            del self.all[name]
             if every := one.repeats_after:
                 later = -(-(now + 1 - one.end_time) // every) * every
-                again = replace(one, start_time=one.start_time + later, end_time=one.end_time + later)
-                self.all[one.name] = again
-                self._set_timers(again)
+                one = replace(one, start_time=one.start_time + later, end_time=one.end_time + later)
+                self.all[name] = one
             else:
                 self._let_go(one)
+        if name in self.all:
+            self._set_timer(one)
         self._changed()
 
     def _let_go(self, reservation: Reservation) -> None:
@@ -176,26 +188,22 @@ class ReservationBook:
         """
         state = self._state
         for job in [job for job in state.jobs.values() if job.spec.reservation == reservation.name]:
+            if job.state is JobState.PENDING and not job.alloc:
+                self._queue.take_out(job)
             job.spec = job.spec._replace(reservation="")
             if job.state is JobState.RUNNING and "FLEX" not in reservation.flags and (job.end_time or 0) <= state.now:
-                state.doomed.append(job)
+                state.to_end.append(job)
             if job.state is JobState.PENDING:
-                if not job.alloc:
-                    state.unplace(job)
                 job.zero_priority()
                 job.reason = Reason.RESERVATION_DELETED
                 if not job.alloc:
-                    state.place(job)
+                    self._queue.place(job)
 
     def _changed(self) -> None:
         """Look anew at the jobs that wait in reservations, and have all others tried again."""
-        state = self._state
-        state.arrivals = None
-        state.changed = True
-        for job in [job for job in state.jobs.values() if job.spec.reservation]:
-            if job.job_id in state.parked or (job.sort_key and not job.alloc):
-                state.unplace(job)
-                state.place(job)
+        self._queue.touch()
+        for job in [job for job in self._state.jobs.values() if job.spec.reservation and self._queue.holds(job)]:
+            self._queue.replace(job)
 
     # ---- what they mean for jobs ------------------------------------------------------------------------------
 
@@ -209,7 +217,7 @@ class ReservationBook:
         one = self.all.get(name)
         if one is None:
             raise RequestError(f"Requested reservation is invalid: there is no {name}", Errno.RESERVATION_INVALID)
-        association, tree = self._state.accounts.association_of(job), self._state.accounts.tree
+        association, tree = self._accounts.association_of(job), self._accounts.tree
         accounts = [tree.associations[row].account for row in tree.path(tree.row(association)).tolist()]
         if not one.lets_in(job.user_name, accounts):
             raise RequestError(
@@ -298,4 +306,7 @@ class ReservationBook:
             plain = data | {"users": tuple(data["users"]), "accounts": tuple(data["accounts"])}
             one = Reservation(**plain | {"flags": frozenset(data["flags"])})
             self.all[one.name] = one
-            self._set_timers(one)
+
+
+def _timer(name: str) -> Timer:
+    return Timer(TimerKind.RESERVATION, name=name)

@@ -12,28 +12,31 @@ from rota.resources.future.license_space import LicensedSpace
 from rota.resources.future.reserved_space import ReservedSpace
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rota.core.cluster import Cluster
+    from rota.core.job import Job
     from rota.core.scheduling.preemption import Preemption
-    from rota.core.state import ClusterState
-    from rota.model import Job
     from rota.resources.pools.pool import NodePool
 
-    Space = CountedSpace | NodeSpace | LicensedSpace | ReservedSpace
+    Space = CountedSpace | NodeSpace[Job] | LicensedSpace[Job] | ReservedSpace[Job]
 
 
-def profile_of(state: ClusterState, resolution: int = 1) -> FutureProfile:
+def profile_of(cluster: Cluster, resolution: int = 1) -> FutureProfile:
     """Make the profile of what running jobs will free; those that are completing count as free now."""
+    state = cluster.state
     pool = state.pool
     up, common = pool.up, pool.common
     ending = [(state.now, common(job.alloc, up)) for job in state.completing.values()]
     ending += [(-(-(job.end_time or 0) // resolution) * resolution, common(job.alloc, up)) for job in state.running]
     profile = FutureProfile(pool, state.now, ending)
-    for one in state.reservations.all.values():
+    for one in cluster.reservations.all.values():
         profile.take_what_is_free(max(one.start_time, state.now), one.end_time, pool.without(up, ~one.nodes))
     return profile
 
 
 def node_space_of(
-    state: ClusterState,
+    cluster: Cluster,
     preemption: Preemption,
     resolution: int,
     window: int,
@@ -42,11 +45,19 @@ def node_space_of(
     reserve_running: bool = False,
     step: int = 0,
     soft_limits: bool = False,
+    gone: Sequence[Job] = (),
 ) -> Space:
-    """Make what backfill plans with; jobs that are completing will have ended in a second."""
-    pool, now, book = state.pool, state.now, state.reservations.all
+    """Make what backfill plans with; jobs that are completing will have ended in a second.
+
+    What it is asked for is as with `Controller.node_space`; ``gone`` are running jobs that are taken not to run.
+    """
+    state, book = cluster.state, cluster.reservations.all
+    pool, now = state.pool, state.now
     jobs = [*state.completing.values(), *state.running]
-    space: CountedSpace | NodeSpace | ReservedSpace
+    if gone:
+        jobs = [job for job in jobs if job not in gone]
+        pool = pool.without_jobs(gone)
+    space: CountedSpace | NodeSpace[Job] | ReservedSpace[Job]
     if pool.interchangeable:  # nobody gives way there, and nothing is reserved
         space = CountedSpace(pool, now, jobs, resolution=resolution, window=window, soft_limits=soft_limits)
     else:
@@ -65,15 +76,16 @@ def node_space_of(
         )
         every = (1 << len(state.nodes)) - 1
         space = ReservedSpace(make, book, every, now=now, last=now + window) if book else make()
-    if Reason.LICENSES not in state.held_in_queue:
+    if Reason.LICENSES not in cluster.queue.planned_reasons:
         return space
-    return LicensedSpace(space, state.licenses.total, now=now, running=jobs, resolution=resolution, last=now + window)
+    return LicensedSpace(space, cluster.licenses.total, now=now, running=jobs, resolution=resolution, last=now + window)
 
 
-def earliest_start(state: ClusterState, job: Job) -> tuple[int, int] | None:
+def earliest_start(cluster: Cluster, job: Job) -> tuple[int, int] | None:
     """Give the first time when running jobs leave enough for the job, and all that is free then."""
-    if state.reservations.all:
-        return _earliest_start_among_reservations(state, job)
+    if cluster.reservations.all:
+        return _earliest_start_among_reservations(cluster, job)
+    state = cluster.state
     pool, need = state.pool, job.units
     up, select, common, size = pool.up, pool.select, pool.common, pool.size
     avail = pool.free
@@ -97,9 +109,10 @@ def earliest_start(state: ClusterState, job: Job) -> tuple[int, int] | None:
     return end, common(avail, up)
 
 
-def _earliest_start_among_reservations(state: ClusterState, job: Job) -> tuple[int, int] | None:
+def _earliest_start_among_reservations(cluster: Cluster, job: Job) -> tuple[int, int] | None:
     """Give the same where some nodes are reserved at times: it is looked at each time when there may be more room."""
-    pool, book = state.pool, state.reservations
+    state, book = cluster.state, cluster.reservations
+    pool = state.pool
     avail = pool.free + sum(pool.common(other.alloc, pool.up) for other in state.completing.values())
     running = deque((other.end_time or 0, pool.common(other.alloc, pool.up)) for other in state.running)
     times = {state.now, *(end for end, _ in running), *book.ends()}

@@ -24,18 +24,16 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from rota.core.limits.start_limits import LIMIT_REASONS, held_back
-from rota.core.queue.reasons import holds_up, is_short
+from rota.core.limits.start_limits import LIMIT_REASONS
 from rota.core.scheduling.pass_options import PassOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Callable, Hashable
 
+    from rota.core.cluster import Cluster
+    from rota.core.job import Job
     from rota.core.jobs.lifecycle import Lifecycle
-    from rota.core.plugin_api.guard import SchedCalls
     from rota.core.scheduling.preemption import Preemption
-    from rota.core.state import ClusterState
-    from rota.model import Job
 
 #: Why passes ended, in Slurm's words.
 END_OF_QUEUE = "End of job queue"
@@ -68,23 +66,25 @@ class MainPass:
     """Makes main passes, and keeps count of them.
 
     Args:
-        state: Whose queue.
+        cluster: Whose queue.
         lifecycle: Starts the jobs.
-        sched: Is told of jobs that must wait.
+        tell_pending: Called when a job must wait.
         preemption: Has running jobs give way.
 
     Raises:
         InputError: an option of SchedulerParameters cannot be used.
     """
 
-    __slots__ = ("_lifecycle", "_preemption", "_sched", "_state", "options", "statistics")
+    __slots__ = ("_cluster", "_lifecycle", "_preemption", "_tell_pending", "options", "statistics")
 
-    def __init__(self, state: ClusterState, lifecycle: Lifecycle, sched: SchedCalls, preemption: Preemption) -> None:
-        self._state = state
+    def __init__(
+        self, cluster: Cluster, lifecycle: Lifecycle, tell_pending: Callable[[], object], preemption: Preemption
+    ) -> None:
+        self._cluster = cluster
         self._lifecycle = lifecycle
-        self._sched = sched
+        self._tell_pending = tell_pending
         #: What is in force; whoever reads slurm.conf again sets it.
-        self.options = PassOptions.read(state.config)
+        self.options = PassOptions.read(cluster.state.config)
         self._preemption = preemption
         self.statistics = PassStatistics()
 
@@ -97,9 +97,10 @@ class MainPass:
         options = self.options
         if options.is_off:
             return
-        pool, limit_stops = self._state.pool, self._state.settings.assoc_limit_stop
-        queue = self._state.queue.snapshot() if limit_stops else self._state.candidates()
-        book, avail = self._state.reservations, pool.free
+        state, waiting, book = self._cluster.state, self._cluster.queue, self._cluster.reservations
+        pool, limit_stops = state.pool, state.settings.assoc_limit_stop
+        queue = waiting.jobs.snapshot() if limit_stops else waiting.candidates()
+        avail = pool.free
         reserved = bool(book.all)
         most, starts = None if full else options.most_jobs, options.sched_max_job_start
         of_partition = options.partition_job_depth
@@ -130,8 +131,8 @@ class MainPass:
                 continue
             if reserved and job.spec.reservation in blocked:
                 continue
-            if job.restraints and (excess := held_back(job)) is not None:
-                if excess.reason in self._state.held_in_queue:
+            if job.start_limits and (excess := waiting.look_at(job.held_back())) is not None:
+                if excess.reason in waiting.planned_reasons:
                     reason = BLOCKED_ON_LICENSES
                     break
                 if limit_stops and excess.reason in LIMIT_REASONS:
@@ -142,7 +143,7 @@ class MainPass:
             resources = 0
             if reserved:  # what is closed to a job depends on how long it may run
                 resources = book.select(job, pool.common(avail, pool.free))
-            elif not failed or pool.alike(job) not in failed:
+            elif not failed or pool.class_of(job) not in failed:
                 # A plugin that was told of a start may have made others.
                 resources = pool.select(job, pool.common(avail, pool.free))
             while resources and self._lifecycle.start(job, resources) is None:
@@ -155,9 +156,9 @@ class MainPass:
             if resources:
                 continue
             if self._preemption.is_on:
-                shut = closed | book.closed(job, self._state.now, job.time_limit)
+                shut = closed | book.closed(job, state.now, job.time_limit)
                 self._preemption.make_room(job, pool.without(pool.common(avail, pool.free), shut), shut)
-            self._sched.job_is_pending()
+            self._tell_pending()
             taken = partition.nodes
             if job.spec.reservation:
                 blocked.add(job.spec.reservation)  # and nobody outside
@@ -165,9 +166,9 @@ class MainPass:
             if self._blocks(job, closed):
                 blocked.add(partition.name)
             else:
-                taken = self._state.required_nodes(job)
+                taken = state.required_nodes(job)
                 if not taken:
-                    failed.add(pool.alike(job))
+                    failed.add(pool.class_of(job))
             if taken:
                 closed |= taken
                 avail = pool.without(avail, taken)
@@ -179,17 +180,18 @@ class MainPass:
     @staticmethod
     def _has_more(job: Job) -> bool:
         """Whether a job that has just been started is an array with another task that may start."""
-        return bool(job.sort_key) and not job.alloc and held_back(job) is None
+        return job.is_queued and job.held_back() is None
 
     def _blocks(self, job: Job, closed: int) -> bool:
         """Whether a job that has found no place holds back its partition; some nodes are closed to it."""
-        options = self.options
-        if not holds_up(self._state, job, closed):
+        options, reasons = self.options, self._cluster.reasons
+        if not reasons.holds_up(job, closed):
             return False
-        if not (options.bf_min_age_reserve or options.bf_min_prio_reserve) or is_short(self._state, job, closed):
+        if not (options.bf_min_age_reserve or options.bf_min_prio_reserve) or reasons.is_short(job, closed):
             return True
         since = job.submit_time if job.eligible_time is None else job.eligible_time
-        return job.priority >= options.bf_min_prio_reserve and self._state.now - since >= options.bf_min_age_reserve
+        waited = self._cluster.state.now - since
+        return job.priority >= options.bf_min_prio_reserve and waited >= options.bf_min_age_reserve
 
     def _count(self, reason: str, queue_length: int, depth: int, started: int) -> None:
         statistics = self.statistics

@@ -11,11 +11,11 @@ Without these options a pass is made at once whenever one is called for, and nob
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from rota.core.timers import Period, Timer, TimerKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from rota.core.scheduling.pass_options import PassOptions
     from rota.core.state import ClusterState
 
@@ -28,17 +28,7 @@ class PassTimes:
         options: What is in force, for good; `stop` before others are.
     """
 
-    __slots__ = (
-        "_goes_on_at",
-        "_is_full",
-        "_last_pass",
-        "_last_served",
-        "_options",
-        "_serves",
-        "_serves_at",
-        "_state",
-        "_stop",
-    )
+    __slots__ = ("_is_full", "_last_pass", "_last_served", "_options", "_serves", "_state")
 
     def __init__(self, state: ClusterState, options: PassOptions) -> None:
         self._state = state
@@ -49,19 +39,13 @@ class PassTimes:
         #: The next pass serves submissions, and looks at the whole queue.
         self._serves = False
         self._is_full = False
-        #: When the passes are made that have been put off last, by ``batch_sched_delay`` and ``sched_min_interval``.
-        self._serves_at: int | None = None
-        self._goes_on_at: int | None = None
-        self._stop: Callable[[], None] | None = None
         if options.full_pass_s:
-            self._stop = state.timers.every(
-                state.now, options.full_pass_s, self._make_full, only_after_change=True, quiet=False
-            )
+            period = Period(state.now, options.full_pass_s, only_after_change=True)
+            state.timers.set_period(state.now, _FULL, period)
 
     def stop(self) -> None:
-        """Make no more passes over the whole queue."""
-        if self._stop is not None:
-            self._stop()
+        """Make no more passes over the whole queue, and none that were put off."""
+        self._state.timers.cancel_all(*TIMERS)
 
     def is_due(self, *, may_wait: bool) -> bool:
         """Whether a pass that is called for is to be made now; else it will be, later.
@@ -75,9 +59,7 @@ class PassTimes:
         if time <= self._state.now:
             self._serves = True
             return True
-        if time != self._serves_at:
-            self._serves_at = time
-            self._state.timers.at(time, self._serve)
+        self._state.timers.set(time, _FOR_NEW_JOBS)
         return False
 
     def begin(self) -> bool | None:
@@ -85,9 +67,7 @@ class PassTimes:
         now = self._state.now
         time = now if self._last_pass is None else self._last_pass + self._options.sched_min_interval_s
         if time > now:
-            if time != self._goes_on_at:
-                self._goes_on_at = time
-                self._state.timers.at(time, _go_on)
+            self._state.timers.set(time, _PUT_OFF)
             return None
         self._last_pass = now
         if self._serves:
@@ -102,13 +82,25 @@ class PassTimes:
             return self._state.now
         return self._last_served + self._options.batch_sched_delay
 
-    def _serve(self) -> None:
-        # Unless a pass over the whole queue has served them meanwhile.
-        self._serves = self._serves or self._next_service() <= self._state.now
+    def time_has_come(self, kind: TimerKind) -> None:
+        """Take note of one of the `TIMERS`, after which a pass follows."""
+        if kind is TimerKind.FULL_PASS:
+            self._serves = self._is_full = True
+        elif kind is TimerKind.PASS_FOR_NEW_JOBS:
+            # Unless a pass over the whole queue has served them meanwhile.
+            self._serves = self._serves or self._next_service() <= self._state.now
 
-    def _make_full(self) -> None:
-        self._serves = self._is_full = True
+    # ---- keeping it -------------------------------------------------------------------------------------------
+
+    def save(self) -> list[Any]:
+        """Give what is known of passes, as data that JSON can hold."""
+        return [self._last_pass, self._last_served, self._serves, self._is_full]
+
+    def restore(self, saved: list[Any]) -> None:
+        """Take up what was saved."""
+        self._last_pass, self._last_served, self._serves, self._is_full = saved
 
 
-def _go_on() -> None:
-    """What a timer does after which a pass follows."""
+#: Timers that are for passes.
+TIMERS = (TimerKind.PASS_FOR_NEW_JOBS, TimerKind.PASS_PUT_OFF, TimerKind.FULL_PASS)
+_FOR_NEW_JOBS, _PUT_OFF, _FULL = map(Timer, TIMERS)

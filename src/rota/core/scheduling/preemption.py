@@ -15,19 +15,20 @@ Source: Slurm's preemption page, and what a real one did.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
 from rota.core.jobs.transitions import Trigger
-from rota.model import Reason
+from rota.core.timers import Timer, TimerKind
+from rota.model import JobState, Reason
 from rota.model.units import parse_time_seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Hashable, Iterable, Iterator, Sequence
 
+    from rota.core.cluster import Cluster
+    from rota.core.job import Job
     from rota.core.jobs.lifecycle import Lifecycle
-    from rota.core.state import ClusterState
-    from rota.model import ClusterConfig, Job
+    from rota.model import ClusterConfig
 
 _TYPES = ("preempt/none", "preempt/partition_prio", "preempt/qos")
 _OFF, _CANCEL, _REQUEUE = "OFF", "CANCEL", "REQUEUE"
@@ -80,15 +81,12 @@ class Preemption:
         InputError: a parameter of slurm.conf about preemption cannot be used.
     """
 
-    def __init__(self, state: ClusterState, lifecycle: Lifecycle) -> None:
-        self._state = state
+    def __init__(self, cluster: Cluster, lifecycle: Lifecycle) -> None:
+        self._state = cluster.state
+        self._accounts = cluster.accounts
         self._lifecycle = lifecycle
-        #: Runs that have been told to end soon, as (job id, restart count).
-        self._warned: set[tuple[int, int]] = set()
-        #: Times at which a pass is made since some job can be preempted then.
-        self._alarms: set[int] = set()
         #: What is in force; whoever reads slurm.conf again sets it.
-        self.options = PreemptionOptions.read(state.config)
+        self.options = PreemptionOptions.read(cluster.state.config)
 
     @property
     def is_on(self) -> bool:
@@ -99,7 +97,7 @@ class Preemption:
         """Preempt jobs so that one that waits fits.
 
         Args:
-            job: It, or a record of it.
+            job: The job, or one of its queue records.
             avail: Resource set that is free for it.
             closed: Bitmap of nodes that it may not have.
 
@@ -108,15 +106,17 @@ class Preemption:
         """
         if self.standing(job) is None:
             return False
-        candidates = self.candidates(job)
+        lower = list(self._lower(job))
+        self._wait_for_exempt(lower)
+        candidates = self._in_order(lower)
         pool, state = self._state.pool, self._state
         # Those who are on their way out already may be enough.
-        leaving = [*state.completing.values(), *(one for one in candidates if self._key(one) in self._warned)]
+        leaving = [*state.completing.values(), *(one for one in candidates if self._is_warned(one))]
         for one in leaving:
             avail += pool.without(one.alloc, closed)
         if leaving and pool.select(job, avail):
             return True
-        stayers = [one for one in candidates if self._key(one) not in self._warned]
+        stayers = [one for one in candidates if not self._is_warned(one)]
         victims = self._victims(job, stayers, avail, closed)
         for one in victims:
             self._preempt(one)
@@ -126,28 +126,35 @@ class Preemption:
 
     def candidates(self, job: Job) -> list[Job]:
         """Give the running jobs that must give way to one, first those that should."""
+        return self._in_order(self._lower(job))
+
+    def _in_order(self, jobs: Iterable[Job]) -> list[Job]:
+        """Leave out the jobs that may not be preempted yet; give the others, first those that should be."""
         now = self._state.now
-        found = []
-        for one in self._state.running:
-            if not self._goes_before(job, one) or self._mode_of(one) == _OFF:
-                continue
-            exempt_until = (one.start_time or 0) + self._exempt_time_of(one)
-            if exempt_until <= now:
-                found.append(one)
-            elif exempt_until not in self._alarms:
-                self._alarms.add(exempt_until)
-                self._state.timers.at(exempt_until, partial(self._alarms.discard, exempt_until))
+        found = [one for one in jobs if self._exempt_until(one) <= now]
         found.sort(key=lambda one: (self._rank(one), one.alloc_nodes.bit_count(), one.job_id))
         if self.options.youngest_first:
             found.sort(key=lambda one: -(one.start_time or 0))
         return found
+
+    def _lower(self, job: Job) -> Iterator[Job]:
+        """Walk through the running jobs that would have to give way to one, now or later."""
+        for one in self._state.running:
+            if self._goes_before(job, one) and self._mode_of(one) != _OFF:
+                yield one
+
+    def _wait_for_exempt(self, jobs: Iterable[Job]) -> None:
+        """Have passes made when more of some jobs can be preempted."""
+        for one in jobs:
+            if (time := self._exempt_until(one)) > self._state.now:
+                self._state.timers.set(time, Timer(TimerKind.PREEMPT_EXEMPT, one.job_id, one.restart_count))
 
     def standing(self, job: Job) -> Hashable | None:
         """Give what is equal for jobs to which the same ones give way; ``None``: nobody does."""
         if self.options.type == "preempt/partition_prio":
             tier = job.partition.priority_tier
             return tier if tier > min(part.priority_tier for part in self._state.partitions.values()) else None
-        qos = self._state.accounts.qos_of(job) if self.is_on else None
+        qos = self._accounts.qos_of(job) if self.is_on else None
         return qos.name if qos is not None and qos.preempt else None
 
     def is_preemptable(self, job: Job) -> bool:
@@ -157,14 +164,14 @@ class Preemption:
     def _goes_before(self, job: Job, other: Job) -> bool:
         if self.options.type == "preempt/partition_prio":
             return job.partition.priority_tier > other.partition.priority_tier
-        accounts = self._state.accounts
+        accounts = self._accounts
         mine, others = accounts.qos_of(job), accounts.qos_of(other)
         return mine is not None and others is not None and others.name in mine.preempt
 
     def _rank(self, job: Job) -> int:
         if self.options.type == "preempt/partition_prio":
             return job.partition.priority_tier
-        qos = self._state.accounts.qos_of(job)
+        qos = self._accounts.qos_of(job)
         return 0 if qos is None else qos.priority
 
     def _mode_of(self, job: Job) -> str | None:
@@ -172,13 +179,15 @@ class Preemption:
         if self.options.type == "preempt/partition_prio":
             text = job.partition.options.get("preemptmode", "")
         else:
-            qos = self._state.accounts.qos_of(job)
+            qos = self._accounts.qos_of(job)
             text = "" if qos is None else ",".join(qos.preempt_mode)
         return (read_mode(text) if text else None) or self.options.mode
 
-    def _exempt_time_of(self, job: Job) -> int:
-        qos = self._state.accounts.qos_of(job)
-        return self.options.exempt_time if qos is None or qos.preempt_exempt_time is None else qos.preempt_exempt_time
+    def _exempt_until(self, job: Job) -> int:
+        """Give the time before which a running job is not preempted."""
+        qos = self._accounts.qos_of(job)
+        own = None if qos is None else qos.preempt_exempt_time
+        return (job.start_time or 0) + (self.options.exempt_time if own is None else own)
 
     def _victims(self, job: Job, candidates: Sequence[Job], avail: int, closed: int) -> list[Job]:
         """Choose those that have to go; none if the job would not fit even without all of them."""
@@ -207,22 +216,24 @@ class Preemption:
     def _preempt(self, job: Job) -> None:
         """Have a job go, now or after its grace time."""
         if grace := self._grace_time(job):
-            key = self._key(job)
-            self._warned.add(key)
-            self._state.timers.at(self._state.now + grace, lambda: self._end(job, key))
+            self._state.timers.set(self._state.now + grace, _grace_of(job))
         else:
             self._stop(job)
 
+    def _is_warned(self, job: Job) -> bool:
+        """Whether a running job has been told to end soon."""
+        return _grace_of(job) in self._state.timers
+
     def _grace_time(self, job: Job) -> int:
         if self.options.type == "preempt/qos":
-            qos = self._state.accounts.qos_of(job)
+            qos = self._accounts.qos_of(job)
             return 0 if qos is None else qos.grace_time
         return job.partition.grace_time
 
-    def _end(self, job: Job, key: tuple[int, int]) -> None:
+    def grace_is_over(self, job_id: int, run: int) -> None:
         """End a job whose grace time is over, if it still runs."""
-        self._warned.discard(key)
-        if job.start_time is not None and job.sort_key and job.alloc and self._key(job) == key:
+        job = self._state.jobs.get(job_id)
+        if job is not None and job.state is JobState.RUNNING and job.restart_count == run:
             self._stop(job)
 
     def _stop(self, job: Job) -> None:
@@ -233,9 +244,9 @@ class Preemption:
             )
         self._lifecycle.stop(job, Trigger.REQUEUE if requeues else Trigger.PREEMPT, Reason.NONE)
 
-    @staticmethod
-    def _key(job: Job) -> tuple[int, int]:
-        return job.job_id, job.restart_count
+
+def _grace_of(job: Job) -> Timer:
+    return Timer(TimerKind.PREEMPT_GRACE, job.job_id, job.restart_count)
 
 
 def _exempt_time(config: ClusterConfig) -> int:

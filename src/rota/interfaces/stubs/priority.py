@@ -9,7 +9,8 @@ from rota.model import SLURM_ERROR, SLURM_SUCCESS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rota.model import Association, Job, PriorityFactors, PriorityFactorsRequest
+    from rota.interfaces.job import Job
+    from rota.model import Association, PriorityFactors, PriorityFactorsRequest
 
 __all__ = [
     "SLURM_ERROR",

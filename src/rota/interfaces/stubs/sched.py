@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from rota.model import SLURM_ERROR, SLURM_SUCCESS
 
 if TYPE_CHECKING:
-    from rota.model import Job
+    from rota.interfaces.job import Job
 
 __all__ = [
     "SLURM_ERROR",

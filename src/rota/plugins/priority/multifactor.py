@@ -38,7 +38,7 @@ from rota.interfaces import (
 from rota.interfaces.fairshare import FairShares, Usage, classic, depth_oblivious, fair_tree, linear, next_reset
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -195,7 +195,7 @@ def _is_shown(job: Job) -> bool:
     return job.priority > 0 and (job.eligible_time is not None or "ACCRUE_ALWAYS" in _conf.flags)
 
 
-def _records(job: Job) -> tuple[Job, ...]:
+def _records(job: Job) -> Sequence[Job]:
     """Give what a job has priorities for: each of several partitions while it waits."""
     return job.records if job.records and job.state is JobState.PENDING else (job,)
 

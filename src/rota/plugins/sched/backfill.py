@@ -343,7 +343,7 @@ class _Cycle:
                 return None
             if (self._bounds and not self._may_be_tested(job)) or job.state is not JobState.PENDING:
                 continue
-            if job.restraints and _ctld.held_back(job) is not None:
+            if job.start_limits and _ctld.held_back(job) is not None:
                 continue
             if self._took + self._worked >= longest:
                 return HIT_MAX_TIME
@@ -387,7 +387,7 @@ class _Cycle:
         if job.spec.time_min:
             duration = min(job.spec.time_min, duration)
         now_only = job.priority < job.min_priority or (self._is_strict and self._is_now_or_never(job))
-        alike = (_ctld.alike(job), duration, job.spec.licenses)
+        alike = (_ctld.request_class(job), duration, job.spec.licenses)
         after = self._earliest.get(alike, now)
         if after is None or (now_only and after > now):
             return False

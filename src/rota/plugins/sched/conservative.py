@@ -76,7 +76,7 @@ def slurm_sched_p_newalloc(job_ptr: Job) -> int:
     """Turn the job's reservation into its slot; a start that was not ours makes the plan worthless."""
     global _profile
     # The reservation of a task is its array's, of which each next task has one.
-    job_id = job_ptr.job_id if job_ptr.array is None else job_ptr.array.job_id
+    job_id = job_ptr.array_job_id
     slot = _reserved.pop(job_id, None)
     _record.pop(job_id, None)
     if slot is None or slot.start != _ctld.now or slot.resources != job_ptr.alloc:
@@ -101,12 +101,12 @@ def slurm_sched_p_schedule() -> int:
         _plan_anew()
     else:
         _profile.advance(now)
-        arrivals = _ctld.arrivals
-        if arrivals is None:
+        new_jobs = _ctld.new_jobs
+        if new_jobs is None:
             _drop_strays()
-            arrivals = _ctld.queue
-        new = {job.job_id for job in arrivals} - _reserved.keys()
-        for job in arrivals:
+            new_jobs = _ctld.queue
+        new = {job.job_id for job in new_jobs} - _reserved.keys()
+        for job in new_jobs:
             if job.job_id in new:
                 _reserve(_profile, job, now)
         _move_forward(_profile, now)

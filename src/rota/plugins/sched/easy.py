@@ -91,11 +91,11 @@ def slurm_sched_p_get_conf() -> str:
 
 def slurm_sched_p_schedule() -> int:
     """Make a pass."""
-    arrivals = _ctld.arrivals
-    if arrivals is None or _heads is None or not _are_behind_heads(arrivals, _heads):
+    new_jobs = _ctld.new_jobs
+    if new_jobs is None or _heads is None or not _are_behind_heads(new_jobs, _heads):
         _whole_pass()
-    elif arrivals:
-        _backfill(arrivals)
+    elif new_jobs:
+        _backfill(new_jobs)
     return SLURM_SUCCESS
 
 
@@ -118,7 +118,7 @@ def _whole_pass() -> None:
         if job.partition.name in _heads:
             candidates.append(job)
             continue
-        if job.restraints and _ctld.held_back(job) is not None:
+        if job.start_limits and _ctld.held_back(job) is not None:
             continue
         while job.units <= _ctld.size(free) and _start(job, free):
             free = _ctld.free
@@ -160,8 +160,8 @@ def _backfill(candidates: Iterable[Job]) -> None:
     for job in candidates:
         if job.units > room or (job.units > spare and job.time_limit > window):
             continue
-        alike = _ctld.alike(job), job.time_limit
-        if alike in failed or (job.restraints and _ctld.held_back(job) is not None):
+        alike = _ctld.request_class(job), job.time_limit
+        if alike in failed or (job.start_limits and _ctld.held_back(job) is not None):
             continue
         failed.add(alike)
         while _start(job, free):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
-    from rota.model import Job
+    from rota.resources.job import PlacedJob
     from rota.resources.pools.pool import Held, NodePool
 
 #: What running jobs free is not added up further than this without keeping the sum: others may ask for less.
@@ -32,7 +32,7 @@ class Releases:
         free: View of what is free now.
     """
 
-    def __init__(self, pool: NodePool, jobs: Sequence[Job], ends: Sequence[int], free: Any) -> None:
+    def __init__(self, pool: NodePool, jobs: Sequence[PlacedJob], ends: Sequence[int], free: Any) -> None:
         self._pool = pool
         self.jobs = list(jobs)
         self.ends = list(ends)
@@ -74,7 +74,7 @@ class Releases:
                 before, place = stop, place + 1
         return views[gone]
 
-    def able(self, job: Job) -> AbleNodes:
+    def able(self, job: PlacedJob) -> AbleNodes:
         """Give which nodes could take part of a job, by time."""
         asked = self._pool.of_each(job)
         known = self._able.get(asked)
@@ -82,7 +82,7 @@ class Releases:
             known = self._able[asked] = AbleNodes(self._pool, job, self)
         return known
 
-    def started(self, job: Job, end: int) -> None:
+    def started(self, job: PlacedJob, end: int) -> None:
         """Take in a job that has just started, with its expected end."""
         place = bisect_right(self.ends, end)
         self._held.insert(place, job)
@@ -95,7 +95,7 @@ class Releases:
         self._asked = sorted(self._views)
         self._able.clear()
 
-    def without(self, jobs: Sequence[Job]) -> Releases:
+    def without(self, jobs: Sequence[PlacedJob]) -> Releases:
         """Give the same as if some of the jobs had ended already."""
         gone = set(map(id, jobs))
         rest = [place for place, job in enumerate(self.jobs) if id(job) not in gone]
@@ -110,7 +110,7 @@ class Releases:
 class AbleNodes(dict[int | None, int]):
     """Bitmaps of the nodes that could take part of a job, by time; they are worked out when somebody asks."""
 
-    def __init__(self, pool: NodePool, job: Job, releases: Releases) -> None:
+    def __init__(self, pool: NodePool, job: PlacedJob, releases: Releases) -> None:
         super().__init__()
         self._pool = pool
         self._job = job
@@ -122,7 +122,7 @@ class AbleNodes(dict[int | None, int]):
         return nodes
 
 
-def soft_end(job: Job, now: int) -> int:
+def soft_end(job: PlacedJob, now: int) -> int:
     """Give when a running job is expected to end, Unix seconds: after its ``--time-min``, if it has one.
 
     Who has run for longer is expected to end in the middle of what is left of the time limit, in a second at least.
@@ -135,8 +135,8 @@ def soft_end(job: Job, now: int) -> int:
 
 
 def expected_ends(
-    jobs: Sequence[Job], now: int, *, soft: bool, last: int | None = None
-) -> tuple[Sequence[Job], list[int]]:
+    jobs: Sequence[PlacedJob], now: int, *, soft: bool, last: int | None = None
+) -> tuple[Sequence[PlacedJob], list[int]]:
     """Give running jobs in the order in which they are expected to end, and these ends, Unix seconds.
 
     Args:
@@ -156,6 +156,6 @@ def expected_ends(
     return order, [soft_end(job, now) for job in order]
 
 
-def nodes_held(jobs: Sequence[Job]) -> int:
+def nodes_held(jobs: Sequence[PlacedJob]) -> int:
     """Give the nodes of which some jobs have something, as a bitmap."""
     return reduce(or_, (job.alloc_nodes for job in jobs), 0)

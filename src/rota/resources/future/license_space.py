@@ -6,19 +6,19 @@ each job that is planned reserves what it needs.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic
 
 from rota.model.licenses import parse_licenses
+from rota.resources.job import J
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from rota.model import Job
     from rota.resources.future.node_space import CountedSpace, NodeSpace
     from rota.resources.future.reserved_space import ReservedSpace
 
 
-class LicensedSpace:
+class LicensedSpace(Generic[J]):
     """A node space that looks after licences; see `rota.interfaces.NodeSpace`.
 
     Args:
@@ -32,11 +32,11 @@ class LicensedSpace:
 
     def __init__(
         self,
-        space: CountedSpace | NodeSpace | ReservedSpace,
+        space: CountedSpace | NodeSpace[J] | ReservedSpace[J],
         total: Mapping[str, int],
         *,
         now: int,
-        running: Sequence[Job],
+        running: Sequence[J],
         resolution: int,
         last: int,
     ) -> None:
@@ -55,13 +55,13 @@ class LicensedSpace:
         """Count the slots."""
         return self._space.size
 
-    def _wanted(self, job: Job) -> Mapping[str, int]:
+    def _wanted(self, job: J) -> Mapping[str, int]:
         text = job.spec.licenses
         if text not in self._known:
             self._known[text] = parse_licenses(text)
         return self._known[text]
 
-    def _take(self, job: Job, start: int, end: int) -> None:
+    def _take(self, job: J, start: int, end: int) -> None:
         grid = self._resolution
         for name, count in self._wanted(job).items():
             self._taken.setdefault(name, []).append((start // grid * grid, -(-end // grid) * grid, count))
@@ -83,7 +83,7 @@ class LicensedSpace:
                 return start
             start = min(until for begin, until, _ in overlapping if begin <= max(too_many) < until)
 
-    def earliest(self, job: Job, duration: int, after: int, *, now_only: bool = False) -> tuple[int, int] | None:
+    def earliest(self, job: J, duration: int, after: int, *, now_only: bool = False) -> tuple[int, int] | None:
         """Find when and where the job can start first, nodes and licences together."""
         wanted = self._wanted(job)
         while True:
@@ -97,21 +97,21 @@ class LicensedSpace:
                 return None
             after = start
 
-    def open_nodes(self, job: Job, start: int, duration: int) -> int:
+    def open_nodes(self, job: J, start: int, duration: int) -> int:
         """Give the nodes that nobody has reserved for that time."""
         return self._space.open_nodes(job, start, duration)
 
-    def is_open(self, job: Job, start: int, duration: int, nodes: int) -> bool:
+    def is_open(self, job: J, start: int, duration: int, nodes: int) -> bool:
         """Whether nobody has reserved one of the nodes, or too many of the licences, for that time."""
         free = all(self._free_from(name, count, start, duration) == start for name, count in self._wanted(job).items())
         return free and self._space.is_open(job, start, duration, nodes)
 
-    def reserve(self, job: Job, start: int, duration: int, nodes: int) -> None:
+    def reserve(self, job: J, start: int, duration: int, nodes: int) -> None:
         """Reserve nodes and licences."""
         self._take(job, start, start + duration)
         self._space.reserve(job, start, duration, nodes)
 
-    def started(self, job: Job) -> None:
+    def started(self, job: J) -> None:
         """Take account of a job that has just started."""
         self._take(job, job.start_time or 0, job.end_time or 0)
         self._space.started(job)

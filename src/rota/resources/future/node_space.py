@@ -15,31 +15,32 @@ from bisect import bisect_left, bisect_right
 from functools import reduce
 from itertools import accumulate
 from operator import and_
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Generic, Protocol
 
 from rota.resources.future.job_ends import Releases, expected_ends, nodes_held, soft_end
 from rota.resources.future.profile import FutureProfile
+from rota.resources.job import J
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
-    from rota.model import Job
+    from rota.resources.job import PlacedJob
     from rota.resources.pools.pool import NodePool, Pool
 
 #: Running jobs that end within this of the first are taken away together, then within twice that, and so on. Seconds.
 _BATCH = 30
 
 
-class GivesWay(Protocol):
+class GivesWay(Protocol[J]):
     """Says which running jobs would give way to another."""
 
-    def standing(self, job: Job) -> Hashable | None:
+    def standing(self, job: J) -> Hashable | None:
         """Give what is equal for jobs to which the same ones give way; ``None``: nobody does."""
 
-    def candidates(self, job: Job) -> Sequence[Job]:
+    def candidates(self, job: J) -> Sequence[J]:
         """Give the running jobs that would give way to one."""
 
-    def is_preemptable(self, job: Job) -> bool:
+    def is_preemptable(self, job: J) -> bool:
         """Whether a running job would give way to some other."""
 
 
@@ -47,7 +48,14 @@ class CountedSpace:
     """The same for interchangeable processors: ends and reservations lie on the grid, and are counted."""
 
     def __init__(
-        self, pool: Pool, now: int, running: Sequence[Job], *, resolution: int, window: int, soft_limits: bool = False
+        self,
+        pool: Pool,
+        now: int,
+        running: Sequence[PlacedJob],
+        *,
+        resolution: int,
+        window: int,
+        soft_limits: bool = False,
     ) -> None:
         self._resolution = resolution
         self._before = now + window
@@ -64,16 +72,16 @@ class CountedSpace:
         """Count the slots."""
         return len(self._profile)
 
-    def earliest(self, job: Job, duration: int, after: int, *, now_only: bool = False) -> tuple[int, int] | None:
+    def earliest(self, job: PlacedJob, duration: int, after: int, *, now_only: bool = False) -> tuple[int, int] | None:
         """Find the first time when the job fits."""
         found = self._profile.earliest(job, duration, after, before=after + 1 if now_only else self._before)
         return None if found is None else (found[0], 1)
 
-    def open_nodes(self, job: Job, start: int, duration: int) -> int:  # noqa: ARG002 - whatever is taken
+    def open_nodes(self, job: PlacedJob, start: int, duration: int) -> int:  # noqa: ARG002 - whatever is taken
         """Give the one node."""
         return 1
 
-    def is_open(self, job: Job, start: int, duration: int, nodes: int) -> bool:  # noqa: ARG002 - it is the one node
+    def is_open(self, job: PlacedJob, start: int, duration: int, nodes: int) -> bool:  # noqa: ARG002 - it is the one node
         """Whether the job's processors are free for that time."""
         end = start + duration
         steps = self._profile.steps()
@@ -83,12 +91,12 @@ class CountedSpace:
             if begin < end and (after > start or after == end)
         )
 
-    def reserve(self, job: Job, start: int, duration: int, nodes: int) -> None:  # noqa: ARG002 - it is the one node
+    def reserve(self, job: PlacedJob, start: int, duration: int, nodes: int) -> None:  # noqa: ARG002 - it is the one node
         """Reserve the job's processors."""
         end = -(-(start + duration) // self._resolution) * self._resolution
         self._profile.take(start, end, job.units)
 
-    def started(self, job: Job) -> None:
+    def started(self, job: PlacedJob) -> None:
         """Take account of a job that has just started."""
         start = job.start_time or 0
         end = soft_end(job, start) if self._soft else start + job.time_limit
@@ -121,7 +129,7 @@ class Windows:
         return self._suffixes[self._until - first - 1] & self._later
 
 
-class NodeSpace:
+class NodeSpace(Generic[J]):
     """Slots of nodes.
 
     Args:
@@ -143,11 +151,11 @@ class NodeSpace:
         self,
         pool: NodePool,
         now: int,
-        running: Sequence[Job],
+        running: Sequence[J],
         *,
         resolution: int,
         window: int,
-        gives_way: GivesWay | None = None,
+        gives_way: GivesWay[J] | None = None,
         prefer_busy: bool = False,
         reserve_running: bool = False,
         step: int = 0,
@@ -185,7 +193,7 @@ class NodeSpace:
         """Count the slots."""
         return len(self._begin)
 
-    def earliest(self, job: Job, duration: int, after: int, *, now_only: bool = False) -> tuple[int, int] | None:
+    def earliest(self, job: J, duration: int, after: int, *, now_only: bool = False) -> tuple[int, int] | None:
         """Find when and where the job can start first; `None` when that is not within the window."""
         pool, start = self._pool, after
         usable, least = pool.usable(job), pool.least_nodes(job)
@@ -228,7 +236,7 @@ class NodeSpace:
         self._gains[slot] = later
         return later
 
-    def _releases_for(self, job: Job) -> Releases:
+    def _releases_for(self, job: J) -> Releases:
         """Give the running jobs that count for one: those that would not give way to it."""
         if self._gives_way is None or (standing := self._gives_way.standing(job)) is None:
             return self._releases
@@ -236,7 +244,7 @@ class NodeSpace:
             self._preempted[standing] = self._releases.without(self._gives_way.candidates(job))
         return self._preempted[standing]
 
-    def _will_run(self, job: Job, releases: Releases, nodes: int, start: int, limit: int) -> tuple[int, int]:
+    def _will_run(self, job: J, releases: Releases, nodes: int, start: int, limit: int) -> tuple[int, int]:
         """Find when the job fits on some nodes from ``start`` on, until ``limit`` jobs have ended; 0 nodes: not so."""
         pool, busy = self._pool, self._busy
         gone = releases.ended_by(start)
@@ -255,7 +263,7 @@ class NodeSpace:
                 return releases.last_end_on(gone, found), found
         return start, 0
 
-    def _next_end(self, job: Job, releases: Releases, nodes: int, gone: int, limit: int) -> tuple[int, int]:
+    def _next_end(self, job: J, releases: Releases, nodes: int, gone: int, limit: int) -> tuple[int, int]:
         """Find after which end a job fits if jobs end one by one: as far as the pool can tell, then by bisection."""
         pool, busy, step = self._pool, self._busy, 0
         least = pool.least_nodes(job)
@@ -273,12 +281,12 @@ class NodeSpace:
                 return releases.ends[gone - 1], found
         return self._now, 0
 
-    def open_nodes(self, job: Job, start: int, duration: int) -> int:  # noqa: ARG002 - as for processors
+    def open_nodes(self, job: J, start: int, duration: int) -> int:  # noqa: ARG002 - as for processors
         """Give the nodes that nobody has reserved for that time."""
         first = max(bisect_right(self._begin, start) - 1, 0)
         return reduce(and_, self._open[first : bisect_right(self._begin, start + duration)])
 
-    def is_open(self, job: Job, start: int, duration: int, nodes: int) -> bool:  # noqa: ARG002 - as for processors
+    def is_open(self, job: J, start: int, duration: int, nodes: int) -> bool:  # noqa: ARG002 - as for processors
         """Whether nobody has reserved one of the nodes for that time."""
         first = max(bisect_right(self._begin, self._floor(start)) - 1, 0)
         last = bisect_left(self._begin, self._end(start, duration))
@@ -287,7 +295,7 @@ class NodeSpace:
     def _end(self, start: int, duration: int) -> int:
         return self._floor(start + duration + self._resolution - 1)
 
-    def reserve(self, job: Job | None, start: int, duration: int, nodes: int) -> None:  # noqa: ARG002 - as for processors
+    def reserve(self, job: J | None, start: int, duration: int, nodes: int) -> None:  # noqa: ARG002 - as for processors
         """Reserve nodes, whole."""
         first = self._split(max(self._floor(start), self._begin[0]))
         last = self._split(max(self._end(start, duration), self._floor(start) + self._resolution))
@@ -306,7 +314,7 @@ class NodeSpace:
             self._open.insert(place, self._open[place - 1])
         return place
 
-    def started(self, job: Job) -> None:
+    def started(self, job: J) -> None:
         """Take account of a job that has just started: whole nodes count as reserved until its end, on the grid."""
         if self._pool.is_whole(job):
             self.reserve(job, job.start_time or 0, job.time_limit, job.alloc_nodes)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from rota.model import Job
+    from rota.resources.job import PlacedJob
     from rota.resources.pools.pool import Pool
 
 
@@ -62,7 +62,7 @@ class FutureProfile:
         return list(zip(self._times, self._avail, strict=True))
 
     def earliest(
-        self, job: Job, duration: int, after: int, before: int | None = None, held: int = 0
+        self, job: PlacedJob, duration: int, after: int, before: int | None = None, held: int = 0
     ) -> tuple[int, int] | None:
         """Find the first time when the job fits; see `rota.interfaces.profile.Profile.earliest`."""
         times, sizes, need = self._times, self._sizes, job.units
@@ -93,7 +93,7 @@ class FutureProfile:
             i += 1
         return None
 
-    def _place(self, job: Job, i: int, j: int, end: int, held: int) -> int:
+    def _place(self, job: PlacedJob, i: int, j: int, end: int, held: int) -> int:
         """Choose resources that are free in steps ``i`` to ``j`` and, with ``held``, on to ``end``."""
         if self._sizes is self._avail:
             return job.units

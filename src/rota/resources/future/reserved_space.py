@@ -6,17 +6,18 @@ a space of their own, in which all is taken but its nodes in its time.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic
+
+from rota.resources.job import J
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from rota.model import Job
     from rota.model.reservation import Reservation
     from rota.resources.future.node_space import NodeSpace
 
 
-class ReservedSpace:
+class ReservedSpace(Generic[J]):
     """A node space that heeds reservations; see `rota.interfaces.NodeSpace`.
 
     Args:
@@ -29,7 +30,7 @@ class ReservedSpace:
 
     def __init__(
         self,
-        make: Callable[[], NodeSpace],
+        make: Callable[[], NodeSpace[J]],
         reservations: Mapping[str, Reservation],
         nodes: int,
         *,
@@ -45,9 +46,9 @@ class ReservedSpace:
         for one in reservations.values():
             self._take(self._main, one, one.nodes)
         #: Of the reservations in which some job has been planned.
-        self._within: dict[str, NodeSpace] = {}
+        self._within: dict[str, NodeSpace[J]] = {}
 
-    def _take(self, space: NodeSpace, one: Reservation, nodes: int) -> None:
+    def _take(self, space: NodeSpace[J], one: Reservation, nodes: int) -> None:
         """Take nodes for the time of a reservation, as often as it comes, up to the first one after ``last``.
 
         No job starts as late as that; but whatever still runs then would reach into it.
@@ -61,7 +62,7 @@ class ReservedSpace:
                 return
             start, end = start + one.repeats_after, end + one.repeats_after
 
-    def _space(self, job: Job) -> NodeSpace:
+    def _space(self, job: J) -> NodeSpace[J]:
         one = self._reservations.get(job.spec.reservation) if job.spec.reservation else None
         if one is None:
             return self._main
@@ -85,23 +86,23 @@ class ReservedSpace:
         """Count the slots."""
         return self._main.size
 
-    def earliest(self, job: Job, duration: int, after: int, *, now_only: bool = False) -> tuple[int, int] | None:
+    def earliest(self, job: J, duration: int, after: int, *, now_only: bool = False) -> tuple[int, int] | None:
         """Find when and where the job can start first."""
         return self._space(job).earliest(job, duration, after, now_only=now_only)
 
-    def open_nodes(self, job: Job, start: int, duration: int) -> int:
+    def open_nodes(self, job: J, start: int, duration: int) -> int:
         """Give the nodes that nobody has reserved for that time."""
         return self._space(job).open_nodes(job, start, duration)
 
-    def is_open(self, job: Job, start: int, duration: int, nodes: int) -> bool:
+    def is_open(self, job: J, start: int, duration: int, nodes: int) -> bool:
         """Whether nobody has reserved one of the nodes for that time."""
         return self._space(job).is_open(job, start, duration, nodes)
 
-    def reserve(self, job: Job, start: int, duration: int, nodes: int) -> None:
+    def reserve(self, job: J, start: int, duration: int, nodes: int) -> None:
         """Reserve nodes."""
         self._space(job).reserve(job, start, duration, nodes)
 
-    def started(self, job: Job) -> None:
+    def started(self, job: J) -> None:
         """Take account of a job that has just started."""
         for space in (self._main, *self._within.values()):
             space.started(job)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rota.model import Job
+    from rota.resources.job import PlacedJob
     from rota.resources.view import View
 
 
@@ -156,11 +156,11 @@ class HeldShares:
 
     __slots__ = ("_shares", "nodes")
 
-    def __init__(self, jobs: Sequence[Job], holdings: Holdings) -> None:
+    def __init__(self, jobs: Sequence[PlacedJob], holdings: Holdings) -> None:
         self._shares = holdings.in_order([job.alloc for job in jobs])
         self.nodes = Blocks([job.alloc_nodes for job in jobs])
 
-    def insert(self, place: int, job: Job) -> None:
+    def insert(self, place: int, job: PlacedJob) -> None:
         """Put in what one more job holds."""
         self._shares.insert(place, job.alloc)
         self.nodes.insert(place, job.alloc_nodes)

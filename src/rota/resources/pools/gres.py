@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 #: Parts of a whole may add up to so much less.
 _ROUNDING = 1e-9
+#: Needs that are remembered.
+_MOST_KNOWN = 10_000
 
 
 def room(needs: Needs, view: View, one: Gres) -> NDArray[np.integer[Any]]:
@@ -68,8 +70,12 @@ def pick(
     for count in range(max(enough, needs.min_nodes), most + 1):
         wanted = needs
         if count > needs.min_nodes:
-            wanted = known.get((needs, count)) or replace(needs, min_nodes=count, req_nodes=count)
-            known[needs, count] = wanted
+            found = known.get((needs, count))
+            if found is None:
+                if len(known) >= _MOST_KNOWN:
+                    known.clear()
+                found = known[needs, count] = replace(needs, min_nodes=count, req_nodes=count)
+            wanted = found
         picked = choose(wanted, candidates)
         if not picked or suffices(needs, view, picked):
             return picked

@@ -7,7 +7,8 @@ array, a row a kind and a column a node: a view.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from copy import copy
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rota.model import Job, Node
+    from rota.model import Node
+    from rota.resources.job import PlacedJob
     from rota.resources.view import View
 
 LANE_BYTES = 4
@@ -64,7 +66,7 @@ class Lanes(ABC):
             self._viewed = resources, view
         return view
 
-    def in_order(self, jobs: Sequence[Job]) -> HeldShares:
+    def in_order(self, jobs: Sequence[PlacedJob]) -> HeldShares:
         """Line up what jobs hold."""
         return HeldShares(jobs, self._holdings)
 
@@ -117,3 +119,10 @@ class Lanes(ABC):
         self.up_nodes = from_mask(self._up_mask)
         self.up = int.from_bytes((self._whole * self._up_mask).tobytes(), "little")
         self.free = self.up - sum(self._only(held, self._up_mask) for held in allocated)
+
+    def without_jobs(self, jobs: Sequence[PlacedJob]) -> Self:
+        """Give a copy in which some jobs hold nothing."""
+        other = copy(self)
+        for job in jobs:
+            other.free += job.alloc if self.up == self._all else self._only(job.alloc, self._up_mask)
+        return other

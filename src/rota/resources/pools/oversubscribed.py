@@ -9,7 +9,7 @@ Which nodes a job that shares gets when it starts:
 1. Nodes are added weight by weight, lines of slurm.conf do not matter, until there are enough.
 2. Of these it gets nodes where nobody is, else some of those with at most one job, and so on.
 3. Where there are other jobs on some of these, it gets all nodes of the oldest running job that has as many as it
-   wants, if these are among them. Otherwise they are chosen as `Kind` says.
+   wants, if these are among them. Otherwise they are chosen as `WholeNodeNeeds` says.
 
 For a start later on it is enough that a node has a place. Of one for a job that shares with none, Slurm believes so
 even if there is another job on the node: so such a job is planned too early, and those behind it wait for it.
@@ -19,7 +19,8 @@ A resource set is a packed integer (`Lanes`): places first, then memory, then GR
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -27,7 +28,8 @@ from rota.resources.nodeset import from_mask, indices, to_mask
 from rota.resources.pools.gres import take_kind
 from rota.resources.pools.lanes import Lanes
 from rota.resources.requests.reader import Requests
-from rota.resources.requests.whole_nodes import Kinds
+from rota.resources.requests.request_class import RequestClass
+from rota.resources.requests.whole_nodes import WholeNodeReader
 from rota.resources.view import CPU, MEMORY
 
 if TYPE_CHECKING:
@@ -35,19 +37,21 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rota.model import ClusterConfig, Job, JobSpec, Node, Partition
+    from rota.model import ClusterConfig, JobSpec, Node, Partition
+    from rota.resources.job import PlacedJob
     from rota.resources.requests.needs import Gres, Needs
-    from rota.resources.requests.whole_nodes import Kind
+    from rota.resources.requests.whole_nodes import WholeNodeNeeds
     from rota.resources.view import View
 
 #: The row of a view that tells how many places of each node are free.
 _PLACES = 0
 
 
-class _Request(NamedTuple):
-    """What all jobs with one request need."""
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _SharedNodeNeeds(RequestClass):
+    """What jobs with one request need of nodes that they have whole, or together with others."""
 
-    kind: Kind
+    whole: WholeNodeNeeds
     #: So many jobs may have a node together; 1: it shares with none.
     most: int
     #: MiB of each node.
@@ -67,17 +71,17 @@ class OversubscribedNodePool(Lanes):
 
     one_by_one = True
 
-    def __init__(self, config: ClusterConfig, nodes: Sequence[Node], running: Iterable[Job]) -> None:
+    def __init__(self, config: ClusterConfig, nodes: Sequence[Node], running: Iterable[PlacedJob]) -> None:
         self._running = running
         self._requests = Requests(
             config,
             nodes,
             counts_memory="MEMORY" in config.get("SelectTypeParameters").upper(),
-            make=self._make_request,
+            make=self._make,
         )
         self._has = self._requests.whole
-        self._alone = Kinds(nodes, self._has)
-        self._together = Kinds(nodes, self._has, by_line=False)
+        self._alone = WholeNodeReader(nodes, self._has)
+        self._together = WholeNodeReader(nodes, self._has, by_line=False)
         self._shares = {part.name: part.max_share for part in config.partitions}
         #: Places of each node.
         self._most = max(self._shares.values())
@@ -87,145 +91,145 @@ class OversubscribedNodePool(Lanes):
 
     # ---- requests ---------------------------------------------------------------------------------------------
 
-    def _make_request(self, needs: Needs) -> _Request:
+    def _make(self, needs: Needs) -> _SharedNodeNeeds:
         if needs.memory_per_cpu:
             memory = needs.memory_per_cpu * self._has[CPU].astype(np.int64)
         elif needs.memory < 0:
             memory = self._has[MEMORY].astype(np.int64)
         else:
             memory = np.full(self._count, needs.memory, np.int64)
-        if needs.shares:
-            return _Request(self._together.make(needs), self._shares[needs.partition], memory, needs.gres)
-        return _Request(self._alone.make(needs), 1, memory, needs.gres)
+        reader = self._together if needs.shares else self._alone
+        most = self._shares[needs.partition] if needs.shares else 1
+        return _SharedNodeNeeds(whole=reader.make(needs), most=most, memory=memory, gres=needs.gres)
 
-    def _request(self, job: Job) -> _Request:
-        if job.needs is None:
-            job.needs = self._requests.read(job.spec, job.partition)
-        request: _Request = job.needs
-        return request
+    def _needs(self, job: PlacedJob) -> _SharedNodeNeeds:
+        known = job.request_class
+        if type(known) is not _SharedNodeNeeds:
+            known = job.request_class = self._requests.read(job.spec, job.partition)
+        return known
 
     def units(self, spec: JobSpec, partition: Partition) -> int:
         """Count the nodes that the request needs at least."""
-        return self._requests.read(spec, partition).kind.least_ever
+        return self._requests.read(spec, partition).whole.least_ever
 
     # ---- placing ----------------------------------------------------------------------------------------------
 
-    def select(self, job: Job, avail: int) -> int:
+    def select(self, job: PlacedJob, avail: int) -> int:
         """Give the part of ``avail`` that the job gets, 0 when it does not fit."""
         view = self.view(avail)
         nodes = self._choose(job, view, self.up_nodes)
-        return self._pack(self._request(job), view, nodes) if nodes else 0
+        return self._pack(self._needs(job), view, nodes) if nodes else 0
 
-    def _choose(self, job: Job, view: View, open_nodes: int) -> int:
+    def _choose(self, job: PlacedJob, view: View, open_nodes: int) -> int:
         """Give the nodes that the job gets of a view if it starts now, 0 when it does not fit."""
-        request, places = self._request(job), view[_PLACES]
-        able = self._able(request, view)
+        needs, places = self._needs(job), view[_PLACES]
+        able = self._able(needs, view)
         # By the number of jobs that a node may have before this one.
-        loaded = [from_mask(able & (places >= self._most - jobs)) & open_nodes for jobs in range(request.most)]
-        if request.most == 1:
-            return next(filter(None, (kind.find(loaded[0]) for kind in request.kind.tries)), 0)
+        loaded = [from_mask(able & (places >= self._most - jobs)) & open_nodes for jobs in range(needs.most)]
+        if needs.most == 1:
+            return next(filter(None, (whole.find(loaded[0]) for whole in needs.whole.tries)), 0)
         there = from_mask(places > 0) & open_nodes
-        return next(filter(None, (self._least_loaded(job, kind, loaded, there) for kind in request.kind.tries)), 0)
+        return next(filter(None, (self._least_loaded(job, whole, loaded, there) for whole in needs.whole.tries)), 0)
 
-    def _able(self, request: _Request, view: View) -> NDArray[np.bool_]:
+    def _able(self, needs: _SharedNodeNeeds, view: View) -> NDArray[np.bool_]:
         """Say which nodes have memory and GRES for a job."""
-        able: NDArray[np.bool_] = view[MEMORY] >= request.memory
-        for one in request.gres:
+        able: NDArray[np.bool_] = view[MEMORY] >= needs.memory
+        for one in needs.gres:
             able &= view[one.lane] >= one.number
         return able
 
-    def _least_loaded(self, job: Job, kind: Kind, loaded: list[int], there: int) -> int:
+    def _least_loaded(self, job: PlacedJob, whole: WholeNodeNeeds, loaded: list[int], there: int) -> int:
         """Give nodes with as few jobs as may be, the lightest that are there first; 0 when it does not fit."""
-        for allowed, parts in kind.allowed:
-            nodes = kind.required
+        for allowed, parts in whole.allowed:
+            nodes = whole.required
             for part in parts:
                 nodes |= part
-                enough = (nodes & there).bit_count() >= kind.wanted or part == parts[-1]
-                if enough and (chosen := self._among(job, kind, [some & nodes & allowed for some in loaded])):
+                enough = (nodes & there).bit_count() >= whole.wanted or part == parts[-1]
+                if enough and (chosen := self._among(job, whole, [some & nodes & allowed for some in loaded])):
                     return chosen
         return 0
 
-    def _among(self, job: Job, kind: Kind, loaded: list[int]) -> int:
+    def _among(self, job: PlacedJob, whole: WholeNodeNeeds, loaded: list[int]) -> int:
         """Choose among nodes with no job, else with at most one, and so on."""
         before = 0
         for number, nodes in enumerate(loaded):
             count = nodes.bit_count()
-            if count == before or count < kind.least:
+            if count == before or count < whole.least:
                 continue
             before = count
-            chosen = (self._of_another(job, kind, nodes) if number else 0) or kind.choose(nodes, (nodes,))
+            chosen = (self._of_another(job, whole, nodes) if number else 0) or whole.choose(nodes, (nodes,))
             if chosen:
                 return chosen
         return 0
 
-    def _of_another(self, job: Job, kind: Kind, nodes: int) -> int:
+    def _of_another(self, job: PlacedJob, whole: WholeNodeNeeds, nodes: int) -> int:
         """Give all nodes of the oldest running job that has such nodes as one wants, 0 if there is none."""
         found = [
             other
             for other in self._running
             if not other.alloc_nodes & ~nodes
-            and other.alloc_nodes.bit_count() == kind.wanted
+            and other.alloc_nodes.bit_count() == whole.wanted
             and other.spec.contiguous == job.spec.contiguous
-            and kind.choose(other.alloc_nodes, (other.alloc_nodes,)) == other.alloc_nodes
+            and whole.choose(other.alloc_nodes, (other.alloc_nodes,)) == other.alloc_nodes
         ]
         return min(found, key=lambda other: other.job_id).alloc_nodes if found else 0
 
-    def _pack(self, request: _Request, view: View, nodes: int) -> int:
+    def _pack(self, needs: _SharedNodeNeeds, view: View, nodes: int) -> int:
         """Make the resource set of some nodes."""
         taken = np.zeros_like(self._whole)
         mask = to_mask(nodes, self._count)
-        taken[_PLACES, mask] = 1 if request.most > 1 else self._most
-        taken[MEMORY, mask] = request.memory[mask]
-        for one in request.gres:
+        taken[_PLACES, mask] = 1 if needs.most > 1 else self._most
+        taken[MEMORY, mask] = needs.memory[mask]
+        for one in needs.gres:
             for node in indices(nodes):
                 take_kind(view, taken, one, node, one.number)
         return int.from_bytes(taken.tobytes(), "little")
 
-    def suffices(self, job: Job, resources: int) -> bool:
+    def suffices(self, job: PlacedJob, resources: int) -> bool:
         """Whether a resource set is just what the job gets if there is nothing else."""
-        request, nodes = self._request(job), self.nodes_of(resources)
-        fits = any(kind.choose(nodes, (nodes,)) == nodes and not nodes & ~kind.usable for kind in request.kind.tries)
-        return fits and self._pack(request, self.view(resources), nodes) == resources
+        needs, nodes = self._needs(job), self.nodes_of(resources)
+        fits = any(whole.choose(nodes, (nodes,)) == nodes and not nodes & ~whole.usable for whole in needs.whole.tries)
+        return fits and self._pack(needs, self.view(resources), nodes) == resources
 
-    def find(self, job: Job, view: View, open_nodes: int, busy: int = 0) -> int:  # noqa: ARG002 - as in Slurm
+    def find(self, job: PlacedJob, view: View, open_nodes: int, busy: int = 0) -> int:  # noqa: ARG002 - as in Slurm
         """Give the nodes that the job gets of a view, if only some are open; 0 when it does not fit."""
-        request = self._request(job)
-        return request.kind.find(self._with_place(request, view) & open_nodes)
+        needs = self._needs(job)
+        return needs.whole.find(self._with_place(needs, view) & open_nodes)
 
-    def find_now(self, job: Job, view: View, open_nodes: int) -> int:
+    def find_now(self, job: PlacedJob, view: View, open_nodes: int) -> int:
         """Give the same if the job starts at once: then it gets nodes that it prefers, if it can."""
         return self._choose(job, view, open_nodes) or self.find(job, view, open_nodes)
 
-    def _with_place(self, request: _Request, view: View) -> int:
+    def _with_place(self, needs: _SharedNodeNeeds, view: View) -> int:
         """Give the nodes of a view that have room for a job."""
-        jobs = max(request.most - 1, 1)
-        return from_mask((view[_PLACES] >= self._most - jobs) & self._able(request, view))
+        jobs = max(needs.most - 1, 1)
+        return from_mask((view[_PLACES] >= self._most - jobs) & self._able(needs, view))
 
-    def able(self, job: Job, view: View) -> int:
+    def able(self, job: PlacedJob, view: View) -> int:
         """Give the nodes that have room for the job, 0 if some that it names have not."""
-        request = self._request(job)
-        nodes = self._with_place(request, view) & request.kind.usable
-        return nodes if request.kind.required & nodes == request.kind.required else 0
+        needs = self._needs(job)
+        nodes = self._with_place(needs, view) & needs.whole.usable
+        return nodes if needs.whole.required & nodes == needs.whole.required else 0
 
-    def of_each(self, job: Job) -> Hashable:
-        """Name its request."""
-        return id(self._request(job))
+    def of_each(self, job: PlacedJob) -> Hashable:
+        """Name its needs."""
+        return id(self._needs(job))
 
-    def usable(self, job: Job) -> int:
+    def usable(self, job: PlacedJob) -> int:
         """Give the nodes that could serve the job."""
-        return self._request(job).kind.ever_usable
+        return self._needs(job).whole.ever_usable
 
-    def least_nodes(self, job: Job) -> int:
+    def least_nodes(self, job: PlacedJob) -> int:
         """Count units."""
         return job.units
 
-    def alike(self, job: Job) -> Hashable:
-        """Name its request: there is but one record of each."""
-        return id(self._request(job))
+    def class_of(self, job: PlacedJob) -> Hashable:
+        """Name its needs: there is but one record of each."""
+        return id(self._needs(job))
 
-    def is_whole(self, job: Job) -> bool:
+    def is_whole(self, job: PlacedJob) -> bool:
         """Whether nobody else has the job's nodes."""
-        return self._request(job).most == 1
+        return self._needs(job).most == 1
 
     # ---- resource sets ----------------------------------------------------------------------------------------
 
@@ -241,3 +245,9 @@ class OversubscribedNodePool(Lanes):
         nodes = self.nodes_of(resources)
         cpus = self._has[CPU]
         return {"cpu": int(cpus[to_mask(nodes, self._count)].sum()), "node": nodes.bit_count()}
+
+    def without_jobs(self, jobs: Sequence[PlacedJob]) -> Self:
+        """Give a copy in which some jobs hold nothing."""
+        other = super().without_jobs(jobs)
+        other._running = [job for job in self._running if job not in jobs]  # noqa: SLF001 - its own
+        return other

@@ -7,7 +7,8 @@ units, which part of a set it is given, and what two sets have in common.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from copy import copy
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from rota.model import NodeState
 from rota.resources.pools.oversubscribed import OversubscribedNodePool
@@ -18,8 +19,9 @@ from rota.resources.requests.needs import first_fit
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
 
-    from rota.model import ClusterConfig, Job, JobSpec, Node, Partition
+    from rota.model import ClusterConfig, JobSpec, Node, Partition
     from rota.resources.blocks import Blocks
+    from rota.resources.job import PlacedJob
     from rota.resources.requests.needs import Choose
 
 
@@ -40,10 +42,10 @@ class Pool(Protocol):
             RequestError: it asks for what no node has, by name, feature or GRES.
         """
 
-    def select(self, job: Job, avail: int) -> int:
+    def select(self, job: PlacedJob, avail: int) -> int:
         """Give the part of ``avail`` that the job gets, 0 when it does not fit."""
 
-    def suffices(self, job: Job, resources: int) -> bool:
+    def suffices(self, job: PlacedJob, resources: int) -> bool:
         """Whether a resource set is one that the job could have got: not less than it needs, and nothing in vain."""
 
     def common(self, a: int, b: int) -> int:
@@ -55,13 +57,13 @@ class Pool(Protocol):
     def nodes_of(self, resources: int) -> int:
         """Give the bitmap of the nodes of which a resource set has something."""
 
-    def least_nodes(self, job: Job) -> int:
+    def least_nodes(self, job: PlacedJob) -> int:
         """Count the nodes that a job needs at least."""
 
     def tres(self, resources: int) -> dict[str, int]:
         """Count what a resource set has, by TRES; what is not named is not given out by the piece."""
 
-    def alike(self, job: Job) -> Hashable:
+    def class_of(self, job: PlacedJob) -> Hashable:
         """Give what is equal for jobs that would be placed alike."""
 
     def problem(self, held: Sequence[int]) -> str:
@@ -79,6 +81,9 @@ class Pool(Protocol):
     def refresh(self, nodes: Sequence[Node], allocated: Iterable[int]) -> None:
         """Work out anew what is up and free, after node states have changed."""
 
+    def without_jobs(self, jobs: Sequence[PlacedJob]) -> Self:
+        """Give a copy in which some of the jobs that hold resources do not."""
+
 
 class Held(Protocol):
     """What jobs hold, in their order."""
@@ -86,7 +91,7 @@ class Held(Protocol):
     #: Bitmaps of the nodes of which they have something.
     nodes: Blocks
 
-    def insert(self, place: int, job: Job) -> None:
+    def insert(self, place: int, job: PlacedJob) -> None:
         """Put in what one more job holds."""
 
     def added(self, view: Any, first: int, last: int) -> Any:
@@ -115,31 +120,31 @@ class NodePool(Pool, Protocol):
     def view(self, resources: int) -> Any:
         """Make a view. Nobody may write to it."""
 
-    def in_order(self, jobs: Sequence[Job]) -> Held:
+    def in_order(self, jobs: Sequence[PlacedJob]) -> Held:
         """Line up what jobs hold."""
 
     def parted(self, view: Any, resources: int) -> Any:
         """Take what a job gets out of a view."""
 
-    def find(self, job: Job, view: Any, open_nodes: int, busy: int = 0) -> int:
+    def find(self, job: PlacedJob, view: Any, open_nodes: int, busy: int = 0) -> int:
         """Give the bitmap of the nodes that the job gets of a view, if only some are open; 0 when it does not fit.
 
         With ``busy``, a bitmap, it gets nodes of these before others.
         """
 
-    def find_now(self, job: Job, view: Any, open_nodes: int) -> int:
+    def find_now(self, job: PlacedJob, view: Any, open_nodes: int) -> int:
         """Give the same if the job starts at once: then it gets nodes that it prefers, if it can."""
 
-    def able(self, job: Job, view: Any) -> int:
+    def able(self, job: PlacedJob, view: Any) -> int:
         """Give the bitmap of the nodes that could take part of the job: `find` finds no others."""
 
-    def of_each(self, job: Job) -> Hashable:
+    def of_each(self, job: PlacedJob) -> Hashable:
         """Give what is equal for jobs that the same nodes are able to serve."""
 
-    def usable(self, job: Job) -> int:
+    def usable(self, job: PlacedJob) -> int:
         """Give the bitmap of the nodes that could take part of the job at all."""
 
-    def is_whole(self, job: Job) -> bool:
+    def is_whole(self, job: PlacedJob) -> bool:
         """Whether the job gets whole nodes."""
 
 
@@ -160,12 +165,12 @@ class ProcessorPool:
         fits = spec.num_cpus <= self._total and spec.min_nodes <= 1 and partition.nodes
         return spec.num_cpus if fits else 0
 
-    def select(self, job: Job, avail: int) -> int:
+    def select(self, job: PlacedJob, avail: int) -> int:
         """Give as many processors as the job asks for."""
         units = job.units
         return units if units <= avail else 0
 
-    def suffices(self, job: Job, resources: int) -> bool:
+    def suffices(self, job: PlacedJob, resources: int) -> bool:
         """Whether it is as many processors as the job asks for."""
         return resources == job.units
 
@@ -181,7 +186,7 @@ class ProcessorPool:
         """Give the one node."""
         return 1 if resources else 0
 
-    def least_nodes(self, job: Job) -> int:  # noqa: ARG002 - there is but one
+    def least_nodes(self, job: PlacedJob) -> int:  # noqa: ARG002 - there is but one
         """Count the one node."""
         return 1
 
@@ -189,7 +194,7 @@ class ProcessorPool:
         """Count processors."""
         return {"cpu": resources, "node": 1}
 
-    def alike(self, job: Job) -> Hashable:
+    def class_of(self, job: PlacedJob) -> Hashable:
         """Give partition and processors."""
         return job.partition.name, job.units
 
@@ -217,6 +222,13 @@ class ProcessorPool:
         self.up = self._total if nodes[0].state is NodeState.UP else 0
         self.free = self.up and self.up - sum(allocated)
 
+    def without_jobs(self, jobs: Sequence[PlacedJob]) -> Self:
+        """Give a copy in which some jobs hold nothing."""
+        other = copy(self)
+        for job in jobs:
+            other.release(job.alloc)
+        return other
+
 
 def _gives_whole_nodes(config: ClusterConfig) -> bool:
     """Whether nodes are given out whole. ``SelectType`` is cons_tres if it is not set."""
@@ -235,7 +247,7 @@ def shares_nodes(config: ClusterConfig) -> bool:
 
 
 def make_pool(
-    config: ClusterConfig, nodes: Sequence[Node], choose: Choose = first_fit, running: Iterable[Job] = ()
+    config: ClusterConfig, nodes: Sequence[Node], choose: Choose = first_fit, running: Iterable[PlacedJob] = ()
 ) -> Pool:
     """Make the pool for a machine.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import reduce
+from itertools import count
 from operator import attrgetter, or_
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ from rota.resources.pools import gres
 from rota.resources.pools.cores import Cores
 from rota.resources.pools.lanes import Lanes
 from rota.resources.pools.rows import CoreRows
-from rota.resources.requests.needs import Candidates
+from rota.resources.requests.needs import Candidates, Needs
 from rota.resources.requests.reader import Requests
 from rota.resources.view import CPU, MEMORY
 
@@ -28,8 +29,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rota.model import ClusterConfig, Job, JobSpec, Node, Partition
-    from rota.resources.requests.needs import Choose, Needs
+    from rota.model import ClusterConfig, JobSpec, Node, Partition
+    from rota.resources.job import PlacedJob
+    from rota.resources.requests.needs import Choose
     from rota.resources.view import View
 
     #: Which row of processors a job gets, and how many of which nodes.
@@ -39,6 +41,8 @@ if TYPE_CHECKING:
 
 #: Places of masks, and of sets of nodes, that are remembered.
 _KNOWN_ABLE = 2_000_000
+#: Requests that are remembered.
+_MOST_KNOWN = 10_000
 
 
 class SharedNodePool(Lanes):
@@ -68,8 +72,9 @@ class SharedNodePool(Lanes):
         super().__init__(nodes, np.concatenate((self._requests.whole, cores)))
         self._weight = np.array([node.weight for node in nodes], np.int64)
         self._cores = Cores(nodes, parameters)
-        #: All that has been asked of each node.
+        #: All that has been asked of each node, numbered.
         self._of_each: dict[Hashable, int] = {}
+        self._numbers = count()
         #: What `_tries` has given, by this and the view; the view is kept, so that no other one has its id.
         self._known_tries: dict[tuple[int, int], tuple[View, Tries]] = {}
         #: Needs for more nodes, by number; `gres.pick`.
@@ -80,7 +85,7 @@ class SharedNodePool(Lanes):
     # ---- requests ---------------------------------------------------------------------------------------------
 
     def needs(self, spec: JobSpec, partition: Partition) -> Needs:
-        """Say what a request needs: there is one record of each kind.
+        """Say what a request needs: there is one record of each.
 
         Raises:
             RequestError: a feature, node or kind of GRES is not known.
@@ -96,7 +101,12 @@ class SharedNodePool(Lanes):
             own = self._cores.used(needs.own_threads, needs.per_task, None)
             needs = replace(needs, granule=used, own_granule=own)
         able = from_mask(self._able(needs, self._whole, self._whole[CPU])[0])
-        of_each = self._of_each.setdefault(_asked_of_each(needs), len(self._of_each))
+        asked = _asked_of_each(needs)
+        of_each = self._of_each.get(asked)
+        if of_each is None:
+            if len(self._of_each) >= _MOST_KNOWN:  # users may ask for ever new things
+                self._of_each.clear()
+            of_each = self._of_each[asked] = next(self._numbers)
         return replace(needs, allowed=tuple(nodes & able for nodes in needs.allowed), of_each=of_each)
 
     def units(self, spec: JobSpec, partition: Partition) -> int:
@@ -108,7 +118,7 @@ class SharedNodePool(Lanes):
 
     # ---- placing ----------------------------------------------------------------------------------------------
 
-    def select(self, job: Job, avail: int) -> int:
+    def select(self, job: PlacedJob, avail: int) -> int:
         """Give the part of ``avail`` that the job gets, 0 when it does not fit."""
         if not avail:
             return 0
@@ -116,7 +126,7 @@ class SharedNodePool(Lanes):
         picked = self._pick_now(needs, view, self.up_nodes)
         return self._pack(needs, view, *picked) if picked else 0
 
-    def suffices(self, job: Job, resources: int) -> bool:
+    def suffices(self, job: PlacedJob, resources: int) -> bool:
         """Whether a resource set is one that the job could have got."""
         needs, view = self._needs(job), self.view(resources)
         for lane in {lane for lane, _ in self._rows_of(needs, view) if view[lane].any()}:
@@ -139,36 +149,36 @@ class SharedNodePool(Lanes):
             cpus = np.minimum(cpus, view[one.lane, nodes] // one.number * needs.per_task)
         return list(zip(nodes.tolist(), cpus.tolist(), strict=True))
 
-    def find_now(self, job: Job, view: View, open_nodes: int) -> int:
+    def find_now(self, job: PlacedJob, view: View, open_nodes: int) -> int:
         """Give the same if the job starts at once: then it gets nodes that it prefers, if it can."""
         return _nodes_of(self._pick_now(self._needs(job), view, open_nodes))
 
-    def find(self, job: Job, view: View, open_nodes: int, busy: int = 0) -> int:
+    def find(self, job: PlacedJob, view: View, open_nodes: int, busy: int = 0) -> int:
         """Give the nodes that the job gets of a view, if only some are open; 0 when it does not fit."""
         return _nodes_of(self._pick(self._needs(job), view, open_nodes, busy))
 
-    def able(self, job: Job, view: View) -> int:
+    def able(self, job: PlacedJob, view: View) -> int:
         """Give the nodes that could take part of the job, if it may use them."""
         return reduce(or_, (able for _, able, _ in self._tries(self._needs(job), view)))
 
-    def of_each(self, job: Job) -> Hashable:
+    def of_each(self, job: PlacedJob) -> Hashable:
         """Give the number of what it asks of each node."""
         return self._needs(job).of_each
 
-    def usable(self, job: Job) -> int:
+    def usable(self, job: PlacedJob) -> int:
         """Give the nodes that could take part of the job at all."""
         needs = self._needs(job)
         return reduce(or_, needs.allowed + needs.preferred.allowed if needs.preferred else needs.allowed)
 
-    def is_whole(self, job: Job) -> bool:
+    def is_whole(self, job: PlacedJob) -> bool:
         """Whether the job gets whole nodes."""
         return self._needs(job).whole
 
-    def _needs(self, job: Job) -> Needs:
-        if job.needs is None:
-            job.needs = self.needs(job.spec, job.partition)
-        needs: Needs = job.needs
-        return needs
+    def _needs(self, job: PlacedJob) -> Needs:
+        known = job.request_class
+        if type(known) is not Needs:
+            known = job.request_class = self._requests.read(job.spec, job.partition)
+        return known
 
     def _pick_now(self, needs: Needs, view: View, open_nodes: int) -> Picked | None:
         picked = self._pick(needs.preferred, view, open_nodes) if needs.preferred else None
@@ -322,7 +332,7 @@ class SharedNodePool(Lanes):
         cpus: NDArray[np.uint32] = view[CPU]
         return cpus + view[self._first_row :].sum(axis=0, dtype=np.uint32) if self._rows.count else cpus
 
-    def least_nodes(self, job: Job) -> int:
+    def least_nodes(self, job: PlacedJob) -> int:
         """Count the nodes that it asks for."""
         return self._needs(job).min_nodes
 
@@ -344,8 +354,8 @@ class SharedNodePool(Lanes):
             counts[f"gres/{kind}"] = int(view[lane].sum())
         return counts
 
-    def alike(self, job: Job) -> Hashable:
-        """Give the needs: there is but one record of each kind."""
+    def class_of(self, job: PlacedJob) -> Hashable:
+        """Give its needs: there is but one record of each."""
         return self._needs(job)
 
     def problem(self, held: Sequence[int]) -> str:

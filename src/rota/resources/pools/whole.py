@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from copy import copy
+from typing import TYPE_CHECKING, Self
 
 from rota.model import NodeState
 from rota.resources.blocks import Blocks
 from rota.resources.nodeset import indices
 from rota.resources.requests.reader import Requests
-from rota.resources.requests.whole_nodes import Kinds
+from rota.resources.requests.whole_nodes import WholeNodeNeeds, WholeNodeReader
 from rota.resources.view import CPU
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
 
-    from rota.model import ClusterConfig, Job, JobSpec, Node, Partition
+    from rota.model import ClusterConfig, JobSpec, Node, Partition
+    from rota.resources.job import PlacedJob
     from rota.resources.requests.needs import Needs
-    from rota.resources.requests.whole_nodes import Kind
 
 
 class HeldNodes:
@@ -24,11 +25,11 @@ class HeldNodes:
 
     __slots__ = ("_up", "nodes")
 
-    def __init__(self, jobs: Sequence[Job], up: int) -> None:
+    def __init__(self, jobs: Sequence[PlacedJob], up: int) -> None:
         self._up = up
         self.nodes = Blocks([job.alloc for job in jobs])
 
-    def insert(self, place: int, job: Job) -> None:
+    def insert(self, place: int, job: PlacedJob) -> None:
         """Put in what one more job holds."""
         self.nodes.insert(place, job.alloc)
 
@@ -52,29 +53,29 @@ class WholeNodePool:
         nodes: Its nodes as they are now.
     """
 
-    __slots__ = ("_kinds", "_requests", "free", "up")
+    __slots__ = ("_reader", "_requests", "free", "up")
 
     interchangeable = False
     one_by_one = True
 
     def __init__(self, config: ClusterConfig, nodes: Sequence[Node]) -> None:
         counts_memory = "MEMORY" in config.get("SelectTypeParameters").upper()
-        self._requests = Requests(config, nodes, counts_memory=counts_memory, make=self._make_kind)
-        self._kinds = Kinds(nodes, self._requests.whole)
+        self._requests = Requests(config, nodes, counts_memory=counts_memory, make=self._make)
+        self._reader = WholeNodeReader(nodes, self._requests.whole)
         self.up = 0
         self.free = 0
         self.refresh(nodes, ())
 
     # ---- requests ---------------------------------------------------------------------------------------------
 
-    def _make_kind(self, needs: Needs) -> Kind:
-        return self._kinds.make(needs)
+    def _make(self, needs: Needs) -> WholeNodeNeeds:
+        return self._reader.make(needs)
 
-    def _kind(self, job: Job) -> Kind:
-        if job.needs is None:
-            job.needs = self._requests.read(job.spec, job.partition)
-        kind: Kind = job.needs
-        return kind
+    def _needs(self, job: PlacedJob) -> WholeNodeNeeds:
+        known = job.request_class
+        if type(known) is not WholeNodeNeeds:
+            known = job.request_class = self._requests.read(job.spec, job.partition)
+        return known
 
     def units(self, spec: JobSpec, partition: Partition) -> int:
         """Count the nodes that the request needs at least."""
@@ -82,51 +83,51 @@ class WholeNodePool:
 
     # ---- placing ----------------------------------------------------------------------------------------------
 
-    def select(self, job: Job, avail: int) -> int:
+    def select(self, job: PlacedJob, avail: int) -> int:
         """Give whole nodes that could serve the job."""
-        kind: Kind = job.needs or self._kind(job)
-        if kind.preferred is not None and (chosen := kind.preferred.find(avail)):
+        needs = self._needs(job)
+        if needs.preferred is not None and (chosen := needs.preferred.find(avail)):
             return chosen
-        return kind.find(avail)
+        return needs.find(avail)
 
-    def suffices(self, job: Job, resources: int) -> bool:
+    def suffices(self, job: PlacedJob, resources: int) -> bool:
         """Whether a resource set is just what the job gets if there is nothing else."""
         return self.select(job, resources) == resources
 
-    def find(self, job: Job, view: int, open_nodes: int, busy: int = 0) -> int:  # noqa: ARG002 - as in Slurm
+    def find(self, job: PlacedJob, view: int, open_nodes: int, busy: int = 0) -> int:  # noqa: ARG002 - as in Slurm
         """Give the part of a view that the job gets, if only some nodes are open; 0 when it does not fit."""
-        kind: Kind = job.needs or self._kind(job)
-        return kind.find(view & open_nodes)
+        needs = self._needs(job)
+        return needs.find(view & open_nodes)
 
-    def find_now(self, job: Job, view: int, open_nodes: int) -> int:
+    def find_now(self, job: PlacedJob, view: int, open_nodes: int) -> int:
         """Give the same if the job starts at once: then it gets nodes that it prefers, if it can."""
         return self.select(job, view & open_nodes)
 
-    def able(self, job: Job, view: int) -> int:
+    def able(self, job: PlacedJob, view: int) -> int:
         """Give the nodes that could serve the job, 0 if some that it names could not."""
-        kind: Kind = job.needs or self._kind(job)
-        nodes = view & kind.usable
-        return nodes if kind.required & nodes == kind.required else 0
+        needs = self._needs(job)
+        nodes = view & needs.usable
+        return nodes if needs.required & nodes == needs.required else 0
 
-    def of_each(self, job: Job) -> Hashable:
+    def of_each(self, job: PlacedJob) -> Hashable:
         """Give which nodes could serve the job, and which of them must."""
-        kind: Kind = job.needs or self._kind(job)
-        return kind.usable, kind.required
+        needs = self._needs(job)
+        return needs.usable, needs.required
 
-    def usable(self, job: Job) -> int:
+    def usable(self, job: PlacedJob) -> int:
         """Give the nodes that could serve the job."""
-        kind: Kind = job.needs or self._kind(job)
-        return kind.ever_usable
+        needs = self._needs(job)
+        return needs.ever_usable
 
-    def least_nodes(self, job: Job) -> int:
+    def least_nodes(self, job: PlacedJob) -> int:
         """Count units."""
         return job.units
 
-    def alike(self, job: Job) -> Hashable:
-        """Name its kind: there is but one record of each."""
-        return id(self._kind(job))
+    def class_of(self, job: PlacedJob) -> Hashable:
+        """Name its needs: there is but one record of each."""
+        return id(self._needs(job))
 
-    def is_whole(self, job: Job) -> bool:  # noqa: ARG002 - all do
+    def is_whole(self, job: PlacedJob) -> bool:  # noqa: ARG002 - all do
         """Whether the job gets whole nodes."""
         return True
 
@@ -158,7 +159,7 @@ class WholeNodePool:
         """Give the set itself."""
         return resources
 
-    def in_order(self, jobs: Sequence[Job]) -> HeldNodes:
+    def in_order(self, jobs: Sequence[PlacedJob]) -> HeldNodes:
         """Line up what jobs hold."""
         return HeldNodes(jobs, self.up)
 
@@ -191,3 +192,10 @@ class WholeNodePool:
         """Work out anew what is up and free."""
         self.up = sum(1 << i for i, node in enumerate(nodes) if node.state is NodeState.UP)
         self.free = self.up & ~sum(allocated)
+
+    def without_jobs(self, jobs: Sequence[PlacedJob]) -> Self:
+        """Give a copy in which some jobs hold nothing."""
+        other = copy(self)
+        for job in jobs:
+            other.release(job.alloc)
+        return other

@@ -9,6 +9,7 @@ import numpy as np
 
 from rota.resources.contiguous import each_run
 from rota.resources.nodeset import from_mask
+from rota.resources.requests.request_class import RequestClass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -45,7 +46,7 @@ class Gres(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Needs:
+class Needs(RequestClass):
     """A request in the machine's terms. Masks have one place a node."""
 
     #: Processors in all.

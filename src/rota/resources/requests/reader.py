@@ -17,6 +17,7 @@ from rota.model.constraint import parse_constraint
 from rota.model.tres import gres_counts
 from rota.resources.nodeset import from_mask, to_mask
 from rota.resources.requests.needs import Gres, Needs, SocketNeeds
+from rota.resources.requests.request_class import RequestClass
 from rota.resources.view import CPU, MEMORY
 
 if TYPE_CHECKING:
@@ -30,7 +31,9 @@ if TYPE_CHECKING:
 
 _INVALID_GRES = "Invalid generic resource (gres) specification"
 _UNAVAILABLE = "Requested node configuration is not available"
-T = TypeVar("T")
+T = TypeVar("T", bound=RequestClass)
+#: Classes of requests that are remembered.
+_MOST_KNOWN = 10_000
 
 
 class Requests(Generic[T]):
@@ -87,6 +90,8 @@ class Requests(Generic[T]):
             if spec.prefer:
                 prefer = self._constraint(spec.prefer, "Invalid preferred feature specification", Errno.INVALID_PREFER)
                 needs = replace(needs, preferred=self._needs(spec, partition, prefer))
+            if len(self._known) >= _MOST_KNOWN:  # users may ask for ever new things
+                self._known.clear()
             known = self._known[key] = self._make(needs)
         return known
 

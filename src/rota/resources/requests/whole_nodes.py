@@ -1,7 +1,7 @@
 """Which whole nodes a job gets, as Slurm's ``select/linear`` does it.
 
 What a node can offer never changes, so that a request comes down to sets of nodes, worked out once for all like it:
-`Kind`. Which of them a job gets:
+`WholeNodeNeeds`. Which of them a job gets:
 
 1. Nodes come in sets, by weight and among equals by their line of slurm.conf. One set after the other is added, until
    there are enough nodes and the job fits on them. Whatever their weight, these are then candidates alike.
@@ -19,16 +19,18 @@ all of them.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import combinations
 from operator import or_
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from rota.model import Errno, RequestError
 from rota.resources.contiguous import each_run, take_runs
 from rota.resources.nodeset import from_mask, highest, lowest, to_mask
+from rota.resources.requests.request_class import RequestClass
 from rota.resources.view import CPU, MEMORY
 
 if TYPE_CHECKING:
@@ -45,10 +47,13 @@ K = TypeVar("K", int, tuple[int, int])
 _MANY = 2**32
 #: Sets of counted nodes whose unions are all looked at.
 _MOST_COUNTS = 8
+#: Requests that are remembered.
+_MOST_KNOWN = 10_000
 
 
-class Kind(NamedTuple):
-    """What all jobs of a kind need: numbers of nodes, and bitmaps of those that could serve them."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WholeNodeNeeds(RequestClass):
+    """What jobs with one request need: numbers of nodes, and bitmaps of those that could serve them."""
 
     #: Processors in all.
     cpus: int
@@ -72,7 +77,7 @@ class Kind(NamedTuple):
     #: Nodes that it takes at most, if all that could serve it are alike and numbers are all it asks for; else 0.
     plain: int = 0
     #: The same with the features that are preferred in the place of those that are needed: this is tried first.
-    preferred: Kind | None = None
+    preferred: WholeNodeNeeds | None = None
 
     @property
     def least_ever(self) -> int:
@@ -88,7 +93,7 @@ class Kind(NamedTuple):
         return self.usable if self.preferred is None else self.usable | self.preferred.usable
 
     @property
-    def tries(self) -> tuple[Kind, ...]:
+    def tries(self) -> tuple[WholeNodeNeeds, ...]:
         """What a job that starts now is tried as, one after the other."""
         return (self,) if self.preferred is None else (self.preferred, self)
 
@@ -235,7 +240,7 @@ class Kind(NamedTuple):
         return (1 << stop) - (1 << start)
 
 
-class Kinds:
+class WholeNodeReader:
     """Makes kinds of requests.
 
     Args:
@@ -250,11 +255,11 @@ class Kinds:
         self._whole = whole
         #: Nodes of one weight and one line of slurm.conf, in the order in which jobs are given them.
         self._parts = tuple(_grouped((node.weight, node.line if by_line else 0) for node in nodes).values())
-        #: Each kind once: requests that differ may come to the same.
-        self._known: dict[Kind, Kind] = {}
+        #: Each once: requests that differ may come to the same.
+        self._known: dict[WholeNodeNeeds, WholeNodeNeeds] = {}
 
-    def make(self, needs: Needs) -> Kind:
-        """Work out what a request comes to: there is one record of each kind.
+    def make(self, needs: Needs) -> WholeNodeNeeds:
+        """Work out what a request comes to: there is one record of each.
 
         Raises:
             RequestError: it asks for GRES in a way that whole nodes do not have them, or counts too many features.
@@ -277,7 +282,7 @@ class Kinds:
         sets = [nodes & able for nodes in needs.allowed]
         counted = [(from_mask(group) & able, count) for group, count in needs.counted]
         least = max(needs.min_nodes, required.bit_count())
-        kind = Kind(
+        kind = WholeNodeNeeds(
             cpus=needs.cpus,
             least=least,
             wanted=max(needs.req_nodes, least),
@@ -290,12 +295,14 @@ class Kinds:
         parts = [tuple(part & nodes for part in self._parts if part & nodes) for nodes in sets]
         allowed = tuple((nodes, some) for nodes, some in zip(sets, parts, strict=True) if kind.choose(nodes, some))
         units = min((kind.fewest(nodes) for nodes, _ in allowed), default=0)
-        kind = kind._replace(allowed=allowed, usable=reduce(or_, (nodes for nodes, _ in allowed), 0), units=units)
+        kind = replace(kind, allowed=allowed, usable=reduce(or_, (nodes for nodes, _ in allowed), 0), units=units)
         particular = kind.required or kind.counted or kind.contiguous
         if not particular and len(kind.sizes) == 1 and [len(some) for _, some in allowed] == [1]:
-            kind = kind._replace(plain=max(kind.wanted, units))
+            kind = replace(kind, plain=max(kind.wanted, units))
         if needs.preferred is not None:
-            kind = kind._replace(preferred=self.make(needs.preferred))
+            kind = replace(kind, preferred=self.make(needs.preferred))
+        if len(self._known) >= _MOST_KNOWN:
+            self._known.clear()
         return self._known.setdefault(kind, kind)
 
     def _able(self, needs: Needs) -> int:

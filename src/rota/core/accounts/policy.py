@@ -8,146 +8,99 @@ in what comes after it.
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from rota.core.limits.job_limits import Entry, JobLimits, Ledger
+from rota.core.job import Job
+from rota.core.limits.context import LimitContext
+from rota.core.limits.job_limits import JobLimits
 from rota.core.limits.limit_rules import LimitRules, Owner
-from rota.core.limits.usage_enforcement import own_end
+from rota.core.limits.start_limits import LIMIT_REASONS
 from rota.core.limits.usage_threshold import UsageThreshold, usage_threshold
-from rota.model import Errno, InputError, Reason, RequestError
+from rota.model import Errno, InputError, MultifactorConf, Reason, RequestError
 from rota.model.association import QosFlag
 from rota.model.limits import NO_LIMITS, LimitError, Limits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from rota.core.limits.start_limits import Excess, Limit, Restraint
+    from rota.core.accounts.charging import Accounts
+    from rota.core.limits.ledger import Ledger
+    from rota.core.limits.start_limits import Excess, Limit, StartLimit
     from rota.core.state import ClusterState
-    from rota.model import Association, Job, Qos
+    from rota.model import Association, Qos
 
-#: How long a job that waits for usage to fade, or for time to pass, is left alone: Slurm's ``sched_interval``.
-_LOOK_AGAIN = 60
 _VIOLATES = "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"
 
 
 class AccountingPolicy:
     """Admits jobs, and keeps what limits are measured against.
 
+    Args:
+        state: The machine and its jobs.
+        accounts: Whom jobs are charged to.
+
     Raises:
         InputError: AccountingStorageEnforce, or a limit of an association or QOS, cannot be used.
     """
 
-    def __init__(self, state: ClusterState) -> None:
+    def __init__(self, state: ClusterState, accounts: Accounts) -> None:
         self._state = state
+        self._accounts = accounts
         enforced = state.config.enforced()
         self._needs_association = "associations" in enforced
         self._needs_qos = "qos" in enforced
         self._limits = "limits" in enforced
-        #: What running jobs may still use counts as used: no job starts that could not run to its time limit.
-        self.safe = "safe" in enforced
+        qos = accounts.tree.qos.values()
         #: QOS of jobs in reservations only.
-        self._for_reservations = {
-            qos.name for qos in state.accounts.tree.qos.values() if qos.has(QosFlag.REQUIRES_RESERVATION)
-        }
-        self._has_thresholds = any(usage_threshold(qos) is not None for qos in state.accounts.tree.qos.values())
+        self._for_reservations = {one.name for one in qos if one.has(QosFlag.REQUIRES_RESERVATION)}
+        self._has_thresholds = any(usage_threshold(one) is not None for one in qos)
         #: By association and QOS.
         self._thresholds: dict[tuple[int, str], UsageThreshold] = {}
-        self._ledgers: dict[Hashable, Ledger] = {}
         #: By association, QOS and partition's QOS.
-        self._known: dict[tuple[int, str, str], JobLimits] = {}
+        self._known: dict[tuple[int, str, str], JobLimits[Job]] = {}
+        #: Ledgers in which live jobs are counted, by job id.
         self._submitted: dict[int, Sequence[Ledger]] = {}
-        self._running: dict[int, Entry] = {}
-        #: Another number whenever other jobs run.
-        self.version = 0
-        #: What jobs were refused for that would otherwise have started; it holds until something has changed.
-        self._refused: dict[int, Excess] = {}
-        self._looks_again = False
+        #: What limits are measured with.
+        self.context = LimitContext[Job](
+            clock=state,
+            timers=state.timers,
+            keeper=accounts,
+            tres=accounts.tres,
+            safe="safe" in enforced,
+            asked=accounts.asked,
+            counts=accounts.tres_of,
+            nodes_of=state.pool.nodes_of,
+            usage_factor=accounts.usage_factor,
+        )
+        self._check_limits()
 
     @property
     def is_on(self) -> bool:
         """Whether anything is enforced."""
         return self._needs_association
 
-    @property
-    def now(self) -> int:
-        """Unix seconds."""
-        return self._state.now
-
-    def asked(self, job: Job) -> Sequence[float]:
-        """Count the TRES that a job asks for."""
-        if job.tres_req is None:
-            job.tres_req = self._state.accounts.tres_of(job, 0)
-        return job.tres_req
-
-    def counts(self, job: Job, resources: int) -> Sequence[float]:
-        """Count the TRES of resources for a job."""
-        return self._state.accounts.tres_of(job, resources)
-
-    def nodes_of(self, resources: int) -> int:
-        """Give the bitmap of their nodes."""
-        return self._state.pool.nodes_of(resources)
+    # ---- limits that keep jobs from starting, or end them -----------------------------------------------------
 
     def refuse(self, job: Job, excess: Excess) -> None:
-        """Remember that a job cannot start on what it was to be given."""
-        self._refused[job.job_id] = excess
-
-    def has_refused(self, job: Job) -> Excess | None:
-        """Give what a job was refused for, if nothing has changed since."""
-        return self._refused.get(job.job_id)
+        """Remember that a job cannot start on what it was to be given, if that is for a limit of what it uses."""
+        if excess.reason in LIMIT_REASONS:
+            self.context.refused[job.job_id] = excess
 
     def forget_refusals(self) -> None:
         """Let all jobs be tried again: resources have come free."""
-        self._refused.clear()
-
-    def look_again(self) -> None:
-        """Have a pass made in a while: a job waits for nothing but time."""
-        if not self._looks_again:
-            self._looks_again = True
-            self._state.timers.at(self._state.now + _LOOK_AGAIN, self._changed)
-
-    def _changed(self) -> None:
-        self._looks_again = False
-        self._state.arrivals = None
-        self._state.changed = True
-
-    # ---- limits that are used up ------------------------------------------------------------------------------
-
-    @property
-    def keeps_usage(self) -> bool:
-        """Whether it is known what has been used."""
-        return self._state.accounts.usage is not None
-
-    @property
-    def usage_until(self) -> int:
-        """The end of the last period of usage, Unix seconds: what running jobs have used since is not part of it."""
-        usage = self._state.accounts.usage
-        return (usage.last_ran if usage is not None else None) or 0
-
-    @property
-    def usage_decay(self) -> float:
-        """What usage is multiplied with every second."""
-        usage = self._state.accounts.usage
-        return 1.0 if usage is None else usage.decay
-
-    def at(self, time: int, fn: Callable[[], object]) -> None:
-        """Have ``fn`` called at a time, in the next second at the earliest, unless limits are read anew before that."""
-
-        def call() -> None:
-            if self._state.policy is self:
-                fn()
-
-        self._state.timers.at(max(time, self.now + 1), call, quiet=True)
-
-    def end(self, job: Job) -> None:
-        """End a running job: it has used up a limit."""
-        self._state.doomed.append(job)
+        self.context.refused.clear()
 
     def plan_ends(self) -> None:
         """Work out when limits will be used up, once it is known what has been used."""
-        for ledger in self._ledgers.values():
+        for ledger in self.context.ledgers.values():
             if ledger.meter is not None:
                 ledger.meter.plan()
+
+    def used_up(self, ledger_name: str) -> list[Job]:
+        """Give the running jobs that a limit ends which is used up now."""
+        meter = self.context.ledger(ledger_name).meter
+        return [] if meter is None else [self._state.jobs[job_id] for job_id in meter.used_up()]
 
     # ---- admission --------------------------------------------------------------------------------------------
 
@@ -168,7 +121,7 @@ class AccountingPolicy:
             limits = self.limits_of(record)
             if limits.max_wall is not None and record.spec.time_limit is None and not record.partition.default_time:
                 record.time_limit = min(record.time_limit, int(limits.max_wall.most))
-            self._restrain(record, limits)
+            self._put_under(record, limits)
             if record.records:
                 continue  # of several partitions each is looked at
             for ledger, limit in limits.submit:
@@ -177,18 +130,18 @@ class AccountingPolicy:
             if self._denies(record) and (excess := limits.never(record, alone=True)) is not None:
                 raise _refusal(excess.limit)
 
-    def _restrain(self, job: Job, limits: JobLimits) -> None:
+    def _put_under(self, job: Job, limits: JobLimits[Job]) -> None:
         if limits.ledgers:
             job.limits = limits
-        own: list[JobLimits | UsageThreshold] = [limits] if limits.restrains else []
+        own: list[StartLimit[Job]] = [limits] if limits.holds_back_any else []
         if self._has_thresholds and (threshold := self._threshold_of(job)) is not None:
             own.insert(0, threshold)
         if own:
-            job.restraints = (*own, *_others(job))
+            job.start_limits = (*own, *_others(job))
 
     def _check_association(self, job: Job) -> None:
         spec = job.spec
-        if self._state.accounts.tree.find(job.user_name, spec.account, job.partition.name) is None:
+        if self._accounts.tree.find(job.user_name, spec.account, job.partition.name) is None:
             account = f"account {spec.account}" if spec.account else "no account"
             raise RequestError(
                 f"Invalid account or account/partition combination specified: {job.user_name} has no association "
@@ -197,7 +150,7 @@ class AccountingPolicy:
             )
 
     def _check_qos(self, job: Job) -> None:
-        accounts = self._state.accounts
+        accounts = self._accounts
         qos = accounts.qos_of(job)
         allowed = accounts.tree.qos_names(accounts.association_of(job))
         if qos is None or qos.name not in allowed:
@@ -210,7 +163,7 @@ class AccountingPolicy:
     def _check_reservation(self, job: Job) -> None:
         """Look whether the QOS of a job is for reservations, and it is in none."""
         if self._for_reservations and not job.spec.reservation:
-            qos = self._state.accounts.qos_of(job)
+            qos = self._accounts.qos_of(job)
             if qos is not None and qos.name in self._for_reservations:
                 raise RequestError(
                     f"Invalid qos specification: QOS {qos.name!r} is for jobs with --reservation", Errno.INVALID_QOS
@@ -222,7 +175,7 @@ class AccountingPolicy:
 
     def access(self, job: Job) -> Reason | None:
         """Say whether a job's partition is closed to its account or QOS; ``None``: it is not."""
-        part, accounts = job.partition, self._state.accounts
+        part, accounts = job.partition, self._accounts
         if self._needs_association and (part.allow_accounts or part.deny_accounts):
             account = accounts.association_of(job).account.lower()
             if not _is_allowed(account, part.allow_accounts, part.deny_accounts):
@@ -246,55 +199,31 @@ class AccountingPolicy:
             for ledger in job.limits.ledgers:
                 ledger.submitted += job.waiting_tasks
 
-    def split_off(self, task: Job, record: Job) -> None:
+    def split_off(self, task: Job, array_job_id: int) -> None:
         """Count a task of an array by itself from now on."""
-        if record.job_id in self._submitted:
-            self._submitted[task.job_id] = self._submitted[record.job_id]
+        if array_job_id in self._submitted:
+            self._submitted[task.job_id] = self._submitted[array_job_id]
 
     def forgotten(self, job: Job) -> None:
-        """Count it no more: it is over."""
+        """Count a job no more: it is over."""
         for ledger in self._submitted.pop(job.job_id, ()):
             ledger.submitted -= job.waiting_tasks
-
-    def enter(self, job: Job, limits: JobLimits) -> None:
-        """Count a job that has started, and have it ended when a limit is used up that does so."""
-        entry = Entry(limits.ledgers, self.counts(job, job.alloc), job.alloc_nodes, job.end_time or 0)
-        self._running[job.job_id] = entry
-        for ledger in limits.ledgers:
-            ledger.enter(entry)
-            if ledger.meter is not None:
-                factor = self._state.accounts.usage_factor(job)
-                ledger.meter.enter(job, limits.ends, [count * factor for count in (*entry.counts, 1.0)])
-        if limits.minutes and (end := own_end(job, entry.counts, limits.minutes)) is not None:
-            run = job.restart_count
-            self.at(end, lambda: self.end(job) if job.restart_count == run else None)
-        self.version += 1
-
-    def leave(self, job: Job) -> None:
-        """Count it no more: it does not run."""
-        entry = self._running.pop(job.job_id, None)
-        if entry is not None:
-            for ledger in entry.ledgers:
-                ledger.enter(entry, -1)
-                if ledger.meter is not None:
-                    ledger.meter.leave(job)
-            self.version += 1
 
     def take_over(self, job: Job) -> None:
         """Put a job that is live already under its limits, in the place of any of before."""
         for record in (job, *job.records):
             record.limits, record.tres_req = None, None
-            record.restraints = _others(record)
+            record.start_limits = _others(record)
             if self._limits:
-                self._restrain(record, self.limits_of(record))
+                self._put_under(record, self.limits_of(record))
         if job.alloc and job.limits is not None:
             job.limits.started(job)
 
     # ---- which limits -----------------------------------------------------------------------------------------
 
-    def limits_of(self, job: Job) -> JobLimits:
+    def limits_of(self, job: Job) -> JobLimits[Job]:
         """Find the limits that a job, or a record of it, is under."""
-        accounts = self._state.accounts
+        accounts = self._accounts
         association, qos = accounts.association_of(job), accounts.qos_of(job)
         key = accounts.tree.row(association), qos.name if qos else "", job.partition.qos
         known = self._known.get(key)
@@ -304,43 +233,66 @@ class AccountingPolicy:
 
     def _threshold_of(self, job: Job) -> UsageThreshold | None:
         """Find the threshold of a job's QOS; that of its partition's does not count."""
-        accounts = self._state.accounts
+        accounts = self._accounts
         association, qos = accounts.association_of(job), accounts.qos_of(job)
         if qos is None or (least := usage_threshold(qos)) is None:
             return None
         key = accounts.tree.row(association), qos.name
         if key not in self._thresholds:
-            self._thresholds[key] = UsageThreshold(self, self._state, association, qos.name, least)
+            self._thresholds[key] = UsageThreshold(qos.name, least, partial(self._fair_share, association))
         return self._thresholds[key]
+
+    def _fair_share(self, association: Association) -> float | None:
+        """Give what is compared with UsageThreshold; ``None``: no usage is kept.
+
+        In Slurm that is not quite the fair-share factor that it documents, but that factor times
+        ``PriorityWeightFairshare``; and where that is 0, the factor that classic fair-share makes of an association's
+        effective usage and its shares, also with Fair Tree.
+        """
+        if self._accounts.usage is None:
+            return None
+        one = self._accounts.with_shares(association)
+        if share := self._conf.weights.fairshare * one.fs_factor:
+            return share
+        if one.shares_norm <= 0:
+            return 0.0
+        return float(2 ** -(one.usage_efctv / one.shares_norm / self._conf.damping))
+
+    @cached_property
+    def _conf(self) -> MultifactorConf:
+        """What slurm.conf says of fair-share."""
+        return MultifactorConf.of(self._state.config, self._accounts.tres)
 
     def _qos_in_order(self, job: Job) -> list[Qos]:
         """Give the QOS of the job's partition and its own, the one that goes before the other first."""
-        accounts = self._state.accounts
+        accounts = self._accounts
         own, of_partition = accounts.qos_of(job), accounts.tree.qos.get(job.partition.qos)
         if own is None or of_partition is None or own is of_partition:
             return [one for one in (of_partition or own,) if one is not None]
         return [own, of_partition] if own.has(QosFlag.OVER_PART_QOS) else [of_partition, own]
 
-    def _make(self, association: Association, several: Sequence[Qos], own: Qos | None) -> JobLimits:
+    def _make(self, association: Association, several: Sequence[Qos], own: Qos | None) -> JobLimits[Job]:
         """Collect the limits of an association's jobs that have these QOS, ``own`` being the jobs' own."""
-        tree = self._state.accounts.tree
-        made = JobLimits(self)
-        rules = LimitRules(made, self._state.accounts.tres)
+        tree = self._accounts.tree
+        context = self.context
+        made = JobLimits(context)
+        rules = LimitRules(made, context.tres)
         for qos in several:
-            whose, key = f"QOS {qos.name}", ("qos", qos.name)
+            whose = f"QOS {qos.name}"
             limits = self._read_limits(whose, qos.limits)
-            owner = Owner(whose, "QOS", limits, self._ledger(key), partial(self._used_by_qos, qos.name))
-            of_user, of_account = (*key, "user", association.user), (*key, "account", association.account)
-            rules.add_qos(owner, self._ledger(of_user), self._ledger(of_account))
+            owner = Owner(whose, "QOS", limits, context.ledger(whose), partial(self._used_by_qos, qos.name))
+            of_user = context.ledger(f"{whose} user {association.user}")
+            of_account = context.ledger(f"{whose} account {association.account}")
+            rules.add_qos(owner, of_user, of_account)
         above = [tree.associations[row] for row in tree.path(tree.row(association)).tolist()]
         factor = (own.limit_factor if own else None) or 1.0
         for one in above:
             whose, row = _whose(one), tree.row(one)
             limits = self._read_limits(whose, one.limits)
             used = partial(self._used_by_association, row)
-            owner = Owner(whose, "ASSOC", limits, self._ledger(row), used, factor)
+            owner = Owner(whose, "ASSOC", limits, context.ledger(f"association {row}"), used, factor)
             rules.add_association(owner, self._inherited(above) if one is association else None)
-        if not self.safe:
+        if not context.safe:
             made.end_what_runs()
         return made
 
@@ -351,34 +303,40 @@ class AccountingPolicy:
             texts |= {name: text for name, text in one.limits.items() if name.startswith(("Max", "MinPrio"))}
         return self._read_limits(_whose(above[0]), texts)
 
+    def _check_limits(self) -> None:
+        """Read all limits once, so that one which cannot be used is found now and not with some job.
+
+        Raises:
+            InputError: there is such a limit.
+        """
+        if self._limits:
+            for qos in self._accounts.tree.qos.values():
+                self._read_limits(f"QOS {qos.name}", qos.limits)
+            for one in self._accounts.tree.associations:
+                self._read_limits(_whose(one), one.limits)
+
     def _read_limits(self, whose: str, texts: Mapping[str, str]) -> Limits:
         if not texts:
             return NO_LIMITS
         try:
-            return Limits.of(texts, self._state.accounts.tres)
+            return Limits.of(texts, self._accounts.tres)
         except LimitError as error:
             raise InputError(f"{whose}: {error.problem}", field=error.key) from None
 
-    def _ledger(self, key: Hashable) -> Ledger:
-        found = self._ledgers.get(key)
-        if found is None:
-            found = self._ledgers[key] = Ledger(len(self._state.accounts.tres))
-        return found
-
     def _used_by_association(self, row: int, index: int) -> float:
-        usage = self._state.accounts.usage
+        usage = self._accounts.usage
         if usage is None:
             return 0.0
         return float(usage.wall[row] if index < 0 else usage.tres_raw[row, index])
 
     def _used_by_qos(self, name: str, index: int) -> float:
-        usage = self._state.accounts.usage
+        usage = self._accounts.usage
         return 0.0 if usage is None else usage.qos_used(name, index)
 
 
-def _others(job: Job) -> tuple[Restraint, ...]:
+def _others(job: Job) -> tuple[StartLimit[Job], ...]:
     """Give what may hold back a job besides the policy."""
-    return tuple(one for one in job.restraints if not isinstance(one, JobLimits | UsageThreshold))
+    return tuple(one for one in job.start_limits if not isinstance(one, JobLimits | UsageThreshold))
 
 
 def _whose(one: Association) -> str:

@@ -1,4 +1,4 @@
-"""Jobs and accounting: whose association a job is charged to, and with what."""
+"""Whom a job is charged to, and with what."""
 
 from __future__ import annotations
 
@@ -11,16 +11,19 @@ from rota.model.tres import BILLING, CPU, MEM, NODE, billable, gres_counts
 from rota.resources.nodeset import indices
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
     from rota.accounting import AssociationTree
+    from rota.core.job import Job
     from rota.core.state import ClusterState
-    from rota.model import Association, Job, Partition, Qos
+    from rota.model import Association, Partition, Qos
 
 #: The account of jobs that name none and whose users have none.
 DEFAULT_ACCOUNT = "default"
+#: GRES requests whose counts are remembered.
+_MOST_KNOWN = 10_000
 
 
 class Accounts:
@@ -82,7 +85,7 @@ class Accounts:
         """Count the TRES that a job has been given or, while it waits, asks for.
 
         Args:
-            job: It.
+            job: The job, or one of its queue records.
             resources: Count these as given to it; 0: none, what it asks for.
         """
         spec, cpus, nodes = job.spec, job.spec.num_cpus, max(job.spec.min_nodes, 1)
@@ -97,6 +100,12 @@ class Accounts:
                 counts[index] = held.get(self.tres[index], count * nodes)
         counts[BILLING] = billable(counts, self.tres, job.partition.billing_weights, self._largest)
         return tuple(counts)
+
+    def asked(self, job: Job) -> Sequence[float]:
+        """Count the TRES that a job asks for, once."""
+        if job.tres_req is None:
+            job.tres_req = self.tres_of(job, 0)
+        return job.tres_req
 
     def _memory(self, job: Job, cpus: int, nodes: int) -> int:
         spec, part = job.spec, job.partition
@@ -116,6 +125,8 @@ class Accounts:
                 counts = {}  # requests are checked where they are read
             names = {name: index for index, name in enumerate(self.tres)}
             known = tuple((names[f"gres/{key}"], count) for key, count in counts.items() if f"gres/{key}" in names)
+            if len(self._gres) >= _MOST_KNOWN:  # users may ask for ever new things
+                self._gres.clear()
             self._gres[text] = known
         return known
 

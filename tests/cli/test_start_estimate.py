@@ -33,16 +33,16 @@ def lab(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def outlook(rota: Rota, lab: Path, job: int, *more: str) -> Any:
+def estimate(rota: Rota, lab: Path, job: int, *more: str) -> Any:
     options = ("--config", lab / "slurm.conf", "--at", "50", "--json", *more)
     outcome = rota("explain", job, lab / "log.events", *options)
     assert (outcome.status, outcome.err) == (0, "")
-    return json.loads(outcome.out)["outlook"]
+    return json.loads(outcome.out)["start_estimate"]
 
 
 def test_what_a_job_waits_for(rota: Rota, lab: Path) -> None:
     # The first runs from 0 to 600 at the latest and has processors of all that the second needs.
-    wide = outlook(rota, lab, 2)
+    wide = estimate(rota, lab, 2)
     assert (wide["start"], wide["nodes"]) == (600, "n[1-3]")
     assert wide["waits_for"] == [{"job_id": 1, "user": "ann", "end_time": 600}]
 
@@ -52,13 +52,13 @@ def test_a_start_beyond_the_window_of_backfill_is_told_too(rota: Rota, lab: Path
     (lab / "log.events").write_text(
         JOBS.format(limit=60).replace("-J runs -N 3 -n 9 -t 10", "-J runs -N 3 -n 9 -t 3-0")
     )
-    wide = outlook(rota, lab, 2)
+    wide = estimate(rota, lab, 2)
     assert (wide["start"], wide["nodes"]) == (3 * 86400, "n[1-3]")
 
 
 def test_what_would_start_sooner(rota: Rota, lab: Path) -> None:
     # The wide job has the nodes from 600 to 1200. Until 600 there are nine minutes; partition other is empty.
-    long = outlook(rota, lab, 3)
+    long = estimate(rota, lab, 3)
     assert long["start"] == 1200
     assert sorted((one["what"], one["value"], one["start"]) for one in long["sooner"]) == [
         ("partition", "other", 50),
@@ -68,7 +68,7 @@ def test_what_would_start_sooner(rota: Rota, lab: Path) -> None:
 
 def test_fewer_processors_may_help(rota: Rota, lab: Path) -> None:
     # Of twelve processors on three nodes nine are in use: three are free, one on each.
-    wide = outlook(rota, lab, 2)
+    wide = estimate(rota, lab, 2)
     assert {"what": "processors", "value": 3, "start": 50} in wide["sooner"]
 
 
@@ -96,7 +96,7 @@ def test_on_interchangeable_processors(rota: Rota, tmp_path: Path) -> None:
     lines = [f"{n} {at} -1 {run} {cpus} -1 -1 {cpus} {limit} -1 1 1 1 1 1 1 -1 -1" for n, at, run, cpus, limit in rows]
     (tmp_path / "log.swf").write_text("\n".join(["; MaxProcs: 8", *lines]) + "\n")
     outcome = rota("explain", "3", tmp_path / "log.swf", "--at", "10", "--json", "--scheduler", "sched/builtin")
-    found = json.loads(outcome.out)["outlook"]
+    found = json.loads(outcome.out)["start_estimate"]
     assert (outcome.status, found["nodes"]) == (0, "")
     # Plans are on a grid of 60 s: the second from 120 to 240.
     assert found["start"] == 240
@@ -104,4 +104,4 @@ def test_on_interchangeable_processors(rota: Rota, tmp_path: Path) -> None:
 
 
 def test_a_job_that_runs_has_none(rota: Rota, lab: Path) -> None:
-    assert set(map(str, outlook(rota, lab, 1).values())) == {"None", "", "[]"}
+    assert set(map(str, estimate(rota, lab, 1).values())) == {"None", "", "[]"}

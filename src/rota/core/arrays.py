@@ -7,17 +7,33 @@ record's own on.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Generic, Protocol, TypeVar
 
 from rota.core.limits.start_limits import Excess, Limit
 from rota.model import JobState, Reason
 from rota.model.array import ArrayTasks, fold_tasks
 
-if TYPE_CHECKING:
-    from rota.model import Job
+
+class Task(Protocol):
+    """A job of an array, as far as that looks at it."""
+
+    @property
+    def state(self) -> JobState:
+        """Its state."""
+
+    @property
+    def task_id(self) -> int | None:
+        """Which task it is; ``None`` for the record of those that wait."""
+
+    @property
+    def start_time(self) -> int | None:
+        """Unix seconds."""
 
 
-class JobArray:
+T = TypeVar("T", bound=Task)
+
+
+class JobArray(Generic[T]):
     """What the tasks of one array have in common."""
 
     __slots__ = (
@@ -42,12 +58,13 @@ class JobArray:
         #: Ids of tasks that are not split off, ascending.
         self.pending = list(tasks.ids)
         #: The job that stands for them; afterwards it is the last of them.
-        self.record: Job | None = None
+        self.record: T | None = None
         #: Live jobs that were split off, by task id.
-        self.tasks: dict[int, Job] = {}
+        self.tasks: dict[int, T] = {}
+        #: Those of them that hold resources.
         self.running = 0
         #: The task that was last started in this run of the engine, and when one was at all, Unix seconds.
-        self.latest: Job | None = None
+        self.latest: T | None = None
         self.last_start: int | None = None
         #: Tasks that are over without having been split off.
         self.over: list[int] = []
@@ -70,17 +87,17 @@ class JobArray:
         self._next_id += 1
         return self._next_id - 1
 
-    def task_text(self, job: Job) -> str:
+    def task_text(self, task_id: int | None) -> str:
         """Write which task of the array a job is, or for the record which wait: ``2``, ``[3-5%2]``."""
-        if job.task_id is not None:
-            return str(job.task_id)
+        if task_id is not None:
+            return str(task_id)
         ids = self.pending or self.over
         if len(ids) == 1 < len(self._ids):  # the last: it is a task like the others
             return str(ids[0])
         throttle = f"%{self.throttle}" if self.throttle and self.pending else ""
         return f"[{fold_tasks(ids)}{throttle}]"
 
-    def left(self, job: Job) -> list[int]:
+    def left(self, job: T) -> list[int]:
         """Take note that a job of the array is over; give the ids of its tasks: one, or all that still waited."""
         if job.state is not JobState.COMPLETED:
             self.worst = job.state
@@ -90,25 +107,25 @@ class JobArray:
         self.over, self.pending = self.pending, []
         return self.over
 
-    # ---- as a restraint ---------------------------------------------------------------------------------------
+    # ---- as a start limit -------------------------------------------------------------------------------------
 
     def holds_back_all(self) -> bool:
         """Whether as many tasks run as may."""
         return bool(self.throttle) and self.running >= self.throttle
 
-    def holds_back(self, job: Job, resources: int) -> Excess | None:  # noqa: ARG002 - they are all the same
+    def holds_back(self, job: object, resources: int) -> Excess | None:  # noqa: ARG002 - they are all the same
         """Give the bound, if as many tasks run as may."""
         if self.holds_back_all():
             limit = Limit(Reason.JOB_ARRAY_TASK_LIMIT, f"array {self.job_id}", f"%{self.throttle}", self.throttle)
             return Excess(limit, self.running, 1)
         return None
 
-    def started(self, job: Job) -> None:
+    def started(self, job: T) -> None:
         """Count a task that runs."""
         self.running += 1
         self.latest, self.last_start = job, job.start_time
 
-    def ended(self, job: Job) -> None:  # noqa: ARG002 - they are all the same
+    def ended(self, job: object) -> None:  # noqa: ARG002 - they are all the same
         """Count it no more."""
         self.running -= 1
 
@@ -121,7 +138,7 @@ class JobArray:
         return {name: getattr(self, name) for name in plain} | others
 
     @classmethod
-    def restore(cls, saved: dict[str, Any]) -> JobArray:
+    def restore(cls, saved: dict[str, Any]) -> JobArray[T]:
         """Make it again; its jobs are added one by one, and count as running when they do."""
         made = cls(saved["job_id"], ArrayTasks(tuple(saved["ids"]), saved["throttle"]))
         made.pending = saved["pending"]

@@ -12,12 +12,12 @@ from itertools import islice
 from operator import attrgetter, lt
 from typing import TYPE_CHECKING, overload
 
-from rota.model import QueueRecord
+from rota.core.job import QueueRecord
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rota.model import Job
+    from rota.core.job import Job
 
 
 _SORT_KEY = attrgetter("sort_key")

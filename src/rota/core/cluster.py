@@ -1,0 +1,174 @@
+"""The parts that know jobs, put together: each is handed the few others that it needs, and none knows this whole."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rota.accounting import AssociationTree
+from rota.core.accounts.charging import Accounts
+from rota.core.accounts.policy import AccountingPolicy
+from rota.core.limits.licenses import LicensePool
+from rota.core.queue.dependencies import DependencyBook
+from rota.core.queue.job_queue import JobQueue
+from rota.core.queue.reasons import Reasons
+from rota.core.queue.reservations import ReservationBook
+from rota.core.state import ClusterState
+from rota.core.timers import TimerKind
+from rota.model import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rota.core.arrays import JobArray
+    from rota.core.job import Job
+    from rota.model import Association, ClusterConfig, Qos
+    from rota.resources.requests.needs import Choose
+
+#: Where ``priority/basic`` and Slurm begin to count down.
+FIRST_PRIORITY = 0xFFFF0000
+
+
+class Cluster:
+    """One cluster as the engine sees it.
+
+    Args:
+        config: slurm.conf.
+        boot_time: When the clock begins, Unix seconds.
+        tree: Accounts and users; ``None``: only the root.
+        choose: Picks nodes where jobs share them.
+
+    Raises:
+        InputError: a value of slurm.conf, or a limit of an association or QOS, cannot be used.
+    """
+
+    __slots__ = (
+        "accounts",
+        "dependencies",
+        "last_priority",
+        "licenses",
+        "policy",
+        "queue",
+        "reasons",
+        "reservations",
+        "state",
+    )
+
+    def __init__(self, config: ClusterConfig, boot_time: int, tree: AssociationTree | None, choose: Choose) -> None:
+        self.state = state = ClusterState(config, boot_time, choose)
+        self.queue = JobQueue(state)
+        self.accounts = Accounts(state, AssociationTree(config.cluster_name) if tree is None else tree)
+        #: Under which limits jobs are.
+        self.policy = AccountingPolicy(state, self.accounts)
+        self.licenses = LicensePool(config)
+        self.dependencies = DependencyBook(state, self.queue)
+        self.reservations = ReservationBook(state, self.queue, self.accounts)
+        self.reasons = Reasons(
+            state=state,
+            queue=self.queue,
+            accounts=self.accounts,
+            policy=self.policy,
+            dependencies=self.dependencies,
+            reservations=self.reservations,
+        )
+        self.queue.why_parked = self.reasons.look
+        #: Lowest priority given so far.
+        self.last_priority = FIRST_PRIORITY
+
+    # ---- jobs come and go -------------------------------------------------------------------------------------
+
+    def add(self, job: Job) -> None:
+        """Take in a live job, which is put in its place next."""
+        self.state.jobs[job.job_id] = job
+        if job.limits is not None:
+            self.policy.submitted(job)
+        if job.start_limits or job.records:
+            self.queue.limited += job.may_be_held_back
+        self.dependencies.added(job)
+
+    def withdraw(self, job: Job) -> None:
+        """Take a waiting job out of its place and all that is counted of it, so that it can be changed."""
+        self.queue.take_out(job)
+        self.policy.forgotten(job)
+        self.queue.limited -= job.may_be_held_back
+        self.dependencies.withdrawn(job)
+
+    def enter_again(self, job: Job) -> None:
+        """Count a job that was withdrawn as it is now; it is put in its place next."""
+        for record in (job, *job.records):
+            record.start_limits = () if job.array is None else (job.array,)
+        self.policy.take_over(job)
+        self.give_licenses(job)
+        self.add(job)
+
+    def give_licenses(self, job: Job) -> None:
+        """Have a job wait for the licences that it asks for, or count those that it has."""
+        if job.spec.licenses:
+            wanted = self.licenses.wanted(job.spec.licenses)
+            for record in (job, *job.records):
+                record.start_limits = (*record.start_limits, wanted)
+            if job.alloc:
+                wanted.started(job)
+
+    def add_task(self, task: Job, array: JobArray[Job], task_id: int) -> None:
+        """Take in a task that has been split off an array, which is put in its place next."""
+        self.state.jobs[task.job_id] = array.tasks[task_id] = task
+        self.policy.split_off(task, array.job_id)
+        self.queue.limited += task.may_be_held_back
+
+    def remove(self, job: Job) -> None:
+        """Forget a job that is over and in no place any more."""
+        state = self.state
+        del state.jobs[job.job_id]
+        if job.limits is not None:
+            self.policy.forgotten(job)
+        if job.start_limits or job.records:
+            self.queue.limited -= job.may_be_held_back
+        state.timers.cancel_of_job(job.job_id)
+        over: Sequence[int] = ()
+        if job.array is not None:
+            over = job.array.left(job)
+            if job.array.is_over:
+                del state.arrays[job.array.job_id]
+        self.dependencies.removed(job, over)
+
+    # ---- limits -----------------------------------------------------------------------------------------------
+
+    def renew_policy(self) -> None:
+        """Put all live jobs under their limits anew; those that wait are to be put in their places again.
+
+        Raises:
+            InputError: a limit cannot be used; nothing has changed then.
+        """
+        state = self.state
+        self.policy = self.reasons.policy = AccountingPolicy(state, self.accounts)
+        # What was set for limits that were in force before.
+        state.timers.cancel_all(TimerKind.GROUP_MINUTES, TimerKind.JOB_MINUTES, TimerKind.LIMITS_FADE)
+        for job in state.jobs.values():
+            self.policy.take_over(job)
+            self.policy.submitted(job)
+        self.licenses.set_config(state.config)
+        self.queue.limited = sum(job.may_be_held_back for job in state.jobs.values())
+
+    def take_limits(self, tree: AssociationTree) -> None:
+        """Give associations and QOS the limits that they have in another tree, and put all jobs under them.
+
+        Raises:
+            InputError: a limit cannot be used; nothing has changed then.
+        """
+        mine = self.accounts.tree
+        found: list[tuple[Association | Qos, dict[str, str]]] = [
+            (mine.qos[name], qos.limits) for name, qos in tree.qos.items() if name in mine.qos
+        ]
+        for other in tree.associations:
+            one = mine.find(other.user, other.account, other.partition)
+            if one is not None and one.partition == other.partition:
+                found.append((one, other.limits))
+        before = [(owner, owner.limits) for owner, _ in found]
+        for owner, limits in found:
+            owner.limits = limits
+        try:
+            self.renew_policy()
+        except InputError:
+            for owner, limits in before:
+                owner.limits = limits
+            raise

@@ -1,0 +1,50 @@
+"""States of jobs, in Slurm's words."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class JobState(Enum):
+    """Slurm's base states. The value is the long form, ``compact`` the one of ``squeue``."""
+
+    PENDING = "PENDING"
+    RUNNING = "RUNNING"
+    COMPLETED = "COMPLETED"
+    CANCELLED = "CANCELLED"
+    FAILED = "FAILED"
+    TIMEOUT = "TIMEOUT"
+    NODE_FAIL = "NODE_FAIL"
+    DEADLINE = "DEADLINE"
+    PREEMPTED = "PREEMPTED"
+
+    # Members are singletons. Enum's own hash goes through their names, in Python, which a replay would notice.
+    __hash__ = object.__hash__
+
+    @property
+    def compact(self) -> str:
+        """The two letters of ``squeue -o %t``."""
+        return _COMPACT[self]
+
+    @property
+    def finished(self) -> bool:
+        """Whether the job has ended for good."""
+        return self not in _LIVE
+
+    def __str__(self) -> str:
+        """Give Slurm's long form."""
+        return self.value
+
+
+_LIVE = frozenset({JobState.PENDING, JobState.RUNNING})
+_COMPACT = {
+    JobState.PENDING: "PD",
+    JobState.RUNNING: "R",
+    JobState.COMPLETED: "CD",
+    JobState.CANCELLED: "CA",
+    JobState.FAILED: "F",
+    JobState.TIMEOUT: "TO",
+    JobState.NODE_FAIL: "NF",
+    JobState.DEADLINE: "DL",
+    JobState.PREEMPTED: "PR",
+}
