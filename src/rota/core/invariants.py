@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from rota.core.queue.reasons import park_reason
@@ -11,62 +10,78 @@ from rota.model import InvariantError, JobState
 
 if TYPE_CHECKING:
     from rota.core.state import ClusterState
+    from rota.model import Job
 
 
 def check_invariants(state: ClusterState) -> None:
     """Check everything. O(live jobs); for tests, and for `rota replay --check`.
 
+    It runs after every event, so a message is put together only when something does not hold.
+
     Raises:
         InvariantError: something does not hold.
     """
     _check_places(state)
+    for job in state.queue:
+        _check_queued(state, job)
+    for job in state.parked.values():
+        if job.state is not JobState.PENDING or job.alloc or job.sort_key:
+            raise InvariantError(f"{job} is parked")
+    for job in state.running:
+        _check_running(job)
+    for job in state.completing.values():
+        if not job.completing or job.sort_key:
+            raise InvariantError(f"{job} is among the completing jobs")
     _check_resources(state)
     _check_order(state)
 
 
-def _require(condition: bool, message: str) -> None:
-    if not condition:
-        raise InvariantError(message)
-
-
 def _check_places(state: ClusterState) -> None:
-    """Every job in exactly one place, and in the state that belongs there."""
-    places = Counter(
-        job.job_id
-        for place in (state.waiting(), state.parked.values(), state.running, state.completing.values())
-        for job in place
-    )
-    _require(
-        places == Counter(list(state.jobs)), f"jobs are not in exactly one place: {places - Counter(list(state.jobs))}"
-    )
-    for job in state.queue:
-        _require(job.state is JobState.PENDING and not job.alloc, f"{job} is in the queue")
-        _require(
-            park_reason(state, job) is None, f"{job} is in the queue and must not start: {park_reason(state, job)}"
+    """Every job is in exactly one place."""
+    placed = [job.job_id for job in state.waiting()]
+    placed += [job.job_id for job in state.parked.values()]
+    placed += [job.job_id for job in state.running]
+    placed += [job.job_id for job in state.completing.values()]
+    live = state.jobs.keys()
+    if len(placed) != len(live) or set(placed) != live:
+        several = sorted({job_id for job_id in placed if placed.count(job_id) > 1})
+        nowhere, unknown = sorted(live - set(placed)), sorted(set(placed) - live)
+        raise InvariantError(
+            f"jobs are not in exactly one place: in several {several}, in none {nowhere}, not live {unknown}"
         )
-        _require(job.spec.begin_time <= state.now, f"{job} is in the queue before its begin time")
-    for job in state.parked.values():
-        _require(job.state is JobState.PENDING and not job.alloc and not job.sort_key, f"{job} is parked")
-    for job in state.running:
-        _require(job.state is JobState.RUNNING and job.alloc != 0, f"{job} is among the running jobs")
-        _require(
-            job.start_time is not None and job.start_time >= job.submit_time, f"{job} started before it was submitted"
-        )
-        _require((job.start_time or 0) >= job.spec.begin_time, f"{job} started before its begin time")
-    for job in state.completing.values():
-        _require(job.completing and not job.sort_key, f"{job} is among the completing jobs")
+
+
+def _check_queued(state: ClusterState, job: Job) -> None:
+    """What is in the queue, a job or a record of one, may start."""
+    if job.state is not JobState.PENDING or job.alloc:
+        raise InvariantError(f"{job} is in the queue")
+    if (reason := park_reason(state, job)) is not None:
+        raise InvariantError(f"{job} is in the queue and must not start: {reason}")
+    if job.spec.begin_time > state.now:
+        raise InvariantError(f"{job} is in the queue before its begin time")
+
+
+def _check_running(job: Job) -> None:
+    """What runs has resources, and has not started too early."""
+    if job.state is not JobState.RUNNING or not job.alloc:
+        raise InvariantError(f"{job} is among the running jobs")
+    if job.start_time is None or job.start_time < job.submit_time:
+        raise InvariantError(f"{job} started before it was submitted")
+    if job.start_time < job.spec.begin_time:
+        raise InvariantError(f"{job} started before its begin time")
 
 
 def _check_resources(state: ClusterState) -> None:
     """Nothing is given twice, and free + allocated = whole."""
-    problem = state.pool.problem([job.alloc for job in (*state.running, *state.completing.values())])
-    _require(not problem, problem)
+    if problem := state.pool.problem([job.alloc for job in (*state.running, *state.completing.values())]):
+        raise InvariantError(problem)
 
 
 def _check_order(state: ClusterState) -> None:
     """The queue and the running jobs are sorted by what they claim to be sorted by."""
-    _require(state.queue.check() and state.running.check(), "a sorted list is out of order")
-    _require(all(job.sort_key == queue_key(job) for job in state.queue), "the queue is in an old order")
-    _require(
-        all(job.sort_key == (job.end_time, job.job_id) for job in state.running), "running jobs are in an old order"
-    )
+    if not (state.queue.check() and state.running.check()):
+        raise InvariantError("a sorted list is out of order")
+    if any(job.sort_key != queue_key(job) for job in state.queue):
+        raise InvariantError("the queue is in an old order")
+    if any(job.sort_key != (job.end_time, job.job_id) for job in state.running):
+        raise InvariantError("running jobs are in an old order")
