@@ -32,8 +32,8 @@ test: .venv/dev.stamp ## the tests, without the slow ones
 	$(BIN)/python -m pytest -n $(JOBS) -m "not slow"
 
 .PHONY: test-slow
-test-slow: .venv/dev.stamp ## the slow tests
-	$(BIN)/python -m pytest -n $(JOBS) -m slow
+test-slow: .venv/dev.stamp ## the slow tests, and properties with many examples
+	$(BIN)/python -m pytest -n $(JOBS) -m "slow or hypothesis" --hypothesis-profile slow
 
 .PHONY: check
 check: lint types docs ## the gate: style, types, layers, documentation

@@ -1,4 +1,8 @@
-"""What all tests share."""
+"""What all tests share: workloads, files, and how much is left to chance.
+
+`make test` draws few examples and seeds, the same ones each time. `make test-slow` draws many: of the seeds all there
+are, and other examples each time.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +11,30 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+# Whoever needs other numbers multiplies these: `settings(max_examples=5 * settings().max_examples)`.
+_PATIENT = settings(
+    deadline=None,  # a shared machine is slow at times
+    # Drawing a whole script takes long and much; and no test minds that examples share a folder.
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture],
+)
+settings.register_profile("fast", _PATIENT, max_examples=50, derandomize=True)
+settings.register_profile("slow", _PATIENT, max_examples=300, print_blob=True)
+settings.load_profile("fast")
+
 _PROJECT = Path(__file__).resolve().parents[1]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a test that is marked ``seeds(few, all)`` and asks for ``seeds`` with few of them, and slowly with all."""
+    if (mark := metafunc.definition.get_closest_marker("seeds")) is not None:
+        few, every = mark.args
+        cases = [pytest.param(range(few), id="few"), pytest.param(range(every), id="all", marks=pytest.mark.slow)]
+        metafunc.parametrize("seeds", cases)
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rota.accounting import AssociationTree, classic, fair_tree
@@ -215,14 +215,12 @@ def scenarios(draw: st.DrawFn) -> Scenario:
     return Scenario(children(0))
 
 
-@settings(max_examples=300, deadline=None)
 @given(scenario=scenarios(), merge=st.booleans())
 def test_all_levels_at_once_give_what_the_walk_gives(scenario: Scenario, merge: bool) -> None:
     factor = scenario.by_name(fair_tree(scenario.tree.columns, scenario.usage, merge=merge).factor)
     assert {name: factor[name] for name in scenario.users} == _Walk(scenario, merge=merge).factor
 
 
-@settings(max_examples=100, deadline=None)
 @given(scenario=scenarios(), merge=st.booleans())
 def test_a_factor_says_how_many_users_are_strictly_better(scenario: Scenario, merge: bool) -> None:
     factors = _of_users(scenario, fair_tree(scenario.tree.columns, scenario.usage, merge=merge).factor)
@@ -231,7 +229,6 @@ def test_a_factor_says_how_many_users_are_strictly_better(scenario: Scenario, me
     ]
 
 
-@settings(max_examples=100, deadline=None)
 @given(scenario=scenarios(), merge=st.booleans())
 def test_no_user_of_a_worse_served_account_is_before_one_of_a_better(scenario: Scenario, merge: bool) -> None:
     """The theorem that Fair Tree is named for: siblings' users do not mix unless the siblings are tied."""
@@ -244,7 +241,6 @@ def test_no_user_of_a_worse_served_account_is_before_one_of_a_better(scenario: S
             assert all(shares.factor[user] >= max(worse, default=0.0) for user in _below(scenario.tree, row))
 
 
-@settings(max_examples=100, deadline=None)
 @given(scenario=scenarios(), times=st.integers(2, 1000), data=st.data())
 def test_only_the_ratio_of_the_shares_of_a_level_matters(scenario: Scenario, times: int, data: st.DataObject) -> None:
     """Both numbers of a quotient are multiplied with a whole number: it is the same to the last bit."""

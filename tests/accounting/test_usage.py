@@ -6,7 +6,7 @@ import json
 from typing import NamedTuple
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rota.accounting import AssociationTree, Usage
@@ -199,7 +199,6 @@ JOBS = st.lists(
 PERIODS = st.lists(st.integers(0, 4000), max_size=12, unique=True).map(sorted)
 
 
-@settings(max_examples=200, deadline=None)
 @given(jobs=JOBS, periods=PERIODS, half_life=st.sampled_from([0, 60, 3600, WEEK]))
 def test_usage_is_what_a_loop_over_jobs_and_periods_makes_of_it(
     jobs: list[_Ran], periods: list[int], half_life: int
@@ -250,7 +249,6 @@ def test_usage_is_what_a_loop_over_jobs_and_periods_makes_of_it(
         assert found.tolist() == pytest.approx([sum(expected[one] for one in rows) for rows in below], abs=1e-6)
 
 
-@settings(max_examples=100, deadline=None)
 @given(splits=PERIODS, half_life=st.sampled_from([0, 60, 3600, WEEK]))
 def test_what_fades_does_so_however_time_is_cut_into_periods(splits: list[int], half_life: int) -> None:
     whole, cut = _usage(half_life), _usage(half_life)

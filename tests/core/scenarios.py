@@ -115,7 +115,7 @@ def _ids(text: str) -> int:
 
 
 class Player:
-    """Carries out one scenario; `play` gives a line for each answer that is another than Slurm's.
+    """Carries out one scenario; `play` says where the answers are others than Slurm's.
 
     The job that is number 2 of a scenario has the id 2000 here, so that the tasks of an array find room for theirs.
     """
@@ -151,18 +151,19 @@ class Player:
         self._accounts.write_text("\n".join(["add cluster cluster", *commands]) + "\n", encoding="utf-8")
         return read_associations([self._accounts]).tree
 
-    def play(self) -> list[str]:
-        """Carry it out."""
-        wrong: list[str] = []
+    def play(self) -> list[tuple[str, list[str], list[str]]]:
+        """Carry it out; of each step that ends otherwise give its number and line, Slurm's answers and those here."""
+        differing = []
         with self._rota:
             # What is submitted without a wait between comes within the second in which Slurm makes its next pass.
-            for submitted, steps in groupby(self._scenario.steps, lambda step: ": sbatch " in step[0]):
+            numbered = enumerate(self._scenario.steps, start=1)
+            for submitted, steps in groupby(numbered, lambda step: ": sbatch " in step[1][0]):
                 with self._rota.together() if submitted else nullcontext():
-                    for line, answers in steps:
+                    for number, (line, answers) in steps:
                         got = self._step(line, answers)
                         if got != answers:
-                            wrong += [f"{line}: Slurm {answers}, rota {got}"]
-        return wrong
+                            differing.append((f"{number}: {line}", answers, got))
+        return differing
 
     def _step(self, line: str, answers: list[str]) -> list[str]:
         word, _, rest = line.partition(" ")

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 from unittest.mock import patch
 
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from rota.accounting import AssociationTree
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 #: Chance that hypothesis draws, and therefore shrinks.
 RANDOMS = st.randoms(use_true_random=False)
-relaxed = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 #: Accounts with the one above, and users with their account.
 ACCOUNTS = {"science": "root", "phys": "science", "chem": "science"}
 USERS = {"ann": "phys", "bob": "phys", "cat": "chem"}
@@ -423,7 +422,6 @@ def _pending(rota: Harness) -> dict[int, Reason]:
 # ---- the properties -------------------------------------------------------------------------------------------
 
 
-@relaxed
 @given(rng=RANDOMS)
 def test_without_its_cause_a_reason_goes_away(rng: Random) -> None:
     scenario = _draw(rng)
@@ -441,7 +439,6 @@ def test_without_its_cause_a_reason_goes_away(rng: Random) -> None:
             assert job.state is not JobState.PENDING or rota.reason(job) is not reason, (job, reason)
 
 
-@relaxed
 @given(rng=RANDOMS)
 def test_reasons_agree_with_what_can_be_seen(rng: Random) -> None:
     """One reason each, the same whenever somebody asks, and nothing is changed by asking."""

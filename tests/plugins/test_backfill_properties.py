@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rota.core.sorted_jobs import queue_key
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 #: Chance that hypothesis draws, and therefore shrinks.
 RANDOMS = st.randoms(use_true_random=False)
-relaxed = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 LICENSES = {"matlab": 2, "ansys": 3}
 
 
@@ -105,7 +104,6 @@ def _delayed(config: ClusterConfig, queue: Sequence[JobSpec], cycles: int = 0) -
     return found
 
 
-@relaxed
 @given(rng=RANDOMS, unit=st.sampled_from((60, HOUR)))
 def test_on_processors_nobody_is_delayed_by_jobs_of_lower_priority(rng: Random, unit: int) -> None:
     """It holds for every job: processors are counted, so that a plan does not depend on which ones anybody has.
@@ -118,7 +116,6 @@ def test_on_processors_nobody_is_delayed_by_jobs_of_lower_priority(rng: Random, 
         assert start <= alone, place
 
 
-@relaxed
 @given(rng=RANDOMS)
 def test_on_whole_nodes_nobody_is_delayed_by_jobs_of_lower_priority(rng: Random) -> None:
     """It holds for every job: running jobs are taken away one expected end at a time."""
@@ -127,7 +124,6 @@ def test_on_whole_nodes_nobody_is_delayed_by_jobs_of_lower_priority(rng: Random)
         assert start <= alone, place
 
 
-@relaxed
 @given(rng=RANDOMS)
 def test_on_shared_nodes_the_first_that_waits_is_not_delayed_by_jobs_of_lower_priority(rng: Random) -> None:
     """It holds for the job of the highest priority among those that do not start at once, ends being an hour apart.
@@ -320,7 +316,6 @@ CAREFUL = sorted(set(MACHINES) - {"oversubscribed whole"})
 
 
 @pytest.mark.parametrize("machine", CAREFUL)
-@relaxed
 @given(rng=RANDOMS, calm=st.booleans())
 def test_what_a_cycle_starts_is_not_in_the_way_of_what_it_plans(machine: str, rng: Random, calm: bool) -> None:
     rota, _ = _play(rng, machine, calm=calm)

@@ -30,19 +30,22 @@ def _built_in(major: str) -> list[str]:
 
 
 @pytest.mark.parametrize("plugin_type", [*_built_in("sched"), *_built_in("priority")])
-def test_every_built_in_plugin_conforms(plugin_type: str) -> None:
-    _CHECKS[plugin_type.partition("/")[0]](plugin_type)
+@pytest.mark.seeds(3, 10)
+def test_every_built_in_plugin_conforms(plugin_type: str, seeds: range) -> None:
+    _CHECKS[plugin_type.partition("/")[0]](plugin_type, seeds=seeds)
 
 
 @pytest.mark.parametrize("plugin_type", _types(_EXAMPLES))
-def test_every_example_conforms(plugin_type: str) -> None:
-    _CHECKS[plugin_type.partition("/")[0]](plugin_type, plugin_dir=_EXAMPLES)
+@pytest.mark.seeds(3, 10)
+def test_every_example_conforms(plugin_type: str, seeds: range) -> None:
+    _CHECKS[plugin_type.partition("/")[0]](plugin_type, plugin_dir=_EXAMPLES, seeds=seeds)
 
 
 @pytest.mark.parametrize("sched", _built_in("sched"))
 @pytest.mark.parametrize("plugin_type", ["priority/none", "priority/wfp3", "priority/saf"])
-def test_every_scheduler_conforms_under_other_orders(sched: str, plugin_type: str) -> None:
-    check_scheduler(sched, priority=plugin_type, plugin_dir=_EXAMPLES, seeds=range(3))
+@pytest.mark.seeds(1, 3)
+def test_every_scheduler_conforms_under_other_orders(sched: str, plugin_type: str, seeds: range) -> None:
+    check_scheduler(sched, priority=plugin_type, plugin_dir=_EXAMPLES, seeds=seeds)
 
 
 @pytest.mark.parametrize(
@@ -53,14 +56,16 @@ def test_every_scheduler_conforms_under_other_orders(sched: str, plugin_type: st
         ("sched/backfill", "bf_interval=300,bf_resolution=300,bf_window=10,bf_max_job_test=2,bf_continue"),
     ],
 )
-def test_every_option_conforms(sched: str, parameters: str) -> None:
-    check_scheduler(sched, SchedulerParameters=parameters)
+@pytest.mark.seeds(3, 10)
+def test_every_option_conforms(sched: str, parameters: str, seeds: range) -> None:
+    check_scheduler(sched, SchedulerParameters=parameters, seeds=seeds)
 
 
 @pytest.mark.parametrize("more", [",bf_continue", ",bf_max_time=60"])
-def test_backfill_that_takes_time_conforms(more: str) -> None:
+@pytest.mark.seeds(1, 3)
+def test_backfill_that_takes_time_conforms(more: str, seeds: range) -> None:
     options = f"bf_interval=5,bf_test_time=700000,bf_yield_interval=1000000{more}"
-    check_scheduler("sched/backfill", SchedulerParameters=options, seeds=range(3))
+    check_scheduler("sched/backfill", SchedulerParameters=options, seeds=seeds)
 
 
 @pytest.mark.slow

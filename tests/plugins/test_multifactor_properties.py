@@ -6,7 +6,7 @@ from importlib.util import find_spec, module_from_spec
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rota.accounting import AssociationTree
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from rota.testing import Script
 
 RANDOMS = st.randoms(use_true_random=False)
-relaxed = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 FLAGS = (
     "ACCRUE_ALWAYS",
     "CALCULATE_RUNNING",
@@ -92,7 +91,6 @@ def _play(config: ClusterConfig, script: Script, plugin: object, *, users: bool)
         return rota.trace
 
 
-@relaxed
 @given(rng=RANDOMS, users=st.booleans(), calm=st.booleans())
 def test_priorities_that_are_computed_late_never_change_a_schedule(rng: Random, users: bool, calm: bool) -> None:
     """The same script, played to the plugin as it is and to one that computes all priorities in every period.
@@ -108,7 +106,6 @@ def test_priorities_that_are_computed_late_never_change_a_schedule(rng: Random, 
     assert late == _play(config, script, at_once, users=users)
 
 
-@relaxed
 @given(rng=RANDOMS)
 def test_pricing_one_job_and_all_jobs_come_to_the_same_integers(rng: Random) -> None:
     """Whenever a period is over each job is priced once more by itself, by the same usage and at the same time."""
@@ -129,7 +126,6 @@ def test_pricing_one_job_and_all_jobs_come_to_the_same_integers(rng: Random) -> 
                         assert plugin.priority_p_set(0, job) == together == max(records.values())
 
 
-@relaxed
 @given(rng=RANDOMS)
 def test_an_account_has_used_what_its_children_have_used(rng: Random) -> None:
     """No job of a script is charged to an account itself, so there is nothing of its own."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rota.model import JobState, Node
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 SCHEDULERS = ("sched/builtin", "sched/easy", "sched/conservative", "sched/backfill")
 #: Chance that hypothesis draws, and therefore shrinks.
 RANDOMS = st.randoms(use_true_random=False)
-relaxed = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def _one_partition(rng: Random) -> ClusterConfig:
@@ -54,7 +53,6 @@ def _play(config: ClusterConfig, script: Script, sched: str) -> Harness:
     return rota
 
 
-@relaxed
 @given(rng=RANDOMS, sched=st.sampled_from(SCHEDULERS))
 def test_safety_whatever_happens(rng: Random, sched: str) -> None:
     """Nothing is oversubscribed, no job starts too early: the engine's invariants, and here once more from outside."""
@@ -70,7 +68,6 @@ def test_safety_whatever_happens(rng: Random, sched: str) -> None:
     assert not rota.engine.faults
 
 
-@relaxed
 @given(rng=RANDOMS, sched=st.sampled_from(SCHEDULERS))
 def test_no_two_jobs_have_the_same_resources_at_one_time(rng: Random, sched: str) -> None:
     config = _any_machine(rng)
@@ -90,7 +87,6 @@ def test_no_two_jobs_have_the_same_resources_at_one_time(rng: Random, sched: str
             assert alloc[job.job_id] & ~job.partition.nodes == 0
 
 
-@relaxed
 @given(rng=RANDOMS, sched=st.sampled_from(SCHEDULERS))
 def test_every_job_that_fits_ends(rng: Random, sched: str) -> None:
     config = _any_machine(rng)
@@ -99,7 +95,6 @@ def test_every_job_that_fits_ends(rng: Random, sched: str) -> None:
     assert rota.count(JobState.COMPLETED) == len(script.submissions)
 
 
-@relaxed
 @given(rng=RANDOMS, order=st.sampled_from(["fcfs", "sjf"]))
 def test_easy_never_delays_the_head_past_its_shadow_time(rng: Random, order: str) -> None:
     """With exact estimates and one partition, the head starts no later than it was first promised."""
@@ -120,7 +115,6 @@ def test_easy_never_delays_the_head_past_its_shadow_time(rng: Random, order: str
     rota.close()
 
 
-@relaxed
 @given(rng=RANDOMS, exact=st.booleans())
 def test_conservative_starts_no_job_later_than_it_was_first_reserved(rng: Random, exact: bool) -> None:
     config = _any_machine(rng)
@@ -141,7 +135,6 @@ def test_conservative_starts_no_job_later_than_it_was_first_reserved(rng: Random
 
 
 @pytest.mark.parametrize("sched", ["sched/easy", "sched/conservative"])
-@relaxed
 @given(rng=RANDOMS)
 def test_backfilling_is_no_worse_than_fifo_for_the_first_that_has_to_wait(sched: str, rng: Random) -> None:
     config = _one_partition(rng)
@@ -152,7 +145,6 @@ def test_backfilling_is_no_worse_than_fifo_for_the_first_that_has_to_wait(sched:
         assert other[waiting[0].job_id] <= fifo[waiting[0].job_id]
 
 
-@relaxed
 @given(rng=RANDOMS, sched=st.sampled_from(SCHEDULERS))
 def test_fifo_starts_jobs_of_one_partition_in_order_and_nobody_starts_them_twice(rng: Random, sched: str) -> None:
     config = _one_partition(rng)
@@ -164,7 +156,7 @@ def test_fifo_starts_jobs_of_one_partition_in_order_and_nobody_starts_them_twice
 
 
 @pytest.mark.slow
-@settings(max_examples=1500, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=5 * settings().max_examples)
 @given(rng=RANDOMS, sched=st.sampled_from(SCHEDULERS))
 def test_safety_whatever_happens_at_length(rng: Random, sched: str) -> None:
     config = _any_machine(rng)

@@ -6,7 +6,7 @@ import gzip
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rota.model import InputError, JobSpec, JobState, Node, NodeState, Reason
@@ -454,7 +454,6 @@ def require_that_nodes_count(run: Replay, failures: Sequence[Failure], *, has_ti
                 assert UP in [state_of(node.name, second, failures) for second in seconds]
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
 @given(rng=RANDOMS, config=st.sampled_from(MACHINES), pass_per=st.sampled_from(("instant", "event")))
 @pytest.mark.parametrize("scheduler", SCHEDULERS)
 def test_whatever_fails_every_job_ends_once(scheduler: str, rng: Random, config: ClusterConfig, pass_per: str) -> None:
@@ -493,7 +492,6 @@ def test_whatever_fails_every_job_ends_once(scheduler: str, rng: Random, config:
             assert length == min(wish.run, wish.limit)
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 @given(rng=RANDOMS, scheduler=st.sampled_from(SCHEDULERS))
 def test_failures_that_are_never_reached_change_nothing(rng: Random, scheduler: str) -> None:
     log = log_of_wishes(some_jobs(rng))

@@ -51,8 +51,8 @@ OTHERS = [
     ("SDSC-SP2", "easy-reqtime"),
     ("SDSC-SP2", "easy-clairvoyant"),
     ("SDSC-SP2", "easy-sjbf-clairvoyant"),
-    pytest.param("SDSC-SP2", "pyss-conservative", marks=pytest.mark.slow),
-    pytest.param("SDSC-BLUE", "easy-reqtime", marks=pytest.mark.slow),
+    ("SDSC-SP2", "pyss-conservative"),
+    ("SDSC-BLUE", "easy-reqtime"),
 ]
 WAITS = DATA / "kth-sp2-waits.npz"
 
@@ -80,6 +80,7 @@ def test_every_job_of_kth_sp2_starts_when_it_was_published_to(policy: str, kth: 
         assert_same_starts(schedule_of(kth, KTH_PROCS, policy), published["job_number"], published[policy])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("machine", "policy"), OTHERS)
 def test_every_job_starts_when_it_was_published_to(machine: str, policy: str, traces: Path, golden: Path) -> None:
     file, procs = MACHINES[machine]
@@ -99,5 +100,5 @@ def test_the_bundled_waits_are_the_published_ones(policy: str, golden: Path) -> 
 
 def test_no_published_schedule_is_left_out(golden: Path) -> None:
     tested = {f"KTH-SP2.{policy}.swf.gz" for policy in POLICIES}
-    tested |= {"{}.{}.swf.gz".format(*getattr(one, "values", one)) for one in OTHERS}
+    tested |= {f"{machine}.{policy}.swf.gz" for machine, policy in OTHERS}
     assert {path.name for path in golden.iterdir()} == tested

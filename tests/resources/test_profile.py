@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rota.core.job import Job
@@ -108,7 +108,6 @@ class _Machine:
             assert free == self.model.at(time), time
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.data())
 def test_earliest_is_the_first_second_at_which_the_job_fits_for_its_duration(data: Any) -> None:
     machine = _Machine(data.draw)
@@ -122,7 +121,6 @@ def test_earliest_is_the_first_second_at_which_the_job_fits_for_its_duration(dat
         assert found == machine.model.earliest(job, duration, after, before)
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_taking_and_giving_back_is_what_it_is_in_every_second(data: Any) -> None:
     machine = _Machine(data.draw)
@@ -140,7 +138,6 @@ def test_taking_and_giving_back_is_what_it_is_in_every_second(data: Any) -> None
         machine.compare()
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_looking_with_what_is_held_is_the_same_as_giving_it_back_first(data: Any) -> None:
     machine = _Machine(data.draw)
@@ -170,7 +167,6 @@ def _model_of(machine: _Machine) -> _Seconds:
     return model
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_advancing_forgets_the_past_and_nothing_else(data: Any) -> None:
     machine = _Machine(data.draw)

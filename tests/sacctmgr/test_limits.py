@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rota.accounting import AssociationTree
@@ -386,7 +386,6 @@ def _text(key: str) -> st.SearchStrategy[str]:
 ALL_LIMITS = st.fixed_dictionaries({}, optional={key: _text(key) for key in LIMITS})
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(root=ALL_LIMITS, account=ALL_LIMITS, user=ALL_LIMITS)
 def test_a_dump_read_back_has_the_same_limits(
     tmp_path: Path, root: dict[str, str], account: dict[str, str], user: dict[str, str]

@@ -34,7 +34,14 @@ def test_log(traces: Path, name: str, jobs: int, procs: int, filtered: int) -> N
     assert (len(log), log.procs, len(sc15(log, procs))) == (jobs, procs, filtered)
 
 
-@pytest.mark.parametrize("name", ["KTH-SP2-1996-2", "LPC-EGEE-2004-1.2-cln", "SDSC-SP2-1998-4.2-cln"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "KTH-SP2-1996-2",
+        pytest.param("LPC-EGEE-2004-1.2-cln", marks=pytest.mark.slow),
+        pytest.param("SDSC-SP2-1998-4.2-cln", marks=pytest.mark.slow),
+    ],
+)
 def test_columns_are_what_a_plain_reading_gives(traces: Path, tmp_path: Path, name: str) -> None:
     path = traces / f"{name}.swf.gz"
     log = read_swf(path)

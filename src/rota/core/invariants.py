@@ -6,66 +6,172 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from rota.core.sorted_jobs import queue_key
-from rota.model import InvariantError, JobState
+from rota.core.timers import Timer, TimerKind
+from rota.model import InvariantError, JobState, Reason
+from rota.model.licenses import parse_licenses
 
 if TYPE_CHECKING:
     from rota.core.cluster import Cluster
+    from rota.core.job import Job
     from rota.core.state import ClusterState
+
+#: Sums of floating-point numbers that were added and taken away again may differ by so much from others.
+_ROUNDING = 1e-6
 
 
 def check_invariants(cluster: Cluster) -> None:
     """Check everything. O(live jobs); for tests, and for `rota replay --check`.
 
+    It runs after every event, so a message is put together only when something does not hold.
+
     Raises:
         InvariantError: something does not hold.
     """
+    state, queue = cluster.state, cluster.queue
     _check_places(cluster)
-    _check_resources(cluster.state)
+    for job in queue.jobs:
+        _check_queued(cluster, job)
+    for job in queue.parked.values():
+        _check_parked(state, job)
+    for job in state.running:
+        _check_running(job)
+    for job in state.completing.values():
+        if not job.completing or job.sort_key:
+            raise InvariantError(f"{job} is among the completing jobs")
+    _check_resources(state)
     _check_order(cluster)
-
-
-def _require(condition: bool, message: str) -> None:
-    if not condition:
-        raise InvariantError(message)
+    _check_counts(cluster)
+    _check_ledgers(cluster)
+    _check_timers(cluster)
 
 
 def _check_places(cluster: Cluster) -> None:
-    """Every job in exactly one place, and in the state that belongs there."""
-    state, queue, reasons = cluster.state, cluster.queue, cluster.reasons
-    places = Counter(
-        job.job_id
-        for place in (queue.waiting(), queue.parked.values(), state.running, state.completing.values())
-        for job in place
-    )
-    _require(
-        places == Counter(list(state.jobs)), f"jobs are not in exactly one place: {places - Counter(list(state.jobs))}"
-    )
-    for job in queue.jobs:
-        _require(job.state is JobState.PENDING and not job.alloc, f"{job} is in the queue")
-        _require(job.dependencies is None, f"{job} is in the queue and waits for {job.dependencies}")
-        _require(reasons.parks(job) is None, f"{job} is in the queue and must not start: {reasons.parks(job)}")
-        _require(job.spec.begin_time <= state.now, f"{job} is in the queue before its begin time")
-    for job in queue.parked.values():
-        _require(job.state is JobState.PENDING and not job.alloc and not job.sort_key, f"{job} is parked")
-    for job in state.running:
-        _require(job.state is JobState.RUNNING and job.alloc != 0, f"{job} is among the running jobs")
-        _require(
-            job.start_time is not None and job.start_time >= job.submit_time, f"{job} started before it was submitted"
+    """Every job is in exactly one place."""
+    state, queue = cluster.state, cluster.queue
+    placed = [job.job_id for job in queue.waiting()]
+    placed += [job.job_id for job in queue.parked.values()]
+    placed += [job.job_id for job in state.running]
+    placed += [job.job_id for job in state.completing.values()]
+    live = state.jobs.keys()
+    if len(placed) != len(live) or set(placed) != live:
+        several = sorted({job_id for job_id in placed if placed.count(job_id) > 1})
+        nowhere, unknown = sorted(live - set(placed)), sorted(set(placed) - live)
+        raise InvariantError(
+            f"jobs are not in exactly one place: in several {several}, in none {nowhere}, not live {unknown}"
         )
-        _require((job.start_time or 0) >= job.spec.begin_time, f"{job} started before its begin time")
-    for job in state.completing.values():
-        _require(job.completing and not job.sort_key, f"{job} is among the completing jobs")
+
+
+def _check_queued(cluster: Cluster, job: Job) -> None:
+    """What is in the queue, a job or a record of one, may start."""
+    if job.state is not JobState.PENDING or job.alloc:
+        raise InvariantError(f"{job} is in the queue")
+    if job.dependencies is not None:
+        raise InvariantError(f"{job} is in the queue and waits for {job.dependencies}")
+    if (reason := cluster.reasons.parks(job)) is not None:
+        raise InvariantError(f"{job} is in the queue and must not start: {reason}")
+    if job.spec.begin_time > cluster.state.now:
+        raise InvariantError(f"{job} is in the queue before its begin time")
+
+
+def _check_parked(state: ClusterState, job: Job) -> None:
+    """What is parked waits, and is looked at again if it waits for a time."""
+    if job.state is not JobState.PENDING or job.alloc or job.sort_key:
+        raise InvariantError(f"{job} is parked")
+    if job.reason is Reason.BEGIN_TIME and Timer(TimerKind.BEGIN_TIME, job.job_id) not in state.timers:
+        raise InvariantError(f"{job} waits for its begin time, and nobody would notice")
+
+
+def _check_running(job: Job) -> None:
+    """What runs has resources, and has not started too early."""
+    if job.state is not JobState.RUNNING or not job.alloc:
+        raise InvariantError(f"{job} is among the running jobs")
+    if job.start_time is None or job.start_time < job.submit_time:
+        raise InvariantError(f"{job} started before it was submitted")
+    if job.start_time < job.spec.begin_time:
+        raise InvariantError(f"{job} started before its begin time")
 
 
 def _check_resources(state: ClusterState) -> None:
     """Nothing is given twice, and free + allocated = whole."""
-    problem = state.pool.problem([job.alloc for job in (*state.running, *state.completing.values())])
-    _require(not problem, problem)
+    if problem := state.pool.problem([job.alloc for job in (*state.running, *state.completing.values())]):
+        raise InvariantError(problem)
 
 
 def _check_order(cluster: Cluster) -> None:
     """The queue and the running jobs are sorted by what they claim to be sorted by."""
     queue, running = cluster.queue.jobs, cluster.state.running
-    _require(queue.check() and running.check(), "a sorted list is out of order")
-    _require(all(job.sort_key == queue_key(job) for job in queue), "the queue is in an old order")
-    _require(all(job.sort_key == (job.end_time, job.job_id) for job in running), "running jobs are in an old order")
+    if not (queue.check() and running.check()):
+        raise InvariantError("a sorted list is out of order")
+    if any(job.sort_key != queue_key(job) for job in queue):
+        raise InvariantError("the queue is in an old order")
+    if any(job.sort_key != (job.end_time, job.job_id) for job in running):
+        raise InvariantError("running jobs are in an old order")
+
+
+def _check_counts(cluster: Cluster) -> None:
+    """Licences, tasks of arrays and jobs with start limits are as many as were counted."""
+    state = cluster.state
+    licenses: Counter[str] = Counter()
+    tasks: Counter[int] = Counter()
+    limited = 0
+    for job in state.jobs.values():
+        if job.alloc and job.spec.licenses:
+            licenses.update(parse_licenses(job.spec.licenses))
+        if job.alloc and job.array is not None:
+            tasks[job.array.job_id] += 1
+        limited += job.may_be_held_back
+    counted = {name: count for name, count in cluster.licenses.used.items() if count}
+    if counted != dict(licenses):
+        raise InvariantError(f"licences in use are {dict(licenses)}, and {counted} were counted")
+    for array in state.arrays.values():
+        if array.running != tasks[array.job_id]:
+            raise InvariantError(f"{tasks[array.job_id]} tasks of array {array.job_id} run, not {array.running}")
+        if array.is_over or (array.pending and array.record is None):
+            raise InvariantError(f"array {array.job_id} is live and has no job for its tasks")
+    if cluster.queue.limited != limited:
+        raise InvariantError(f"{limited} jobs may be held back, and {cluster.queue.limited} were counted")
+
+
+def _check_ledgers(cluster: Cluster) -> None:
+    """Limits are measured against what live jobs take."""
+    context, counted, jobs = cluster.policy.context, cluster.policy.submitted_in, cluster.state.jobs.values()
+    if not counted.keys() <= cluster.state.jobs.keys():
+        raise InvariantError(f"jobs {sorted(counted.keys() - cluster.state.jobs.keys())} are over and count for limits")
+    running = {job.job_id for job in jobs if job.alloc and job.limits is not None and job.limits.holds_back_any}
+    if context.running.keys() != running:
+        raise InvariantError(f"jobs {sorted(context.running.keys() ^ running)} count as running, or do not, for limits")
+    for ledger in context.ledgers.values():
+        entries = [one for one in context.running.values() if ledger in one.ledgers]
+        sums = [sum(one.counts[place] for one in entries) for place in range(len(ledger.tres))]
+        if ledger.jobs != len(entries) or not _equal(sums, ledger.tres):
+            raise InvariantError(f"{ledger.name}: {len(entries)} jobs take {sums}, not {ledger.jobs} {ledger.tres}")
+        nodes = 0
+        for one in entries:
+            nodes |= one.nodes
+        if ledger.nodes != nodes:
+            raise InvariantError(f"{ledger.name}: its jobs run on nodes {nodes:#x}, not {ledger.nodes:#x}")
+        submitted = sum(job.waiting_tasks for job in jobs if ledger in counted.get(job.job_id, ()))
+        if ledger.submitted != submitted:
+            raise InvariantError(f"{ledger.name}: {submitted} jobs are live, not {ledger.submitted}")
+
+
+def _equal(some: list[float], others: list[float]) -> bool:
+    return all(abs(a - b) <= _ROUNDING * max(abs(a), 1.0) for a, b in zip(some, others, strict=True))
+
+
+def _check_timers(cluster: Cluster) -> None:
+    """A timer is of something that there is, and of the run that goes on."""
+    state = cluster.state
+    for timer in state.timers:
+        if timer.kind is TimerKind.RESERVATION and timer.name not in cluster.reservations.all:
+            raise InvariantError(f"{timer} is of no reservation")
+        if not timer.job_id:
+            continue
+        job = state.jobs.get(timer.job_id)
+        if job is None:
+            raise InvariantError(f"{timer} is of no live job")
+        if timer.kind in _OF_A_RUN and (not job.alloc or job.restart_count != timer.run):
+            raise InvariantError(f"{timer} is of a run of {job} that is over")
+
+
+_OF_A_RUN = frozenset({TimerKind.JOB_MINUTES, TimerKind.PREEMPT_EXEMPT, TimerKind.PREEMPT_GRACE})

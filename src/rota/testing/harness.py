@@ -21,12 +21,10 @@ from rota.core.effects import Background, JobFinished, Kill, Launch, Log, Plugin
 from rota.core.job import Job
 from rota.core.plugin_api.guard import PLUGIN_ERRORS
 from rota.core.snapshot import restore, save
-from rota.interfaces import APIS
-from rota.loader import Candidate, LoadedPlugin, PluginHost, PluginRefusedError, Source
-from rota.loader.symbols import check_symbols
 from rota.model import JobState, NodeState, PartitionState, RequestError
 from rota.resources import shares_nodes
 from rota.testing.builders import cluster, spec
+from rota.testing.loading import load_plugin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -34,6 +32,7 @@ if TYPE_CHECKING:
     from rota.accounting import AssociationTree
     from rota.core.effects import Effect
     from rota.interfaces.controller import ControllerOf
+    from rota.loader import LoadedPlugin
     from rota.model import ClusterConfig, JobSpec, Reason
 
 T = TypeVar("T")
@@ -112,15 +111,14 @@ class Harness:
         self._config = config or cluster(cpus=4)
         self._plugins = (priority, sched)
         self._associations = associations
-        self._dirs = [plugin_dir] if isinstance(plugin_dir, str | Path) else list(plugin_dir)
+        self._dirs = [Path(one) for one in ([plugin_dir] if isinstance(plugin_dir, str | Path) else plugin_dir)]
         self._boot(None)
 
     def _boot(self, saved: dict[str, Any] | None) -> None:
         """Load the plugins and start an engine, from a saved state if there is one."""
         with ExitStack() as stack:
-            host = stack.enter_context(PluginHost([Path(one) for one in self._dirs], entry_points=False))
-            priority, sched = (self._load(host, stack, plugin) for plugin in self._plugins)
-            select = host.load("select/cons_tres") if shares_nodes(self._config) else None
+            priority, sched = (self._load(stack, plugin) for plugin in self._plugins)
+            select = self._load(stack, "select/cons_tres") if shares_nodes(self._config) else None
             self.engine = Engine(
                 self._config,
                 priority=priority.container,
@@ -149,20 +147,9 @@ class Harness:
         self._boot(json.loads(saved))
         self._pass_if_due()
 
-    def _load(self, host: PluginHost, stack: ExitStack, plugin: object) -> LoadedPlugin:
-        """Load a plugin by name, or check a symbol container as the loader would."""
-        if isinstance(plugin, str):
-            return host.load(plugin)
-        if callable(plugin):
-            plugin = plugin()
-        plugin_type = str(getattr(plugin, "plugin_type", "?/?"))
-        candidate = Candidate(
-            plugin_type=plugin_type, source=Source.BUILT_IN, order=0, path=None, declared=f"{plugin_type} of the test"
-        )
-        functions, problems = check_symbols(plugin, APIS[plugin_type.partition("/")[0]])
-        if problems:
-            raise PluginRefusedError(candidate, problems)
-        loaded = LoadedPlugin(candidate, plugin, functions, spoken_major=0, module_name="")
+    def _load(self, stack: ExitStack, plugin: object) -> LoadedPlugin:
+        """Load a plugin that is unloaded with the others."""
+        loaded = load_plugin(plugin, self._dirs)
         stack.callback(loaded.close, self.logs.append)
         return loaded
 

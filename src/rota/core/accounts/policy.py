@@ -59,8 +59,8 @@ class AccountingPolicy:
         self._thresholds: dict[tuple[int, str], UsageThreshold] = {}
         #: By association, QOS and partition's QOS.
         self._known: dict[tuple[int, str, str], JobLimits[Job]] = {}
-        #: Ledgers in which live jobs are counted, by job id.
-        self._submitted: dict[int, Sequence[Ledger]] = {}
+        #: Ledgers in which live jobs are counted, by job id: those of the partition that they had when they were taken.
+        self.submitted_in: dict[int, Sequence[Ledger]] = {}
         #: What limits are measured with.
         self.context = LimitContext[Job](
             clock=state,
@@ -195,18 +195,18 @@ class AccountingPolicy:
     def submitted(self, job: Job) -> None:
         """Count a job that has been taken."""
         if job.limits is not None:
-            self._submitted[job.job_id] = job.limits.ledgers
+            self.submitted_in[job.job_id] = job.limits.ledgers
             for ledger in job.limits.ledgers:
                 ledger.submitted += job.waiting_tasks
 
     def split_off(self, task: Job, array_job_id: int) -> None:
         """Count a task of an array by itself from now on."""
-        if array_job_id in self._submitted:
-            self._submitted[task.job_id] = self._submitted[array_job_id]
+        if array_job_id in self.submitted_in:
+            self.submitted_in[task.job_id] = self.submitted_in[array_job_id]
 
     def forgotten(self, job: Job) -> None:
         """Count a job no more: it is over."""
-        for ledger in self._submitted.pop(job.job_id, ()):
+        for ledger in self.submitted_in.pop(job.job_id, ()):
             ledger.submitted -= job.waiting_tasks
 
     def take_over(self, job: Job) -> None:
