@@ -12,6 +12,7 @@ itself a package are its submodules fresh as well.
 from __future__ import annotations
 
 import sys
+from functools import lru_cache
 from importlib import import_module
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_file_location
@@ -77,7 +78,14 @@ class _LookedAt(SourceFileLoader):
         self._bytes = candidate.code
 
     def get_code(self, fullname: str) -> CodeType:  # noqa: ARG002
-        return self.source_to_code(self._bytes, self.path)
+        return _compiled(self._bytes, self.path)
+
+
+@lru_cache(maxsize=64)
+def _compiled(source: bytes, path: str) -> CodeType:
+    """Compile a file, once for all engines of a sweep: each executes the code anew."""
+    code: CodeType = compile(source, path, "exec", dont_inherit=True)
+    return code
 
 
 def _unique_name(candidate: Candidate) -> str:
