@@ -154,7 +154,7 @@ def machine(
         return made
 
     with (
-        patch("rota.testing.harness.Engine", engine),
+        patch("rota.runtime.boot.Engine", engine),
         Harness(config, priority="priority/multifactor", now=now) as rota,
     ):
         yield rota

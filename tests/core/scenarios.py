@@ -24,6 +24,7 @@ from rota.model.reservation import FLAGS, Reservation
 from rota.resources.nodeset import indices
 from rota.sacctmgr import read_associations
 from rota.testing import Harness
+from rota.testing.builders import limits_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -177,7 +178,7 @@ class Player:
             return self._show(rest, answers)
         elif word == "sacctmgr":
             self._scenario.accounts.append(rest)
-            self._rota.send(ev.UpdateLimits(tree=self._tree(self._scenario.accounts)))
+            self._rota.send(limits_of(self._tree(self._scenario.accounts)))
         else:
             return self._request(word, rest, answers)
         return answers
@@ -355,7 +356,7 @@ class Player:
         # Else a scheduler that picks it could not have started the job so.
         assert all(pool.suffices(job, job.alloc) for job in self._rota.engine.state.running)
         told = {answer.partition(" ")[0] for answer in answers}
-        live = (*self._rota.finished, *self._rota.engine.state.jobs.values())
+        live = self._rota.known
         jobs = {name: job for job in live for name in (self._names(job) if by_task else [self._name(job)])}
         shown = [name for name, job in jobs.items() if name in told or not job.state.finished]
         order = [answer.partition(" ")[0] for answer in answers]

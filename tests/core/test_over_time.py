@@ -13,6 +13,7 @@ from rota.testing import Harness, cluster, partition
 
 if TYPE_CHECKING:
     from rota.core.job import Job
+    from rota.model import JobRecord
 
 
 def _rota(over_time_limit: int | None, sched: str = "sched/backfill", nodes: int = 2) -> Harness:
@@ -20,7 +21,7 @@ def _rota(over_time_limit: int | None, sched: str = "sched/backfill", nodes: int
     return Harness(cluster(nodes=nodes, partitions=parts, SchedulerParameters="bf_interval=1"), sched=sched)
 
 
-def _end(job: Job) -> tuple[JobState, Reason, int | None]:
+def _end(job: Job | JobRecord) -> tuple[JobState, Reason, int | None]:
     return job.state, job.reason, job.end_time
 
 

@@ -118,7 +118,7 @@ def test_a_cancelled_held_job_is_over() -> None:
     with Harness() as rota:
         job = rota.submit(hold=True)
         rota.cancel(job)
-        assert rota.finished == [job]
+        assert [record.job_id for record in rota.finished] == [job.job_id]
         assert job.reason is Reason.JOB_HELD_USER  # as in Slurm, it stays
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from random import Random
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
@@ -119,7 +119,8 @@ class LiveDriver:
         elif run not in self.seen:
             self.seen.add(run)
             if self.rng.random() < 0.1:
-                self.inbox.append(ev.LaunchFailed(job_id=run.job_id, restart_count=run.restart_count))
+                boot = self.rng.random() < 0.5
+                self.inbox.append(ev.LaunchFailed(job_id=run.job_id, restart_count=run.restart_count, boot=boot))
             else:
                 self.processes[run] = effect.resources
 
@@ -128,8 +129,11 @@ class LiveDriver:
         if self.processes:
             run = self.rng.choice(list(self.processes))
             del self.processes[run]
-            code = self.rng.choice((0, 0, 1))
-            self.inbox.append(ev.JobEnded(job_id=run.job_id, restart_count=run.restart_count, exit_code=code))
+            how: dict[str, Any] = self.rng.choice(
+                ({}, {}, {"exit_code": 1}, {"signal": 9}, {"outcome": _outcome(self.rng)})
+            )
+            time = self.rng.choice((None, self.rota.now - self.rng.randint(0, 100)))
+            self.inbox.append(ev.JobEnded(job_id=run.job_id, restart_count=run.restart_count, time=time, **how))
 
     def deliver(self) -> None:
         """Deliver some news; some of it will come again."""
@@ -148,7 +152,7 @@ class LiveDriver:
 
     def request(self) -> None:
         """Somebody wants something of some job, whether it makes sense or not."""
-        kind = self.rng.choice((ev.Cancel, ev.Hold, ev.Release, ev.Requeue))
+        kind = self.rng.choice((ev.Cancel, ev.Hold, ev.Release, ev.Requeue, ev.Suspend, ev.Resume))
         with suppress(RequestError):
             self.rota.send(kind(job_id=self.rng.randint(1, max(self.submitted, 1))))
 
@@ -190,6 +194,8 @@ class LiveDriver:
             for job in self.rota.live:
                 if job.priority == 0 and job.state is JobState.PENDING:
                     self.rota.release(job)
+                if job.state is JobState.SUSPENDED:
+                    self.rota.send(ev.Resume(job_id=job.job_id))
             self.collect()
             while self.wanted:
                 self.perform()
@@ -208,6 +214,10 @@ class LiveDriver:
         raise AssertionError(f"still live: {[(job, self.rota.reason(job)) for job in self.rota.live]}")
 
 
+def _outcome(rng: Random) -> ev.Outcome:
+    return rng.choice(list(ev.Outcome))
+
+
 def _places(rota: Harness) -> dict[int, object]:
     """Where each job is, and how."""
     queue, places = rota.queue, dict[int, object]()
@@ -216,6 +226,8 @@ def _places(rota: Harness) -> dict[int, object]:
             places[job.job_id] = ("queue", queue.index(job.job_id)) if not _someone_may_join(rota) else "queue"
         elif job.completing:
             places[job.job_id] = ("completing", job.state, job.alloc, job.reason)
+        elif job.state is JobState.SUSPENDED:
+            places[job.job_id] = ("suspended", job.alloc, job.start_time, job.suspended_since, job.restart_count)
         elif job.state is JobState.RUNNING:
             places[job.job_id] = ("running", job.alloc, job.start_time, job.end_time, job.restart_count)
         else:
@@ -248,7 +260,7 @@ def test_the_engine_stays_right_under_an_unreliable_driver(machine: str, sched: 
         ended |= {job.state for job in driver.rota.finished}
     # The fuzz has been everywhere; only that a node fails under a job may not have happened in a few runs.
     # Nobody has a deadline there, or goes before others.
-    seldom = {JobState.NODE_FAIL} if len(seeds) < 15 else set()
+    seldom = {JobState.NODE_FAIL, JobState.BOOT_FAIL, JobState.OUT_OF_MEMORY} if len(seeds) < 15 else set()
     everywhere = {state for state in JobState if state.finished} - {JobState.DEADLINE, JobState.PREEMPTED}
     assert ended | seldom == everywhere
 

@@ -83,8 +83,9 @@ def test_no_two_jobs_have_the_same_resources_at_one_time(rng: Random, sched: str
     for job in rota.finished:
         if len(config.nodes) > 1:
             cpus = sum(node.cpus for i, node in enumerate(config.nodes) if alloc[job.job_id] >> i & 1)
-            assert cpus >= job.num_cpus
-            assert alloc[job.job_id] & ~job.partition.nodes == 0
+            assert cpus >= job.spec.num_cpus
+            partition = next(one for one in config.partitions if one.name == job.partition)
+            assert alloc[job.job_id] & ~partition.nodes == 0
 
 
 @given(rng=RANDOMS, sched=st.sampled_from(SCHEDULERS))

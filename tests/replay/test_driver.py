@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from rota.core.effects import Effect
     from rota.interfaces import Controller, Job
-    from rota.model import ClusterConfig
+    from rota.model import ClusterConfig, JobRecord
     from rota.workload import Workload
 
 
@@ -56,7 +56,7 @@ def play(
     sched.init(engine.sched_controller)
     ran: dict[int, Ran] = {}
 
-    def finished(row: int, job: Job) -> None:
+    def finished(row: int, job: JobRecord) -> None:
         assert trace.job_id[row] == job.job_id
         assert job.job_id not in ran
         ran[job.job_id] = Ran(job.start_time, job.end_time, str(job.state))

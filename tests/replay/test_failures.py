@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from random import Random
 
-    from rota.core.job import Job
-    from rota.model import ClusterConfig
+    from rota.model import ClusterConfig, JobRecord
 
 UP, DRAIN, DOWN = NodeState.UP, NodeState.DRAIN, NodeState.DOWN
 NAMES = ("n01", "n02", "n03", "gn1")
@@ -464,7 +463,7 @@ def test_whatever_fails_every_job_ends_once(scheduler: str, rng: Random, config:
     with Replay(log_of_wishes(wishes), config, options) as run:
         note = run._driver._on_finished
 
-        def on_finished(row: int, job: Job) -> None:
+        def on_finished(row: int, job: JobRecord) -> None:
             finished.append(row)
             note(row, job)
 

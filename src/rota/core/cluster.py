@@ -14,12 +14,13 @@ from rota.core.queue.reasons import Reasons
 from rota.core.queue.reservations import ReservationBook
 from rota.core.state import ClusterState
 from rota.core.timers import TimerKind
-from rota.model import InputError
+from rota.model import Errno, InputError, RequestError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rota.core.arrays import JobArray
+    from rota.core.events import UpdateLimits
     from rota.core.job import Job
     from rota.model import Association, ClusterConfig, Qos
     from rota.resources.requests.needs import Choose
@@ -58,7 +59,7 @@ class Cluster:
         self.queue = JobQueue(state)
         self.accounts = Accounts(state, AssociationTree(config.cluster_name) if tree is None else tree)
         #: Under which limits jobs are.
-        self.policy = AccountingPolicy(state, self.accounts)
+        self.policy = AccountingPolicy(state, self.accounts, config)
         self.licenses = LicensePool(config)
         self.dependencies = DependencyBook(state, self.queue)
         self.reservations = ReservationBook(state, self.queue, self.accounts)
@@ -115,8 +116,8 @@ class Cluster:
         self.policy.split_off(task, array.job_id)
         self.queue.limited += task.may_be_held_back
 
-    def remove(self, job: Job) -> None:
-        """Forget a job that is over and in no place any more."""
+    def remove(self, job: Job) -> Sequence[int]:
+        """Forget a job that is over and in no place any more; of an array give the tasks that are over with it."""
         state = self.state
         del state.jobs[job.job_id]
         if job.limits is not None:
@@ -130,6 +131,7 @@ class Cluster:
             if job.array.is_over:
                 del state.arrays[job.array.job_id]
         self.dependencies.removed(job, over)
+        return over
 
     # ---- limits -----------------------------------------------------------------------------------------------
 
@@ -140,7 +142,7 @@ class Cluster:
             InputError: a limit cannot be used; nothing has changed then.
         """
         state = self.state
-        self.policy = self.reasons.policy = AccountingPolicy(state, self.accounts)
+        self.policy = self.reasons.policy = AccountingPolicy(state, self.accounts, state.config)
         # What was set for limits that were in force before.
         state.timers.cancel_all(TimerKind.GROUP_MINUTES, TimerKind.JOB_MINUTES, TimerKind.LIMITS_FADE)
         for job in state.jobs.values():
@@ -149,20 +151,29 @@ class Cluster:
         self.licenses.set_config(state.config)
         self.queue.limited = sum(job.may_be_held_back for job in state.jobs.values())
 
-    def take_limits(self, tree: AssociationTree) -> None:
-        """Give associations and QOS the limits that they have in another tree, and put all jobs under them.
+    def set_limits(self, wanted: UpdateLimits) -> None:
+        """Give associations and QOS other limits, and put all jobs under them.
 
         Raises:
+            RequestError: there is no such association or QOS.
             InputError: a limit cannot be used; nothing has changed then.
         """
         mine = self.accounts.tree
-        found: list[tuple[Association | Qos, dict[str, str]]] = [
-            (mine.qos[name], qos.limits) for name, qos in tree.qos.items() if name in mine.qos
-        ]
-        for other in tree.associations:
+        found: list[tuple[Association | Qos, dict[str, str]]] = []
+        for name, texts in wanted.qos.items():
+            if name not in mine.qos:
+                raise RequestError(f"Invalid qos specification: there is no QOS {name!r}", Errno.INVALID_QOS)
+            found.append((mine.qos[name], dict(texts)))
+        for other in wanted.associations:
             one = mine.find(other.user, other.account, other.partition)
-            if one is not None and one.partition == other.partition:
-                found.append((one, other.limits))
+            if one is None or one.partition != other.partition:
+                whose = f"user {other.user!r} of account" if other.user else "account"
+                raise RequestError(
+                    f"Invalid account or account/partition combination specified: there is no association of {whose} "
+                    f"{other.account!r}",
+                    Errno.INVALID_ACCOUNT,
+                )
+            found.append((one, dict(other.limits)))
         before = [(owner, owner.limits) for owner, _ in found]
         for owner, limits in found:
             owner.limits = limits

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rota.core.job import Job
-    from rota.model import Errno
+    from rota.model import Errno, JobRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,19 +27,58 @@ class Kill:
 
     job_id: int
     restart_count: int
+    #: The signal that it is sent first; a run that is suspended has to be let go on for it.
+    signal: int
+    #: Seconds after which SIGKILL follows.
+    wait: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SendSignal:
+    """Send a signal to that run of the job, and to all that belongs to it."""
+
+    job_id: int
+    restart_count: int
+    signal: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuspendRun:
+    """Stop that run of the job for a while, with all that belongs to it."""
+
+    job_id: int
+    restart_count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResumeRun:
+    """Let a suspended run of the job go on."""
+
+    job_id: int
+    restart_count: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobFinished:
-    """The job is over, its resources are free and the engine has forgotten it: this is its last record."""
+    """The job is over, its resources are free and the engine has forgotten it."""
 
-    job: Job
+    record: JobRecord
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accepted:
+    """A request was carried out: the answer to one that has an id."""
+
+    request_id: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refused:
-    """A request was not carried out."""
+    """A request was not carried out, and nothing has changed."""
 
+    #: 0: it had none.
+    request_id: int = 0
+    #: The job that it was about, 0 when about none.
     job_id: int
     errno: Errno
     message: str
@@ -74,4 +112,16 @@ class Background:
     fn: Callable[[], object]
 
 
-Effect = Launch | Kill | JobFinished | Refused | PluginFault | Log | Background
+Effect = (
+    Launch
+    | Kill
+    | SendSignal
+    | SuspendRun
+    | ResumeRun
+    | JobFinished
+    | Accepted
+    | Refused
+    | PluginFault
+    | Log
+    | Background
+)

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from rota.core import events as ev
 from rota.core.cluster import Cluster
-from rota.core.effects import PluginFault
+from rota.core.effects import Accepted, PluginFault, Refused
+from rota.core.event_codec import problem_of
 from rota.core.invariants import check_invariants
+from rota.core.jobs.checks import require_administrator
 from rota.core.jobs.lifecycle import Lifecycle
-from rota.core.jobs.updates import check_update, update_job
+from rota.core.jobs.requests import JobRequests
 from rota.core.plugin_api.controller import PluginController
 from rota.core.plugin_api.guard import PluginGuard, PriorityCalls, SchedCalls, SelectCalls
 from rota.core.plugin_api.plugin_timers import PluginTimers
@@ -20,7 +22,7 @@ from rota.core.scheduling.pass_options import PassOptions
 from rota.core.scheduling.pass_times import PassTimes
 from rota.core.scheduling.preemption import Preemption, PreemptionOptions
 from rota.core.timers import TimerKind
-from rota.model import InputError, JobState, Reason, RequestError, RotaError
+from rota.model import Errno, PolicyError, RequestError, RotaError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from rota.core.scheduling.main_pass import PassStatistics
     from rota.core.timers import Timer
     from rota.interfaces.controller import ControllerOf
-    from rota.model import Association, ClusterConfig, PriorityFactors, PriorityFactorsRequest
+    from rota.model import Association, ClusterConfig, PriorityFactors, PriorityFactorsRequest, Reason
 
 
 class Engine:
@@ -60,18 +62,20 @@ class Engine:
     __slots__ = (
         "_background",
         "_before_pass",
-        "_handlers",
         "_in_main_pass",
         "_is_full_pass",
         "_main_pass",
         "_makes_main_pass",
+        "_news",
         "_pass_times",
         "_plugin_timers",
+        "_requests",
         "_ring",
         "_token",
         "cluster",
         "events",
         "faults",
+        "job_requests",
         "lifecycle",
         "pass_due",
         "passes",
@@ -118,8 +122,11 @@ class Engine:
         self.sched_plugin = SchedCalls(self.sched_guard)
         #: Who moves the jobs.
         self.lifecycle = Lifecycle(self.cluster, self.sched_plugin)
-        self.preemption = Preemption(self.cluster, self.lifecycle)
-        self._main_pass = MainPass(self.cluster, self.lifecycle, self.sched_plugin.job_is_pending, self.preemption)
+        #: Who does what is asked of jobs.
+        self.job_requests = JobRequests(self.lifecycle)
+        runs = self.lifecycle.runs
+        self.preemption = Preemption(self.cluster, runs)
+        self._main_pass = MainPass(self.cluster, runs, self.sched_plugin.job_is_pending, self.preemption)
         self._plugin_timers = PluginTimers(self.state)
         #: ``None``: passes are made whenever something calls for one.
         self._pass_times: PassTimes | None = None
@@ -151,16 +158,16 @@ class Engine:
             TimerKind.PLUGIN: self._plugin_timers.call,
             TimerKind.PLUGIN_ONCE: self._plugin_timers.call,
         }
-        self._handlers: dict[type[Any], Callable[[Any], None]] = {
+        #: What carries requests out, or raises `RequestError` before anything has changed; and what takes news.
+        self._requests: dict[type[Any], Callable[[Any], None]] = {
             ev.Submit: self._on_submit,
-            ev.JobEnded: self._on_job_ended,
-            ev.SchedulePass: self._on_schedule_pass,
-            ev.Tick: self._on_tick,
-            ev.LaunchFailed: self._on_launch_failed,
-            ev.Cancel: self._on_request,
-            ev.Hold: self._on_request,
-            ev.Release: self._on_request,
-            ev.Requeue: self._on_request,
+            ev.Cancel: self._on_job_request,
+            ev.SignalJob: self._on_job_request,
+            ev.Hold: self._on_job_request,
+            ev.Release: self._on_job_request,
+            ev.Requeue: self._on_job_request,
+            ev.Suspend: self._on_job_request,
+            ev.Resume: self._on_job_request,
             ev.UpdateJob: self._on_update_job,
             ev.UpdateLimits: self._on_update_limits,
             ev.CreateReservation: self._on_reservation,
@@ -168,6 +175,13 @@ class Engine:
             ev.UpdateNode: self._on_update_node,
             ev.UpdatePartition: self._on_update_partition,
             ev.Reconfigure: self._on_reconfigure,
+        }
+        self._news: dict[type[Any], Callable[[Any], None]] = {
+            ev.JobEnded: self._on_job_ended,
+            ev.SchedulePass: self._on_schedule_pass,
+            ev.Tick: self._on_tick,
+            ev.LaunchFailed: self._on_launch_failed,
+            ev.StepChanged: self._on_step_changed,
             ev.BackgroundDone: self._on_background_done,
         }
 
@@ -197,16 +211,24 @@ class Engine:
 
     def drain(self) -> list[Effect]:
         """Give what plugins have wanted done since the last event: in ``init`` or ``fini``, or when they were asked."""
-        effects, self.lifecycle.effects = self.lifecycle.effects, []
+        effects, self.state.effects = self.state.effects, []
         return effects
 
     def handle(self, event: ev.Event, now: int) -> list[Effect]:
-        """Take one event at ``now`` (Unix seconds; an earlier time than the last one counts as that)."""
+        """Take one event at ``now`` (Unix seconds; an earlier time than the last one counts as that).
+
+        Requests are carried out or refused, and what is refused changes nothing. So is what is no event at all.
+        """
         state = self.state
         if now > state.now:
             state.now = now
         self.events += 1
-        self._handlers[type(event)](event)
+        if problem := problem_of(event):
+            state.effects.append(_refusal(event, RequestError(problem, Errno.INVALID_EVENT)))
+        elif (take := self._news.get(type(event))) is not None:
+            take(event)
+        else:
+            self._carry_out(event)
         if state.to_end:
             self.lifecycle.end_all()
         queue = self.cluster.queue
@@ -214,9 +236,18 @@ class Engine:
             queue.changed = False
             if state.timers.asleep:
                 state.timers.wake(state.now)
-        life = self.lifecycle
-        effects, life.effects = life.effects, []
+        effects, state.effects = state.effects, []
         return effects
+
+    def _carry_out(self, event: Any) -> None:
+        """Carry a request out, or refuse it; answer if it has an id."""
+        try:
+            self._requests[type(event)](event)
+        except RotaError as error:
+            self.state.effects.append(_refusal(event, error))
+        else:
+            if event.request_id:
+                self.state.effects.append(Accepted(request_id=event.request_id))
 
     @property
     def wakeup(self) -> int | None:
@@ -282,123 +313,63 @@ class Engine:
     # ---- events -----------------------------------------------------------------------------------------------
 
     def _on_submit(self, event: ev.Submit) -> None:
-        if self.lifecycle.submit(event.job_id, event.spec):
-            self._call_for_pass(may_wait=True)
+        if event.uid not in {0, event.spec.user_id}:
+            require_administrator(event.uid, "submit jobs for others")
+        self.lifecycle.submit(event.job_id, event.spec)
+        self._call_for_pass(may_wait=True)
 
     def _on_job_ended(self, event: ev.JobEnded) -> None:
-        if self.lifecycle.ended(event.job_id, event.restart_count, event.exit_code):
+        if self.lifecycle.runs.ended(event):
             self._call_for_pass()
 
     def _on_launch_failed(self, event: ev.LaunchFailed) -> None:
-        if self.lifecycle.launch_failed(event.job_id, event.restart_count):
+        if self.lifecycle.runs.launch_failed(event):
             self._call_for_pass()
 
-    def _on_request(self, event: ev.Cancel | ev.Hold | ev.Release | ev.Requeue) -> None:
-        life = self.lifecycle
-        try:
-            found = life.find(event.job_id, event.task_id)
-            if len(found) > 1:  # of an array those that it can concern
-                found = [(job, task) for job, task in found if self._concerns(event, job)]
-            for job, _ in found:
-                self._check_request(event, job)
-        except RequestError as error:
-            life.refuse(error, event.job_id)
-            return
-        for one, task_id in found:
-            job = life.by_itself(one, task_id)
-            if isinstance(event, ev.Cancel):
-                life.cancel(job)
-            elif isinstance(event, ev.Hold):
-                life.hold(job, by_user=event.by_user)
-            elif isinstance(event, ev.Release):
-                life.release(job, by_user=event.by_user)
-            else:
-                life.requeue(job, hold=event.hold)
+    def _on_step_changed(self, event: ev.StepChanged) -> None:
+        self.lifecycle.runs.step_changed(event)
+
+    def _on_job_request(self, event: ev.JobRequest) -> None:
+        self.job_requests.carry_out(event)
         self._call_for_pass(may_wait=isinstance(event, ev.Release))
 
-    @staticmethod
-    def _concerns(event: ev.Cancel | ev.Hold | ev.Release | ev.Requeue, job: Job) -> bool:
-        """Whether a request about a whole array is about this job of it."""
-        return isinstance(event, ev.Cancel) or (job.state is JobState.RUNNING) is isinstance(event, ev.Requeue)
-
-    def _check_request(self, event: ev.Cancel | ev.Hold | ev.Release | ev.Requeue, job: Job) -> None:
-        """Make sure that a request can be carried out.
-
-        Raises:
-            RequestError: it cannot.
-        """
-        life = self.lifecycle
-        if isinstance(event, ev.Requeue):
-            life.require_running(job)
-        elif not isinstance(event, ev.Cancel):
-            life.require_pending(job)
-        if isinstance(event, ev.Release) and event.by_user:
-            life.require_own_hold(job)
-
     def _on_update_job(self, event: ev.UpdateJob) -> None:
-        life = self.lifecycle
-        try:
-            found = life.find(event.job_id, event.task_id) if event.changes else []
-            for job, _ in found:
-                check_update(life, job, event.changes)
-        except RequestError as error:
-            life.refuse(error, event.job_id)
-            return
-        for one, task_id in found:
-            update_job(life, life.by_itself(one, task_id), event.changes)
-        array = self.state.arrays.get(event.job_id)
-        if array is not None and event.array_throttle is not None:
-            array.throttle = event.array_throttle
+        self.job_requests.update(event)
         self.cluster.queue.new = None
         self._call_for_pass(may_wait=True)
 
     def _on_update_limits(self, event: ev.UpdateLimits) -> None:
-        try:
-            self.cluster.take_limits(event.tree)
-        except InputError as error:
-            self.lifecycle.refuse(error)
-            return
+        require_administrator(event.uid, "change limits")
+        self.cluster.set_limits(event)
         self.cluster.queue.replace_all()
         self._call_for_pass()
 
     def _on_reservation(self, event: ev.CreateReservation | ev.DeleteReservation) -> None:
-        try:
-            if isinstance(event, ev.CreateReservation):
-                self.cluster.reservations.create(event.reservation)
-            else:
-                self.cluster.reservations.delete(event.name)
-        except RequestError as error:
-            self.lifecycle.refuse(error)
-            return
+        require_administrator(event.uid, "change reservations")
+        if isinstance(event, ev.CreateReservation):
+            self.cluster.reservations.create(event.reservation)
+        else:
+            self.cluster.reservations.delete(event.name)
         self._call_for_pass()
 
     def _on_update_node(self, event: ev.UpdateNode) -> None:
+        require_administrator(event.uid, "change nodes")
         before = self.state.usable_cpus()
-        try:
-            self.lifecycle.update_node(event.name, event.state)
-        except RequestError as error:
-            self.lifecycle.refuse(error)
-            return
+        self.lifecycle.update_node(event.name, event.state, event.reason, event.uid)
         if self.state.usable_cpus() != before:
             self._convey_cluster_usage()
         self._call_for_pass()
 
     def _on_update_partition(self, event: ev.UpdatePartition) -> None:
-        try:
-            self.state.partition_of(event.name).state = event.state
-        except RequestError as error:
-            self.lifecycle.refuse(error)
-            return
+        require_administrator(event.uid, "change partitions")
+        self.state.partition_of(event.name).state = event.state
         self._partitions_changed()
 
     def _on_reconfigure(self, event: ev.Reconfigure) -> None:
+        require_administrator(event.uid, "read slurm.conf again")
         half_life = self.state.config.half_life()
-        try:
-            options, preemption = PassOptions.read(event.config), PreemptionOptions.read(event.config)
-            reconfigure(self.cluster, event.config)
-        except RotaError as error:
-            self.lifecycle.refuse(error)
-            return
+        options, preemption = PassOptions.read(event.config), PreemptionOptions.read(event.config)
+        reconfigure(self.cluster, event.config)
         self.preemption.options = preemption
         if options != self._main_pass.options:
             self._main_pass.options = options
@@ -419,8 +390,8 @@ class Engine:
         if waiting is None:
             return
         guard, done = waiting
-        if event.error is not None:
-            guard.raised("in_background", None, event.error)
+        if event.error:
+            guard.report("in_background", None, event.error)
         else:
             guard.callback(done)(event.result)
         self.pass_due = True
@@ -430,7 +401,7 @@ class Engine:
         for timer in state.timers.due(state.now):
             if ring[timer.kind](timer):
                 self.pass_due = True
-        self.lifecycle.enforce_time_limits()
+        self.lifecycle.runs.enforce_time_limits()
 
     def _on_schedule_pass(self, event: ev.SchedulePass) -> None:  # noqa: ARG002 - every handler takes its event
         if self._pass_times is not None:
@@ -532,7 +503,7 @@ class Engine:
 
     def _fault(self, plugin: str, symbol: str, job_id: int | None, message: str) -> None:
         self.faults[plugin, symbol] += 1
-        self.lifecycle.effects.append(PluginFault(plugin=plugin, symbol=symbol, job_id=job_id, message=message))
+        self.state.effects.append(PluginFault(plugin=plugin, symbol=symbol, job_id=job_id, message=message))
 
 
 def _utc(time: int) -> int:  # noqa: ARG001 - UTC is the same at all times
@@ -541,3 +512,15 @@ def _utc(time: int) -> int:  # noqa: ARG001 - UTC is the same at all times
 
 def _pass_follows(timer: Timer) -> bool:  # noqa: ARG001 - all that is wanted is a pass
     return True
+
+
+def _refusal(event: Any, error: RotaError) -> Refused:
+    """Say that a request is not carried out, whatever it was."""
+    job_id, request_id = (getattr(event, name, 0) for name in ("job_id", "request_id"))
+    return Refused(
+        request_id=request_id if type(request_id) is int else 0,
+        job_id=job_id if type(job_id) is int else 0,
+        errno=error.errno,
+        message=str(error),
+        by_policy=isinstance(error, PolicyError),
+    )

@@ -83,17 +83,19 @@ def _check_parked(state: ClusterState, job: Job) -> None:
 
 def _check_running(job: Job) -> None:
     """What runs has resources, and has not started too early."""
-    if job.state is not JobState.RUNNING or not job.alloc:
+    if job.state not in {JobState.RUNNING, JobState.SUSPENDED} or not job.alloc:
         raise InvariantError(f"{job} is among the running jobs")
     if job.start_time is None or job.start_time < job.submit_time:
         raise InvariantError(f"{job} started before it was submitted")
+    if (job.state is JobState.SUSPENDED) is (job.suspended_since is None):
+        raise InvariantError(f"{job} is suspended and goes on, or neither")
     if job.start_time < job.spec.begin_time:
         raise InvariantError(f"{job} started before its begin time")
 
 
 def _check_resources(state: ClusterState) -> None:
     """Nothing is given twice, and free + allocated = whole."""
-    if problem := state.pool.problem([job.alloc for job in (*state.running, *state.completing.values())]):
+    if problem := state.pool.problem([job.alloc for job in state.holding()]):
         raise InvariantError(problem)
 
 

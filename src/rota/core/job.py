@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rota.core.arrays import JobArray
     from rota.core.limits.job_limits import JobLimits
     from rota.core.limits.start_limits import Excess, StartLimit
-    from rota.model import Association, JobSpec, Partition
+    from rota.model import Association, JobSpec, Partition, StepRecord
     from rota.model.dependency import Dependencies
     from rota.resources.requests.request_class import RequestClass
 
@@ -29,6 +29,7 @@ class Job:
         "alloc_nodes",
         "array",
         "assoc",
+        "charged_since",
         "dependencies",
         "eligible_time",
         "end_time",
@@ -44,14 +45,19 @@ class Job:
         "records",
         "request_class",
         "restart_count",
+        "signal",
         "site_factor",
         "sort_key",
         "spec",
         "start_limits",
         "start_time",
         "state",
+        "steps",
         "submit_time",
+        "suspended",
+        "suspended_since",
         "task_id",
+        "time_left",
         "time_limit",
         "tres_req",
         "units",
@@ -106,7 +112,18 @@ class Job:
         self.tres_req: Sequence[float] | None = None
         #: How often it was put back in the queue.
         self.restart_count = 0
+        #: How its last run ended: the exit code, and the signal that ended it; 0: none.
         self.exit_code = 0
+        self.signal = 0
+        #: Since when it is charged without a break, Unix seconds: since it started, or was last resumed.
+        self.charged_since = 0
+        #: Seconds of this run during which it was suspended; and since when it is, ``None``: it is not.
+        self.suspended = 0
+        self.suspended_since: int | None = None
+        #: Seconds that it had left when it was suspended.
+        self.time_left = 0
+        #: What runs, or has run, within this run of it.
+        self.steps: tuple[StepRecord, ...] = ()
         #: Start that the scheduler plans, ``None``: nothing planned.
         self.planned_start: int | None = None
         #: Bitmap of the nodes planned, 0 when left open.
@@ -164,7 +181,12 @@ class Job:
     @property
     def completing(self) -> bool:
         """Whether it has been stopped but its resources are not free yet (Slurm's COMPLETING)."""
-        return self.alloc != 0 and self.state is not JobState.RUNNING
+        return self.alloc != 0 and self.state is not JobState.RUNNING and self.state is not JobState.SUSPENDED
+
+    @property
+    def began(self) -> int:
+        """When this run would have begun if it had never been suspended, Unix seconds."""
+        return (self.start_time or 0) + self.suspended
 
     @property
     def is_queued(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rota.core.accounts.policy import AccountingPolicy
 from rota.core.limits.licenses import read_licenses
 from rota.core.settings import Settings
 from rota.model import Errno, RequestError
@@ -52,7 +53,7 @@ def reconfigure(cluster: Cluster, config: ClusterConfig) -> None:
             Errno.REQUESTED_PART_CONFIG_UNAVAILABLE,
         )
     config.half_life()
-    config.enforced()
+    AccountingPolicy(state, cluster.accounts, config)
     Settings.read(config)
     read_licenses(config)
     for new in config.partitions:

@@ -26,6 +26,8 @@ class Settings:
     max_requeue: int
     #: Seconds that a job which is queued again waits at least.
     requeue_delay: int
+    #: Seconds between SIGTERM and SIGKILL for what is stopped.
+    kill_wait: int
     #: Task ids of job arrays are less than this, and no array has more tasks than that.
     max_array_size: int
     max_array_tasks: int
@@ -53,6 +55,7 @@ class Settings:
             job_requeue=config.integer("JobRequeue", 1, 0, 1) == 1,
             max_requeue=config.integer("MaxBatchRequeue", 5, 0, 2**32 - 1),
             requeue_delay=config.scheduler_int("requeue_delay", 0, 0, _YEAR),
+            kill_wait=config.integer("KillWait", 30, 0, 65533),
             max_array_size=size,
             max_array_tasks=config.scheduler_int("max_array_tasks", size, 1, MOST_TASKS),
             assoc_limit_stop="assoc_limit_stop" in config.scheduler_parameters(),

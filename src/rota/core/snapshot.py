@@ -10,10 +10,14 @@ from typing import TYPE_CHECKING, Any
 from rota.core.arrays import JobArray
 from rota.core.effects import Kill
 from rota.core.job import Job, QueueRecord
-from rota.model import InputError, JobSpec, JobState, NodeState, PartitionState, Reason
+from rota.core.jobs.runs import SIGTERM
+from rota.core.plain import shape_of
+from rota.model import InputError, JobSpec, JobState, NodeState, PartitionState, Reason, StepRecord
 from rota.model.dependency import parse_dependency
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rota.core.cluster import Cluster
     from rota.core.effects import Effect
     from rota.core.engine import Engine
@@ -33,6 +37,11 @@ _PLAIN = (
     "alloc",
     "restart_count",
     "exit_code",
+    "signal",
+    "suspended",
+    "suspended_since",
+    "time_left",
+    "charged_since",
     "planned_start",
     "planned_nodes",
 )
@@ -47,7 +56,9 @@ def save(engine: Engine) -> dict[str, Any]:
         "now": state.now,
         "boot_time": state.boot_time,
         "last_priority": cluster.last_priority,
-        "nodes": {node.name: node.state.value for node in state.nodes},
+        "nodes": {
+            node.name: [node.state.value, node.reason, node.reason_uid, node.reason_time] for node in state.nodes
+        },
         "partitions": {part.name: part.state.value for part in state.partitions.values()},
         "usage": cluster.accounts.saved if usage is None else usage.save(),
         "reservations": cluster.reservations.save(),
@@ -58,7 +69,7 @@ def save(engine: Engine) -> dict[str, Any]:
     }
 
 
-def restore(engine: Engine, saved: dict[str, Any]) -> list[Effect]:
+def restore(engine: Engine, saved: Mapping[str, Any]) -> list[Effect]:
     """Put saved state into an engine that is fresh: before its plugins' ``init``, and before any event.
 
     Returns:
@@ -75,12 +86,14 @@ def restore(engine: Engine, saved: dict[str, Any]) -> list[Effect]:
             raise InputError("the saved state is of a machine with others: restore it with its slurm.conf", field=key)
     state.now, state.boot_time = saved["now"], saved["boot_time"]
     cluster.last_priority = saved["last_priority"]
-    cluster.accounts.saved = saved["usage"]
+    if saved["usage"] is not None:
+        cluster.accounts.go_on_from(saved["usage"])
     cluster.dependencies.restore(saved["ended"])
     cluster.reservations.restore(saved["reservations"])
     state.arrays = {one["job_id"]: JobArray.restore(one) for one in saved["arrays"]}
     for node in state.nodes:
-        node.state = NodeState(saved["nodes"][node.name])
+        value, node.reason, node.reason_uid, node.reason_time = saved["nodes"][node.name]
+        node.state = NodeState(value)
     for part in state.partitions.values():
         part.state = PartitionState(saved["partitions"][part.name])
     for data in saved["jobs"]:
@@ -88,7 +101,11 @@ def restore(engine: Engine, saved: dict[str, Any]) -> list[Effect]:
     state.refresh_pool()
     state.timers.restore(saved["timers"])
     engine.pass_due = True
-    return [Kill(job_id=job.job_id, restart_count=job.restart_count) for job in state.completing.values()]
+    wait = state.settings.kill_wait
+    return [
+        Kill(job_id=job.job_id, restart_count=job.restart_count, signal=SIGTERM, wait=wait)
+        for job in state.completing.values()
+    ]
 
 
 def _save_job(job: Job) -> dict[str, Any]:
@@ -102,6 +119,7 @@ def _save_job(job: Job) -> dict[str, Any]:
         "dependencies": None if job.dependencies is None else str(job.dependencies),
         "state": job.state.value,
         "reason": job.reason.value,
+        "steps": [shape_of(StepRecord).encode(one) for one in job.steps],
         **{name: getattr(job, name) for name in _PLAIN},
     }
 
@@ -134,13 +152,14 @@ def _restore_job(cluster: Cluster, data: dict[str, Any]) -> None:
         job.dependencies = parse_dependency(data["dependencies"])
     job.state = JobState(data["state"])
     job.reason = Reason(data["reason"])
+    job.steps = tuple(shape_of(StepRecord).decode(one) for one in data["steps"])
     job.alloc_nodes = state.pool.nodes_of(job.alloc)
     cluster.policy.take_over(job)
     cluster.give_licenses(job)
     cluster.add(job)
     if job.completing:
         state.completing[job.job_id] = job
-    elif job.state is JobState.RUNNING:
+    elif job.alloc:
         state.running.add(job, (job.end_time or 0, job.job_id))
     else:
         cluster.queue.place(job)

@@ -14,6 +14,7 @@ from rota.resources import make_pool
 
 if TYPE_CHECKING:
     from rota.core.arrays import JobArray
+    from rota.core.effects import Effect
     from rota.core.job import Job
     from rota.model import ClusterConfig, Node, Partition
     from rota.resources.requests.needs import Choose
@@ -41,6 +42,7 @@ class ClusterState:
         "config",
         "default_partition",
         "down",
+        "effects",
         "jobs",
         "nodes",
         "now",
@@ -63,7 +65,7 @@ class ClusterState:
         self.down = self._down()
         self.partitions: dict[str, Partition] = {part.name: replace(part) for part in config.partitions}
         self.find_default_partition()
-        #: RUNNING; sorted by expected end.
+        #: RUNNING or SUSPENDED; sorted by expected end.
         self.running = SortedJobs()
         self.pool = make_pool(config, self.nodes, choose, self.running)
         self.boot_time = boot_time
@@ -78,6 +80,8 @@ class ClusterState:
         self.timers = Timers()
         #: Jobs that are to end once the event is over that has brought this about.
         self.to_end: list[Job] = []
+        #: What is to be done, since the engine last handed that out.
+        self.effects: list[Effect] = []
 
     def set_config(self, config: ClusterConfig) -> None:
         """Take slurm.conf over.
@@ -119,8 +123,11 @@ class ClusterState:
     def refresh_pool(self) -> None:
         """Take node states into account."""
         self.down = self._down()
-        held = [job.alloc for job in (*self.running, *self.completing.values())]
-        self.pool.refresh(self.nodes, held)
+        self.pool.refresh(self.nodes, [job.alloc for job in self.holding()])
+
+    def holding(self) -> list[Job]:
+        """Give the jobs that hold resources."""
+        return [*self.running, *self.completing.values()]
 
     def _down(self) -> int:
         return sum(self.places[node.name] for node in self.nodes if node.state is not NodeState.UP)

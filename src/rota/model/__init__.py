@@ -9,9 +9,11 @@ from rota.model.errors import (
     InputError,
     InvariantError,
     PluginError,
+    PolicyError,
     RequestError,
     RotaError,
 )
+from rota.model.job_record import JobRecord
 from rota.model.job_spec import MAX_PRIORITY, YEAR, JobSpec
 from rota.model.job_state import JobState
 from rota.model.multifactor import MultifactorConf
@@ -19,6 +21,7 @@ from rota.model.node import Node, NodeState
 from rota.model.partition import Partition, PartitionState
 from rota.model.priority import PriorityFactors, PriorityFactorsRequest, PriorityWeights
 from rota.model.reason import Reason
+from rota.model.step import StepRecord
 
 __all__ = [
     "MAX_PRIORITY",
@@ -32,6 +35,7 @@ __all__ = [
     "Errno",
     "InputError",
     "InvariantError",
+    "JobRecord",
     "JobSpec",
     "JobState",
     "MultifactorConf",
@@ -40,6 +44,7 @@ __all__ = [
     "Partition",
     "PartitionState",
     "PluginError",
+    "PolicyError",
     "PriorityFactors",
     "PriorityFactorsRequest",
     "PriorityWeights",
@@ -47,5 +52,6 @@ __all__ = [
     "Reason",
     "RequestError",
     "RotaError",
+    "StepRecord",
     "User",
 ]

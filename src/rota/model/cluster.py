@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from rota.model.errors import InputError
+from rota.model.node import Node
+from rota.model.partition import Partition
 from rota.model.tres import cluster_tres
 from rota.model.units import parse_time_seconds
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from rota.model.node import Node
-    from rota.model.partition import Partition
 
 _EMPTY: Mapping[str, str] = MappingProxyType({})
 

@@ -34,6 +34,7 @@ class Errno(IntEnum):
     INVALID_NODE_STATE = 2028
     INVALID_FEATURE = 2029
     DEPENDENCY = 2038
+    BATCH_ONLY = 2039
     JOB_HELD = 2042
     INVALID_ACCOUNT = 2045
     INVALID_LICENSES = 2048
@@ -52,7 +53,10 @@ class Errno(IntEnum):
     INVALID_ARRAY = 2081
     RESERVATION_NAME_DUP = 2082
     JOB_NOT_RUNNING = 2085
+    JOB_NOT_SUSPENDED = 2087
     INTERNAL = 2090
+    #: Not Slurm's: an event whose fields are not what they have to be.
+    INVALID_EVENT = 9000
     UNSUPPORTED_GRES = 2122
     INVALID_NICE = 2123
     INVALID_PREFER = 2133
@@ -102,6 +106,10 @@ class PluginError(RotaError):
 
 class RequestError(RotaError):
     """A request about a job, node or partition that cannot be met; ``errno`` says why."""
+
+
+class PolicyError(RequestError):
+    """A request that the cluster's rules forbid: a limit, or a partition that is closed to the user."""
 
 
 class InvariantError(RotaError):

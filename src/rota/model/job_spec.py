@@ -97,6 +97,10 @@ class JobSpec(NamedTuple):
     array: str = ""
     #: Name of the reservation in which it is to run; empty: none.
     reservation: str = ""
+    #: Somebody works on what it is given, and there is no script to start: an allocation for ``salloc`` or ``srun``.
+    allocation_only: bool = False
+    #: Script, environment, paths: whatever whoever launches it has put there under this name. Nothing to the engine.
+    payload: str = ""
     #: Cancel it when what it waits for can never happen; ``None``: as ``DependencyParameters`` of slurm.conf says.
     kill_on_invalid_dep: bool | None = None
 

@@ -10,6 +10,7 @@ class JobState(Enum):
 
     PENDING = "PENDING"
     RUNNING = "RUNNING"
+    SUSPENDED = "SUSPENDED"
     COMPLETED = "COMPLETED"
     CANCELLED = "CANCELLED"
     FAILED = "FAILED"
@@ -17,6 +18,8 @@ class JobState(Enum):
     NODE_FAIL = "NODE_FAIL"
     DEADLINE = "DEADLINE"
     PREEMPTED = "PREEMPTED"
+    BOOT_FAIL = "BOOT_FAIL"
+    OUT_OF_MEMORY = "OUT_OF_MEMORY"
 
     # Members are singletons. Enum's own hash goes through their names, in Python, which a replay would notice.
     __hash__ = object.__hash__
@@ -36,10 +39,11 @@ class JobState(Enum):
         return self.value
 
 
-_LIVE = frozenset({JobState.PENDING, JobState.RUNNING})
+_LIVE = frozenset({JobState.PENDING, JobState.RUNNING, JobState.SUSPENDED})
 _COMPACT = {
     JobState.PENDING: "PD",
     JobState.RUNNING: "R",
+    JobState.SUSPENDED: "S",
     JobState.COMPLETED: "CD",
     JobState.CANCELLED: "CA",
     JobState.FAILED: "F",
@@ -47,4 +51,6 @@ _COMPACT = {
     JobState.NODE_FAIL: "NF",
     JobState.DEADLINE: "DL",
     JobState.PREEMPTED: "PR",
+    JobState.BOOT_FAIL: "BF",
+    JobState.OUT_OF_MEMORY: "OOM",
 }

@@ -36,3 +36,8 @@ class Node:
     #: Which of the NodeName lines of slurm.conf it is from. Where nodes are given out whole, the first are preferred.
     line: int = 0
     state: NodeState = NodeState.UP
+    #: Why it is not up, who said so, and when; empty: nobody has said.
+    reason: str = ""
+    reason_uid: int = 0
+    #: Unix seconds.
+    reason_time: int = 0

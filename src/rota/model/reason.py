@@ -26,6 +26,7 @@ class Reason(Enum):
     NON_ZERO_EXIT_CODE = "NonZeroExitCode"
     RAISED_SIGNAL = "RaisedSignal"
     TIME_LIMIT = "TimeLimit"
+    OUT_OF_MEMORY = "OutOfMemory"
     NODE_DOWN = "NodeDown"
     SYSTEM_FAILURE = "SystemFailure"
     DEPENDENCY = "Dependency"

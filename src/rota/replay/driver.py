@@ -23,11 +23,11 @@ from __future__ import annotations
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
-from rota.core.effects import Background, JobFinished, Kill, Launch, Refused
-from rota.core.events import BackgroundDone, JobEnded, SchedulePass, Submit, Tick, UpdateNode
-from rota.core.plugin_api.guard import PLUGIN_ERRORS
+from rota.core.effects import Accepted, Background, JobFinished, Kill, Launch, Refused
+from rota.core.events import JobEnded, SchedulePass, Submit, Tick, UpdateNode
 from rota.model import Errno, InputError
 from rota.model.array import MOST_TASKS, parse_array
+from rota.runtime.dispatch import background_done, dispatch_table
 from rota.workload.fields import FIELD_NAMES, label
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from rota.core.effects import Effect
     from rota.core.events import Event
     from rota.core.job import Job
+    from rota.model import JobRecord
     from rota.replay.failures import NodeChange
     from rota.replay.trace import Trace
 
@@ -81,7 +82,7 @@ class ReplayDriver:
         trace: Trace,
         *,
         pass_per_event: bool,
-        on_finished: Callable[[int, Job], None],
+        on_finished: Callable[[int, JobRecord], None],
         on_effect: Callable[[Effect], None],
         on_progress: Callable[[int], object] | None = None,
         on_launch: Callable[[int, Job], object] | None = None,
@@ -113,6 +114,9 @@ class ReplayDriver:
         #: Whether scheduling passes are made.
         self.schedules = True
         self._begun = False
+        self._dispatch = dispatch_table(self)
+        #: When the effects that are being performed came.
+        self._now = 0
         self._next_row = 0
         self._instants = 0
         #: Instants so far at which nothing but timers was left.
@@ -239,23 +243,14 @@ class ReplayDriver:
 
     def _perform(self, effects: Iterable[Effect], now: int) -> None:
         """Do what the engine wants done."""
+        self._now = now
+        perform = self._dispatch
         for effect in effects:
-            if isinstance(effect, Launch):
-                self._launch(effect, now)
-            elif isinstance(effect, JobFinished):
-                self._finished(effect.job)
-                self._futile_after = self._launches + _FUTILE_LAUNCHES
-            elif isinstance(effect, Kill):
-                self._note_stopped(effect)
-                self._send(JobEnded(job_id=effect.job_id, restart_count=effect.restart_count), now)
-            elif isinstance(effect, Background):
-                self._send(_run(effect), now)
-            elif isinstance(effect, Refused):
-                self._refused(effect)
-            else:
-                self._on_effect(effect)
+            perform[type(effect)](effect)
 
-    def _launch(self, effect: Launch, now: int) -> None:
+    # ---- effects ----------------------------------------------------------------------------------------------
+
+    def launch(self, effect: Launch) -> None:
         """Let the job end when its run time is over; one that would run for longer than it may the engine stops."""
         job_id = effect.job_id
         job = self._engine.state.jobs[job_id]
@@ -269,22 +264,44 @@ class ReplayDriver:
         if run > longest:
             return
         ends = self._limit_ends if run == longest else self._early_ends
-        heappush(ends, (now + run, self._launches, job_id, effect.restart_count))
+        heappush(ends, (self._now + run, self._launches, job_id, effect.restart_count))
 
-    def _finished(self, job: Job) -> None:
+    def finished_with(self, effect: JobFinished) -> None:
         """Note what became of a job: of an array one task, or all that still waited."""
-        row = self._row.pop(job.job_id, None)
-        if job.array is None and row is not None:
-            self._on_finished(row, job)
+        record = effect.record
+        self._futile_after = self._launches + _FUTILE_LAUNCHES
+        row = self._row.pop(record.job_id, None)
+        if record.array_job_id is None:
+            if row is not None:
+                self._on_finished(row, record)
             return
-        array = job.array
-        if array is None:
-            return
-        rows = self._arrays[array.job_id]
-        for task in (job.task_id,) if job.task_id is not None else array.over:
-            self._on_finished(rows[task], job)
-        if array.is_over:
-            del self._arrays[array.job_id]
+        rows = self._arrays[record.array_job_id]
+        for task in record.tasks:
+            self._on_finished(rows[task], record)
+        if record.array_is_over:
+            del self._arrays[record.array_job_id]
+
+    def kill(self, effect: Kill) -> None:
+        """Let a run end at once."""
+        self._note_stopped(effect)
+        self._send(JobEnded(job_id=effect.job_id, restart_count=effect.restart_count), self._now)
+
+    def background(self, effect: Background) -> None:
+        """Do a piece of work on the spot."""
+        self._send(background_done(effect), self._now)
+
+    def answer(self, effect: Accepted | Refused) -> None:
+        """End the replay if a job could never run; one that may not is left out."""
+        if isinstance(effect, Refused):
+            self._refused(effect)
+
+    def report(self, effect: Effect) -> None:
+        """Hand on what is not for a driver in virtual time."""
+        self._on_effect(effect)
+
+    #: Nobody asks for these in a replay; a job that gives way has its grace time, whatever it is told.
+    send_signal = suspend = resume = report
+    fault = log = report
 
     def _note_stopped(self, effect: Kill) -> None:
         """Remember that a run has been stopped, if it is put down to end later."""
@@ -333,11 +350,3 @@ def _longest(job: Job) -> int:
     """Give the seconds for which a job may run."""
     longest = job.longest_run
     return _NEVER if longest is None else longest
-
-
-def _run(work: Background) -> BackgroundDone:
-    """Do background work on the spot."""
-    try:
-        return BackgroundDone(token=work.token, result=work.fn())
-    except PLUGIN_ERRORS as error:
-        return BackgroundDone(token=work.token, error=error)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from rota.config.local_time import parse_moment, utc_offset_of
-from rota.core import Engine
 from rota.core.accounts.charging import DEFAULT_ACCOUNT
 from rota.core.effects import Log, PluginFault, Refused
 from rota.inspect.queue_plan import Planned, plan_queue
@@ -26,6 +25,7 @@ from rota.replay.trace import make_trace
 from rota.replay.watch import SAMPLES, Watcher
 from rota.resources import shares_nodes
 from rota.results.schedule import STATES, ReplayResult, Schedule, summarise
+from rota.runtime.boot import Plugins, boot
 from rota.workload.header import time_zone
 
 if TYPE_CHECKING:
@@ -33,10 +33,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rota.accounting import AssociationTree, Usage
+    from rota.core import Engine
     from rota.core.effects import Effect
-    from rota.core.job import Job
-    from rota.loader import LoadedPlugin
-    from rota.model import ClusterConfig
+    from rota.model import ClusterConfig, JobRecord
     from rota.replay.failures import Failure
     from rota.replay.reservation_file import ReservationLine
     from rota.replay.trace import Trace
@@ -103,16 +102,15 @@ class _Recorder:
         #: Faults by (plugin, symbol): only the first of each is reported as it happens.
         self._faults: set[tuple[str, str]] = set()
 
-    def finished(self, row: int, job: Job) -> None:
+    def finished(self, row: int, job: JobRecord) -> None:
         """Note a job that has ended."""
         if job.start_time is not None:
             self.start[row] = job.start_time
-        if job.end_time is not None:
-            self.end[row] = job.end_time
+        self.end[row] = job.end_time
         self.state[row] = _STATE_CODE[job.state]
         self.limit[row] = job.time_limit
-        if job.assoc is not None:
-            self.account[row] = job.assoc.account
+        if job.account:
+            self.account[row] = job.account
 
     def effect(self, effect: Effect) -> None:
         """Report what is not the driver's to perform."""
@@ -179,25 +177,16 @@ class Replay:
             host = stack.enter_context(PluginHost(options.plugin_dir, report=options.report))
             priority, sched = host.load(options.priority), host.load(options.scheduler)
             select = host.load(options.select) if shares_nodes(config) else None
-            self.engine = Engine(
+            self.engine, _ = boot(
                 config,
-                priority=priority.container,
-                sched=sched.container,
-                select=None if select is None else select.container,
+                Plugins(priority, sched, select),
                 boot_time=self.trace.start,
                 # A copy: users who are in no association are added to it.
                 associations=deepcopy(options.associations),
                 utc_offset=self.utc_offset,
                 clock=perf_counter,
+                prepare=self._prepare,
             )
-            for one in options.reservations:
-                try:
-                    self.engine.cluster.reservations.create(one.reservation(self.trace.origin, self.utc_offset))
-                except RequestError as error:
-                    raise one.line.error(str(error), "ReservationName") from None
-            if select is not None:
-                select.start(self.engine.select_controller)
-            self._start(priority, sched)
             self._host = host
             self._stack = stack.pop_all()
         if self.engine.cluster.accounts.usage is not None:
@@ -219,19 +208,20 @@ class Replay:
             node_changes=changes,
         )
 
-    def _start(self, priority: LoadedPlugin, sched: LoadedPlugin) -> None:
-        """Start the plugins, with what was used before."""
-        usage = self._options.usage
-        if usage is None:
-            priority.start(self.engine.priority_controller)
-        else:
-            self._associate()  # before the usage is taken up: what users of no association had used would be lost
-            self.engine.cluster.accounts.saved = usage.data
+    def _prepare(self, engine: Engine) -> None:
+        """Put into the engine what there is before its plugins are started: reservations, and what was used before."""
+        self.engine = engine
+        for one in self._options.reservations:
             try:
-                priority.start(self.engine.priority_controller)
+                engine.cluster.reservations.create(one.reservation(self.trace.origin, self.utc_offset))
+            except RequestError as error:
+                raise one.line.error(str(error), "ReservationName") from None
+        if self._options.usage is not None:
+            self._associate()  # before the usage is taken up: what users of no association had used would be lost
+            try:
+                engine.cluster.accounts.go_on_from(self._options.usage.data)
             except InputError as error:
-                raise usage.blame(error) if error.path is None else error from None
-        sched.start(self.engine.sched_controller)
+                raise self._options.usage.blame(error) from None
 
     @property
     def usage(self) -> Usage | None:

@@ -6,10 +6,13 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from rota.core.events import AssociationLimits, UpdateLimits
 from rota.model import ClusterConfig, JobSpec, Node, Partition, PartitionState
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    from rota.accounting import AssociationTree
 
 
 def cluster(
@@ -107,3 +110,14 @@ def spec(**fields: Any) -> JobSpec:
     if isinstance(fields.get("user"), str):
         named["user"] = named.pop("user_id")
     return JobSpec(**({"time_limit": 3600} | named))
+
+
+def limits_of(tree: AssociationTree) -> UpdateLimits:
+    """Make the request that gives associations and QOS the limits which they have in a tree."""
+    return UpdateLimits(
+        associations=tuple(
+            AssociationLimits(account=one.account, user=one.user, partition=one.partition, limits=one.limits)
+            for one in tree.associations
+        ),
+        qos={name: one.limits for name, one in tree.qos.items()},
+    )

@@ -15,14 +15,14 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from rota.core import Engine
 from rota.core import events as ev
-from rota.core.effects import Background, JobFinished, Kill, Launch, Log, PluginFault, Refused
+from rota.core.effects import Refused
 from rota.core.job import Job
-from rota.core.plugin_api.guard import PLUGIN_ERRORS
-from rota.core.snapshot import restore, save
+from rota.core.snapshot import save
 from rota.model import JobState, NodeState, PartitionState, RequestError
 from rota.resources import shares_nodes
+from rota.runtime.boot import Plugins, boot
+from rota.runtime.dispatch import background_done, dispatch_table
 from rota.testing.builders import cluster, spec
 from rota.testing.loading import load_plugin
 
@@ -30,10 +30,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from rota.accounting import AssociationTree
-    from rota.core.effects import Effect
+    from rota.core.effects import (
+        Accepted,
+        Background,
+        Effect,
+        JobFinished,
+        Kill,
+        Launch,
+        Log,
+        PluginFault,
+        ResumeRun,
+        SendSignal,
+        SuspendRun,
+    )
     from rota.interfaces.controller import ControllerOf
     from rota.loader import LoadedPlugin
-    from rota.model import ClusterConfig, JobSpec, Reason
+    from rota.model import ClusterConfig, JobRecord, JobSpec, Reason
 
 T = TypeVar("T")
 
@@ -91,7 +103,7 @@ class Harness:
         self.launches: list[Launch] = []
         self.kills: list[Kill] = []
         #: Last record of every job that is over, in the order in which they ended.
-        self.finished: list[Job] = []
+        self.finished: list[JobRecord] = []
         self.refused: list[Refused] = []
         #: Misbehaviour of plugins.
         self.faults: list[PluginFault] = []
@@ -100,6 +112,9 @@ class Harness:
         self.trace: list[str] = []
         #: What has to be checked after every event, besides the engine's own invariants.
         self.checks: list[Callable[[], object]] = []
+        #: Every job that there has been since the engine was last started, by its id.
+        self._known: dict[int, Job] = {}
+        self._dispatch = dispatch_table(self)
         self._passes = passes
         self._performs = performs
         self._batch = False
@@ -119,19 +134,13 @@ class Harness:
         with ExitStack() as stack:
             priority, sched = (self._load(stack, plugin) for plugin in self._plugins)
             select = self._load(stack, "select/cons_tres") if shares_nodes(self._config) else None
-            self.engine = Engine(
+            self.engine, effects = boot(
                 self._config,
-                priority=priority.container,
-                sched=sched.container,
-                select=None if select is None else select.container,
+                Plugins(priority, sched, select),
                 boot_time=self.now,
                 associations=deepcopy(self._associations),
+                saved=saved,
             )
-            effects = [] if saved is None else restore(self.engine, saved)
-            if select is not None:
-                select.start(self.engine.select_controller)
-            priority.start(self.engine.priority_controller)
-            sched.start(self.engine.sched_controller)
             self._stack = stack.pop_all()
         effects += self.engine.begin()
         self._check()
@@ -212,7 +221,7 @@ class Harness:
         batch, self._batch = self._batch, True
         try:
             self._request(ev.Submit(job_id=job_id, spec=spec(**fields) if request is None else request))
-            job = self.engine.state.jobs.get(job_id) or self.finished[-1]  # its deadline may have been too soon
+            job = self._known[job_id]
             for _ in range(job.waiting_tasks - 1):  # the ids of an array's tasks
                 next(self._next_id)
         finally:
@@ -357,6 +366,7 @@ class Harness:
     # ---- effects ----------------------------------------------------------------------------------------------
 
     def _check(self) -> None:
+        self._known |= self.engine.state.jobs
         self.engine.check_invariants()
         for check in self.checks:
             check()
@@ -365,42 +375,64 @@ class Harness:
         """Record and perform effects."""
         self.effects += effects
         for effect in list(effects):
-            if isinstance(effect, Launch):
-                self.launches.append(effect)
-                self.trace.append(f"{self.now} start {effect.job_id} on {effect.resources:#x}")
-                self._launch(effect)
-            elif isinstance(effect, Kill):
-                self.kills.append(effect)
-                self.trace.append(f"{self.now} kill {effect.job_id}")
-                if self._performs:
-                    self.send(ev.JobEnded(job_id=effect.job_id, restart_count=effect.restart_count))
-            elif isinstance(effect, JobFinished):
-                self.finished.append(effect.job)
-                self.trace.append(f"{self.now} {effect.job.state} {effect.job.job_id} {effect.job.reason}")
-            elif isinstance(effect, Refused):
-                self.refused.append(effect)
-                self.trace.append(f"{self.now} refused {effect.job_id} {effect.errno.name}")
-            elif isinstance(effect, PluginFault):
-                self.faults.append(effect)
-                self.trace.append(f"{self.now} fault {effect.plugin} {effect.symbol}")
-            elif isinstance(effect, Log):
-                self.logs.append(effect.message)
-            elif self._performs:
-                self._run_background(effect)
+            self._dispatch[type(effect)](effect)
 
-    def _launch(self, effect: Launch) -> None:
+    def launch(self, effect: Launch) -> None:
+        """Let a job run for as long as was said when it was submitted."""
+        self.launches.append(effect)
+        self.trace.append(f"{self.now} start {effect.job_id} on {effect.resources:#x}")
         job = self.engine.state.jobs[effect.job_id]
-        run = self._runs.get(effect.job_id if job.array is None else job.array.job_id)
+        run = self._runs.get(job.array_job_id)
         if run is not None and self._performs:
             end = ev.JobEnded(job_id=effect.job_id, restart_count=effect.restart_count, exit_code=run[1])
             self._put(self.now + run[0], _ENDS, lambda: self.send(end))
 
-    def _run_background(self, effect: Background) -> None:
-        try:
-            done = ev.BackgroundDone(token=effect.token, result=effect.fn())
-        except PLUGIN_ERRORS as error:
-            done = ev.BackgroundDone(token=effect.token, error=error)
-        self.send(done)
+    def kill(self, effect: Kill) -> None:
+        """Let a run end at once."""
+        self.kills.append(effect)
+        self.trace.append(f"{self.now} kill {effect.job_id}")
+        if self._performs:
+            self.send(ev.JobEnded(job_id=effect.job_id, restart_count=effect.restart_count))
+
+    def send_signal(self, effect: SendSignal) -> None:
+        """Write down that a run has been sent a signal."""
+        self.trace.append(f"{self.now} signal {effect.signal} to {effect.job_id}")
+
+    def suspend(self, effect: SuspendRun) -> None:
+        """Write down that a run has been suspended; one that ends by itself does so all the same."""
+        self.trace.append(f"{self.now} suspend {effect.job_id}")
+
+    def resume(self, effect: ResumeRun) -> None:
+        """Write down that a run has been resumed."""
+        self.trace.append(f"{self.now} resume {effect.job_id}")
+
+    def finished_with(self, effect: JobFinished) -> None:
+        """Keep the record of a job that is over."""
+        record = effect.record
+        self.finished.append(record)
+        if record.job_id not in self._known:
+            self._known[record.job_id] = _over_at_once(record, self._config)
+        self.trace.append(f"{self.now} {record.state} {record.job_id} {record.reason}")
+
+    def answer(self, effect: Accepted | Refused) -> None:
+        """Write down what has been refused."""
+        if isinstance(effect, Refused):
+            self.refused.append(effect)
+            self.trace.append(f"{self.now} refused {effect.job_id} {effect.errno.name}")
+
+    def fault(self, effect: PluginFault) -> None:
+        """Write down that a plugin has misbehaved."""
+        self.faults.append(effect)
+        self.trace.append(f"{self.now} fault {effect.plugin} {effect.symbol}")
+
+    def log(self, effect: Log) -> None:
+        """Write down what a plugin has to say."""
+        self.logs.append(effect.message)
+
+    def background(self, effect: Background) -> None:
+        """Do a piece of work on the spot."""
+        if self._performs:
+            self.send(background_done(effect))
 
     # ---- asking -----------------------------------------------------------------------------------------------
 
@@ -417,8 +449,7 @@ class Harness:
         """
         if isinstance(job, Job):
             return job
-        live = self.engine.state.jobs.get(job)
-        return live if live is not None else {done.job_id: done for done in self.finished}[job]
+        return self._known[job]
 
     def state(self, job: Job | int) -> JobState:
         """Give a job's state."""
@@ -444,6 +475,11 @@ class Harness:
         return {job.job_id: job.start_time for job in self.finished if job.start_time is not None}
 
     @property
+    def known(self) -> list[Job]:
+        """Every job that there has been since the engine was last started."""
+        return list(self._known.values())
+
+    @property
     def live(self) -> list[Job]:
         """Jobs that are not over."""
         return list(self.engine.state.jobs.values())
@@ -455,3 +491,11 @@ class Harness:
 
 def _id(job: Job | int) -> int:
     return job.job_id if isinstance(job, Job) else job
+
+
+def _over_at_once(record: JobRecord, config: ClusterConfig) -> Job:
+    """Make the record of a job that ended in the event in which it came, so that nobody has seen it."""
+    partition = next(part for part in config.partitions if part.name == record.partition)
+    job = Job(record.job_id, record.spec, record.submit_time, partition, 1)
+    job.state, job.reason, job.end_time = record.state, record.reason, record.end_time
+    return job

@@ -148,6 +148,15 @@ class Accounts:
 
     # ---- usage ------------------------------------------------------------------------------------------------
 
+    def go_on_from(self, saved: dict[str, Any]) -> None:
+        """Have usage, once it is kept, go on from what was saved.
+
+        Raises:
+            InputError: it is something else, or of another cluster.
+        """
+        Usage(self.tree, self.tres).restore(saved)
+        self.saved = saved
+
     def keep_usage(self) -> Usage:
         """Keep usage from now on, from what was saved if anything was; running jobs are charged."""
         if self.usage is None:
@@ -156,12 +165,12 @@ class Accounts:
                 self.usage.restore(self.saved)
                 self.saved = None
             for job in self._state.jobs.values():
-                if job.alloc:
+                if job.alloc and job.suspended_since is None:
                     self.started(job)
         return self.usage
 
     def started(self, job: Job) -> None:
-        """Charge a job that has been given resources, if usage is kept."""
+        """Charge a job that has been given resources or goes on, if usage is kept."""
         if self.usage is None:
             return
         tres, qos = self.tres_of(job), self.qos_of(job)
@@ -170,7 +179,7 @@ class Accounts:
             self.tree.row(self.association_of(job)),
             billable=tres[BILLING],
             tres=tres,
-            start_time=self._state.now if job.start_time is None else job.start_time,
+            start_time=job.charged_since,
             qos=[name for name in (qos.name if qos else "", job.partition.qos) if name],
             usage_factor=self.usage_factor(job),
         )
@@ -211,7 +220,7 @@ class Accounts:
         qos = self.qos_of(job)
         return 1.0 if qos is None else qos.usage_factor
 
-    def ended(self, job: Job) -> None:
-        """Charge a job no more that has given its resources back."""
+    def ended(self, job: Job, time: int) -> None:
+        """Charge a job no more from a time on, Unix seconds."""
         if self.usage is not None:
-            self.usage.job_ended(job.job_id, self._state.now)
+            self.usage.job_ended(job.job_id, time)

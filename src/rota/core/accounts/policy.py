@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rota.core.limits.ledger import Ledger
     from rota.core.limits.start_limits import Excess, Limit, StartLimit
     from rota.core.state import ClusterState
-    from rota.model import Association, Qos
+    from rota.model import Association, ClusterConfig, Qos
 
 _VIOLATES = "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"
 
@@ -39,15 +39,16 @@ class AccountingPolicy:
     Args:
         state: The machine and its jobs.
         accounts: Whom jobs are charged to.
+        config: What of slurm.conf is to be in force.
 
     Raises:
         InputError: AccountingStorageEnforce, or a limit of an association or QOS, cannot be used.
     """
 
-    def __init__(self, state: ClusterState, accounts: Accounts) -> None:
+    def __init__(self, state: ClusterState, accounts: Accounts, config: ClusterConfig) -> None:
         self._state = state
         self._accounts = accounts
-        enforced = state.config.enforced()
+        enforced = config.enforced()
         self._needs_association = "associations" in enforced
         self._needs_qos = "qos" in enforced
         self._limits = "limits" in enforced

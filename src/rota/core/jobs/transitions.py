@@ -24,6 +24,10 @@ class Trigger(Enum):
     REQUEUE = auto()
     DEADLINE = auto()
     PREEMPT = auto()
+    OUT_OF_MEMORY = auto()
+    BOOT_FAIL = auto()
+    SUSPEND = auto()
+    RESUME = auto()
 
     # Members are singletons. Enum's own hash goes through their names, in Python, which a replay would notice.
     __hash__ = object.__hash__
@@ -42,6 +46,16 @@ TRANSITIONS: dict[tuple[JobState, Trigger], JobState] = {
     (JobState.RUNNING, Trigger.NODE_LOST): JobState.NODE_FAIL,
     (JobState.RUNNING, Trigger.REQUEUE): JobState.PENDING,
     (JobState.RUNNING, Trigger.PREEMPT): JobState.PREEMPTED,
+    (JobState.RUNNING, Trigger.OUT_OF_MEMORY): JobState.OUT_OF_MEMORY,
+    (JobState.RUNNING, Trigger.BOOT_FAIL): JobState.BOOT_FAIL,
+    (JobState.RUNNING, Trigger.SUSPEND): JobState.SUSPENDED,
+    (JobState.SUSPENDED, Trigger.RESUME): JobState.RUNNING,
+    (JobState.SUSPENDED, Trigger.EXIT_OK): JobState.COMPLETED,
+    (JobState.SUSPENDED, Trigger.EXIT_ERROR): JobState.FAILED,
+    (JobState.SUSPENDED, Trigger.OUT_OF_MEMORY): JobState.OUT_OF_MEMORY,
+    (JobState.SUSPENDED, Trigger.CANCEL): JobState.CANCELLED,
+    (JobState.SUSPENDED, Trigger.NODE_LOST): JobState.NODE_FAIL,
+    (JobState.SUSPENDED, Trigger.REQUEUE): JobState.PENDING,
 }
 
 

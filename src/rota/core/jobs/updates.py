@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rota.core.job import QueueRecord
 from rota.core.jobs.admission import admit
+from rota.core.jobs.checks import require_pending
 from rota.core.jobs.new_jobs import dependencies_of, make_job
 from rota.core.limits.licenses import LicensesWanted
 from rota.model import Errno, JobState, Reason, RequestError
@@ -18,14 +19,24 @@ if TYPE_CHECKING:
     from rota.core.jobs.lifecycle import Lifecycle
 
 
-def check_update(life: Lifecycle, job: Job, changes: Mapping[str, Any]) -> None:
+def check_update(life: Lifecycle, job: Job, changes: Mapping[str, Any], uid: int = 0) -> None:
     """Make sure that a job can be changed: a waiting one all that it asks for, a running one time limit and licences.
+
+    Args:
+        life: Whose job.
+        job: The job.
+        changes: Fields of `JobSpec` with their new values.
+        uid: Who asks; users may ask for less time for what runs, and not for higher priorities.
 
     Raises:
         RequestError: that cannot be met, the job is over, or it runs and something else is to change.
     """
     cluster = life.cluster
+    if uid:
+        _check_as_user(job, changes)
     if job.state is JobState.RUNNING:
+        if not (changes.get("time_limit", 1) or 0) >= 0:
+            raise RequestError(f"Requested time limit is invalid: {changes['time_limit']}", Errno.INVALID_TIME_LIMIT)
         if set(changes) - {"time_limit", "licenses"}:
             raise RequestError(
                 f"job {job.job_id} runs: only its time limit and licences can change", Errno.JOB_NOT_PENDING
@@ -33,7 +44,7 @@ def check_update(life: Lifecycle, job: Job, changes: Mapping[str, Any]) -> None:
         if "licenses" in changes:
             cluster.licenses.check(changes["licenses"])
         return
-    life.require_pending(job)
+    require_pending(job)
     if job.alloc:
         raise RequestError(f"job {job.job_id} is completing: wait until it is queued again", Errno.JOB_NOT_PENDING)
     if changes.get("priority") and job.priority == 0:
@@ -44,6 +55,21 @@ def check_update(life: Lifecycle, job: Job, changes: Mapping[str, Any]) -> None:
         cluster.reservations.admit(fresh)
     if "dependency" in changes:
         cluster.dependencies.check(job, dependencies_of(fresh.spec))
+
+
+def _check_as_user(job: Job, changes: Mapping[str, Any]) -> None:
+    """Make sure that a user may change that of a job: not its priority, and what runs may only get less time.
+
+    Raises:
+        RequestError: no.
+    """
+    longer = "time_limit" in changes and (changes["time_limit"] is None or changes["time_limit"] > job.time_limit)
+    if longer and job.state is JobState.RUNNING:
+        raise RequestError("Access/permission denied: only an administrator gives it more time", Errno.ACCESS_DENIED)
+    if changes.get("nice", 0) < 0 or (changes.get("priority") or 0) > job.priority:
+        raise RequestError("Access/permission denied: only an administrator raises priorities", Errno.ACCESS_DENIED)
+    if changes.keys() & {"user", "user_id", "group_id"}:
+        raise RequestError("Access/permission denied: only an administrator gives jobs away", Errno.ACCESS_DENIED)
 
 
 def _as_changed(cluster: Cluster, job: Job, changes: Mapping[str, Any]) -> Job:
@@ -72,7 +98,7 @@ def update_job(life: Lifecycle, job: Job, changes: Mapping[str, Any]) -> None:
         job.priority, job.admin_priority = spec.priority, True
         job.reason = Reason.JOB_HELD_ADMIN if spec.priority == 0 else Reason.NONE
     if job.priority:
-        life.give_priority(job)
+        life.priorities.ask(job)
     cluster.queue.place(job)
 
 
@@ -90,5 +116,5 @@ def _change_running(life: Lifecycle, job: Job, changes: Mapping[str, Any]) -> No
         cluster.queue.limited += job.may_be_held_back
     if "time_limit" in changes:
         job.time_limit = changes["time_limit"]
-        life.expect_end(job, max((job.start_time or 0) + job.time_limit, cluster.state.now))
+        life.runs.expect_end(job, max((job.start_time or 0) + job.time_limit, cluster.state.now))
     cluster.queue.changed = True

@@ -46,8 +46,12 @@ class CountedJob(Protocol):
         """Bitmap of the nodes that it holds something of."""
 
     @property
-    def start_time(self) -> int | None:
-        """Unix seconds."""
+    def charged_since(self) -> int:
+        """Since when it is charged without a break, Unix seconds."""
+
+    @property
+    def began(self) -> int:
+        """When its run would have begun if it had never been suspended, Unix seconds."""
 
     @property
     def end_time(self) -> int | None:

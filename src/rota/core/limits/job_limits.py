@@ -240,12 +240,28 @@ class JobLimits(Generic[J]):
         context.running[job.job_id] = entry
         for ledger in self.ledgers:
             ledger.enter(entry)
+        self.resume(job)
+        context.version += 1
+
+    def resume(self, job: J) -> None:
+        """Have a job that goes on ended when a limit is used up that does so."""
+        context = self._context
+        entry = context.running.get(job.job_id)
+        if entry is None:
+            return  # none of them has to do with what runs
+        for ledger in entry.ledgers:
             if ledger.meter is not None:
                 factor = context.usage_factor(job)
                 ledger.meter.enter(job, self.ends, [count * factor for count in (*entry.counts, 1.0)])
         if self.minutes and (end := own_end(job, entry.counts, self.minutes)) is not None:
             context.timers.set(max(end, context.clock.now + 1), _minutes_of(job))
-        context.version += 1
+
+    def pause(self, job: J) -> None:
+        """Have it not ended for that while it is suspended."""
+        for ledger in self.ledgers:
+            if ledger.meter is not None:
+                ledger.meter.leave(job.job_id)
+        self._context.timers.cancel(_minutes_of(job))
 
     def ended(self, job: J) -> None:
         """Count a job no more."""

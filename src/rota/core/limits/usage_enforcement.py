@@ -114,7 +114,7 @@ class Meter:
             charge: What it uses each second: TRES by their places, and at the end the second itself.
         """
         self._catch_up()
-        run = self._runs[job.job_id] = _Run(limits, charge, job.start_time or 0)
+        run = self._runs[job.job_id] = _Run(limits, charge, job.charged_since)
         for bound in self._bounds.values():
             bound.add(run, max(run.start, self._period))
         self.plan()
@@ -122,7 +122,9 @@ class Meter:
     def leave(self, job_id: int) -> None:
         """Count a job no more."""
         self._catch_up()
-        run = self._runs.pop(job_id)
+        run = self._runs.pop(job_id, None)
+        if run is None:
+            return  # it is suspended
         for bound in self._bounds.values():
             bound.add(run, max(run.start, self._period), -1)
 
@@ -178,5 +180,5 @@ def own_end(job: CountedJob, counts: Sequence[float], limits: Sequence[tuple[int
     """
     # Slurm counts whole minutes that it has run.
     ends = [ceil(limit.most / counts[place]) * _MINUTE for place, limit in limits if counts[place] > 0]
-    end = (job.start_time or 0) + min(ends, default=0)
+    end = job.began + min(ends, default=0)
     return end if ends and end < (job.end_time or 0) else None

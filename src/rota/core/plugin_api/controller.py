@@ -230,7 +230,7 @@ class PluginController:
             return Reason.RESOURCES
         if not resources:
             return Reason.RESOURCES
-        return self._life.start(job, resources, time_limit)
+        return self._life.runs.start(job, resources, time_limit)
 
     def preempt(self, job: Job, nodes: int) -> bool:
         state, preemption = self._state, self._preemption
@@ -252,9 +252,9 @@ class PluginController:
     def set_priority(self, job: Job, priority: int) -> None:
         if type(priority) is not int or not 0 <= priority <= MAX_PRIORITY:
             raise ValueError(f"priority {priority!r} is not an integer from 0 to 2**32 - 1")
-        if job is job.whole or job.whole is not self._life.pricing:
+        if job is job.whole or job.whole is not self._life.priorities.pricing:
             self._require_live(job)
-        self._life.set_priority(job, priority)
+        self._life.priorities.set(job, priority)
 
     def set_priorities(self, jobs: Sequence[Job], priorities: Sequence[int] | NDArray[np.integer[Any]]) -> None:
         values = np.asarray(priorities)
@@ -262,7 +262,7 @@ class PluginController:
             raise ValueError("priorities must be whole numbers, as many as jobs")
         if len(jobs) and not (values.min() >= 1 and values.max() <= MAX_PRIORITY):
             raise ValueError("a priority is not from 1 to 2**32 - 1; to hold a job use `hold`")
-        if self._life.set_priorities(jobs, values.tolist()):
+        if self._life.priorities.set_many(jobs, values.tolist()):
             self._passes.pass_due = True
 
     def rank_queue(self, key: Callable[[Job], float]) -> None:
@@ -324,7 +324,7 @@ class PluginController:
 
     def in_background(self, fn: Callable[[], object], done: Callable[[object], object]) -> None:
         token = self._passes.add_background(self._guard, done)
-        self._life.effects.append(Background(token=token, fn=fn))
+        self._state.effects.append(Background(token=token, fn=fn))
 
     def before_queue(self, fn: Callable[[], object]) -> None:
         guarded = self._guard.callback(fn)
@@ -346,4 +346,4 @@ class PluginController:
         self._queue.planned_reasons = frozenset({Reason.LICENSES} if on else ())
 
     def log(self, message: str) -> None:
-        self._life.effects.append(Log(message=str(message)))
+        self._state.effects.append(Log(message=str(message)))

@@ -53,6 +53,10 @@ class PluginGuard:
         self._clock = clock
         self.plugin_type = str(getattr(container, "plugin_type", "?"))
 
+    def report(self, symbol: str, job_id: int | None, message: str) -> None:
+        """Report that something went wrong."""
+        self._report(self.plugin_type, symbol, job_id, message)
+
     def function(self, symbol: str) -> Callable[..., Any]:
         """Give one of the plugin's functions."""
         fn: Callable[..., Any] = getattr(self._container, symbol)
@@ -64,12 +68,7 @@ class PluginGuard:
 
     def raised(self, symbol: str, job_id: int | None, error: BaseException) -> None:
         """Report an exception, with the innermost line of the plugin's code."""
-        where = ""
-        traceback = error.__traceback__
-        while traceback is not None:
-            where = f" at {traceback.tb_frame.f_code.co_filename}:{traceback.tb_lineno}"
-            traceback = traceback.tb_next
-        self._report(self.plugin_type, symbol, job_id, f"raised {type(error).__name__}: {_show(error, str)}{where}")
+        self._report(self.plugin_type, symbol, job_id, told(error))
 
     def returned(self, symbol: str, job_id: int | None, value: object, expected: str) -> None:
         """Report a wrong answer."""
@@ -172,6 +171,16 @@ class PluginGuard:
             return result
 
         return call
+
+
+def told(error: BaseException) -> str:
+    """Tell of an exception, with the innermost line of the code that raised it."""
+    where = ""
+    traceback = error.__traceback__
+    while traceback is not None:
+        where = f" at {traceback.tb_frame.f_code.co_filename}:{traceback.tb_lineno}"
+        traceback = traceback.tb_next
+    return f"raised {type(error).__name__}: {_show(error, str)}{where}"
 
 
 def _is_success(code: object) -> bool:

@@ -98,7 +98,7 @@ class DependencyBook:
             recent = self._just_ended
             recent.append(job)
             forgotten = self._state.now - self._state.settings.min_job_age
-            while (recent[0].end_time or 0) < forgotten:
+            while recent and (recent[0].end_time or 0) < forgotten:
                 recent.popleft()
             return
         self._file()

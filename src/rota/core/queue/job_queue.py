@@ -151,6 +151,15 @@ class JobQueue:
         self.take_out(job)
         self.place(job)
 
+    def replace_for(self, job: Job, reason: Reason) -> None:
+        """Put a pending job where it belongs for a reason; one that is still completing goes there when it is free."""
+        if job.alloc:
+            job.reason = reason
+            return
+        self.take_out(job)
+        job.reason = reason
+        self.place(job)
+
     def replace_all(self) -> None:
         """Look anew where every waiting job belongs, after partitions or limits have changed."""
         waiting = [*self.parked.values(), *self.waiting()]

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from rota.core.cluster import Cluster
     from rota.core.job import Job
-    from rota.core.jobs.lifecycle import Lifecycle
+    from rota.core.jobs.runs import Runs
     from rota.core.scheduling.preemption import Preemption
 
 #: Why passes ended, in Slurm's words.
@@ -67,7 +67,7 @@ class MainPass:
 
     Args:
         cluster: Whose queue.
-        lifecycle: Starts the jobs.
+        runs: Starts the jobs.
         tell_pending: Called when a job must wait.
         preemption: Has running jobs give way.
 
@@ -75,13 +75,13 @@ class MainPass:
         InputError: an option of SchedulerParameters cannot be used.
     """
 
-    __slots__ = ("_cluster", "_lifecycle", "_preemption", "_tell_pending", "options", "statistics")
+    __slots__ = ("_cluster", "_preemption", "_runs", "_tell_pending", "options", "statistics")
 
     def __init__(
-        self, cluster: Cluster, lifecycle: Lifecycle, tell_pending: Callable[[], object], preemption: Preemption
+        self, cluster: Cluster, runs: Runs, tell_pending: Callable[[], object], preemption: Preemption
     ) -> None:
         self._cluster = cluster
-        self._lifecycle = lifecycle
+        self._runs = runs
         self._tell_pending = tell_pending
         #: What is in force; whoever reads slurm.conf again sets it.
         self.options = PassOptions.read(cluster.state.config)
@@ -146,7 +146,7 @@ class MainPass:
             elif not failed or pool.class_of(job) not in failed:
                 # A plugin that was told of a start may have made others.
                 resources = pool.select(job, pool.common(avail, pool.free))
-            while resources and self._lifecycle.start(job, resources) is None:
+            while resources and self._runs.start(job, resources) is None:
                 avail -= resources
                 started += 1
                 if not self._has_more(job) or (starts and started >= starts):

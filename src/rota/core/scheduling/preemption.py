@@ -17,6 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rota.core.jobs.runs import SIGTERM
 from rota.core.jobs.transitions import Trigger
 from rota.core.timers import Timer, TimerKind
 from rota.model import JobState, Reason
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from rota.core.cluster import Cluster
     from rota.core.job import Job
-    from rota.core.jobs.lifecycle import Lifecycle
+    from rota.core.jobs.runs import Runs
     from rota.model import ClusterConfig
 
 _TYPES = ("preempt/none", "preempt/partition_prio", "preempt/qos")
@@ -81,10 +82,10 @@ class Preemption:
         InputError: a parameter of slurm.conf about preemption cannot be used.
     """
 
-    def __init__(self, cluster: Cluster, lifecycle: Lifecycle) -> None:
+    def __init__(self, cluster: Cluster, runs: Runs) -> None:
         self._state = cluster.state
         self._accounts = cluster.accounts
-        self._lifecycle = lifecycle
+        self._runs = runs
         #: What is in force; whoever reads slurm.conf again sets it.
         self.options = PreemptionOptions.read(cluster.state.config)
 
@@ -140,7 +141,7 @@ class Preemption:
     def _lower(self, job: Job) -> Iterator[Job]:
         """Walk through the running jobs that would have to give way to one, now or later."""
         for one in self._state.running:
-            if self._goes_before(job, one) and self._mode_of(one) != _OFF:
+            if one.state is JobState.RUNNING and self._goes_before(job, one) and self._mode_of(one) != _OFF:
                 yield one
 
     def _wait_for_exempt(self, jobs: Iterable[Job]) -> None:
@@ -217,6 +218,7 @@ class Preemption:
         """Have a job go, now or after its grace time."""
         if grace := self._grace_time(job):
             self._state.timers.set(self._state.now + grace, _grace_of(job))
+            self._runs.send_signal(job, SIGTERM)
         else:
             self._stop(job)
 
@@ -237,12 +239,12 @@ class Preemption:
             self._stop(job)
 
     def _stop(self, job: Job) -> None:
-        requeues = self._mode_of(job) == _REQUEUE and self._lifecycle.is_requeued(job)
+        requeues = self._mode_of(job) == _REQUEUE and self._runs.is_requeued(job)
         if requeues:  # and does not start again before the one that it gives way to
             job.spec = job.spec._replace(
                 begin_time=self._state.now + (self._state.settings.requeue_delay or _REQUEUE_DELAY)
             )
-        self._lifecycle.stop(job, Trigger.REQUEUE if requeues else Trigger.PREEMPT, Reason.NONE)
+        self._runs.stop(job, Trigger.REQUEUE if requeues else Trigger.PREEMPT, Reason.NONE)
 
 
 def _grace_of(job: Job) -> Timer:

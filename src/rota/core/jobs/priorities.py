@@ -1,0 +1,96 @@
+"""The priorities of jobs: asked for when a job is new, and given anew by plugins and administrators."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rota.core.job import QueueRecord
+from rota.core.jobs.checks import require_pending
+from rota.core.sorted_jobs import queue_key
+from rota.model import JobState, Reason
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rota.core.cluster import Cluster
+    from rota.core.job import Job
+
+
+class Priorities:
+    """Gives jobs their priorities.
+
+    Args:
+        cluster: Whose jobs.
+        initial_priority: Asks the scheduler plugin for a job's priority, after the lowest given so far.
+    """
+
+    __slots__ = ("_cluster", "_initial_priority", "_queue", "pricing")
+
+    def __init__(self, cluster: Cluster, initial_priority: Callable[[int, Job], int]) -> None:
+        self._cluster = cluster
+        self._queue = cluster.queue
+        self._initial_priority = initial_priority
+        #: The job whose priority the plugins are being asked for.
+        self.pricing: Job | None = None
+
+    def ask(self, job: Job) -> None:
+        """Ask the scheduler plugin for a job's priority, unless an administrator has set it."""
+        if job.admin_priority:
+            for record in job.records:
+                record.priority = job.priority
+            return
+        cluster = self._cluster
+        for record in job.records:
+            record.priority = 0
+        self.pricing = job
+        job.priority = priority = self._initial_priority(cluster.last_priority, job)
+        self.pricing = None
+        for record in job.records:  # unless the plugin has given them priorities of their own
+            record.priority = (record.priority or priority) if priority else 0
+        if priority > 1 and 1 < priority + job.nice < cluster.last_priority:
+            cluster.last_priority = priority + job.nice
+
+    def set(self, job: Job, priority: int) -> None:
+        """Give a pending job another priority, 0 to hold it.
+
+        Raises:
+            RequestError: it is not pending.
+        """
+        require_pending(job)
+        if priority == 0:
+            job = job.whole
+        if isinstance(job, QueueRecord):
+            self._set_of_record(job, priority)
+        elif priority != job.priority or job.records:
+            job.priority = priority
+            for record in job.records:
+                record.priority = priority
+            self._queue.replace_for(job, Reason.JOB_HELD_ADMIN if priority == 0 else Reason.NONE)
+
+    def _set_of_record(self, record: QueueRecord, priority: int) -> None:
+        record.priority = priority
+        whole = record.whole
+        whole.priority = max(other.priority for other in whole.records)
+        if record.sort_key:
+            self._queue.replace_for(whole, Reason.NONE)
+
+    def set_many(self, jobs: Sequence[Job], priorities: Sequence[int]) -> bool:
+        """Give many jobs other priorities, see `Controller.set_priorities`. Whether the queue's order has changed."""
+        pending, running = JobState.PENDING, JobState.RUNNING
+        changed = False
+        for job, priority in zip(jobs, priorities, strict=True):
+            before = job.priority
+            if before == priority or not before or job.admin_priority:
+                continue
+            if job.state is pending or job.state is running:
+                job.priority = priority
+                if isinstance(job, QueueRecord):
+                    job.whole.priority = max(record.priority for record in job.whole.records)
+                if job.sort_key and not job.alloc:
+                    # Here, where the job is at hand: of 100,000, those in the queue's order lie all over the memory.
+                    job.sort_key = queue_key(job)
+                    changed = True
+        if not changed or not self._queue.jobs.resort():
+            return False
+        self._queue.touch()
+        return True

@@ -1,0 +1,132 @@
+"""What is asked of jobs that there are. A request about several is carried out for all of them, or for none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rota.core import events as ev
+from rota.core.jobs.checks import (
+    require_access,
+    require_administrator,
+    require_own_hold,
+    require_pending,
+    require_running,
+    require_suspended,
+)
+from rota.core.jobs.updates import check_update, update_job
+from rota.model import Errno, JobState, RequestError
+
+if TYPE_CHECKING:
+    from rota.core.job import Job
+    from rota.core.jobs.lifecycle import Lifecycle
+
+#: Signals have these numbers.
+_SIGNALS = range(1, 65)
+_RUNS = frozenset({JobState.RUNNING, JobState.SUSPENDED})
+_FOR_RUNNING = (ev.Requeue, ev.Suspend, ev.Resume, ev.SignalJob)
+
+
+class JobRequests:
+    """Checks requests about jobs, and carries them out.
+
+    Args:
+        lifecycle: Does what is asked.
+    """
+
+    __slots__ = ("_life",)
+
+    def __init__(self, lifecycle: Lifecycle) -> None:
+        self._life = lifecycle
+
+    def carry_out(self, event: ev.JobRequest) -> None:
+        """Do what is asked of one job, or of the jobs of an array that it can concern.
+
+        Raises:
+            RequestError: it cannot be done, or not for whoever asks; nothing has changed then.
+        """
+        found = self._life.find(event.job_id, event.task_id)
+        if len(found) > 1:
+            found = [(job, task) for job, task in found if _concerns(event, job)]
+        for job, _ in found:
+            require_access(job, event.uid)
+            _check(event, job)
+        for job, task_id in found:
+            self._do(event, self._life.by_itself(job, task_id))
+
+    def _do(self, event: ev.JobRequest, job: Job) -> None:
+        life = self._life
+        if isinstance(event, ev.Cancel):
+            life.cancel(job, event.signal)
+        elif isinstance(event, ev.Hold):
+            life.hold(job, by_user=event.by_user or event.uid != 0)
+        elif isinstance(event, ev.Release):
+            life.release(job, by_user=event.by_user or event.uid != 0)
+        elif isinstance(event, ev.Requeue):
+            life.requeue(job, hold=event.hold)
+        elif isinstance(event, ev.Suspend):
+            life.runs.suspend(job)
+        elif isinstance(event, ev.Resume):
+            life.runs.resume(job)
+        elif isinstance(event, ev.SignalJob):
+            life.runs.send_signal(job, event.signal)
+
+    def update(self, event: ev.UpdateJob) -> None:
+        """Change what a job asks for, or all jobs of an array.
+
+        Raises:
+            RequestError: it cannot be done, or not for whoever asks; nothing has changed then.
+        """
+        life = self._life
+        array = life.state.arrays.get(event.job_id)
+        found = life.find(event.job_id, event.task_id)
+        if event.array_throttle is not None:
+            if array is None:
+                raise RequestError(f"job {event.job_id} is no job array", Errno.INVALID_ARRAY)
+            if event.array_throttle < 0:
+                raise RequestError(f"{event.array_throttle} tasks cannot run at a time", Errno.INVALID_ARRAY)
+        for job, _ in found:
+            require_access(job, event.uid)
+            if event.changes:
+                check_update(life, job, event.changes, event.uid)
+        for job, task_id in found if event.changes else ():
+            update_job(life, life.by_itself(job, task_id), event.changes)
+        if array is not None and event.array_throttle is not None:
+            array.throttle = event.array_throttle
+
+
+def _concerns(event: ev.JobRequest, job: Job) -> bool:
+    """Whether a request about a whole array is about this job of it."""
+    return isinstance(event, ev.Cancel) or (job.state in _RUNS) is isinstance(event, _FOR_RUNNING)
+
+
+def _check(event: ev.JobRequest, job: Job) -> None:
+    """Make sure that what is asked can be done.
+
+    Raises:
+        RequestError: it cannot.
+    """
+    if isinstance(event, ev.Cancel):
+        if event.signal:
+            _check_signal(event.signal)
+    elif isinstance(event, ev.SignalJob):
+        _check_signal(event.signal)
+        require_running(job, or_suspended=True)
+    elif isinstance(event, ev.Requeue):
+        require_running(job, or_suspended=True)
+        if job.spec.allocation_only:
+            raise RequestError(f"job {job.job_id} has no script that could run again", Errno.BATCH_ONLY)
+    elif isinstance(event, ev.Suspend):
+        require_administrator(event.uid, "suspend jobs")
+        require_running(job)
+    elif isinstance(event, ev.Resume):
+        require_administrator(event.uid, "resume jobs")
+        require_suspended(job)
+    else:
+        require_pending(job)
+        if isinstance(event, ev.Release) and (event.by_user or event.uid != 0):
+            require_own_hold(job)
+
+
+def _check_signal(signal: int) -> None:
+    if signal not in _SIGNALS:
+        raise RequestError(f"there is no signal {signal}", Errno.INVALID_EVENT)

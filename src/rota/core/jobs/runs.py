@@ -1,0 +1,352 @@
+"""What runs: how jobs are started, suspended, stopped, and how they end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from rota.core.effects import JobFinished, Kill, Launch, ResumeRun, SendSignal, SuspendRun
+from rota.core.events import Outcome
+from rota.core.job import Job, QueueRecord
+from rota.core.jobs.splitting import become_task, split_off
+from rota.core.jobs.transitions import Trigger, change_state
+from rota.core.timers import Timer, TimerKind
+from rota.model import JobRecord, JobState, Reason
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rota.core.cluster import Cluster
+    from rota.core.events import JobEnded, LaunchFailed, StepChanged
+    from rota.core.jobs.priorities import Priorities
+
+SIGKILL, SIGTERM = 9, 15
+#: Seconds after which it is expected again that a suspended job ends, at least.
+_LOOK_AGAIN = 60
+_RUNS = frozenset({JobState.RUNNING, JobState.SUSPENDED})
+
+
+class Scheduler(Protocol):
+    """What the scheduler plugin is told of jobs that run."""
+
+    @property
+    def newalloc(self) -> Callable[[Job], bool]:
+        """Takes note that a job has been given resources."""
+
+    @property
+    def freealloc(self) -> Callable[[Job], bool]:
+        """Takes note that a job's resources are about to be freed."""
+
+
+class Runs:
+    """Starts and ends jobs.
+
+    Args:
+        cluster: Whose jobs.
+        scheduler: Is told of it.
+        priorities: Gives jobs that are queued again their priorities.
+    """
+
+    __slots__ = ("_cluster", "_priorities", "_queue", "_scheduler", "_state")
+
+    def __init__(self, cluster: Cluster, scheduler: Scheduler, priorities: Priorities) -> None:
+        self._cluster = cluster
+        self._state = cluster.state
+        self._queue = cluster.queue
+        self._scheduler = scheduler
+        self._priorities = priorities
+
+    # ---- they begin -------------------------------------------------------------------------------------------
+
+    def start(self, job: Job, resources: int, time_limit: int = 0) -> Reason | None:
+        """Start a queued job, or the job of a queue record in that record's partition, on free resources.
+
+        Of a job array one task is started; its record stays in the queue as long as it has others.
+
+        Returns:
+            ``None``; or what holds it back, and nothing has changed.
+        """
+        state, cluster = self._state, self._cluster
+        if job.start_limits and (excess := job.held_back(resources)) is not None:
+            cluster.policy.refuse(job, excess)
+            self._queue.look_at(excess)
+            return excess.reason
+        if job.array is not None and job.waiting_tasks > 1:
+            job = split_off(cluster, job, job.array)
+        else:
+            self._queue.take(job.whole)
+            if job.array is not None:
+                become_task(job.whole)
+        if isinstance(job, QueueRecord):
+            job = job.become_job()
+        change_state(job, Trigger.START)
+        state.pool.take(resources)
+        job.alloc = resources
+        job.alloc_nodes = state.pool.nodes_of(resources)
+        job.start_time = job.charged_since = state.now
+        job.time_limit = time_limit or job.time_limit
+        if job.spec.reservation and (longest := cluster.reservations.longest(job)) is not None:
+            job.time_limit = min(job.time_limit, longest)
+        if job.spec.deadline:
+            job.time_limit = max(min(job.time_limit, job.spec.deadline - state.now), 1)
+            state.timers.cancel(Timer(TimerKind.DEADLINE, job.job_id))
+        job.end_time = end = state.now + job.time_limit
+        job.forget_plan()
+        state.running.add(job, (end, job.job_id))
+        self._queue.changed = True
+        if job.start_limits:
+            self._queue.new = None
+            for one in job.start_limits:
+                one.started(job)
+        cluster.accounts.started(job)
+        state.effects.append(Launch(job_id=job.job_id, restart_count=job.restart_count, resources=resources))
+        self._scheduler.newalloc(job)
+        cluster.dependencies.started(job)
+        return None
+
+    # ---- they end ---------------------------------------------------------------------------------------------
+
+    def ended(self, event: JobEnded) -> bool:
+        """Take the news that a run is over. False when it is stale and changes nothing."""
+        job = self._run_of(event.job_id, event.restart_count)
+        if job is None:
+            return False
+        job.exit_code, job.signal = event.exit_code, event.signal
+        if job.state in _RUNS:
+            trigger, job.reason = self._how(job, event)
+            change_state(job, trigger)
+        now = self._state.now
+        end = now if event.time is None else min(max(event.time, job.start_time or 0), now)
+        self._free(job, end)
+        return True
+
+    def _how(self, job: Job, event: JobEnded) -> tuple[Trigger, Reason]:
+        """Say what becomes of a job whose run is over without having been stopped, and why."""
+        if event.outcome is Outcome.LOST:
+            return Trigger.REQUEUE if self.is_requeued(job) else Trigger.NODE_LOST, Reason.NODE_DOWN
+        if event.outcome is Outcome.OUT_OF_MEMORY:
+            return Trigger.OUT_OF_MEMORY, Reason.OUT_OF_MEMORY
+        if event.outcome is Outcome.UNKNOWN:
+            return Trigger.EXIT_ERROR, Reason.SYSTEM_FAILURE
+        if event.signal:
+            return Trigger.EXIT_ERROR, Reason.RAISED_SIGNAL
+        if event.exit_code:
+            return Trigger.EXIT_ERROR, Reason.NON_ZERO_EXIT_CODE
+        return Trigger.EXIT_OK, job.reason
+
+    def launch_failed(self, event: LaunchFailed) -> bool:
+        """Take the news that a run never began: the job fails, or goes back into the queue, held.
+
+        Returns:
+            False when it is stale and changes nothing.
+        """
+        job = self._run_of(event.job_id, event.restart_count)
+        if job is None:
+            return False
+        if job.state in _RUNS:
+            job.reason = Reason.JOB_LAUNCH_FAILURE
+            if self.is_requeued(job):
+                job.zero_priority()
+                change_state(job, Trigger.REQUEUE)
+            else:
+                change_state(job, Trigger.BOOT_FAIL if event.boot else Trigger.LAUNCH_FAIL)
+        self._free(job, self._state.now)
+        return True
+
+    def step_changed(self, event: StepChanged) -> bool:
+        """Keep the record of a step. False when the news is stale and changes nothing."""
+        job = self._run_of(event.job_id, event.restart_count)
+        if job is None:
+            return False
+        others = [one for one in job.steps if one.step_id != event.step.step_id]
+        job.steps = (*others, event.step)
+        return True
+
+    def _run_of(self, job_id: int, restart_count: int) -> Job | None:
+        """Find the job that holds resources for this run; ``None`` when the news of it is stale."""
+        job = self._state.jobs.get(job_id)
+        return job if job is not None and job.alloc and job.restart_count == restart_count else None
+
+    def _free(self, job: Job, end_time: int) -> None:
+        """Free the resources of a job whose run was over at a time, and let it go on to where it belongs."""
+        state, cluster = self._state, self._cluster
+        self._scheduler.freealloc(job)
+        if job.suspended_since is not None:
+            self._count_suspended(job, job.suspended_since)
+        if job.sort_key:
+            state.running.remove(job)
+        else:
+            del state.completing[job.job_id]
+        cluster.accounts.ended(job, end_time)
+        for one in job.start_limits:
+            one.ended(job)
+        if self._queue.limited:
+            cluster.policy.forget_refusals()
+        resources, nodes = job.alloc, job.alloc_nodes
+        state.pool.release(resources)
+        job.alloc = job.alloc_nodes = 0
+        self._queue.touch()
+        if job.state is JobState.PENDING:
+            self._queue_again(job)
+        else:
+            job.end_time = end_time
+            self.finish(job, resources, nodes)
+
+    def _queue_again(self, job: Job) -> None:
+        """Put a job that ran back among those that wait."""
+        state = self._state
+        state.timers.cancel_of_job(job.job_id)
+        job.restart_count += 1
+        if job.reason is Reason.NODE_DOWN and job.restart_count > state.settings.max_requeue:
+            job.zero_priority()
+            job.reason = Reason.JOB_HOLD_MAX_REQUEUE
+        job.start_time = job.end_time = None
+        job.suspended = job.exit_code = job.signal = 0
+        job.steps = ()
+        if state.settings.requeue_delay:
+            job.spec = job.spec._replace(begin_time=state.now + state.settings.requeue_delay)
+        if job.task_id is not None and job.priority:
+            self._priorities.ask(job)  # as a task of an array it had that of the record
+        elif job.records:  # it had that of the partition in which it ran
+            job.priority = max(record.priority for record in job.records)
+        self._queue.place(job)
+
+    def finish(self, job: Job, resources: int = 0, nodes: int = 0) -> None:
+        """Forget a job that is over and in no place any more, and hand out its record.
+
+        Args:
+            job: The job.
+            resources: What it held last.
+            nodes: Bitmap of the nodes of that.
+        """
+        over = self._cluster.remove(job)
+        array, assoc = job.array, job.assoc
+        qos = self._cluster.accounts.qos_of(job) if assoc is not None else None
+        record = JobRecord(
+            job.job_id,
+            job.spec,
+            job.state,
+            job.reason,
+            job.partition.name,
+            "" if assoc is None else assoc.account,
+            job.spec.qos if qos is None else qos.name,
+            None if array is None else array.job_id,
+            tuple(over),
+            array is not None and array.is_over,
+            job.submit_time,
+            job.eligible_time,
+            job.start_time,
+            self._state.now if job.end_time is None else job.end_time,
+            job.suspended,
+            job.time_limit,
+            job.priority,
+            job.restart_count,
+            job.exit_code,
+            job.signal,
+            resources,
+            nodes,
+            job.steps,
+        )
+        self._state.effects.append(JobFinished(record=record))
+
+    # ---- they are stopped -------------------------------------------------------------------------------------
+
+    def stop(self, job: Job, trigger: Trigger, reason: Reason = Reason.NONE, signal: int = SIGTERM) -> None:
+        """Stop a job that runs or is suspended: it completes when the driver says that it has ended."""
+        state = self._state
+        change_state(job, trigger)
+        job.reason = reason
+        if job.suspended_since is not None:
+            self._count_suspended(job, job.suspended_since)
+        state.running.remove(job)
+        job.end_time = state.now
+        state.completing[job.job_id] = job
+        self._queue.touch()
+        wait = state.settings.kill_wait
+        state.effects.append(Kill(job_id=job.job_id, restart_count=job.restart_count, signal=signal, wait=wait))
+
+    def send_signal(self, job: Job, signal: int) -> None:
+        """Send a signal to a job that runs or is suspended."""
+        effect = SendSignal(job_id=job.job_id, restart_count=job.restart_count, signal=signal)
+        self._state.effects.append(effect)
+
+    def enforce_time_limits(self) -> None:
+        """Stop the jobs whose time is up, unless they may go on for a while."""
+        now = self._state.now
+        while (job := self._state.running.first()) is not None and (job.end_time or 0) <= now:
+            if job.state is JobState.SUSPENDED:
+                self._expect_end_of_suspended(job)
+            elif job.partition.over_time_limit == 0 or not self._goes_on(job):
+                self.stop(job, Trigger.TIME_LIMIT, Reason.TIME_LIMIT)
+
+    def _goes_on(self, job: Job) -> bool:
+        """Let a job whose time is up go on as OverTimeLimit says, and expect it to end then; False: that is over."""
+        now, longest = self._state.now, job.longest_run
+        # Without limit, Slurm guesses that it runs as long as its time limit once more.
+        end = now + job.time_limit if longest is None else job.began + longest
+        if job.spec.reservation and (left := self._cluster.reservations.longest(job)) is not None:
+            end = min(end, now + left)
+        if end <= now:
+            return False
+        self.expect_end(job, end)
+        self._queue.touch()
+        return True
+
+    def expect_end(self, job: Job, end: int) -> None:
+        """Expect a running job to end at another time, Unix seconds."""
+        for one in job.start_limits:
+            one.ended(job)
+        self._state.running.remove(job)
+        job.end_time = end
+        self._state.running.add(job, (end, job.job_id))
+        for one in job.start_limits:
+            one.started(job)
+        self._queue.changed = True
+
+    def lose_node(self, index: int) -> None:
+        """Stop the jobs of a node that is down: they are queued again if they may be, else they fail."""
+        for job in self._state.running.snapshot():
+            if job.alloc_nodes >> index & 1:
+                requeued = self.is_requeued(job)
+                self.stop(job, Trigger.REQUEUE if requeued else Trigger.NODE_LOST, Reason.NODE_DOWN, SIGKILL)
+
+    def is_requeued(self, job: Job) -> bool:
+        """Whether a job that is lost through no fault of its own is put back in the queue."""
+        wanted = job.spec.requeue
+        wants = self._state.settings.job_requeue if wanted is None else wanted
+        return wants and not job.spec.allocation_only
+
+    # ---- they are suspended -----------------------------------------------------------------------------------
+
+    def suspend(self, job: Job) -> None:
+        """Suspend a running job. It keeps what it has and counts for limits; its time does not go on."""
+        state = self._state
+        change_state(job, Trigger.SUSPEND)
+        state.timers.cancel_of_job(job.job_id)
+        job.suspended_since = state.now
+        job.time_left = (job.end_time or 0) - state.now
+        self._cluster.accounts.ended(job, state.now)
+        self._expect_end_of_suspended(job)
+        state.effects.append(SuspendRun(job_id=job.job_id, restart_count=job.restart_count))
+
+    def _expect_end_of_suspended(self, job: Job) -> None:
+        """Expect a suspended job to end as if it went on now; that is looked at again when the time has come."""
+        self.expect_end(job, self._state.now + max(job.time_left, _LOOK_AGAIN))
+        if job.limits is not None:
+            job.limits.pause(job)
+        self._queue.touch()
+
+    def resume(self, job: Job) -> None:
+        """Let a suspended job go on."""
+        state = self._state
+        change_state(job, Trigger.RESUME)
+        self._count_suspended(job, job.suspended_since or state.now)
+        job.charged_since = state.now
+        self._cluster.accounts.started(job)
+        self.expect_end(job, state.now + job.time_left)
+        self._queue.touch()
+        state.effects.append(ResumeRun(job_id=job.job_id, restart_count=job.restart_count))
+
+    def _count_suspended(self, job: Job, since: int) -> None:
+        """Count for how long a job has been suspended that is so no more."""
+        job.suspended += self._state.now - since
+        job.suspended_since = None

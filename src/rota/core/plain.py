@@ -1,0 +1,310 @@
+"""Plain data: what the types of a record's fields promise is checked, and turned into what JSON can hold, and back.
+
+Records are dataclasses and named tuples whose fields are whole numbers, truth values, text, enumerations, other such
+records, tuples, sets and mappings of these. A field that has its default is left out; a whole number that is too large
+for other readers of JSON is written as text, ``0x…``: bitmaps of nodes are.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from enum import Enum
+from types import NoneType, UnionType
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from rota.model import RotaError
+
+#: What every reader of JSON reads exactly.
+_LARGEST = 2**53
+T = TypeVar("T")
+
+
+class PlainError(RotaError):
+    """A value is not of the kind that its place is for; the text says which and where."""
+
+
+class Shape(ABC):
+    """What one kind of value looks like."""
+
+    @abstractmethod
+    def problem(self, value: object) -> str:
+        """Say what is wrong with a value, beginning with where in it: ``.job_id: …``; empty: nothing."""
+
+    @abstractmethod
+    def encode(self, value: Any) -> Any:
+        """Turn a value without problem into what JSON can hold."""
+
+    @abstractmethod
+    def decode(self, data: Any) -> Any:
+        """Turn that back, whatever it is: what comes of it is for `problem` to judge.
+
+        Raises:
+            PlainError: it is of another kind altogether.
+        """
+
+
+class _Simple(Shape):
+    """Whole numbers, truth values, text, ``None``."""
+
+    def __init__(self, kind: type) -> None:
+        self._kind = kind
+
+    def problem(self, value: object) -> str:
+        fits = type(value) is self._kind or (self._kind is float and type(value) is int)
+        return "" if fits else f": {_show(value)} is no {_NAMES[self._kind]}"
+
+    def encode(self, value: Any) -> Any:
+        return hex(value) if self._kind is int and abs(value) > _LARGEST else value
+
+    def decode(self, data: Any) -> Any:
+        if self._kind is int and isinstance(data, str):
+            try:
+                return int(data, 16)
+            except ValueError:
+                return data
+        return data
+
+
+_NAMES = {int: "whole number", bool: "truth value", str: "text", float: "number", NoneType: "nothing"}
+
+
+class _Anything(Shape):
+    """Whatever JSON can hold."""
+
+    def problem(self, value: object) -> str:
+        if isinstance(value, Mapping):
+            wrong = (_Simple(str).problem(key) or self.problem(one) for key, one in value.items())
+            return next(filter(None, wrong), "")
+        if isinstance(value, list | tuple):
+            return next(filter(None, map(self.problem, value)), "")
+        if type(value) is int and not -(2**63) <= value < 2**63:
+            return f": {_show(value)} is too large"
+        return "" if type(value) in _NAMES else f": {_show(value)} is no plain data"
+
+    def encode(self, value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {key: self.encode(one) for key, one in value.items()}
+        return [self.encode(one) for one in value] if isinstance(value, list | tuple) else value
+
+    def decode(self, data: Any) -> Any:
+        return data
+
+
+class _Choice(Shape):
+    """Members of an enumeration, by their values."""
+
+    def __init__(self, kind: type[Enum]) -> None:
+        self._kind = kind
+
+    def problem(self, value: object) -> str:
+        return "" if type(value) is self._kind else f": {_show(value)} is no {self._kind.__name__}"
+
+    def encode(self, value: Any) -> Any:
+        return value.value
+
+    def decode(self, data: Any) -> Any:
+        try:
+            return self._kind(data)
+        except ValueError:
+            raise PlainError(f": {_show(data)} is no {self._kind.__name__}") from None
+
+
+class _Either(Shape):
+    """One of several kinds, which differ in what Python has them as."""
+
+    def __init__(self, kinds: list[Shape]) -> None:
+        self._kinds = kinds
+
+    def problem(self, value: object) -> str:
+        problems = [kind.problem(value) for kind in self._kinds]
+        return "" if "" in problems else problems[0]
+
+    def encode(self, value: Any) -> Any:
+        return next(kind for kind in self._kinds if not kind.problem(value)).encode(value)
+
+    def decode(self, data: Any) -> Any:
+        for kind in self._kinds:
+            value = kind.decode(data)
+            if not kind.problem(value):
+                return value
+        return data
+
+
+class _Several(Shape):
+    """Tuples and sets of one kind of value."""
+
+    def __init__(self, kind: type, item: Shape) -> None:
+        self._kind = kind
+        self._item = item
+
+    def problem(self, value: object) -> str:
+        if not isinstance(value, self._kind):
+            return f": {_show(value)} is no {self._kind.__name__}"
+        return next(filter(None, map(self._item.problem, value)), "")  # type: ignore[call-overload] # it is one
+
+    def encode(self, value: Any) -> Any:
+        listed = [self._item.encode(one) for one in value]
+        return sorted(listed) if self._kind is frozenset else listed
+
+    def decode(self, data: Any) -> Any:
+        if not isinstance(data, list):
+            raise PlainError(f": {_show(data)} is no list")
+        return self._kind(self._item.decode(one) for one in data)
+
+
+class _Pair(Shape):
+    """Tuples of a fixed number of values."""
+
+    def __init__(self, items: list[Shape]) -> None:
+        self._items = items
+
+    def problem(self, value: object) -> str:
+        if not isinstance(value, tuple) or len(value) != len(self._items):
+            return f": {_show(value)} is no tuple of {len(self._items)}"
+        return next(filter(None, (item.problem(one) for item, one in zip(self._items, value, strict=True))), "")
+
+    def encode(self, value: Any) -> Any:
+        return [item.encode(one) for item, one in zip(self._items, value, strict=True)]
+
+    def decode(self, data: Any) -> Any:
+        if not isinstance(data, list) or len(data) != len(self._items):
+            raise PlainError(f": {_show(data)} is no list of {len(self._items)}")
+        return tuple(item.decode(one) for item, one in zip(self._items, data, strict=True))
+
+
+class _Named(Shape):
+    """Mappings from text."""
+
+    def __init__(self, item: Shape) -> None:
+        self._item = item
+
+    def problem(self, value: object) -> str:
+        if not isinstance(value, Mapping):
+            return f": {_show(value)} is no mapping"
+        for key, one in value.items():
+            if not isinstance(key, str):
+                return f": {_show(key)} is no text"
+            if problem := self._item.problem(one):
+                return f".{key}{problem}"
+        return ""
+
+    def encode(self, value: Any) -> Any:
+        return {key: self._item.encode(one) for key, one in value.items()}
+
+    def decode(self, data: Any) -> Any:
+        if not isinstance(data, dict):
+            raise PlainError(f": {_show(data)} is no object")
+        return {key: self._item.decode(one) for key, one in data.items()}
+
+
+class Record(Shape):
+    """Dataclasses and named tuples.
+
+    Args:
+        kind: Which one.
+    """
+
+    def __init__(self, kind: type) -> None:
+        self._kind = kind
+        hints = get_type_hints(kind)
+        #: By name; of a dataclass those that its maker takes.
+        self.fields: dict[str, Shape] = {name: shape_of(hints[name]) for name in _defaults(kind)}
+        self._defaults = _defaults(kind)
+
+    def problem(self, value: object) -> str:
+        """See `Shape`."""
+        if type(value) is not self._kind:
+            return f": {_show(value)} is no {self._kind.__name__}"
+        for name, shape in self.fields.items():
+            if problem := shape.problem(getattr(value, name)):
+                return f".{name}{problem}"
+        return ""
+
+    def encode(self, value: Any) -> Any:
+        """See `Shape`."""
+        known = {name: getattr(value, name) for name in self.fields}
+        return {
+            name: self.fields[name].encode(one) for name, one in known.items() if not _same(one, self._defaults[name])
+        }
+
+    def decode(self, data: Any) -> Any:
+        """See `Shape`."""
+        if not isinstance(data, dict):
+            raise PlainError(f": {_show(data)} is no object")
+        if unknown := data.keys() - self.fields.keys():
+            raise PlainError(f": {self._kind.__name__} has no {min(unknown)}")
+        found = {}
+        for name, one in data.items():
+            try:
+                found[name] = self.fields[name].decode(one)
+            except PlainError as error:
+                raise PlainError(f".{name}{error}") from None
+        if missing := [name for name, default in self._defaults.items() if default is MISSING and name not in found]:
+            raise PlainError(f".{missing[0]} is missing")
+        return self._kind(**found)
+
+
+def _defaults(kind: type) -> dict[str, Any]:
+    """Give the default of each field, ``MISSING`` where there is none."""
+    if is_dataclass(kind):
+        found: dict[str, Any] = {}
+        for one in fields(kind):
+            if one.init:
+                made = MISSING if one.default_factory is MISSING else one.default_factory()
+                found[one.name] = one.default if one.default is not MISSING else made
+        return found
+    known: dict[str, Any] = getattr(kind, "_field_defaults", {})
+    names: tuple[str, ...] = getattr(kind, "_fields", ())
+    return {name: known.get(name, MISSING) for name in names}
+
+
+def _same(value: object, default: object) -> bool:
+    """Whether a value is its field's default: True is not 1 there."""
+    return type(value) is type(default) and value == default
+
+
+def _show(value: object) -> str:
+    if type(value) is int:
+        text = repr(value) if abs(value) <= _LARGEST else hex(value)
+    else:
+        text = repr(value) if type(value) in _NAMES else f"a {type(value).__name__}"
+    return text if len(text) <= 80 else f"{text[:77]}…"
+
+
+def shape_of(kind: Any) -> Shape:
+    """Give the shape of what a type annotation says.
+
+    Raises:
+        TypeError: there is none for it.
+    """
+    known = _SHAPES.get(kind)
+    if known is None:
+        known = _SHAPES[kind] = _make(kind)
+    return known
+
+
+#: By what they are of.
+_SHAPES: dict[Any, Shape] = {}
+
+
+def _make(kind: Any) -> Shape:
+    origin, args = get_origin(kind), get_args(kind)
+    if origin in {Union, UnionType}:
+        return _Either([shape_of(one) for one in args])
+    if origin is tuple:
+        return _Several(tuple, shape_of(args[0])) if args[-1] is Ellipsis else _Pair([shape_of(one) for one in args])
+    if origin is frozenset:
+        return _Several(frozenset, shape_of(args[0]))
+    if origin in {dict, Mapping}:
+        return _Named(shape_of(args[1]))
+    if kind in _NAMES:
+        return _Simple(kind)
+    if kind in {Any, object}:
+        return _Anything()
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return _Choice(kind)
+    if isinstance(kind, type) and (is_dataclass(kind) or hasattr(kind, "_fields")):
+        return Record(kind)
+    raise TypeError(f"there is no plain data of type {kind}")
