@@ -73,7 +73,6 @@ def _requeued(rota: Harness) -> Job:
     return job
 
 
-#: How each transition of the table comes about.
 def _past_its_deadline(rota: Harness) -> Job:
     rota.submit(cpus=4)
     job = rota.submit(limit=60, deadline=61)
@@ -140,6 +139,16 @@ def _suspended_and_lost(rota: Harness) -> Job:
     return job
 
 
+def _suspended_and_not_launched(*, boot: bool) -> Callable[[Harness], Job]:
+    def scenario(rota: Harness) -> Job:
+        job = _suspended(rota)
+        rota.send(ev.LaunchFailed(job_id=job.job_id, boot=boot))
+        return job
+
+    return scenario
+
+
+#: How each transition of the table comes about.
 SCENARIOS: dict[tuple[JobState, Trigger], Callable[[Harness], Job]] = {
     (JobState.PENDING, Trigger.START): _started,
     (JobState.PENDING, Trigger.CANCEL): _cancelled_while_pending,
@@ -159,6 +168,8 @@ SCENARIOS: dict[tuple[JobState, Trigger], Callable[[Harness], Job]] = {
     (JobState.SUSPENDED, Trigger.EXIT_OK): _suspended_and(),
     (JobState.SUSPENDED, Trigger.EXIT_ERROR): _suspended_and(exit_code=1),
     (JobState.SUSPENDED, Trigger.OUT_OF_MEMORY): _suspended_and(outcome=ev.Outcome.OUT_OF_MEMORY),
+    (JobState.SUSPENDED, Trigger.LAUNCH_FAIL): _suspended_and_not_launched(boot=False),
+    (JobState.SUSPENDED, Trigger.BOOT_FAIL): _suspended_and_not_launched(boot=True),
     (JobState.SUSPENDED, Trigger.CANCEL): _suspended_and_cancelled,
     (JobState.SUSPENDED, Trigger.NODE_LOST): _suspended_and_lost,
     (JobState.SUSPENDED, Trigger.REQUEUE): _suspended_and_requeued,

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rota.core import events as ev
 from rota.model import JobState, NodeState, PartitionState, Reason, RequestError
 from rota.testing import Harness, cluster, partition
 
@@ -151,14 +150,6 @@ def test_reconfiguring_reorders_the_queue_by_the_new_tiers() -> None:
         assert rota.queue == [first.job_id, second.job_id]
         rota.reconfigure(config(5))
         assert rota.queue == [second.job_id, first.job_id]
-
-
-def test_reconfiguring_to_another_machine_is_refused_and_changes_nothing() -> None:
-    with Harness(NODES) as rota:
-        effects = rota.send(ev.Reconfigure(config=cluster(nodes=5, partitions=[partition("batch", max_time=5)])))
-        assert len(effects) == 1
-        assert rota.ctld.partitions["batch"].max_time is None
-        assert len(rota.ctld.nodes) == 4
 
 
 def test_two_harnesses_of_one_configuration_share_nothing() -> None:

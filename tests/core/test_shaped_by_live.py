@@ -339,8 +339,8 @@ def test_saved_state_is_plain_data_that_shares_nothing_with_the_engine() -> None
         assert json.loads(text) == json.loads(json.dumps(saved))
 
 
-@pytest.mark.parametrize("change", [{"format": 99}, {"nodes": {"x9": "UP"}}, {"partitions": {}}])
-def test_saved_state_of_another_kind_or_machine_is_not_taken(change: dict[str, object]) -> None:
+@pytest.mark.parametrize("change", [{"format": 99}, {"nodes": {"x9": "UP"}}, {"jobs": [{}]}, {"passes": 7}])
+def test_saved_state_that_is_none_is_not_taken(change: dict[str, object]) -> None:
     with Harness() as rota, Harness() as other:
         saved = save(rota.engine)
         with pytest.raises(InputError):

@@ -94,6 +94,8 @@ class AssociationTree:
         self.associations: list[Association] = []
         self._row: dict[int, int] = {}
         self._find: dict[tuple[str, str, str], Association] = {}
+        #: Those that `add` has made.
+        self.added: list[Association] = []
         self._columns: TreeColumns | None = None
         self._paths: dict[int, NDArray[np.int64]] = {}
         given = list(associations)
@@ -190,10 +192,12 @@ class AssociationTree:
         if above is None:
             above = Association(id=_unused_id(self.associations), account=account, parent_id=self.root.id)
             self._append(above)
+            self.added.append(above)
         if not user:
             return above
         one = Association(id=_unused_id(self.associations), account=account, user=user, parent_id=above.id)
         self._append(one)
+        self.added.append(one)
         return one
 
     def _append(self, one: Association) -> None:

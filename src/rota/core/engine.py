@@ -16,7 +16,7 @@ from rota.core.jobs.requests import JobRequests
 from rota.core.plugin_api.controller import PluginController
 from rota.core.plugin_api.guard import PluginGuard, PriorityCalls, SchedCalls, SelectCalls
 from rota.core.plugin_api.plugin_timers import PluginTimers
-from rota.core.reconfigure import reconfigure
+from rota.core.reconfigure import change_machine, may_change, reconfigure
 from rota.core.scheduling.main_pass import MainPass
 from rota.core.scheduling.pass_options import PassOptions
 from rota.core.scheduling.pass_times import PassTimes
@@ -194,7 +194,8 @@ class Engine:
             InputError: a parameter of slurm.conf cannot be used.
         """
         self._convey_cluster_usage()
-        self._set_pass_times()
+        if self._pass_times is None:
+            self._set_pass_times()
         self._plugin_timers.drop_unclaimed()
         self.cluster.policy.plan_ends()
         return self.drain()
@@ -231,6 +232,8 @@ class Engine:
             self._carry_out(event)
         if state.to_end:
             self.lifecycle.end_all()
+        if state.leaving_nodes or state.leaving_partitions:
+            self._let_leave()
         queue = self.cluster.queue
         if queue.changed:
             queue.changed = False
@@ -367,18 +370,29 @@ class Engine:
 
     def _on_reconfigure(self, event: ev.Reconfigure) -> None:
         require_administrator(event.uid, "read slurm.conf again")
-        half_life = self.state.config.half_life()
+        before = self._cluster_usage()
         options, preemption = PassOptions.read(event.config), PreemptionOptions.read(event.config)
         reconfigure(self.cluster, event.config)
         self.preemption.options = preemption
         if options != self._main_pass.options:
             self._main_pass.options = options
             self._set_pass_times()
+        self._machine_changed(before)
+
+    def _machine_changed(self, before: tuple[int, int]) -> None:
+        """Tell the plugins to read slurm.conf again."""
         self.priority_plugin.reconfig()
-        if event.config.half_life() != half_life:
+        if self._cluster_usage() != before:
             self._convey_cluster_usage()
         self.sched_plugin.reconfig()
         self._partitions_changed()
+
+    def _let_leave(self) -> None:
+        """Change what had to stay as it was, because of jobs that are over now, to what slurm.conf has."""
+        if may_change(self.state):
+            before = self._cluster_usage()
+            change_machine(self.cluster)
+            self._machine_changed(before)
 
     def _partitions_changed(self) -> None:
         self.cluster.queue.replace_all()
@@ -431,6 +445,17 @@ class Engine:
             self._pass_times.stop()
         options = self._main_pass.options
         self._pass_times = PassTimes(self.state, options) if options.delays else None
+
+    def save_passes(self) -> list[Any]:
+        """Give what is known of passes, as data that JSON can hold."""
+        return [self.pass_due, None if self._pass_times is None else self._pass_times.save()]
+
+    def restore_passes(self, saved: list[Any]) -> None:
+        """Take up what was saved of passes, before `begin`."""
+        self.pass_due, times = saved
+        self._set_pass_times()
+        if self._pass_times is not None and times is not None:
+            self._pass_times.restore(times)
 
     # ---- timers -----------------------------------------------------------------------------------------------
 
@@ -498,8 +523,12 @@ class Engine:
         self._background[self._token] = (guard, done)
         return self._token
 
+    def _cluster_usage(self) -> tuple[int, int]:
+        """Give the processors of the machine, and how fast usage fades."""
+        return self.state.usable_cpus(), self.state.config.half_life()
+
     def _convey_cluster_usage(self) -> None:
-        self.priority_plugin.set_max_cluster_usage(self.state.usable_cpus(), self.state.config.half_life())
+        self.priority_plugin.set_max_cluster_usage(*self._cluster_usage())
 
     def _fault(self, plugin: str, symbol: str, job_id: int | None, message: str) -> None:
         self.faults[plugin, symbol] += 1

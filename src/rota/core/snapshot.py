@@ -1,40 +1,52 @@
 """The engine's state as plain data, so that a controller can stop and go on later.
 
-Plugins are not saved: they are loaded and initialised anew and find the jobs as they are.
+Nodes go by their names: what a job holds is so much of what of each of them. So a state can be taken up on another
+machine, see `rota.core.machine`. Where many nodes are meant and nothing is lost when some are no more, there are
+bitmaps over the nodes as they are saved.
+
+Plugins are loaded and initialised anew and find the jobs as they are.
 """
 
 from __future__ import annotations
 
+import json
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from rota.core.arrays import JobArray
-from rota.core.effects import Kill
+from rota.core.effects import Kill, Launch, SuspendRun
 from rota.core.job import Job, QueueRecord
 from rota.core.jobs.runs import SIGTERM
-from rota.core.plain import shape_of
-from rota.model import InputError, JobSpec, JobState, NodeState, PartitionState, Reason, StepRecord
+from rota.core.machine import NodeMove, asked_of, by_name, by_place, merge_nodes, merge_partitions
+from rota.core.plain import PlainError, shape_of
+from rota.core.reconfigure import units_of
+from rota.model import InputError, JobSpec, JobState, Node, Partition, Qos, Reason, StepRecord
 from rota.model.dependency import parse_dependency
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from rota.core.cluster import Cluster
     from rota.core.effects import Effect
     from rota.core.engine import Engine
 
 #: Changes when older data can no longer be read.
-FORMAT = 5
-#: Attributes of `Job` that are saved as they are.
+FORMAT = 6
+_NO_PLACE = (
+    "jobs hold what they could not on this machine: start with the SelectType and OverSubscribe of before until they "
+    "have ended"
+)
+#: Attributes of `Job` that are saved as they are, and those that its queue records have besides.
 _PLAIN = (
     "units",
     "time_limit",
     "priority",
     "nice",
+    "site_factor",
     "admin_priority",
     "eligible_time",
     "start_time",
     "end_time",
-    "alloc",
     "restart_count",
     "exit_code",
     "signal",
@@ -43,29 +55,31 @@ _PLAIN = (
     "time_left",
     "charged_since",
     "planned_start",
-    "planned_nodes",
 )
+_OF_RECORD = ("units", "time_limit", "priority", "planned_start")
 
 
 def save(engine: Engine) -> dict[str, Any]:
     """Give the state as data that JSON can hold; it shares nothing with the engine."""
     cluster, state = engine.cluster, engine.state
-    usage = cluster.accounts.usage
+    cluster.queue.flush()
     return {
         "format": FORMAT,
         "now": state.now,
         "boot_time": state.boot_time,
         "last_priority": cluster.last_priority,
-        "nodes": {
-            node.name: [node.state.value, node.reason, node.reason_uid, node.reason_time] for node in state.nodes
-        },
-        "partitions": {part.name: part.state.value for part in state.partitions.values()},
-        "usage": cluster.accounts.saved if usage is None else usage.save(),
+        "nodes": [shape_of(Node).encode(node) for node in state.nodes],
+        "partitions": [shape_of(Partition).encode(part) for part in state.partitions.values()],
+        "accounts": cluster.accounts.save(),
         "reservations": cluster.reservations.save(),
         "arrays": [array.save() for array in state.arrays.values()],
         "ended": cluster.dependencies.save(),
-        "jobs": [_save_job(job) for job in state.jobs.values()],
+        "jobs": [_save_job(cluster, job) for job in state.jobs.values()],
+        "parked": list(cluster.queue.parked),
+        "completing": list(state.completing),
         "timers": state.timers.save(),
+        "passes": engine.save_passes(),
+        "rules": _rules(cluster),
     }
 
 
@@ -73,55 +87,160 @@ def restore(engine: Engine, saved: Mapping[str, Any]) -> list[Effect]:
     """Put saved state into an engine that is fresh: before its plugins' ``init``, and before any event.
 
     Returns:
-        What is to be done: jobs that were being stopped are to be stopped, perhaps for the second time.
+        What is to be done: jobs that run are to be started, and those that were being stopped are to be stopped,
+        perhaps for the second time.
 
     Raises:
-        InputError: it was saved by another version, or is of a machine with other nodes or partitions.
+        InputError: it was saved by another version, is damaged, or the machine has no place for what jobs hold.
     """
-    cluster, state = engine.cluster, engine.state
     if saved.get("format") != FORMAT:
-        raise InputError(f"format {saved.get('format')!r} of the saved state is not {FORMAT}", field="format")
-    for key, known in (("nodes", [node.name for node in state.nodes]), ("partitions", list(state.partitions))):
-        if list(saved[key]) != known:
-            raise InputError("the saved state is of a machine with others: restore it with its slurm.conf", field=key)
-    state.now, state.boot_time = saved["now"], saved["boot_time"]
-    cluster.last_priority = saved["last_priority"]
-    if saved["usage"] is not None:
-        cluster.accounts.go_on_from(saved["usage"])
-    cluster.dependencies.restore(saved["ended"])
-    cluster.reservations.restore(saved["reservations"])
-    state.arrays = {one["job_id"]: JobArray.restore(one) for one in saved["arrays"]}
-    for node in state.nodes:
-        value, node.reason, node.reason_uid, node.reason_time = saved["nodes"][node.name]
-        node.state = NodeState(value)
-    for part in state.partitions.values():
-        part.state = PartitionState(saved["partitions"][part.name])
-    for data in saved["jobs"]:
-        _restore_job(cluster, data)
-    state.refresh_pool()
-    state.timers.restore(saved["timers"])
-    engine.pass_due = True
-    wait = state.settings.kill_wait
-    return [
+        raise InputError(
+            f"the state was saved in format {saved.get('format')!r}, and this rota reads {FORMAT}: let its jobs end "
+            "with the rota that saved it, or begin without it",
+            field="format",
+        )
+    try:
+        _restore(engine, saved)
+    except (LookupError, TypeError, ValueError, AttributeError, PlainError) as error:
+        raise InputError(f"this is not what rota saves ({error!r}): begin without it, or with an older one") from None
+    state, wait = engine.state, engine.state.settings.kill_wait
+    effects: list[Effect] = []
+    for job in state.running:
+        run = {"job_id": job.job_id, "restart_count": job.restart_count}
+        effects.append(Launch(**run, resources=job.alloc))
+        if job.suspended_since is not None:
+            effects.append(SuspendRun(**run))
+    effects += [
         Kill(job_id=job.job_id, restart_count=job.restart_count, signal=SIGTERM, wait=wait)
         for job in state.completing.values()
     ]
+    return effects
 
 
-def _save_job(job: Job) -> dict[str, Any]:
+def _restore(engine: Engine, saved: Mapping[str, Any]) -> None:
+    cluster, state = engine.cluster, engine.state
+    state.now, state.boot_time = saved["now"], saved["boot_time"]
+    cluster.last_priority = saved["last_priority"]
+    move, is_other = _restore_machine(cluster, saved)
+    cluster.accounts.restore(saved["accounts"])
+    cluster.dependencies.restore(saved["ended"])
+    cluster.reservations.restore(saved["reservations"])
+    state.arrays = {one["job_id"]: JobArray.restore(one) for one in saved["arrays"]}
+    parked = set(saved["parked"])
+    jobs = [_restore_job(cluster, data, move, is_other=is_other) for data in saved["jobs"]]
+    for job, data in zip(jobs, saved["jobs"], strict=True):
+        cluster.policy.take_over(job)
+        cluster.give_licenses(job)
+        cluster.add(job)
+        if job.completing:
+            state.completing[job.job_id] = job
+        elif job.alloc:
+            state.running.add(job, (job.end_time or 0, job.job_id))
+        else:
+            queued = {one["partition"] for one in data["records"] if one["queued"]}
+            cluster.queue.put_back(job, parked=job.job_id in parked, partitions=queued)
+    _order(cluster.queue.parked, saved["parked"])
+    _order(state.completing, saved["completing"])
+    state.refresh_pool()
+    if problem := state.pool.problem([job.alloc for job in state.holding()]):
+        raise InputError(f"{_NO_PLACE} ({problem})", field="jobs")
+    state.timers.restore(saved["timers"])
+    cluster.reservations.move_nodes(move)
+    engine.restore_passes(saved["passes"])
+    cluster.queue.changed = False
+    if is_other or saved["rules"] != _rules(cluster):
+        cluster.queue.replace_all()
+        engine.pass_due = True
+
+
+def _restore_machine(cluster: Cluster, saved: Mapping[str, Any]) -> tuple[NodeMove, bool]:
+    """Have the machine that slurm.conf and jobs want.
+
+    Returns:
+        From the saved nodes to its own, and whether requests may be served otherwise than before.
+    """
+    state = cluster.state
+    known: list[Node] = [shape_of(Node).decode(one) for one in saved["nodes"]]
+    before: list[Partition] = [shape_of(Partition).decode(one) for one in saved["partitions"]]
+    jobs = saved["jobs"]
+    nodes = merge_nodes(state.config, known, {name for job in jobs for name in job["held"]})
+    move = NodeMove([node.name for node in known], [node.name for node in nodes])
+    used = {name for job in jobs for name in (job["partition"], *(record["partition"] for record in job["records"]))}
+    partitions = merge_partitions(state.config, before, used, move)
+    is_other = asked_of(known, before) != asked_of(nodes, partitions.values())
+    in_config = {part.name for part in state.config.partitions}
+    for part in before:
+        if part.name in in_config:
+            partitions[part.name].state = part.state
+    state.set_machine(nodes, partitions, state.make_pool(state.config, nodes, partitions.values()))
+    return move, is_other
+
+
+def _save_job(cluster: Cluster, job: Job) -> dict[str, Any]:
+    state = cluster.state
     return {
         "job_id": job.job_id,
-        "spec": job.spec._asdict(),
+        "spec": shape_of(JobSpec).encode(job.spec),
         "submit_time": job.submit_time,
         "partition": job.partition.name,
-        "records": [[record.partition.name, record.units, record.priority] for record in job.records],
+        "account": None if job.assoc is None else [job.assoc.account, job.assoc.partition],
+        "records": [
+            {
+                "partition": record.partition.name,
+                **{name: getattr(record, name) for name in _OF_RECORD},
+                "planned_nodes": hex(record.planned_nodes),
+                "queued": bool(record.sort_key),
+            }
+            for record in job.records
+        ],
         "array": None if job.array is None else [job.array.job_id, job.task_id],
         "dependencies": None if job.dependencies is None else str(job.dependencies),
         "state": job.state.value,
         "reason": job.reason.value,
         "steps": [shape_of(StepRecord).encode(one) for one in job.steps],
+        "held": by_name(state.pool.by_place(job.alloc), state.nodes) if job.alloc else {},
         **{name: getattr(job, name) for name in _PLAIN},
+        "planned_nodes": hex(job.planned_nodes),
     }
+
+
+def _restore_job(cluster: Cluster, data: Mapping[str, Any], move: NodeMove, *, is_other: bool) -> Job:
+    """Make a job again."""
+    state, spec = cluster.state, shape_of(JobSpec).decode(data["spec"])
+    job = Job(data["job_id"], spec, data["submit_time"], state.partitions[data["partition"]], data["units"])
+    job.records = tuple(
+        QueueRecord(job, state.partitions[one["partition"]], one["units"], rank)
+        for rank, one in enumerate(data["records"])
+    )
+    for name in _PLAIN:
+        setattr(job, name, data[name])
+    for place, own in enumerate(job.records):
+        for name in _OF_RECORD:
+            setattr(own, name, data["records"][place][name])
+    records: list[tuple[Job, Mapping[str, Any]]] = [(job, data), *zip(job.records, data["records"], strict=True)]
+    for record, one in records:
+        record.planned_nodes = move.bitmap(int(one["planned_nodes"], 16))
+        if is_other:
+            record.units = units_of(state, record)
+    if data["account"] is not None:
+        account, partition = data["account"]
+        job.assoc = cluster.accounts.tree.find(job.user_name, account, partition)
+    if data["array"] is not None:
+        _restore_to_array(cluster, job, *data["array"])
+    if data["dependencies"] is not None:
+        job.dependencies = parse_dependency(data["dependencies"])
+    job.state = JobState(data["state"])
+    job.reason = Reason(data["reason"])
+    job.steps = tuple(shape_of(StepRecord).decode(one) for one in data["steps"])
+    if data["held"]:
+        try:
+            job.alloc = state.pool.from_places(by_place(data["held"], state.places))
+        except ValueError as error:
+            raise InputError(f"{_NO_PLACE}: job {job.job_id} ({error})", field="jobs") from None
+        job.alloc_nodes = state.pool.nodes_of(job.alloc)
+        if job.array is not None:
+            job.array.running += 1
+    return job
 
 
 def _restore_to_array(cluster: Cluster, job: Job, array_id: int, task_id: int | None) -> None:
@@ -132,34 +251,21 @@ def _restore_to_array(cluster: Cluster, job: Job, array_id: int, task_id: int | 
         array.tasks[task_id] = job
     for record in (job, *job.records):
         record.start_limits = (array,)
-    array.running += bool(job.alloc)
 
 
-def _restore_job(cluster: Cluster, data: dict[str, Any]) -> None:
-    """Make a job again and put it where it was."""
-    state, spec = cluster.state, JobSpec(**data["spec"])
-    job = Job(data["job_id"], spec, data["submit_time"], state.partitions[data["partition"]], data["units"])
-    job.records = tuple(
-        QueueRecord(job, state.partitions[name], units, rank) for rank, (name, units, _) in enumerate(data["records"])
+def _order(jobs: dict[int, Job], job_ids: Sequence[int]) -> None:
+    """Bring jobs into an order."""
+    for job_id in job_ids:
+        jobs[job_id] = jobs.pop(job_id)
+
+
+def _rules(cluster: Cluster) -> str:
+    """Give what is another whenever slurm.conf, associations or QOS are: then all jobs are looked at anew."""
+    config, tree = cluster.state.config, cluster.accounts.tree
+    rules = (
+        sorted(config.parameters.items()),
+        [shape_of(Partition).encode(one) for one in config.partitions],
+        [(one.account, one.user, one.partition, one.limits, one.qos) for one in tree.associations],
+        [shape_of(Qos).encode(one) for one in tree.qos.values()],
     )
-    for record, (_, _, priority) in zip(job.records, data["records"], strict=True):
-        record.priority = priority
-    for name in _PLAIN:
-        setattr(job, name, data[name])
-    if data["array"] is not None:
-        _restore_to_array(cluster, job, *data["array"])
-    if data["dependencies"] is not None:
-        job.dependencies = parse_dependency(data["dependencies"])
-    job.state = JobState(data["state"])
-    job.reason = Reason(data["reason"])
-    job.steps = tuple(shape_of(StepRecord).decode(one) for one in data["steps"])
-    job.alloc_nodes = state.pool.nodes_of(job.alloc)
-    cluster.policy.take_over(job)
-    cluster.give_licenses(job)
-    cluster.add(job)
-    if job.completing:
-        state.completing[job.job_id] = job
-    elif job.alloc:
-        state.running.add(job, (job.end_time or 0, job.job_id))
-    else:
-        cluster.queue.place(job)
+    return sha256(json.dumps(rules).encode()).hexdigest()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from rota.core.machine import is_other
 from rota.core.settings import Settings
 from rota.core.sorted_jobs import SortedJobs
 from rota.core.timers import Timers
@@ -13,10 +14,13 @@ from rota.model.errors import Errno
 from rota.resources import make_pool
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
     from rota.core.arrays import JobArray
     from rota.core.effects import Effect
     from rota.core.job import Job
     from rota.model import ClusterConfig, Node, Partition
+    from rota.resources.pools.pool import Pool
     from rota.resources.requests.needs import Choose
 
 
@@ -36,6 +40,7 @@ class ClusterState:
     """
 
     __slots__ = (
+        "_choose",
         "arrays",
         "boot_time",
         "completing",
@@ -44,6 +49,8 @@ class ClusterState:
         "down",
         "effects",
         "jobs",
+        "leaving_nodes",
+        "leaving_partitions",
         "nodes",
         "now",
         "partitions",
@@ -56,18 +63,16 @@ class ClusterState:
     )
 
     def __init__(self, config: ClusterConfig, boot_time: int, choose: Choose) -> None:
-        self.set_config(config)
-        #: Copies: two engines made from one configuration share nothing.
-        self.nodes: list[Node] = [replace(node) for node in config.nodes]
-        #: Bit of each node, by its name.
-        self.places: dict[str, int] = {node.name: 1 << place for place, node in enumerate(self.nodes)}
-        #: Bitmap of the nodes that are not up.
-        self.down = self._down()
-        self.partitions: dict[str, Partition] = {part.name: replace(part) for part in config.partitions}
-        self.find_default_partition()
+        self._choose = choose
+        self.settings = Settings.read(config)
+        self.config = config
         #: RUNNING or SUSPENDED; sorted by expected end.
         self.running = SortedJobs()
-        self.pool = make_pool(config, self.nodes, choose, self.running)
+        self.partitions: dict[str, Partition] = {}
+        # Copies: two engines made from one configuration share nothing.
+        nodes = [replace(node) for node in config.nodes]
+        partitions = {part.name: replace(part) for part in config.partitions}
+        self.set_machine(nodes, partitions, self.make_pool(config, nodes, partitions.values()))
         self.boot_time = boot_time
         #: Unix seconds; never goes back.
         self.now = boot_time
@@ -83,18 +88,29 @@ class ClusterState:
         #: What is to be done, since the engine last handed that out.
         self.effects: list[Effect] = []
 
-    def set_config(self, config: ClusterConfig) -> None:
-        """Take slurm.conf over.
+    def make_pool(self, config: ClusterConfig, nodes: Sequence[Node], partitions: Iterable[Partition]) -> Pool:
+        """Make the pool of a machine."""
+        machine = replace(config, nodes=tuple(nodes), partitions=tuple(partitions))
+        return make_pool(machine, nodes, self._choose, self.running)
 
-        Raises:
-            InputError: a value cannot be used.
-        """
-        self.settings = Settings.read(config)
-        self.config = config
-
-    def find_default_partition(self) -> None:
-        """Find out which partition is the default one."""
-        self.default_partition = next((part for part in self.partitions.values() if part.default), None)
+    def set_machine(self, nodes: list[Node], partitions: Mapping[str, Partition], pool: Pool) -> None:
+        """Have another machine, of which nothing is in use so far."""
+        self.nodes = nodes
+        #: Bit of each node, by its name.
+        self.places: dict[str, int] = {node.name: 1 << place for place, node in enumerate(nodes)}
+        #: Bitmap of the nodes that are not up.
+        self.down = self._down()
+        self.partitions.clear()  # which plugins look at
+        self.partitions.update(partitions)
+        self.default_partition = next((part for part in partitions.values() if part.default), None)
+        self.pool = pool
+        config = self.config
+        wanted = {node.name: node for node in config.nodes}
+        #: Nodes and partitions that are not as in slurm.conf, and are so only until jobs are over: bitmap, and names.
+        self.leaving_nodes = sum(
+            self.places[node.name] for node in nodes if node.name not in wanted or is_other(node, wanted[node.name])
+        )
+        self.leaving_partitions = frozenset(partitions) - {part.name for part in config.partitions}
 
     def partition_of(self, name: str) -> Partition:
         """Find a partition, the default one for an empty name.
@@ -119,6 +135,10 @@ class ClusterState:
             ) from None
 
     # ---- nodes ------------------------------------------------------------------------------------------------
+
+    def nodes_of(self, resources: int) -> int:
+        """Give the bitmap of the nodes of which a resource set has something."""
+        return self.pool.nodes_of(resources)
 
     def refresh_pool(self) -> None:
         """Take node states into account."""

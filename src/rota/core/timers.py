@@ -111,8 +111,9 @@ class Timers:
             self.set(time, timer)
 
     def set_period(self, now: int, timer: Timer, period: Period) -> None:
-        """Have a timer due again and again, from the next time of its grid on; if it is already, nothing changes."""
-        if self._periods.get(timer) != period:
+        """Have a timer due again and again, from the next time of its grid on; if it is already, it keeps its grid."""
+        known = self._periods.get(timer)
+        if known is None or known[1:] != period[1:]:
             self.cancel(timer)
             self._periods[timer] = period
             self.set(period.next_due(now), timer)

@@ -11,5 +11,8 @@ if TYPE_CHECKING:
     #: A row a kind of resource, a column a node.
     View = NDArray[np.uint32]
 
+#: How much of what there is of a node, for some nodes by their places.
+Shares = dict[int, dict[str, int]]
+
 #: Rows of a view: processors, MiB of memory; GRES come after these.
 CPU, MEMORY = 0, 1

@@ -114,6 +114,8 @@ class Harness:
         self.checks: list[Callable[[], object]] = []
         #: Every job that there has been since the engine was last started, by its id.
         self._known: dict[int, Job] = {}
+        #: Runs that have begun, by job id and restart count.
+        self._launched: set[tuple[int, int]] = set()
         self._dispatch = dispatch_table(self)
         self._passes = passes
         self._performs = performs
@@ -146,13 +148,17 @@ class Harness:
         self._check()
         self._take(effects)
 
-    def restart(self) -> None:
+    def restart(self, config: ClusterConfig | None = None) -> None:
         """Stop, and start anew from the saved state, through JSON as a file would hold it, with freshly loaded plugins.
 
         Job records of before show nothing any more: ask `job` for the new ones.
+
+        Args:
+            config: Another slurm.conf to start with; ``None``: the same.
         """
         saved = json.dumps(save(self.engine))
         self._stack.close()
+        self._config = config or self._config
         self._boot(json.loads(saved))
         self._pass_if_due()
 
@@ -379,6 +385,10 @@ class Harness:
 
     def launch(self, effect: Launch) -> None:
         """Let a job run for as long as was said when it was submitted."""
+        identity = effect.job_id, effect.restart_count
+        if identity in self._launched:
+            return  # it runs since before a restart
+        self._launched.add(identity)
         self.launches.append(effect)
         self.trace.append(f"{self.now} start {effect.job_id} on {effect.resources:#x}")
         job = self.engine.state.jobs[effect.job_id]

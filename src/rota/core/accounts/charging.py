@@ -11,7 +11,7 @@ from rota.model.tres import BILLING, CPU, MEM, NODE, billable, gres_counts
 from rota.resources.nodeset import indices
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -147,6 +147,21 @@ class Accounts:
         return known
 
     # ---- usage ------------------------------------------------------------------------------------------------
+
+    def save(self) -> dict[str, Any]:
+        """Give usage, and who was added to the tree, as data that JSON can hold."""
+        return {
+            "added": [[one.user, one.account] for one in self.tree.added],
+            "usage": self.saved if self.usage is None else self.usage.save(),
+        }
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Take up what was saved."""
+        for user, account in saved["added"]:
+            if self.tree.find(user, account) is None:
+                self.tree.add(user, account)
+        if saved["usage"] is not None:
+            self.go_on_from(saved["usage"])
 
     def go_on_from(self, saved: dict[str, Any]) -> None:
         """Have usage, once it is kept, go on from what was saved.

@@ -71,7 +71,7 @@ class AccountingPolicy:
             safe="safe" in enforced,
             asked=accounts.asked,
             counts=accounts.tres_of,
-            nodes_of=state.pool.nodes_of,
+            nodes_of=state.nodes_of,
             usage_factor=accounts.usage_factor,
         )
         self._check_limits()

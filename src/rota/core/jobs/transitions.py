@@ -53,6 +53,8 @@ TRANSITIONS: dict[tuple[JobState, Trigger], JobState] = {
     (JobState.SUSPENDED, Trigger.EXIT_OK): JobState.COMPLETED,
     (JobState.SUSPENDED, Trigger.EXIT_ERROR): JobState.FAILED,
     (JobState.SUSPENDED, Trigger.OUT_OF_MEMORY): JobState.OUT_OF_MEMORY,
+    (JobState.SUSPENDED, Trigger.LAUNCH_FAIL): JobState.FAILED,
+    (JobState.SUSPENDED, Trigger.BOOT_FAIL): JobState.BOOT_FAIL,
     (JobState.SUSPENDED, Trigger.CANCEL): JobState.CANCELLED,
     (JobState.SUSPENDED, Trigger.NODE_LOST): JobState.NODE_FAIL,
     (JobState.SUSPENDED, Trigger.REQUEUE): JobState.PENDING,

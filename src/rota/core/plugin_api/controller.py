@@ -62,7 +62,6 @@ class PluginController:
         "_guard",
         "_life",
         "_passes",
-        "_pool",
         "_preemption",
         "_queue",
         "_state",
@@ -70,7 +69,6 @@ class PluginController:
         "jobs",
         "partitions",
         "priority",
-        "request_class",
     )
 
     def __init__(
@@ -89,14 +87,12 @@ class PluginController:
         self._cluster: Cluster = lifecycle.cluster
         self._state = lifecycle.state
         self._queue = lifecycle.queue
-        self._pool = self._state.pool
         self._preemption = preemption
         self._timers = timers
         self._passes = passes
         self.jobs: Mapping[int, Job] = MappingProxyType(self._state.jobs)
         self.partitions: Mapping[str, Partition] = MappingProxyType(self._state.partitions)
         self.priority = priority
-        self.request_class: Callable[[Job], Hashable] = self._pool.class_of
 
     # ---- read -------------------------------------------------------------------------------------------------
 
@@ -130,28 +126,31 @@ class PluginController:
 
     @property
     def free(self) -> int:
-        return self._pool.free
+        return self._state.pool.free
 
     @property
     def up(self) -> int:
-        return self._pool.up
+        return self._state.pool.up
 
     # ---- ask --------------------------------------------------------------------------------------------------
 
     def select(self, job: Job, avail: int, nodes: int = 0) -> int:
         if nodes:
-            avail = self._pool.without(avail, ~nodes)
+            avail = self._state.pool.without(avail, ~nodes)
         book = self._cluster.reservations
-        return book.select(job, avail) if book.all else self._pool.select(job, avail)
+        return book.select(job, avail) if book.all else self._state.pool.select(job, avail)
 
     def common(self, a: int, b: int) -> int:
-        return self._pool.common(a, b)
+        return self._state.pool.common(a, b)
 
     def size(self, resources: int) -> int:
-        return self._pool.size(resources)
+        return self._state.pool.size(resources)
 
     def nodes_of(self, resources: int) -> int:
-        return self._pool.nodes_of(resources)
+        return self._state.pool.nodes_of(resources)
+
+    def request_class(self, job: Job) -> Hashable:
+        return self._state.pool.class_of(job)
 
     def profile(self, resolution: int = 1) -> ProfileOf[Job]:
         return profile_of(self._cluster, resolution)
@@ -219,7 +218,7 @@ class PluginController:
         state = self._state
         if not self._waits(job):
             return Reason.BAD_CONSTRAINTS if job.state is not JobState.PENDING else job.reason
-        pool = self._pool
+        pool = self._state.pool
         resources = index(resources)
         closed = self._cluster.reservations.closed(job, state.now, time_limit or job.time_limit)
         if not resources:
@@ -237,7 +236,7 @@ class PluginController:
         if not preemption.is_on or not self._waits(job):
             return False
         closed = ~nodes | self._cluster.reservations.closed(job, state.now, job.time_limit)
-        return preemption.make_room(job, self._pool.without(self._pool.free, closed), closed)
+        return preemption.make_room(job, self._state.pool.without(self._state.pool.free, closed), closed)
 
     def _waits(self, job: Job) -> bool:
         """Whether a job, or a record, stands in this engine's queue."""

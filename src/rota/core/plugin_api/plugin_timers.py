@@ -59,9 +59,7 @@ class PluginTimers:
             timer = Timer(TimerKind.PLUGIN, name=f"{name} {number}")
         call = self._calls[timer] = _Call(fn, quiet)
         timers, now = self._state.timers, self._state.now
-        known = timers.period_of(timer)
-        if known is None or known[1:] != (seconds, only_after_change):
-            timers.set_period(now, timer, Period(now, seconds, only_after_change))
+        timers.set_period(now, timer, Period(now, seconds, only_after_change))
 
         def stop() -> None:
             if self._calls.get(timer) is call:

@@ -13,7 +13,7 @@ from rota.core.timers import Timer, TimerKind
 from rota.model import YEAR, Reason
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from rota.core.job import Job
     from rota.core.limits.start_limits import Excess, StartLimit
@@ -128,6 +128,22 @@ class JobQueue:
             ends = job.spec.kill_on_invalid_dep
             if self._state.settings.kill_invalid_depend if ends is None else ends:
                 self._state.to_end.append(job)
+
+    def put_back(self, job: Job, *, parked: bool, partitions: Collection[str]) -> None:
+        """Put a job where it was when it was saved.
+
+        Args:
+            job: The job.
+            parked: Whether it was; else it was queued.
+            partitions: In which of its partitions, if it has several.
+        """
+        if parked:
+            self.parked[job.job_id] = job
+            return
+        queued: list[Job] = [record for record in job.records if record.partition.name in partitions] or [job]
+        for one in queued:
+            self.jobs.add(one, queue_key(one))
+        job.sort_key = min(one.sort_key for one in queued)
 
     def take_out(self, job: Job) -> None:
         """Take a waiting job out of its place."""

@@ -7,6 +7,7 @@ from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, Any
 
+from rota.core.plain import shape_of
 from rota.core.timers import Timer, TimerKind
 from rota.model import Errno, JobState, Reason, RequestError
 from rota.model.constraint import parse_constraint
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from rota.core.accounts.charging import Accounts
     from rota.core.job import Job
+    from rota.core.machine import NodeMove
     from rota.core.queue.job_queue import JobQueue
     from rota.core.state import ClusterState
 
@@ -205,6 +207,17 @@ class ReservationBook:
         for job in [job for job in self._state.jobs.values() if job.spec.reservation and self._queue.holds(job)]:
             self._queue.replace(job)
 
+    def move_nodes(self, move: NodeMove) -> None:
+        """Have the nodes of all reservations at other places; one of which no node is left is over."""
+        for one in list(self.all.values()):
+            nodes = move.bitmap(one.nodes)
+            if nodes:
+                self.all[one.name] = replace(one, nodes=nodes, choice=move.bitmap(one.choice))
+            else:
+                self._state.timers.cancel(_timer(one.name))
+                del self.all[one.name]
+                self._let_go(one)
+
     # ---- what they mean for jobs ------------------------------------------------------------------------------
 
     def admit(self, job: Job) -> None:
@@ -295,16 +308,12 @@ class ReservationBook:
 
     def save(self) -> list[dict[str, Any]]:
         """Give them as data that JSON can hold."""
-        plain = ("name", "start_time", "end_time", "nodes", "choice", "features", "users", "accounts")
-        return [
-            {name: getattr(one, name) for name in plain} | {"flags": sorted(one.flags)} for one in self.all.values()
-        ]
+        return [shape_of(Reservation).encode(one) for one in self.all.values()]
 
     def restore(self, saved: list[dict[str, Any]]) -> None:
         """Take up what was saved."""
         for data in saved:
-            plain = data | {"users": tuple(data["users"]), "accounts": tuple(data["accounts"])}
-            one = Reservation(**plain | {"flags": frozenset(data["flags"])})
+            one: Reservation = shape_of(Reservation).decode(data)
             self.all[one.name] = one
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from rota.model import Node
     from rota.resources.job import PlacedJob
-    from rota.resources.view import View
+    from rota.resources.view import Shares, View
 
 LANE_BYTES = 4
 
@@ -34,11 +34,13 @@ class Lanes(ABC):
     Args:
         nodes: Its nodes as they are now.
         whole: All that they have.
+        kinds: What each row of that counts.
     """
 
     interchangeable = False
 
-    def __init__(self, nodes: Sequence[Node], whole: View) -> None:
+    def __init__(self, nodes: Sequence[Node], whole: View, kinds: Sequence[str]) -> None:
+        self._kinds = tuple(kinds)
         self._count = len(nodes)
         self._whole = whole
         self._bytes = whole.size * LANE_BYTES
@@ -87,6 +89,24 @@ class Lanes(ABC):
         if b in (a, self._all):
             return a
         return int.from_bytes(np.minimum(self.view(a), self.view(b)).tobytes(), "little")
+
+    def by_place(self, resources: int) -> Shares:
+        """Say how much of what a resource set has of each node, by the node's place."""
+        view, found = self.view(resources), {}
+        for place in np.flatnonzero(view.any(axis=0)).tolist():
+            counts = zip(self._kinds, view[:, place].tolist(), strict=True)
+            found[place] = {kind: count for kind, count in counts if count}
+        return found
+
+    def from_places(self, shares: Shares) -> int:
+        """Make the resource set that has so much of each node."""
+        taken, rows = np.zeros_like(self._whole), {kind: row for row, kind in enumerate(self._kinds)}
+        for place, kinds in shares.items():
+            for kind, count in kinds.items():
+                if kind not in rows or count > self._whole[rows[kind], place]:
+                    raise ValueError(f"a node has not {count} of {kind}")
+                taken[rows[kind], place] = count
+        return int.from_bytes(taken.tobytes(), "little")
 
     def problem(self, held: Sequence[int]) -> str:
         """Say whether something is given twice, or lost."""

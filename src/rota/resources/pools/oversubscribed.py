@@ -87,7 +87,7 @@ class OversubscribedNodePool(Lanes):
         self._most = max(self._shares.values())
         whole = self._has.copy()
         whole[_PLACES] = self._most
-        super().__init__(nodes, whole)
+        super().__init__(nodes, whole, ["place", *self._requests.kinds[1:]])
 
     # ---- requests ---------------------------------------------------------------------------------------------
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rota.resources.blocks import Blocks
     from rota.resources.job import PlacedJob
     from rota.resources.requests.needs import Choose
+    from rota.resources.view import Shares
 
 
 class Pool(Protocol):
@@ -65,6 +66,16 @@ class Pool(Protocol):
 
     def class_of(self, job: PlacedJob) -> Hashable:
         """Give what is equal for jobs that would be placed alike."""
+
+    def by_place(self, resources: int) -> Shares:
+        """Say how much of what a resource set has of each node, by the node's place."""
+
+    def from_places(self, shares: Shares) -> int:
+        """Make the resource set that has so much of each node.
+
+        Raises:
+            ValueError: that is not how this machine is given out.
+        """
 
     def problem(self, held: Sequence[int]) -> str:
         """Say what is wrong when jobs hold these sets; empty: nothing."""
@@ -197,6 +208,16 @@ class ProcessorPool:
     def class_of(self, job: PlacedJob) -> Hashable:
         """Give partition and processors."""
         return job.partition.name, job.units
+
+    def by_place(self, resources: int) -> Shares:
+        """Give the processors of the one node."""
+        return {0: {"cpu": resources}}
+
+    def from_places(self, shares: Shares) -> int:
+        """Give the processors of the one node."""
+        if shares.keys() - {0} or any(kinds.keys() != {"cpu"} for kinds in shares.values()):
+            raise ValueError("the processors of one node are given out")
+        return sum(kinds["cpu"] for kinds in shares.values())
 
     def problem(self, held: Sequence[int]) -> str:
         """Say whether free and allocated processors are the whole."""

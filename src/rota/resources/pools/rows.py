@@ -47,6 +47,10 @@ class CoreRows:
                 self._rows[partition.name] = range(begin, begin + partition.max_share)
                 self.count += partition.max_share
 
+    def names(self) -> list[str]:
+        """Name the rows, in their order."""
+        return [f"cpu/{name}/{number}" for name, rows in self._rows.items() for number in range(len(rows))]
+
     def of_one(self, view: View, partition: str) -> NDArray[np.int64]:
         """Give the processors of each node that a job of a partition could have which shares with none."""
         cpus: NDArray[np.int64] = view[0].astype(np.int64)

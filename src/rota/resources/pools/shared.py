@@ -69,7 +69,8 @@ class SharedNodePool(Lanes):
         cpus = self._requests.whole[CPU]
         self._rows = CoreRows(config.partitions, cpus, self._first_row)
         cores = np.tile(cpus, (self._rows.count, 1))
-        super().__init__(nodes, np.concatenate((self._requests.whole, cores)))
+        kinds = [*self._requests.kinds, *self._rows.names()]
+        super().__init__(nodes, np.concatenate((self._requests.whole, cores)), kinds)
         self._weight = np.array([node.weight for node in nodes], np.int64)
         self._cores = Cores(nodes, parameters)
         #: All that has been asked of each node, numbered.

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rota.model import ClusterConfig, JobSpec, Node, Partition
     from rota.resources.job import PlacedJob
     from rota.resources.requests.needs import Needs
+    from rota.resources.view import Shares
 
 
 class HeldNodes:
@@ -166,6 +167,16 @@ class WholeNodePool:
     def parted(self, view: int, resources: int) -> int:
         """Take what a job gets out of a view."""
         return view & ~resources
+
+    def by_place(self, resources: int) -> Shares:
+        """Give whole nodes."""
+        return {place: {"node": 1} for place in indices(resources)}
+
+    def from_places(self, shares: Shares) -> int:
+        """Give whole nodes."""
+        if any(kinds != {"node": 1} for kinds in shares.values()):
+            raise ValueError("nodes are given out whole")
+        return sum(1 << place for place in shares)
 
     def problem(self, held: Sequence[int]) -> str:
         """Say whether a node is allocated twice, or lost."""

@@ -59,6 +59,8 @@ class Requests(Generic[T]):
         #: Kinds of GRES: ``gpu`` and, where there are types, ``gpu:a100``; to their rows.
         kinds = dict.fromkeys(kind for counts in gres for kind in counts)
         self.lanes = {kind: 2 + number for number, kind in enumerate(sorted(kinds))}
+        #: What each row of a view counts.
+        self.kinds = ("cpu", "mem", *(f"gres/{kind}" for kind in self.lanes))
         #: All that the nodes have: a row a kind, a column a node.
         self.whole: View = np.zeros((2 + len(kinds), len(nodes)), np.uint32)
         self.whole[CPU] = [node.cpus for node in nodes]

@@ -1,0 +1,125 @@
+"""The machine as slurm.conf has it, save for what jobs still hold of another.
+
+Between two runs, and when slurm.conf is read again, nodes and partitions may come and go, and nodes may become others.
+What jobs have of the machine stays until they are over:
+
+- A node that is not in slurm.conf any more, or has other hardware there, drains. Once it is free it leaves, or becomes
+  what slurm.conf has.
+- A partition that is not there any more is INACTIVE. It leaves with its last job.
+
+Node bitmaps go by place: that of a node in slurm.conf; what is on its way out comes after these.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from rota.model import NodeState, PartitionState
+from rota.resources.nodeset import indices
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from rota.model import ClusterConfig, Node, Partition
+    from rota.resources.view import Shares
+
+    #: How much of what there is of a node, for some nodes by their names.
+    NamedShares = dict[str, dict[str, int]]
+
+#: What jobs are given of a node. The rest may change while they run.
+_HARDWARE = ("cpus", "sockets", "cores_per_socket", "threads_per_core", "real_memory", "gres")
+#: Why nodes drain that are on their way out.
+LEAVES = "not in slurm.conf any more: leaves when its jobs are over"
+CHANGES = "other in slurm.conf: changes when its jobs are over"
+
+
+def merge_nodes(config: ClusterConfig, known: Iterable[Node], used: Collection[str]) -> list[Node]:
+    """Give the nodes that there are from now on, as copies.
+
+    Args:
+        config: What slurm.conf says.
+        known: The nodes that there have been.
+        used: Names of those of which jobs hold something.
+    """
+    before = {node.name: node for node in known}
+    nodes = [_become(before.pop(node.name, node), node, used) for node in config.nodes]
+    return nodes + [_leave(node, LEAVES) for node in before.values() if node.name in used]
+
+
+def _become(old: Node, new: Node, used: Collection[str]) -> Node:
+    """Give a node of slurm.conf, in the state in which it is; with its old hardware if jobs use that."""
+    state, why = old.state, {name: getattr(old, name) for name in ("reason", "reason_uid", "reason_time")}
+    if is_other(old, new) and new.name in used:
+        return _leave(replace(new, state=state, **why, **{name: getattr(old, name) for name in _HARDWARE}), CHANGES)
+    if state is NodeState.DRAIN and old.reason in {LEAVES, CHANGES}:
+        return replace(new, state=NodeState.UP)
+    return replace(new, state=state, **why)
+
+
+def _leave(node: Node, reason: str) -> Node:
+    """Drain a node, unless it is not up anyway."""
+    return replace(node, state=NodeState.DRAIN, reason=reason) if node.state is NodeState.UP else replace(node)
+
+
+def is_other(old: Node, new: Node) -> bool:
+    """Whether a node has other hardware."""
+    return any(getattr(old, name) != getattr(new, name) for name in _HARDWARE)
+
+
+def merge_partitions(
+    config: ClusterConfig, known: Iterable[Partition], used: Collection[str], move: NodeMove
+) -> dict[str, Partition]:
+    """Give the partitions that there are from now on, by name, as copies.
+
+    Args:
+        config: What slurm.conf says.
+        known: The partitions that there have been.
+        used: Names of those in which there are jobs.
+        move: From their nodes to those from now on.
+    """
+    found = {part.name: replace(part) for part in config.partitions}
+    for part in known:
+        if part.name in used and part.name not in found:
+            nodes = move.bitmap(part.nodes)
+            found[part.name] = replace(part, nodes=nodes, state=PartitionState.INACTIVE, default=False)
+    return found
+
+
+def asked_of(nodes: Iterable[Node], partitions: Iterable[Partition]) -> object:
+    """Give what decides which requests a machine could serve."""
+    plain = [replace(node, state=NodeState.UP, reason="", reason_uid=0, reason_time=0) for node in nodes]
+    return plain, {part.name: part.nodes for part in partitions}
+
+
+class NodeMove:
+    """From the places of some nodes to the places that they have in another order.
+
+    Args:
+        before: Names, by place.
+        after: Names, by place; those that are not among them are left out.
+    """
+
+    def __init__(self, before: Sequence[str], after: Sequence[str]) -> None:
+        self._same = list(before) == list(after)
+        places = {name: place for place, name in enumerate(after)}
+        self._bits = [1 << places[name] if name in places else 0 for name in before]
+
+    def bitmap(self, nodes: int) -> int:
+        """Move a node bitmap."""
+        return nodes if self._same else sum(self._bits[place] for place in indices(nodes))
+
+
+def by_name(shares: Shares, nodes: Sequence[Node]) -> NamedShares:
+    """Name the nodes of what a job holds."""
+    return {nodes[place].name: kinds for place, kinds in shares.items()}
+
+
+def by_place(shares: NamedShares, places: Mapping[str, int]) -> Shares:
+    """Find the nodes of what a job holds.
+
+    Args:
+        shares: By the names of nodes.
+        places: The bit of each node.
+    """
+    return {places[name].bit_length() - 1: dict(kinds) for name, kinds in shares.items()}
