@@ -192,6 +192,35 @@ class Usage:
             self._associations.values[run.associations] += used
             self._qos.values[run.qos] += used
 
+    def save_running(self) -> dict[str, Any]:
+        """Give how what runs is counted, as data that JSON can hold."""
+        rates = zip(self._tree.associations, self._associations.rate.tolist(), strict=False)
+        return {
+            "counted": sorted(self._runs.keys() - self._fresh),
+            "rates": [[one.account, one.user, one.partition, *rate] for one, rate in rates if any(rate)],
+            "qos_rates": {name: self._qos.rate[row].tolist() for name, row in self._qos_row.items()},
+        }
+
+    def restore_running(self, running: Mapping[str, Any]) -> None:
+        """Go on counting the jobs that run, to the last bit, if they are charged as they were.
+
+        Args:
+            running: What was saved. All jobs have been started anew.
+        """
+        counted = self._fresh.intersection(running["counted"])
+        for job_id in sorted(counted):
+            run = self._runs[job_id]
+            self._associations.begin(run.associations, run.charge)
+            self._qos.begin(run.qos, run.charge)
+        self._fresh -= counted
+        for account, user, partition, *rate in running["rates"]:
+            one = self._tree.find(user, account, partition)
+            if one is not None and one.partition == partition:
+                _refine(self._associations.rate, self._tree.row(one), rate)
+        for name, rate in running["qos_rates"].items():
+            if name in self._qos_row:
+                _refine(self._qos.rate, self._qos_row[name], rate)
+
     # ---- periods ----------------------------------------------------------------------------------------------
 
     def advance(self, now: int) -> None:
@@ -272,6 +301,12 @@ class Usage:
             if one["name"] in self._qos_row:
                 self._qos.values[self._qos_row[one["name"]]] = _loaded(one, order, "qos")
         self.last_ran, self.last_reset = saved["last_ran"], saved["last_reset"]
+
+
+def _refine(rates: NDArray[np.float64], row: int, rate: Sequence[float]) -> None:
+    """Take rates over that are the same but for rounding: added up in another order."""
+    if len(rate) == rates.shape[1] and np.allclose(rates[row], rate, rtol=1e-9, atol=1e-9):
+        rates[row] = rate
 
 
 def _saved(values: Sequence[float]) -> dict[str, Any]:

@@ -115,11 +115,14 @@ def by_name(shares: Shares, nodes: Sequence[Node]) -> NamedShares:
     return {nodes[place].name: kinds for place, kinds in shares.items()}
 
 
-def by_place(shares: NamedShares, places: Mapping[str, int]) -> Shares:
+def by_place(shares: Mapping[str, Mapping[str, int]], places: Mapping[str, int]) -> Shares:
     """Find the nodes of what a job holds.
 
     Args:
         shares: By the names of nodes.
         places: The bit of each node.
+
+    Raises:
+        KeyError: there is no such node.
     """
     return {places[name].bit_length() - 1: dict(kinds) for name, kinds in shares.items()}

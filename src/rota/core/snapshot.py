@@ -4,7 +4,7 @@ Nodes go by their names: what a job holds is so much of what of each of them. So
 machine, see `rota.core.machine`. Where many nodes are meant and nothing is lost when some are no more, there are
 bitmaps over the nodes as they are saved.
 
-Plugins are loaded and initialised anew and find the jobs as they are.
+Plugins are loaded and initialised anew, find the jobs as they are, and are handed what they wanted kept.
 """
 
 from __future__ import annotations
@@ -79,6 +79,8 @@ def save(engine: Engine) -> dict[str, Any]:
         "completing": list(state.completing),
         "timers": state.timers.save(),
         "passes": engine.save_passes(),
+        "new_jobs": None if (new := cluster.queue.new) is None else [[job.job_id, job.partition.name] for job in new],
+        "plugins": engine.save_plugins(),
         "rules": _rules(cluster),
     }
 
@@ -147,10 +149,14 @@ def _restore(engine: Engine, saved: Mapping[str, Any]) -> None:
     state.timers.restore(saved["timers"])
     cluster.reservations.move_nodes(move)
     engine.restore_passes(saved["passes"])
+    engine.restore_plugins(saved["plugins"])
     cluster.queue.changed = False
     if is_other or saved["rules"] != _rules(cluster):
         cluster.queue.replace_all()
+        cluster.queue.touch()
         engine.pass_due = True
+    elif saved["new_jobs"] is not None:
+        cluster.queue.new = [_record(state.jobs[job_id], partition) for job_id, partition in saved["new_jobs"]]
 
 
 def _restore_machine(cluster: Cluster, saved: Mapping[str, Any]) -> tuple[NodeMove, bool]:
@@ -251,6 +257,11 @@ def _restore_to_array(cluster: Cluster, job: Job, array_id: int, task_id: int | 
         array.tasks[task_id] = job
     for record in (job, *job.records):
         record.start_limits = (array,)
+
+
+def _record(job: Job, partition: str) -> Job:
+    """Give what stands in the queue for a job in one of its partitions."""
+    return next((record for record in job.records if record.partition.name == partition), job)
 
 
 def _order(jobs: dict[int, Job], job_ids: Sequence[int]) -> None:

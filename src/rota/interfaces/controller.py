@@ -128,6 +128,16 @@ class ControllerOf(Protocol[J]):
     def nodes_of(self, resources: int) -> int:
         """Give the nodes of which a resource set has something, as a bitmap: bit 0 is the first of `nodes`."""
 
+    def by_node(self, resources: int) -> dict[str, dict[str, int]]:
+        """Say how much of what a resource set has of each node, by the node's name: plain data, for `keep`."""
+
+    def from_nodes(self, shares: Mapping[str, Mapping[str, int]]) -> int:
+        """Make the resource set that `by_node` has told of.
+
+        Raises:
+            ValueError: a node is no more, or has not so much.
+        """
+
     def profile(self, resolution: int = 1) -> ProfileOf[J]:
         """Make a profile of what will be free from now on, as running jobs reach their expected ends.
 
@@ -295,6 +305,17 @@ class ControllerOf(Protocol[J]):
 
     def in_background(self, fn: Callable[[], object], done: Callable[[object], object]) -> None:
         """Run ``fn`` outside the engine, then call ``done`` with its result; a replay runs it on the spot."""
+
+    def keep(self, save: Callable[[], object]) -> Any:
+        """Have what the plugin remembers outlive the process; to be called in ``init``.
+
+        Args:
+            save: Gives it as plain data, as JSON has it. Called whenever the engine's state is saved.
+
+        Returns:
+            What it gave when the state was saved from which the engine goes on, as JSON gives it back; ``None``:
+            nothing. Jobs, nodes and slurm.conf may be others by now.
+        """
 
     def before_queue(self, fn: Callable[[], object]) -> None:
         """Call ``fn`` once, before somebody next looks at the order of the queue; it replaces the one given before.

@@ -29,7 +29,18 @@ _MOST_KNOWN = 10_000
 class Accounts:
     """What the engine knows of accounting. Without a plugin that asks, no usage is kept and nothing is looked up."""
 
-    __slots__ = ("_gres", "_largest", "_partition_tres", "_state", "ask_shares", "saved", "tree", "tres", "usage")
+    __slots__ = (
+        "_gres",
+        "_largest",
+        "_partition_tres",
+        "_saved_running",
+        "_state",
+        "ask_shares",
+        "saved",
+        "tree",
+        "tres",
+        "usage",
+    )
 
     def __init__(self, state: ClusterState, tree: AssociationTree) -> None:
         self._state = state
@@ -42,6 +53,7 @@ class Accounts:
         self.ask_shares: Callable[[Association], object] | None = None
         #: Usage from before a restart, until it is taken up.
         self.saved: dict[str, Any] | None = None
+        self._saved_running: dict[str, Any] | None = None
         self.reconfigured()
 
     def reconfigured(self) -> None:
@@ -153,6 +165,7 @@ class Accounts:
         return {
             "added": [[one.user, one.account] for one in self.tree.added],
             "usage": self.saved if self.usage is None else self.usage.save(),
+            "running": None if self.usage is None else self.usage.save_running(),
         }
 
     def restore(self, saved: Mapping[str, Any]) -> None:
@@ -162,6 +175,7 @@ class Accounts:
                 self.tree.add(user, account)
         if saved["usage"] is not None:
             self.go_on_from(saved["usage"])
+            self._saved_running = saved["running"]
 
     def go_on_from(self, saved: dict[str, Any]) -> None:
         """Have usage, once it is kept, go on from what was saved.
@@ -182,6 +196,8 @@ class Accounts:
             for job in self._state.jobs.values():
                 if job.alloc and job.suspended_since is None:
                     self.started(job)
+            if self._saved_running is not None:
+                self.usage.restore_running(self._saved_running)
         return self.usage
 
     def started(self, job: Job) -> None:

@@ -120,6 +120,7 @@ class Lifecycle:
 
     def _end_pending(self, job: Job, trigger: Trigger, reason: Reason) -> None:
         """End a job that waits; one that is still completing is over when its resources are free."""
+        self.queue.flush()  # its record has its priority
         change_state(job, trigger)
         job.reason = reason
         if job.alloc == 0:

@@ -219,8 +219,10 @@ class Runs:
             nodes: Bitmap of the nodes of that.
         """
         over = self._cluster.remove(job)
-        array, assoc = job.array, job.assoc
-        qos = self._cluster.accounts.qos_of(job) if assoc is not None else None
+        array, assoc, accounts = job.array, job.assoc, self._cluster.accounts
+        if assoc is None and accounts.tree.users:
+            assoc = job.assoc = accounts.tree.find(job.user_name, job.spec.account, job.partition.name)
+        qos = accounts.qos_of(job) if assoc is not None else None
         record = JobRecord(
             job.job_id,
             job.spec,

@@ -10,6 +10,7 @@ import numpy as np
 
 from rota.core.effects import Background, Log
 from rota.core.job import QueueRecord
+from rota.core.machine import by_name, by_place
 from rota.core.scheduling.availability import earliest_start, node_space_of, profile_of
 from rota.core.sorted_jobs import queue_key
 from rota.model import MAX_PRIORITY, Errno, JobState, Reason, RequestError
@@ -48,6 +49,9 @@ class Passes(Protocol):
 
     def add_background(self, guard: PluginGuard, done: Callable[..., object]) -> int:
         """Note whom the result of a piece of background work is for; give its token."""
+
+    def keep(self, guard: PluginGuard, save: Callable[[], object]) -> Any:
+        """Have what ``save`` gives kept for a plugin; give what was kept before a restart."""
 
     @property
     def utc_offset(self) -> Callable[[int], int]:
@@ -148,6 +152,15 @@ class PluginController:
 
     def nodes_of(self, resources: int) -> int:
         return self._state.pool.nodes_of(resources)
+
+    def by_node(self, resources: int) -> dict[str, dict[str, int]]:
+        return by_name(self._state.pool.by_place(resources), self._state.nodes)
+
+    def from_nodes(self, shares: Mapping[str, Mapping[str, int]]) -> int:
+        try:
+            return self._state.pool.from_places(by_place(shares, self._state.places))
+        except KeyError as error:
+            raise ValueError(f"there is no node {error}") from None
 
     def request_class(self, job: Job) -> Hashable:
         return self._state.pool.class_of(job)
@@ -324,6 +337,9 @@ class PluginController:
     def in_background(self, fn: Callable[[], object], done: Callable[[object], object]) -> None:
         token = self._passes.add_background(self._guard, done)
         self._state.effects.append(Background(token=token, fn=fn))
+
+    def keep(self, save: Callable[[], object]) -> Any:
+        return self._passes.keep(self._guard, save)
 
     def before_queue(self, fn: Callable[[], object]) -> None:
         guarded = self._guard.callback(fn)

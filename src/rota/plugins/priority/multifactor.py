@@ -23,7 +23,7 @@ version 100, describes it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -80,12 +80,32 @@ def init(ctld: Controller) -> int:
     _configure()
     if _conf.reset_period == "NOW":
         _usage.reset(ctld.now)
-    _end_period()
-    _settle()
+    if (kept := ctld.keep(_save)) is None:
+        _end_period()
+        _settle()
+    else:
+        _go_on_from(kept)
     # Jobs of before a restart keep their priorities until the next period: the size of the machine is still to come.
     for job in ctld.jobs.values():
-        _table.price(job)
+        _table.go_on_with(job)
     return SLURM_SUCCESS
+
+
+def _save() -> object:
+    """Give by whose usage fair-share goes within this period, as plain data."""
+    usages = zip(_ctld.associations.associations, _period_usage.tolist(), _usage_before.tolist(), strict=False)
+    return [[one.account, one.user, one.partition, now, before] for one, now, before in usages if now or before]
+
+
+def _go_on_from(kept: list[Any]) -> None:
+    """Go on within the period."""
+    global _period_usage, _usage_before
+    tree = _ctld.associations
+    _period_usage, _usage_before = np.zeros((2, len(tree)))
+    for account, user, partition, *usage in kept:
+        one = tree.find(user, account, partition)
+        if one is not None and one.partition == partition:
+            _period_usage[tree.row(one)], _usage_before[tree.row(one)] = usage
 
 
 def priority_p_reconfig() -> None:
@@ -310,6 +330,13 @@ class _Table:
         self._given: set[Job] = set()
         #: Jobs that were struck off because they run: nobody tells when one of them is queued again.
         self._started: list[Job] = []
+
+    def go_on_with(self, job: Job) -> None:
+        """Write a job of before a restart down, if its priority is one that was computed."""
+        if job.alloc:
+            self._started.append(job)
+        elif job.priority and not job.admin_priority:
+            self.price(job)
 
     def price(self, job: Job) -> int:
         """Write a job down, in each of its partitions while it waits; give its highest priority."""

@@ -149,6 +149,8 @@ def init(ctld: Controller) -> int:
     """Keep the controller and begin the cycles."""
     global _ctld
     _ctld = ctld
+    records = chain.from_iterable(job.records or (job,) for job in ctld.jobs.values())
+    _planned[:] = [record for record in records if record.planned_start is not None]
     return slurm_sched_p_reconfig()
 
 

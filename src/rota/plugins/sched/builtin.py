@@ -56,6 +56,7 @@ def init(ctld: Controller) -> int:
     """Keep the controller and begin to estimate, if slurm.conf says so."""
     global _ctld
     _ctld = ctld
+    _estimated[:] = [job for job in ctld.jobs.values() if job.planned_start is not None]
     return slurm_sched_p_reconfig()
 
 

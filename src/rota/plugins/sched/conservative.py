@@ -20,7 +20,7 @@ the IBM SP2 with backfilling", IEEE TPDS 12(6), 2001.
 from __future__ import annotations
 
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rota.interfaces import SLURM_SUCCESS, JobState
 from rota.interfaces.stubs.sched import *
@@ -64,7 +64,54 @@ def init(ctld: Controller) -> int:
     global _ctld
     _ctld = ctld
     ctld.disable_main_pass()
+    if kept := ctld.keep(_save):
+        _go_on_from(kept)
     return SLURM_SUCCESS
+
+
+def _save() -> object:
+    """Give the plan as plain data; ``None``: it is to be made anew."""
+    if _profile is None or _ctld.up != _up:
+        return None
+    running = [[job_id, *_plain(slot)] for job_id, slot in _running.items()]
+    reserved = [[job_id, _record[job_id].partition.name, *_plain(slot)] for job_id, slot in _reserved.items()]
+    return {"running": running, "reserved": reserved, "rounds": _rounds}
+
+
+def _plain(slot: _Slot) -> list[object]:
+    return [slot.start, slot.end, _ctld.by_node(slot.resources)]
+
+
+def _go_on_from(kept: dict[str, Any]) -> None:
+    """Go on with a plan, unless jobs or the machine are others."""
+    global _profile, _rounds, _up
+    jobs = _ctld.jobs
+    try:
+        running = {job_id: _Slot(start, end, _ctld.from_nodes(held)) for job_id, start, end, held in kept["running"]}
+        reserved = {
+            (job_id, partition): _Slot(start, end, _ctld.from_nodes(held))
+            for job_id, partition, start, end, held in kept["reserved"]
+        }
+    except ValueError:
+        return
+    if not all(job_id in jobs for job_id in (*running, *(job_id for job_id, _ in reserved))):
+        return
+    profile = _ctld.profile()
+    for job_id, slot in running.items():
+        end = jobs[job_id].end_time or slot.end
+        if slot.end > end:
+            profile.take(end, slot.end, slot.resources)
+        elif slot.end < end:
+            profile.give(slot.end, end, slot.resources)
+    for (job_id, partition), slot in reserved.items():
+        job = jobs[job_id]
+        _record[job_id] = next((record for record in job.records if record.partition.name == partition), job)
+        _reserved[job_id] = slot
+        profile.take(*slot)
+        heappush(_starts, (slot.start, job_id))
+    _running.update(running)
+    _profile, _rounds, _up = profile, kept["rounds"], _ctld.up
+    _set_alarm()
 
 
 def slurm_sched_p_initial_priority(last_prio: int, job_ptr: Job) -> int:

@@ -24,7 +24,7 @@ D. Feitelson, "Backfilling using system-generated predictions rather than user r
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rota.interfaces import SLURM_SUCCESS, InputError, JobState
 from rota.interfaces.stubs.sched import *
@@ -65,7 +65,10 @@ def init(ctld: Controller) -> int:
     global _ctld
     _ctld = ctld
     ctld.disable_main_pass()
-    return slurm_sched_p_reconfig()
+    result = slurm_sched_p_reconfig()
+    if kept := ctld.keep(_save):
+        _go_on_from(kept)
+    return result
 
 
 def slurm_sched_p_reconfig() -> int:
@@ -87,6 +90,31 @@ def slurm_sched_p_initial_priority(last_prio: int, job_ptr: Job) -> int:
 def slurm_sched_p_get_conf() -> str:
     """Report the order of candidates."""
     return f"easy_order={'sjf' if _shortest_first else 'fcfs'}"
+
+
+def _save() -> object:
+    """Give what the last pass has learnt, as plain data."""
+    if _heads is None:
+        return None
+    heads = {name: job.job_id for name, job in _heads.items()}
+    return [heads, [[one.shadow_time, _ctld.by_node(one.extra)] for one in _promises]]
+
+
+def _go_on_from(kept: list[Any]) -> None:
+    """Know it again, unless the machine is another."""
+    global _heads, _promises
+    heads, promises = kept
+    try:
+        _promises = [_Promise(time, _ctld.from_nodes(extra)) for time, extra in promises]
+    except ValueError:
+        return
+    if all(job_id in _ctld.jobs for job_id in heads.values()):
+        _heads = {name: _in_partition(_ctld.jobs[job_id], name) for name, job_id in heads.items()}
+
+
+def _in_partition(job: Job, partition: str) -> Job:
+    """Give what stands in the queue for a job in one of its partitions."""
+    return next((record for record in job.records if record.partition.name == partition), job)
 
 
 def slurm_sched_p_schedule() -> int:
