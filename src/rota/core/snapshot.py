@@ -41,6 +41,7 @@ _PLAIN = (
 def save(engine: Engine) -> dict[str, Any]:
     """Give the state as data that JSON can hold; it shares nothing with the engine."""
     cluster, state = engine.cluster, engine.state
+    engine.view.settle()  # what is owed would be lost
     usage = cluster.accounts.usage
     return {
         "format": FORMAT,

@@ -212,7 +212,7 @@ class Harness:
         batch, self._batch = self._batch, True
         try:
             self._request(ev.Submit(job_id=job_id, spec=spec(**fields) if request is None else request))
-            job = self.engine.state.jobs.get(job_id) or self.finished[-1]  # its deadline may have been too soon
+            job = self.engine.jobs.get(job_id) or self.finished[-1]  # its deadline may have been too soon
             for _ in range(job.waiting_tasks - 1):  # the ids of an array's tasks
                 next(self._next_id)
         finally:
@@ -316,7 +316,7 @@ class Harness:
 
     def run_to_end(self, horizon: int = 2**40) -> None:
         """Let time pass until every job is over and the agenda is empty, or nothing more can happen by ``horizon``."""
-        while self._agenda or self.engine.state.jobs:
+        while self._agenda or self.engine.jobs:
             due = self._next_due()
             if due is None or due > horizon:
                 return
@@ -389,7 +389,7 @@ class Harness:
                 self._run_background(effect)
 
     def _launch(self, effect: Launch) -> None:
-        job = self.engine.state.jobs[effect.job_id]
+        job = self.engine.jobs[effect.job_id]
         run = self._runs.get(effect.job_id if job.array is None else job.array.job_id)
         if run is not None and self._performs:
             end = ev.JobEnded(job_id=effect.job_id, restart_count=effect.restart_count, exit_code=run[1])
@@ -417,7 +417,7 @@ class Harness:
         """
         if isinstance(job, Job):
             return job
-        live = self.engine.state.jobs.get(job)
+        live = self.engine.jobs.get(job)
         return live if live is not None else {done.job_id: done for done in self.finished}[job]
 
     def state(self, job: Job | int) -> JobState:
@@ -426,12 +426,12 @@ class Harness:
 
     def reason(self, job: Job | int) -> Reason:
         """Say why a job is where it is."""
-        return self.engine.reason(self.job(job))
+        return self.engine.view.reason(self.job(job))
 
     @property
     def queue(self) -> list[int]:
         """Ids of the queued jobs, first in line first; jobs that are held or must wait for a time are not in it."""
-        return [job.job_id for job in self.ctld.queue]
+        return [line.job_id for line in self.engine.view.queue() if line.is_candidate]
 
     @property
     def running(self) -> list[int]:
@@ -446,7 +446,7 @@ class Harness:
     @property
     def live(self) -> list[Job]:
         """Jobs that are not over."""
-        return list(self.engine.state.jobs.values())
+        return list(self.engine.jobs.values())
 
     def count(self, state: JobState) -> int:
         """Count the jobs that ended in a state."""

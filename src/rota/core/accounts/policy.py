@@ -152,7 +152,7 @@ class AccountingPolicy:
     def _check_qos(self, job: Job) -> None:
         accounts = self._accounts
         qos = accounts.qos_of(job)
-        allowed = accounts.tree.qos_names(accounts.association_of(job))
+        allowed = accounts.tree.qos_names(accounts.associate(job))  # there is one: see `admit`
         if qos is None or qos.name not in allowed:
             name, known = job.spec.qos or (qos.name if qos else ""), ", ".join(allowed)
             raise RequestError(
@@ -177,7 +177,7 @@ class AccountingPolicy:
         """Say whether a job's partition is closed to its account or QOS; ``None``: it is not."""
         part, accounts = job.partition, self._accounts
         if self._needs_association and (part.allow_accounts or part.deny_accounts):
-            account = accounts.association_of(job).account.lower()
+            account = accounts.account_of(job).lower()
             if not _is_allowed(account, part.allow_accounts, part.deny_accounts):
                 return Reason.ACCOUNT_NOT_ALLOWED
         if self._needs_qos and (part.allow_qos or part.deny_qos):
@@ -224,7 +224,7 @@ class AccountingPolicy:
     def limits_of(self, job: Job) -> JobLimits[Job]:
         """Find the limits that a job, or a record of it, is under."""
         accounts = self._accounts
-        association, qos = accounts.association_of(job), accounts.qos_of(job)
+        association, qos = accounts.associate(job), accounts.qos_of(job)
         key = accounts.tree.row(association), qos.name if qos else "", job.partition.qos
         known = self._known.get(key)
         if known is None:
@@ -234,7 +234,7 @@ class AccountingPolicy:
     def _threshold_of(self, job: Job) -> UsageThreshold | None:
         """Find the threshold of a job's QOS; that of its partition's does not count."""
         accounts = self._accounts
-        association, qos = accounts.association_of(job), accounts.qos_of(job)
+        association, qos = accounts.associate(job), accounts.qos_of(job)
         if qos is None or (least := usage_threshold(qos)) is None:
             return None
         key = accounts.tree.row(association), qos.name
