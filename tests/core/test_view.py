@@ -190,11 +190,12 @@ def test_a_plugin_may_plan_nodes_that_there_are_not() -> None:
     def plan(ctld: Any) -> None:
         ctld.plan(ctld.queue[0], 100, 0b1000_0001)
 
-    with Harness(cluster(nodes=1)) as rota:
+    with Harness(cluster(nodes=1, SelectType="select/linear")) as rota:
         rota.submit(nodes=1)
         waits = rota.submit(nodes=1)
         rota.propose(plan)
         assert line_of(rota, waits).planned_nodes == ("n0",)
+        assert [one.nodes for one in rota.engine.view.planned(1)] == [1]
 
 
 # ---- jobs -----------------------------------------------------------------------------------------------------

@@ -247,7 +247,7 @@ class ClusterView:
         return tuple(self._planned(place, job) for (place, job), _ in zip(found, range(most), strict=False))
 
     def _planned(self, place: int, job: Job) -> PlannedLine:
-        nodes = 0 if self._state.pool.interchangeable else job.planned_nodes
+        nodes = 0 if self._state.pool.interchangeable else self._lines.existing(job.planned_nodes)
         return PlannedLine(
             job_id=job.job_id,
             place=place,

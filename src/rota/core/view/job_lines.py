@@ -29,9 +29,13 @@ class JobLines:
         self._state = cluster.state
         self._names = tuple(node.name for node in cluster.state.nodes)
 
+    def existing(self, nodes: int) -> int:
+        """Leave out of a bitmap what is no node: a plugin may have planned anything."""
+        return nodes & ((1 << len(self._names)) - 1)
+
     def names(self, nodes: int) -> tuple[str, ...]:
-        """Name the nodes of a bitmap; a plugin may have planned for some that there are not."""
-        return tuple(self._names[place] for place in indices(nodes & ((1 << len(self._names)) - 1)))
+        """Name the nodes of a bitmap."""
+        return tuple(self._names[place] for place in indices(self.existing(nodes)))
 
     def line(self, job: Job) -> JobLine:
         """Make the line of a job, or of one of its queue records."""
