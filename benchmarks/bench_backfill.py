@@ -87,8 +87,8 @@ def _two_cycles(nodes: int, select: str, queue: int) -> Cycles:
             engine.handle(Submit(job_id=next(numbers), spec=spec), 60)
         cycle: Any = getattr(backfill.container, "cycle")  # noqa: B009 - a container is any object
         first = _took_ms(cycle)
-        planned = sum(job.planned_start is not None for job in engine.state.jobs.values())
-        ended = engine.state.running.first()
+        planned = sum(job.planned_start is not None for job in engine.jobs.values())
+        ended = next(iter(engine.sched_controller.running), None)
         if ended is not None:
             engine.handle(JobEnded(job_id=ended.job_id), 120)
         return Cycles(first, _took_ms(cycle), planned)

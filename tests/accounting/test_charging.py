@@ -53,7 +53,7 @@ def _usage(rota: Harness) -> Usage:
 
 def _raw(rota: Harness) -> dict[str, float]:
     """Give the usage of accounts and users, as `sshare` would read it."""
-    return {one.user or one.account: one.usage_raw for one, _ in rota.engine.association_usages()}
+    return {name: one.usage_raw for name, one in _asked(rota).items()}
 
 
 # ---- what is charged --------------------------------------------------------------------------------------------
@@ -85,7 +85,7 @@ def test_jobs_are_charged_what_their_partition_bills_for_them() -> None:
         with machine(config, _tree) as rota:
             _submit(rota, "bob", 100, cpus=1, mem_per_node=8192)
             rota.wait(100)
-            (bob,) = (one for one, _ in rota.engine.association_usages() if one.user == "bob")
+            bob = _asked(rota)["bob"]
             assert (bob.usage_raw, bob.grp_used_wall) == (raw, 100.0)
             tres = dict(zip(STATIC_TRES, bob.usage_tres_raw, strict=True))
             # All of the node's processors: nobody else can have them.
@@ -134,11 +134,11 @@ def test_what_running_jobs_may_still_use() -> None:
     with machine(cluster(cpus=4), _tree) as rota:
         _submit(rota, "bob", 3000, cpus=2, limit=3600)
         rota.wait(700)
-        left = {one.user or one.account: one.grp_used_tres_run_secs for one, _ in rota.engine.association_usages()}
+        left = {name: one.grp_used_tres_run_secs for name, one in _asked(rota).items()}
         assert left["bob"][0] == left["root"][0] == 2 * 3000
         assert left["ann"][0] == 0
         rota.wait(3000)
-        assert not any(any(one.grp_used_tres_run_secs) for one, _ in rota.engine.association_usages())
+        assert not any(any(one.grp_used_tres_run_secs) for one in _asked(rota).values())
 
 
 # ---- resets -----------------------------------------------------------------------------------------------------
@@ -196,7 +196,8 @@ def _saved(scenario: Scenario, *, scale: float = 1.0) -> dict[str, Any]:
 
 
 def _asked(rota: Harness) -> dict[str, Association]:
-    return {one.user or one.account: one for one, _ in rota.engine.association_usages()}
+    each = (line.association for line in rota.engine.view.associations())
+    return {one.user or one.account: one for one in each}
 
 
 def _golden(**parameters: str) -> ClusterConfig:
@@ -214,8 +215,9 @@ def test_every_association_of_test24_1_says_what_it_has() -> None:
         assert [f"{one:.6f}" for one in figures] == ["0.300000", "0.200000", "0.387500", "0.408479"]
         assert (user.usage_raw, asked["root"].usage_raw) == (20.0, 100.0)
         assert all(one.level_fs is None for one in asked.values())
-        asked_alone = rota.engine.association_usage(asked["User2"])
-        assert f"{asked_alone.fs_factor:.6f}" == "0.022097"
+        job = rota.submit(spec(cpus=1)._replace(user="User2"))
+        (own, *_) = rota.engine.view.associations_of(job.job_id)
+        assert (own.association.user, f"{own.association.fs_factor:.6f}") == ("User2", "0.022097")
 
 
 def test_every_association_of_test24_4_says_what_it_has() -> None:
@@ -241,10 +243,14 @@ def test_classic_fair_share_has_accounts_go_by_the_usage_at_the_beginning_of_a_p
         assert _asked(rota)["bob"].fs_factor == pytest.approx(2**-2)
 
 
-def test_an_association_that_is_not_of_the_cluster_is_left_as_it_is() -> None:
-    stranger = Association(id=1, account="root", usage_norm=0.125)
+def test_a_copy_of_an_association_is_filled_in_and_one_of_another_cluster_is_left_as_it_is() -> None:
     with machine(cluster(cpus=4), _tree) as rota:
-        assert rota.engine.association_usage(stranger).usage_norm == 0.125
+        fill = rota.engine.priority_plugin.set_assoc_usage
+        bob = rota.engine.view.associations()[-1].association
+        copied, stranger = replace(bob, usage_norm=0.125), replace(bob, account="elsewhere", usage_norm=0.125)
+        fill(copied)
+        fill(stranger)
+        assert (copied.usage_norm, stranger.usage_norm) == (bob.usage_norm, 0.125) != (0.125, 0.125)
 
 
 def test_slurm_2_0_measures_usage_by_what_the_machine_does_in_two_half_lives() -> None:
@@ -275,11 +281,11 @@ def test_slurm_2_0_takes_only_nodes_into_account_and_shows_only_what_may_start()
             large = _submit(rota, "ann", 10, nodes=8, cpus=8)
             _submit(rota, "ann", 10, nodes=8, hold=True)
             _submit(rota, "ann", 10, nodes=8, begin=600)
-            factors = rota.engine.priority_factors(PriorityFactorsRequest())
+            factors = rota.engine.view.factors(PriorityFactorsRequest())
             assert [one.job_id for one in factors] == [large.job_id]
             assert [one.priority_js for one in factors] == pytest.approx([size])
             rota.wait(600)
-            assert len(rota.engine.priority_factors(PriorityFactorsRequest())) == 2
+            assert len(rota.engine.view.factors(PriorityFactorsRequest())) == 2
 
 
 # ---- keeping it -------------------------------------------------------------------------------------------------
@@ -310,5 +316,5 @@ def test_without_a_plugin_that_asks_no_usage_is_kept() -> None:
     with Harness(cluster(cpus=4)) as rota:
         rota.submit(cpus=1, run=10)
         rota.wait(10)
-        assert rota.engine.cluster.accounts.usage is None
-        assert len(rota.engine.cluster.accounts.tree) == 1
+        view = rota.engine.view
+        assert (view.keeps_usage, view.usage(), len(view.associations())) == (False, None, 1)

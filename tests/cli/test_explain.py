@@ -382,4 +382,4 @@ def test_a_job_that_is_over(small_log: Path) -> None:
     with Replay(read_swf(small_log), interchangeable(PROCS)) as run:
         run.run()
         with pytest.raises(InputError, match="job 1 is not in the cluster at that time"):
-            explain(run.engine, 1)
+            explain(run.engine.view, 1)

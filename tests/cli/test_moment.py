@@ -188,7 +188,7 @@ def test_looking_changes_nothing(small_log: Path) -> None:
     with Replay(workload, config, options) as run:
         moment = run.trace.start
         while run.run(moment):
-            view_of(run.engine)
+            view_of(run.engine.view)
             moment += 50
         watched = run.result().schedule
     alone = replay(workload, config, options).schedule

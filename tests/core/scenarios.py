@@ -17,7 +17,6 @@ from rota.commands.sbatch import OptionError, parse_request, split_words
 from rota.config import read_slurm_conf
 from rota.config.hostlist import fold
 from rota.core import events as ev
-from rota.inspect.view import state_words
 from rota.model import JobState, NodeState, RequestError
 from rota.model.array import parse_array
 from rota.model.reservation import FLAGS, Reservation
@@ -224,12 +223,14 @@ class Player:
         if not {"duration", "starttime"} <= set(pairs):
             raise NotImplementedError("create reservation without times")
         start = self._rota.now + int(pairs["starttime"].removeprefix("now") or 0)
-        state = self._rota.engine.state
-        names = [node.name for node in state.nodes]
+        view = self._rota.engine.view
+        names = [name for name, _ in view.machine]
         if pairs.get("nodes", "ALL") != "ALL":
             nodes = sum(1 << names.index(name) for name in NodeSet(pairs["nodes"]))
         elif {"nodecnt", "partitionname"} & pairs.keys():
-            nodes = state.partition_of(pairs.get("partitionname", "")).nodes
+            own = pairs.get("partitionname", "")
+            part = next(one for one in view.partitions() if (one.name == own if own else one.default))
+            nodes = sum(1 << names.index(name) for name in part.nodes)
         else:
             nodes = (1 << len(names)) - 1
         one = Reservation(
@@ -320,31 +321,30 @@ class Player:
         """Answer ``show KIND NAME KEY …``, as ``scontrol show`` does."""
         kind, number, *keys = rest.split()
         if kind == "reservation":
-            one = self._rota.engine.cluster.reservations.all.get(number)
-            nodes = fold([self._rota.engine.state.nodes[place].name for place in indices(one.nodes)]) if one else ""
+            nodes = next((fold(one.nodes) for one in self._rota.engine.view.reservations() if one.name == number), "")
             # There is nothing to compare with the rest of what Slurm shows.
             return [
                 f"Nodes={nodes or '(none)'}" if key == "Nodes" else told
                 for key, told in zip(keys, answers, strict=True)
             ]
         if kind == "license":
-            licenses = self._rota.engine.cluster.licenses
-            total, used = licenses.total[number], licenses.used.get(number, 0)
-            return [f"{key}={value}" for key, value in (("Total", total), ("Used", used), ("Free", total - used))]
+            one = next(one for one in self._rota.engine.view.licenses() if one.name == number)
+            return [f"{key}={value}" for key, value in (("Total", one.total), ("Used", one.used), ("Free", one.free))]
         if kind != "job":
             raise NotImplementedError(f"show {kind}")
         array, _, task = number.partition("_")
         job = self._rota.job(int(array) * 1000)
         if task and job.array is not None:
             job = job.array.tasks[int(task)]
+        line = self._rota.engine.view.line(job)
         hours, seconds = divmod(job.time_limit, 3600)
         known = {
             "TimeLimit": f"{hours:02}:{seconds // 60:02}:{seconds % 60:02}",
-            "Licenses": job.spec.licenses or "(null)",
-            "SchedNodeList": self._hostlist(job.planned_nodes or 0) or "(none)",
-            "Priority": str(job.priority),
-            "Reason": self._rota.engine.reason_text(job, fold).replace(" ", "_"),
-            "Reservation": job.spec.reservation or "(none)",
+            "Licenses": line.licenses or "(null)",
+            "SchedNodeList": fold(line.planned_nodes) or "(none)",
+            "Priority": str(line.priority),
+            "Reason": line.reason_text(fold).replace(" ", "_"),
+            "Reservation": line.reservation or "(none)",
         }
         if unknown := set(keys) - set(known):
             raise NotImplementedError(f"show {unknown}")
@@ -354,7 +354,7 @@ class Player:
         """Show the jobs that are live, and those that are over of which Slurm still told."""
         pool = self._rota.engine.state.pool
         # Else a scheduler that picks it could not have started the job so.
-        assert all(pool.suffices(job, job.alloc) for job in self._rota.engine.state.running)
+        assert all(pool.suffices(job, job.alloc) for job in self._rota.ctld.running)
         told = {answer.partition(" ")[0] for answer in answers}
         live = self._rota.known
         jobs = {name: job for job in live for name in (self._names(job) if by_task else [self._name(job)])}
@@ -375,25 +375,24 @@ class Player:
             return [self._name(job)]
         return [f"{job.array.job_id // 1000}_{task}" for task in job.array.pending]
 
-    def _hostlist(self, nodes: int) -> str:
-        return fold([self._rota.engine.state.nodes[place].name for place in indices(nodes)])
-
     def _columns(self, job: Job) -> str:
-        state = self._rota.engine.state
+        engine = self._rota.engine
+        line, pool = engine.view.line(job), engine.state.pool
         last = next((one for one in reversed(self._rota.launches) if one.job_id == job.job_id), None)
         resources = 0 if last is None or job.state is JobState.PENDING else last.resources
-        held = state.pool.nodes_of(resources)
-        dependency = re.sub(r"(?<=:)(\d+)000(?=\D)", r"\1", self._rota.engine.cluster.dependencies.text(job)) or "-"
-        counts = {place: state.pool.tres(state.pool.without(resources, ~(1 << place))) for place in indices(held)}
+        held = pool.nodes_of(resources)
+        dependency = re.sub(r"(?<=:)(\d+)000(?=\D)", r"\1", line.dependency) or "-"
+        names = engine.view.names(held)
+        counts = [pool.tres(pool.without(resources, ~(1 << place))) for place in indices(held)]
         cpus = ";".join(
-            f"{state.nodes[place].name}:{tres.get('cpu', 0)}+{tres.get('gres/gpu', 0)}"
-            for place, tres in sorted(counts.items(), key=lambda item: state.nodes[item[0]].name)
+            f"{name}:{tres.get('cpu', 0)}+{tres.get('gres/gpu', 0)}"
+            for name, tres in sorted(zip(names, counts, strict=True), key=lambda item: item[0])
         )
         known = {
             "cpus": cpus or "-",
-            "state": state_words(job)[0],
-            "reason": self._rota.engine.reason_text(job, fold),
-            "nodes": self._hostlist(held) or "-",
+            "state": line.state,
+            "reason": line.reason_text(fold),
+            "nodes": fold(names) or "-",
             "dependency": dependency,
             "priority": job.priority,
         }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rota.core import events as ev
-from rota.model import Errno, JobState, Reason, RequestError
+from rota.model import Errno, JobState, PartitionState, Reason, RequestError
 from rota.model.array import fold_tasks, parse_array
 from rota.testing import Harness, cluster, partition
 
@@ -14,7 +14,7 @@ SCHEDULERS = ("sched/builtin", "sched/backfill", "sched/easy", "sched/conservati
 
 def shown(rota: Harness) -> dict[str, str]:
     """Give the state of all live jobs by the names that people see."""
-    jobs = rota.engine.state.jobs.values()
+    jobs = rota.engine.jobs.values()
     return {f"{job.array.job_id}_{job.array_task}" if job.array else str(job.job_id): job.state.compact for job in jobs}
 
 
@@ -62,7 +62,7 @@ def test_a_record_of_several_partitions_splits_into_each() -> None:
     parts = [partition("a", (0, 1)), partition("b", (2, 3))]
     with Harness(cluster(nodes=4, partitions=parts)) as rota:
         rota.submit(array="1-5", partition="a,b")
-        running = [job for job in rota.engine.state.jobs.values() if job.state is JobState.RUNNING]
+        running = [job for job in rota.engine.jobs.values() if job.state is JobState.RUNNING]
         assert sorted(job.partition.name for job in running) == ["a", "a", "b", "b"]
         assert len(rota.ctld.queue) == 2
         rota.end(running[2])
@@ -96,10 +96,10 @@ def test_what_waits_of_an_array_is_cancelled_as_one_record() -> None:
 def test_a_task_that_is_queued_again_waits_by_itself() -> None:
     with Harness(cluster(cpus=1), priority="priority/multifactor") as rota:
         rota.submit(array="1-3", limit=100)
-        rota.partition("batch", state=rota.engine.state.partitions["batch"].state.DOWN)
+        rota.partition("batch", state=PartitionState.DOWN)
         rota.send(ev.Requeue(job_id=1, task_id=1))
         assert shown(rota) == {"1_1": "PD", "1_[2-3]": "PD"}
-        rota.partition("batch", state=rota.engine.state.partitions["batch"].state.UP)
+        rota.partition("batch", state=PartitionState.UP)
         rota.run_to_end()
         assert sorted(job.task_id or 0 for job in rota.finished) == [1, 2, 3]
         assert not rota.faults
@@ -114,7 +114,7 @@ def test_arrays_outlive_a_restart() -> None:
         rota.restart()
         assert shown(rota) == before
         for _ in range(4):
-            rota.end(next(job.job_id for job in rota.engine.state.jobs.values() if job.state is JobState.RUNNING))
+            rota.end(next(job.job_id for job in rota.engine.jobs.values() if job.state is JobState.RUNNING))
         assert shown(rota) == {"1_6": "R"}
 
 
@@ -141,11 +141,11 @@ def test_aftercorr_is_task_by_task() -> None:
         tasks = dict(rota.engine.state.arrays[10].tasks)
         rota.end(tasks[2])
         assert [
-            job.task_id for job in rota.engine.state.jobs.values() if job.job_id >= 20 and job.start_time is not None
+            job.task_id for job in rota.engine.jobs.values() if job.job_id >= 20 and job.start_time is not None
         ] == [2]
         rota.end(tasks[1], 1)
         rota.end(tasks[3])
-        states = {job.task_id: rota.reason(job) for job in rota.engine.state.jobs.values() if job.job_id >= 20}
+        states = {job.task_id: rota.reason(job) for job in rota.engine.jobs.values() if job.job_id >= 20}
         assert states == {1: Reason.DEPENDENCY_NEVER_SATISFIED, 2: Reason.NONE, 3: Reason.NONE}
 
 

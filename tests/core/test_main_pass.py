@@ -58,7 +58,7 @@ def test_without_the_option_the_whole_queue_is_looked_at() -> None:
         for _ in range(150):
             rota.submit(required_nodes="n0")
         assert rota.submit(required_nodes="n1").start_time == 0
-        assert rota.engine.statistics.last_depth == 151
+        assert rota.engine.view.statistics().main.last_depth == 151
 
 
 def test_jobs_of_a_blocked_partition_count_as_looked_at() -> None:
@@ -69,7 +69,7 @@ def test_jobs_of_a_blocked_partition_count_as_looked_at() -> None:
         for _ in range(3):
             rota.submit(partition="left")
         assert rota.submit(partition="right").start_time is None
-        assert rota.engine.statistics.last_depth == 3
+        assert rota.engine.view.statistics().main.last_depth == 3
 
 
 def test_partition_job_depth_bounds_each_partition_by_itself() -> None:
@@ -84,7 +84,7 @@ def test_partition_job_depth_bounds_each_partition_by_itself() -> None:
         third = rota.submit(partition="right", required_nodes="n2")
         left = rota.submit(partition="left")
         assert _started(third, left) == [None, 0]
-        assert rota.engine.statistics.last_depth == 3  # two on the right, and the one on the left
+        assert rota.engine.view.statistics().main.last_depth == 3  # two on the right, and the one on the left
 
 
 def test_sched_max_job_start_ends_a_pass_as_recorded() -> None:
@@ -94,7 +94,7 @@ def test_sched_max_job_start_ends_a_pass_as_recorded() -> None:
         rota.at(5, lambda: [rota.submit() for _ in range(3)])
         rota.wait(60)
         assert _started(*map(rota.job, (1, 2, 3))) == [5, 15, 30]
-        assert rota.engine.statistics.exits[HIT_MAX_JOB_START] == 2
+        assert rota.engine.view.statistics().main.exits[HIT_MAX_JOB_START] == 2
 
 
 def test_sched_interval_minus_one_makes_no_main_pass_as_recorded() -> None:
@@ -102,7 +102,7 @@ def test_sched_interval_minus_one_makes_no_main_pass_as_recorded() -> None:
         job = rota.submit()
         rota.wait(1000)
         assert job.state is JobState.PENDING
-        assert rota.engine.statistics.cycles == 0
+        assert rota.engine.view.statistics().main.cycles == 0
 
 
 def test_a_pass_over_the_whole_queue_is_made_after_changes_only() -> None:
@@ -262,12 +262,12 @@ def test_limits_of_time_are_accepted_and_change_nothing() -> None:
 
 def test_statistics_count_passes_and_what_they_looked_at() -> None:
     with _machine("default_queue_depth=1,sched_interval=1000", nodes=1) as rota:
-        assert rota.engine.statistics.mean_depth == 0
+        assert rota.engine.view.statistics().main.mean_depth == 0
         rota.submit()  # depth 1 of 1
         rota.submit()  # 1 of 1
         rota.submit()  # 2 of 2
         rota.submit()  # 2 of 3
-        found = rota.engine.statistics
+        found = rota.engine.view.statistics().main
         assert (found.cycles, found.depth, found.jobs_started) == (4, 6, 1)
         assert (found.last_queue_length, found.last_depth, found.mean_depth) == (3, 2, 1.5)
         assert found.exits == {END_OF_QUEUE: 3, HIT_QUEUE_DEPTH: 1}
@@ -278,4 +278,4 @@ def test_depth_counts_jobs_behind_a_full_machine() -> None:
         rota.submit(cpus=4)
         for _ in range(5):
             rota.submit()
-        assert rota.engine.statistics.last_depth == 5
+        assert rota.engine.view.statistics().main.last_depth == 5

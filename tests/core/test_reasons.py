@@ -7,21 +7,21 @@ removed, and nothing else. The job then starts, or waits for another reason.
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from rota.accounting import AssociationTree
 from rota.core.accounts.policy import AccountingPolicy
 from rota.core.sorted_jobs import queue_key
-from rota.model import Association, JobState, NodeState, PartitionState, Qos, Reason, RequestError
+from rota.model import JobState, NodeState, PartitionState, Reason
 from rota.model.dependency import DependencyType
 from rota.model.licenses import parse_licenses
-from rota.testing import Harness, cluster, partition, spec, with_parameters
+from rota.testing import Harness, cluster, with_parameters
+
+from .random_clusters import OWNERS, Scenario, draw, make_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -30,191 +30,10 @@ if TYPE_CHECKING:
     from rota.core.job import Job
     from rota.core.limits.job_limits import JobLimits
     from rota.core.limits.start_limits import Limit
-    from rota.model import ClusterConfig, JobSpec
     from rota.model.dependency import Dependency
 
 #: Chance that hypothesis draws, and therefore shrinks.
 RANDOMS = st.randoms(use_true_random=False)
-#: Accounts with the one above, and users with their account.
-ACCOUNTS = {"science": "root", "phys": "science", "chem": "science"}
-USERS = {"ann": "phys", "bob": "phys", "cat": "chem"}
-#: Limits that jobs of 1 to 4 processors and 4 to 60 minutes run into.
-OF_ALL = {
-    "GrpTRES": ("cpu=2", "cpu=4", "node=1", "cpu=3,node=2"),
-    "GrpJobs": ("1", "2"),
-    "GrpTRESRunMins": ("cpu=60", "node=30"),
-    "GrpTRESMins": ("cpu=60", "cpu=100"),
-    "GrpSubmitJobs": ("4",),
-    "MaxTRESPerJob": ("cpu=1", "cpu=2", "node=1"),
-    "MaxTRESMinsPerJob": ("cpu=30",),
-    "MaxWallDurationPerJob": ("5", "30"),
-    "MaxTRESPerNode": ("cpu=1", "cpu=2"),
-}
-OF_USERS = OF_ALL | {"MaxJobs": ("1", "2")}
-OF_QOS = OF_ALL | {
-    "MaxJobsPerUser": ("1", "2"),
-    "MaxJobsPerAccount": ("1", "2"),
-    "MaxTRESPerUser": ("cpu=2", "node=1"),
-    "MaxTRESPerAccount": ("cpu=3",),
-    "MinTRESPerJob": ("cpu=2",),
-}
-
-
-class Scenario(NamedTuple):
-    """What is done to a machine until somebody asks for reasons."""
-
-    config: ClusterConfig
-    sched: str
-    #: By ``QOS name``, ``account name`` or ``user name``.
-    limits: Mapping[str, Mapping[str, str]]
-    #: By job id.
-    jobs: Mapping[int, JobSpec]
-    #: Held by an administrator; cancelled; ended with an exit code: if they can be, at the second 10.
-    holds: frozenset[int]
-    cancels: frozenset[int]
-    ends: Mapping[int, int]
-    partitions: Mapping[str, PartitionState]
-    drained: frozenset[str]
-
-    def play(self) -> Harness:
-        """Play it."""
-        rota = Harness(self.config, sched=self.sched, associations=_tree(self.limits))
-        for job_id, one in self.jobs.items():
-            with suppress(RequestError):  # limits of submitted jobs
-                rota.submit(one, job_id=job_id)
-        rota.wait(10)
-        for name in self.drained:
-            rota.node(name, NodeState.DRAIN)
-        for job_id, code in self.ends.items():
-            if job_id in rota.running:
-                rota.end(job_id, code)
-        with suppress(RequestError):
-            for job_id in self.cancels:
-                rota.cancel(job_id)
-        for job_id in self.holds:
-            with suppress(RequestError):
-                rota.hold(job_id)
-        for name, state in self.partitions.items():
-            rota.partition(name, state)
-        rota.wait(35)  # a backfill cycle
-        rota.run_pass()  # one that starts nobody: see `test_what_a_job_was_refused_for_is_not_forgotten`
-        return rota
-
-
-def _tree(limits: Mapping[str, Mapping[str, str]]) -> AssociationTree:
-    """Make the associations."""
-    ids = {"root": 1} | {name: place for place, name in enumerate([*ACCOUNTS, *USERS], start=2)}
-    names = tuple(name.removeprefix("QOS ") for name in limits if name.startswith("QOS "))
-    qos = [Qos(name=name, id=place, limits=dict(limits[f"QOS {name}"])) for place, name in enumerate(names, start=1)]
-    return AssociationTree(
-        "cluster",
-        [
-            Association(id=1, account="root", qos=names, default_qos=names[0]),
-            *(
-                Association(id=ids[name], account=name, parent_id=ids[above], limits=dict(limits[f"account {name}"]))
-                for name, above in ACCOUNTS.items()
-            ),
-            *(
-                Association(
-                    id=ids[user],
-                    account=account,
-                    user=user,
-                    parent_id=ids[account],
-                    limits=dict(limits[f"user {user} of account {account}"]),
-                )
-                for user, account in USERS.items()
-            ),
-        ],
-        qos=qos,
-    )
-
-
-# ---- drawing scenarios ----------------------------------------------------------------------------------------
-
-
-#: Who has limits, as `Limit.of` has it, and which.
-_OWNERS = {
-    **dict.fromkeys(("QOS normal", "QOS high", "QOS part"), OF_QOS),
-    **{f"account {name}": OF_ALL for name in ACCOUNTS},
-    **{f"user {user} of account {account}": OF_USERS for user, account in USERS.items()},
-}
-
-
-def _draw_limits(rng: Random) -> dict[str, dict[str, str]]:
-    chance = rng.choice((0.0, 0.1, 0.3))
-    return {
-        owner: {name: rng.choice(table[name]) for name in rng.sample(sorted(table), 2) if rng.random() < chance}
-        for owner, table in _OWNERS.items()
-    }
-
-
-def _draw_config(rng: Random) -> ClusterConfig:
-    words: dict[str, Any] = {
-        "AccountingStorageEnforce": rng.choice(("associations,limits,qos", "associations,limits,qos,safe")),
-        "Licenses": "lic:2",
-        "SchedulerParameters": rng.choice(("bf_interval=30", "bf_interval=30,bf_licenses")),
-        "SelectTypeParameters": "CR_CPU",
-    }
-    bounds: dict[str, Any] = {
-        "max_time": rng.choice((None, None, None, 1200)),
-        "qos": rng.choice(("", "", "part")),
-    }
-    if rng.random() < 0.3:
-        return cluster(cpus=rng.randint(2, 5), partitions=[partition("a", **bounds)], **words)
-    words["SelectType"] = rng.choice(("select/linear", "select/cons_tres"))
-    parts = [partition("a", range(3), max_nodes=rng.choice((None, None, 1)), **bounds)]
-    if rng.random() < 0.5:
-        parts.append(partition("b", range(rng.choice((1, 2, 3)), 5), tier=rng.choice((1, 2))))
-    return cluster(nodes=5 if len(parts) > 1 else 3, cpus_per_node=rng.choice((1, 2)), partitions=parts, **words)
-
-
-def _draw_dependency(rng: Random, job_id: int) -> str:
-    if job_id < 3 or rng.random() < 0.8:
-        return ""
-    kinds = ("after", "afterany", "afterok", "afternotok")
-    several = [f"{rng.choice(kinds)}:{other}" for other in rng.sample(range(1, job_id), rng.randint(1, 2))]
-    several = [f"{one}+1" if one.startswith("after:") and rng.random() < 0.5 else one for one in several]
-    return rng.choice(("singleton", rng.choice((",", "?")).join(several)))
-
-
-def _draw_job(rng: Random, config: ClusterConfig, job_id: int) -> JobSpec:
-    names = [part.name for part in config.partitions]
-    user = rng.choice(sorted(USERS))
-    return spec(
-        cpus=rng.randint(1, 2),
-        nodes=rng.choice((0, 0, 0, 2)) if len(config.nodes) > 1 else 0,
-        limit=rng.choice((240, 900, 3600)),
-        user=user,
-        account=USERS[user],
-        qos=rng.choice(("", "", "high")),
-        partition=rng.choice([*names, ",".join(names)]),
-        name=rng.choice("xy"),
-        licenses=rng.choice(("", "", "", "lic", "lic:2")),
-        begin=rng.choice((0, 0, 0, 0, 20, 100)),
-        hold=rng.random() < 0.05,
-        dependency=_draw_dependency(rng, job_id),
-    )
-
-
-def _draw(rng: Random) -> Scenario:
-    config = _draw_config(rng)
-    jobs = {job_id: _draw_job(rng, config, job_id) for job_id in range(1, rng.randint(4, 9))}
-    closed = (*[PartitionState.UP] * 8, PartitionState.DOWN, PartitionState.INACTIVE)
-
-    def some(chance: float) -> list[int]:
-        return [job_id for job_id in jobs if rng.random() < chance]
-
-    return Scenario(
-        config=config,
-        sched=rng.choice(("sched/builtin", "sched/backfill")),
-        limits=_draw_limits(rng),
-        jobs=jobs,
-        holds=frozenset(some(0.05)),
-        cancels=frozenset(some(0.05)),
-        ends={job_id: rng.choice((0, 1)) for job_id in some(0.2)},
-        partitions={part.name: rng.choice(closed) for part in config.partitions},
-        drained=frozenset(node.name for node in config.nodes if rng.random() < 0.05),
-    )
 
 
 # ---- removing causes ------------------------------------------------------------------------------------------
@@ -242,10 +61,10 @@ def _open_partitions(rota: Harness, job: Job) -> None:
 
 def _reconfigure(rota: Harness, *, bounds: tuple[str, ...] = (), **words: str) -> None:
     """Change words of slurm.conf, or take bounds from its partitions; the partitions stay as open as they are."""
-    now = rota.engine.state.partitions
+    now = {part.name: PartitionState(part.state) for part in rota.engine.view.partitions()}
     no_bounds: dict[str, Any] = dict.fromkeys(bounds)
-    parts = [replace(part, state=now[part.name].state, **no_bounds) for part in rota.engine.state.config.partitions]
-    rota.reconfigure(replace(with_parameters(rota.engine.state.config, **words), partitions=tuple(parts)))
+    parts = [replace(part, state=now[part.name], **no_bounds) for part in rota.engine.view.config.partitions]
+    rota.reconfigure(replace(with_parameters(rota.engine.view.config, **words), partitions=tuple(parts)))
 
 
 def _allow_longer(rota: Harness, job: Job) -> None:
@@ -288,14 +107,14 @@ def _drop_limits(rota: Harness, job: Job, reason: Reason) -> None:
 
 def _fulfil(rota: Harness, job: Job, one: Dependency) -> None:
     """Let happen what a job waits for, if it can; who waits itself is cancelled."""
-    state = rota.engine.state
+    jobs = rota.engine.jobs
     if one.type is DependencyType.SINGLETON:
-        same = [other for other in state.jobs.values() if _name(other) == _name(job) and other is not job]
+        same = [other for other in jobs.values() if _name(other) == _name(job) and other is not job]
         for other in same:
             if other.state is JobState.RUNNING or other.job_id < job.job_id:
                 rota.cancel(other)
         return
-    live = state.jobs.get(one.job_id)
+    live = jobs.get(one.job_id)
     if live is None:
         if one.type is DependencyType.AFTER:
             rota.until((rota.job(one.job_id).start_time or 0) + one.seconds)
@@ -304,7 +123,7 @@ def _fulfil(rota: Harness, job: Job, one: Dependency) -> None:
     elif one.type is DependencyType.AFTER:
         rota.until((live.start_time or 0) + one.seconds)
     else:
-        rota.end(live, exit_code=one.type is DependencyType.AFTER_NOT_OK)
+        rota.end(live, exit_code=int(one.type is DependencyType.AFTER_NOT_OK))
 
 
 def _name(job: Job) -> tuple[str, str]:
@@ -345,7 +164,7 @@ def _cancel_those_ahead(rota: Harness, job: Job) -> None:
 
 def _mend_nodes(rota: Harness, job: Job) -> None:
     """Mend nodes; if others keep nodes from it, cancel who is before it in partitions that have them as well."""
-    for node in rota.engine.state.nodes:
+    for node in rota.engine.view.nodes():
         rota.node(node.name, NodeState.UP)
     while rota.reason(job) is Reason.REQ_NODE_NOT_AVAIL:
         rota.cancel(_ahead(rota, job, in_all=True)[0])
@@ -357,7 +176,7 @@ def _end_running(rota: Harness, job: Job) -> None:
     Until then only jobs that are before it start in its partition.
     """
     own = {one.partition.name: queue_key(one) for one in job.records or (job,)}
-    for node in rota.engine.state.nodes:
+    for node in rota.engine.view.nodes():
         rota.node(node.name, NodeState.UP)
     with patch.object(AccountingPolicy, "refuse", autospec=True, side_effect=AccountingPolicy.refuse) as refuse:
         while job.state is JobState.PENDING and rota.reason(job) in {Reason.RESOURCES, Reason.PRIORITY}:
@@ -395,7 +214,7 @@ def _without_the_failure(scenario: Scenario, rota: Harness, job: Job) -> Scenari
     assert job.dependencies is not None
     ends, cancels = dict(scenario.ends), set(scenario.cancels)
     for one in job.dependencies.each:
-        if one.job_id in rota.engine.state.jobs or one.type not in _ABOUT_SUCCESS:
+        if one.job_id in rota.engine.jobs or one.type not in _ABOUT_SUCCESS:
             continue
         if one.job_id in cancels:
             cancels.remove(one.job_id)
@@ -424,7 +243,7 @@ def _pending(rota: Harness) -> dict[int, Reason]:
 
 @given(rng=RANDOMS)
 def test_without_its_cause_a_reason_goes_away(rng: Random) -> None:
-    scenario = _draw(rng)
+    scenario = draw(rng)
     with scenario.play() as first:
         reasons = _pending(first)
     for job_id, reason in reasons.items():
@@ -442,7 +261,7 @@ def test_without_its_cause_a_reason_goes_away(rng: Random) -> None:
 @given(rng=RANDOMS)
 def test_reasons_agree_with_what_can_be_seen(rng: Random) -> None:
     """One reason each, the same whenever somebody asks, and nothing is changed by asking."""
-    with _draw(rng).play() as rota:
+    with draw(rng).play() as rota:
         state, trace = rota.engine.state, list(rota.trace)
         reasons = _pending(rota)
         assert reasons == _pending(rota)
@@ -484,18 +303,18 @@ _ENFORCING = cluster(nodes=3, AccountingStorageEnforce="associations,limits,qos"
 
 def test_what_a_job_would_be_given_is_its_reason() -> None:
     """Two processors of nodes that have one each are two nodes, which the limit does not allow."""
-    limits: dict[str, dict[str, str]] = {owner: {} for owner in _OWNERS}
+    limits: dict[str, dict[str, str]] = {owner: {} for owner in OWNERS}
     limits["account phys"] = {"MaxTRESPerJob": "node=1"}
-    with Harness(_ENFORCING, associations=_tree(limits)) as rota:
+    with Harness(_ENFORCING, associations=make_tree(limits)) as rota:
         job = rota.submit(cpus=2, user="ann", account="phys")
         assert rota.reason(job) is Reason.ASSOC_MAX_NODE_PER_JOB
 
 
 def test_what_a_job_was_refused_for_is_not_forgotten() -> None:
     """As above; that another job starts afterwards, of another account, changes nothing about it."""
-    limits: dict[str, dict[str, str]] = {owner: {} for owner in _OWNERS}
+    limits: dict[str, dict[str, str]] = {owner: {} for owner in OWNERS}
     limits |= {"account phys": {"GrpTRES": "node=1"}, "account chem": {"GrpJobs": "9"}}
-    with Harness(_ENFORCING, associations=_tree(limits)) as rota:
+    with Harness(_ENFORCING, associations=make_tree(limits)) as rota:
         job = rota.submit(cpus=2, user="ann", account="phys")
         assert rota.reason(job) is Reason.ASSOC_GRP_NODE
         rota.submit(cpus=1, user="cat", account="chem")

@@ -220,7 +220,7 @@ def test_licences_of_a_running_job_change_at_once() -> None:
         assert rota.reason(waits) is Reason.LICENSES
         rota.restart()
         rota.end(other)
-        assert (rota.state(waits.job_id), rota.engine.cluster.licenses.used) == (JobState.PENDING, {"lic": 3})
+        assert (rota.state(waits.job_id), rota.engine.view.licenses()[0].used) == (JobState.PENDING, 3)
         change(licenses="lic:2", time_limit=7200)
         assert rota.state(waits.job_id) is JobState.RUNNING
         assert rota.job(job.job_id).end_time == 7200
@@ -229,8 +229,8 @@ def test_licences_of_a_running_job_change_at_once() -> None:
         said = [one.message for one in rota.refused]
         assert "Invalid license specification: lic:4 requested, there are lic:3" in said[0]
         assert "only its time limit and licences can change" in said[1]
-        assert rota.engine.cluster.licenses.used == {"lic": 3}
+        assert rota.engine.view.licenses()[0].used == 3
         change(licenses="")
         rota.wait(100)
         assert rota.state(job.job_id) is JobState.COMPLETED
-        assert rota.engine.cluster.licenses.used == {"lic": 1}
+        assert rota.engine.view.licenses()[0].used == 1

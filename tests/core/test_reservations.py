@@ -8,7 +8,6 @@ import pytest
 
 from rota.core import events as ev
 from rota.inspect.start_estimate import estimate_start
-from rota.inspect.view import state_words
 from rota.model import Errno, JobState, Node, NodeState, Reason
 from rota.model.reservation import Reservation
 from rota.testing import Harness, cluster, partition
@@ -85,13 +84,15 @@ def test_a_job_whose_reservation_is_over_is_held_until_somebody_releases_it() ->
             for more in ({"partition": "a,b"}, {"hold": True}, {"begin": 5000})
         ]
         rota.until(2000)
-        assert {state_words(job) for job in jobs} == {("RESV_DEL_HOLD", "RD")}
+        lines = [rota.engine.view.line(job) for job in jobs]
+        assert {(line.state, line.state_compact) for line in lines} == {("RESV_DEL_HOLD", "RD")}
         rota.restart()
         for job in jobs:
             assert (rota.job(job.job_id).priority, rota.reason(job.job_id)) == (0, Reason.RESERVATION_DELETED)
             rota.release(job.job_id, by_user=True)
         starts = [rota.job(job.job_id) for job in jobs]
-        assert [(state_words(job)[1], job.spec.reservation) for job in starts] == [("R", ""), ("PD", ""), ("PD", "")]
+        lines = [rota.engine.view.line(job) for job in starts]
+        assert [(line.state_compact, line.reservation) for line in lines] == [("R", ""), ("PD", ""), ("PD", "")]
         rota.cancel(starts[2])
         assert rota.finished[-1].state is JobState.CANCELLED
 
@@ -119,14 +120,14 @@ def test_nodes_that_are_chosen_are_kept_unless_they_go_down() -> None:
         rota.submit(nodes=1, limit=5000)
         one = Reservation(name="r", nodes=0b1111, node_cnt=2, start_time=100, end_time=200, flags=frozenset(["HOURLY"]))
         rota.send(ev.CreateReservation(reservation=one))
-        seen = [rota.engine.cluster.reservations.all["r"].nodes]
+        seen = [rota.engine.view.reservations()[0].nodes]
         rota.until(200)
         for name, state in (("n1", NodeState.DRAIN), ("n2", NodeState.DOWN), ("n1", NodeState.UP)):
             rota.restart()
             rota.node(name, state)
-            seen.append(rota.engine.cluster.reservations.all["r"].nodes)
+            seen.append(rota.engine.view.reservations()[0].nodes)
         # There is no third one when n2 goes down too; then n1 takes its place.
-        assert seen == [0b0110, 0b1100, 0b1100, 0b1010]
+        assert seen == [("n1", "n2"), ("n2", "n3"), ("n2", "n3"), ("n1", "n3")]
 
 
 @pytest.mark.parametrize("features", ["nosuch", "a&nosuch", "a*2", "[a|b]", "a&", "(a"])
@@ -148,7 +149,7 @@ def test_a_job_that_never_fits_between_two_times_has_no_planned_start(limit: int
         job = rota.submit(nodes=2, limit=limit)
         rota.until(60)
         # The one before it has the first half of the second hour.
-        assert (job.planned_start, estimate_start(rota.engine, job).start) == (planned, planned)
+        assert (job.planned_start, estimate_start(rota.engine.view, job.job_id).start) == (planned, planned)
 
 
 def test_a_reservation_beyond_the_window_of_backfill_is_heeded() -> None:

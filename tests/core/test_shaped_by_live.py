@@ -179,7 +179,7 @@ class LiveDriver:
         self.rota.restart()
         after = _places(self.rota)
         # Jobs whose begin time has come without anybody having noticed may be in the queue now.
-        now = self.rota.engine.state.now
+        now = self.rota.engine.view.now
         for job_id, place in before.items():
             if not (place == ("pending", Reason.BEGIN_TIME) and self.rota.job(job_id).spec.begin_time <= now):
                 assert after[job_id] == place
@@ -236,7 +236,7 @@ def _places(rota: Harness) -> dict[int, object]:
 
 
 def _someone_may_join(rota: Harness) -> bool:
-    now = rota.engine.state.now
+    now = rota.engine.view.now
     return any(0 < job.spec.begin_time <= now for job in rota.live if job.state is JobState.PENDING)
 
 

@@ -7,9 +7,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from ClusterShell.NodeSet import NodeSet
 
-from rota.listings import JobLine, View
+from rota.listings import View
 from rota.model import SHARES_PARENT, Association, JobState, PriorityFactors, PriorityWeights
+from rota.model.lines import JobLine
 
 DATA = Path(__file__).parent / "data"
 _TRES = ("cpu", "mem", "energy", "node", "billing", "fs/disk", "vmem", "pages", "gres/gpu")
@@ -151,6 +153,7 @@ def jobs(recorded: dict[str, str]) -> list[JobLine]:
                 account=other[4],
                 qos=other[5],
                 state=state,
+                base_state=state,
                 state_compact=compact,
                 reason=reason,
                 priority=round(float(row[4]) * (2**32 - 1)),
@@ -162,8 +165,8 @@ def jobs(recorded: dict[str, str]) -> list[JobLine]:
                 eligible_time=_unix(other[7]),
                 start_time=_unix(row[8]),
                 end_time=None,
-                nodes="" if state == "PENDING" else places[number],
-                planned_nodes="" if scheduled == "(null)" else scheduled,
+                nodes=() if state == "PENDING" else tuple(NodeSet(places[number])),
+                planned_nodes=() if scheduled == "(null)" else tuple(NodeSet(scheduled)),
             )
         )
     return found

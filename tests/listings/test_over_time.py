@@ -19,6 +19,6 @@ def test_squeue_is_slurms(time: int, line: str) -> None:
         rota.submit(limit=60)
         rota.until(time)
         rota.tick()
-        assert render("squeue -h -o '%T %M %l %L %S %e'", view_of(rota.engine)).split("\n")[0] == (
+        assert render("squeue -h -o '%T %M %l %L %S %e'", view_of(rota.engine.view)).split("\n")[0] == (
             f"RUNNING {line} 1970-01-01T00:00:00 1970-01-01T00:01:00"
         )

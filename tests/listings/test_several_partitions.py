@@ -78,7 +78,7 @@ def view(tmp_path_factory: pytest.TempPathFactory) -> Iterator[View]:
         read_workload(folder / "jobs.events"), read_slurm_conf(folder / "slurm.conf").config, options
     ) as replay:
         replay.run(60)
-        yield view_of(replay.engine)
+        yield view_of(replay.engine.view)
 
 
 @pytest.mark.parametrize("command", sorted(RECORDED))

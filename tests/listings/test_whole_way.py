@@ -92,7 +92,7 @@ def view() -> Iterator[View]:
         for job_id, request in jobs.items():
             engine.handle(Submit(job_id=job_id, spec=request), 0)
         engine.handle(SchedulePass(), 0)
-        yield view_of(engine)
+        yield view_of(engine.view)
 
 
 @pytest.mark.parametrize(

@@ -339,7 +339,7 @@ def _check_that_nothing_is_given_twice(rota: Harness) -> None:
     for job in holding:
         used.update(parse_licenses(job.spec.licenses))
     assert all(used[name] <= count for name, count in LICENSES.items())
-    assert {name: count for name, count in rota.engine.cluster.licenses.used.items() if count} == dict(used)
+    assert {one.name: one.used for one in rota.engine.view.licenses() if one.used} == dict(used)
     nodes = rota.engine.state.nodes
     if state.pool.interchangeable:
         assert sum(job.alloc for job in holding) <= nodes[0].cpus

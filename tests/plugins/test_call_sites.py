@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rota.model import Association, NodeState, PartitionState, PriorityFactorsRequest, RequestError
+from rota.model import NodeState, PartitionState, PriorityFactorsRequest, RequestError
 from rota.testing import Call, Harness, Recorder, cluster, partition, priority, scheduler
 
 if TYPE_CHECKING:
@@ -201,13 +201,14 @@ def test_what_people_ask_reaches_the_plugin_and_changes_nothing() -> None:
     recorded = _Recorded()
     engine = recorded.rota.engine
     recorded.calls()
-    request, association = PriorityFactorsRequest(job_ids=frozenset({1})), Association(id=1, account="root")
-    assert list(engine.priority_factors(request)) == []  # sprio
-    assert engine.association_usage(association) is association  # sshare
-    assert engine.scheduler_parameters() == "(null)"  # scontrol show config
+    request = PriorityFactorsRequest(job_ids=frozenset({1}))
+    assert engine.view.factors(request) == ()  # sprio
+    (root,) = engine.view.associations()  # sshare
+    assert root.association is not engine.cluster.accounts.tree.root
+    assert engine.view.scheduler_parameters() == "(null)"  # scontrol show config
     assert recorded.calls() == [
         Call("priority_p_get_priority_factors_list", (request,)),
-        Call("priority_p_set_assoc_usage", (association,)),
+        Call("priority_p_set_assoc_usage", (root.association,)),
         Call("slurm_sched_p_get_conf"),
     ]
 
@@ -215,9 +216,9 @@ def test_what_people_ask_reaches_the_plugin_and_changes_nothing() -> None:
 def test_get_conf_is_shown_only_where_slurm_conf_says_nothing() -> None:
     plugin = scheduler(slurm_sched_p_get_conf=lambda: "depth=3")
     with Harness(sched=plugin) as rota:
-        assert rota.engine.scheduler_parameters() == "depth=3"
+        assert rota.engine.view.scheduler_parameters() == "depth=3"
     with Harness(cluster(cpus=4, SchedulerParameters="defer"), sched=plugin) as rota:
-        assert rota.engine.scheduler_parameters() == "defer"
+        assert rota.engine.view.scheduler_parameters() == "defer"
 
 
 def test_a_refused_submission_reaches_no_plugin() -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from rota.core import events as ev
 from rota.core.effects import PluginFault
-from rota.model import Association, Errno, JobState, NodeState, PartitionState, PriorityFactorsRequest, RequestError
+from rota.model import Errno, JobState, NodeState, PartitionState, PriorityFactorsRequest, RequestError
 from rota.testing import Harness, cluster, priority, scheduler
 
 if TYPE_CHECKING:
@@ -84,9 +84,9 @@ def _whole_life(rota: Harness) -> None:
     rota.submit(cpus=1, run=10)
     rota.reconfigure(cluster(cpus=4))
     rota.partition("batch", PartitionState.UP)
-    rota.engine.priority_factors(PriorityFactorsRequest())
-    rota.engine.association_usage(Association(id=1, account="root"))
-    rota.engine.scheduler_parameters()
+    rota.engine.view.factors(PriorityFactorsRequest())
+    rota.engine.view.associations()
+    rota.engine.view.scheduler_parameters()
     rota.run_to_end()
 
 

@@ -71,7 +71,7 @@ def _submit(rota: Harness, user: str, **fields: Any) -> Job:
 
 def _factors(rota: Harness, *jobs: Job, users: frozenset[int] = frozenset()) -> list[PriorityFactors]:
     request = PriorityFactorsRequest(job_ids=frozenset(job.job_id for job in jobs), user_ids=users)
-    return list(rota.engine.priority_factors(request))
+    return list(rota.engine.view.factors(request))
 
 
 def _published(rota: Harness, config: ClusterConfig, *, age: int = DAY, begin: int = 0) -> Job:

@@ -179,7 +179,7 @@ def test_backfill_sleeps_while_nothing_changes() -> None:
 )
 def test_the_options_in_force_are_shown(sched: str, conf: str) -> None:
     with Harness(sched=sched) as rota:
-        assert rota.engine.scheduler_parameters() == conf
+        assert rota.engine.view.scheduler_parameters() == conf
 
 
 @pytest.mark.parametrize(
@@ -196,9 +196,9 @@ def test_the_options_in_force_are_shown(sched: str, conf: str) -> None:
 )
 def test_a_bad_option_read_while_running_is_a_fault_and_the_old_ones_stay(sched: str, parameters: str) -> None:
     with Harness(sched=sched) as rota:
-        before = rota.engine.scheduler_parameters()
+        before = rota.engine.view.scheduler_parameters()
         rota.reconfigure(cluster(cpus=4, SchedulerParameters=parameters))
         assert [fault.symbol for fault in rota.faults] == ["slurm_sched_p_reconfig"]
         assert "SchedulerParameters" in rota.faults[0].message
         rota.reconfigure(cluster(cpus=4))
-        assert rota.engine.scheduler_parameters() == before
+        assert rota.engine.view.scheduler_parameters() == before

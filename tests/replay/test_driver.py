@@ -69,7 +69,7 @@ def play(
         on_effect=([] if effects is None else effects).append,
     ).run()
     engine.check_invariants()
-    left = {job.job_id: Ran(job.start_time, job.end_time, str(job.state)) for job in engine.state.jobs.values()}
+    left = {job.job_id: Ran(job.start_time, job.end_time, str(job.state)) for job in engine.jobs.values()}
     assert not left.keys() & ran.keys()
     return ran | left
 

@@ -231,7 +231,7 @@ def ran(
         schedule = run.result().schedule
         columns = (schedule.job_id, schedule.start, schedule.end, schedule.state)
         rows = zip(*(column.tolist() for column in columns), strict=True)
-        return {job_id: (start, end, str(STATES[state])) for job_id, start, end, state in rows}, run.engine.state.now
+        return {job_id: (start, end, str(STATES[state])) for job_id, start, end, state in rows}, run.engine.view.now
 
 
 FOUR_NODES = cluster(nodes=4, JobRequeue="0")
@@ -298,8 +298,8 @@ def test_a_job_that_is_lost_too_often_is_held(most: str, lost: int, held: bool) 
     failures = [failure(50 * i, 10, DOWN, "n0") for i in range(1, lost + 1)]
     with Replay(log_of((0, 100, 4, 120)), machine, ReplayOptions(failures=failures)) as run:
         run.run(10_000)
-        live = run.engine.state.jobs
-        assert [run.engine.reason(job) for job in live.values()] == ([Reason.JOB_HOLD_MAX_REQUEUE] if held else [])
+        live = run.engine.jobs
+        assert [run.engine.view.reason(job) for job in live.values()] == ([Reason.JOB_HOLD_MAX_REQUEUE] if held else [])
 
 
 @pytest.mark.parametrize("pass_per", ["instant", "event"])
@@ -325,7 +325,7 @@ def test_a_job_is_lost_once_when_several_nodes_fail_in_a_second(pass_per: str) -
     ) as run:
         run.run(run.moment("15"))
         # Had there been a pass after each node, it would have started on n1 and on n2 to be lost again.
-        (job,) = run.engine.state.jobs.values()
+        (job,) = run.engine.jobs.values()
         assert (job.restart_count, job.start_time, job.alloc_nodes) == (1, 10, 0b1000)
 
 
@@ -380,7 +380,7 @@ def test_a_replay_that_is_over_is_not_played_again() -> None:
         assert not run.run(run.moment("15"))
         events = run.engine.events
         assert not run.run()
-        assert (run.engine.events, run.engine.state.jobs) == (events, {})
+        assert (run.engine.events, run.engine.jobs) == (events, {})
 
 
 def test_no_run_is_remembered_when_all_is_over() -> None:
@@ -440,13 +440,14 @@ def state_of(name: str, time: int, failures: Sequence[Failure]) -> NodeState:
 
 def require_that_nodes_count(run: Replay, failures: Sequence[Failure], *, has_timer: bool) -> None:
     """Look at a moment: no job is on a node that is down, none began on one that was not up."""
-    state = run.engine.state
+    view = run.engine.view
     run.engine.check_invariants()
-    for place, node in enumerate(state.nodes):
-        assert node.state is state_of(node.name, state.now, failures)
-        for job in state.running:
-            if job.alloc_nodes >> place & 1:
-                assert node.state is not DOWN
+    for node in view.nodes():
+        wanted = state_of(node.name, view.now, failures)
+        assert (node.base_state == "DOWN", "DRAIN" in node.flags) == (wanted is DOWN, wanted is DRAIN)
+        for job in map(run.engine.jobs.__getitem__, node.jobs):
+            if job.state is JobState.RUNNING:
+                assert wanted is not DOWN
                 begun = job.start_time or 0
                 # What a timer starts comes before the changes of that second.
                 seconds = (begun, begun - 1) if has_timer else (begun,)

@@ -135,12 +135,11 @@ def test_step_by_step_nothing_is_given_twice_and_the_schedule_is_the_same(files:
     )
     looked = 0
     with Replay(read_workload(files.events), config, options) as run:
-        state = run.engine.state
         capacity = [(node.cpus, node.real_memory, 2 * bool(node.gres)) for node in config.nodes]
         moment = run.trace.start
         while run.run(moment):
             used = np.zeros((len(capacity), 3), np.int64)
-            for job in state.running:
+            for job in run.engine.sched_controller.running:
                 held = given(run, job)
                 assert held.sum(axis=0)[0] >= job.spec.num_cpus
                 for place in np.flatnonzero(held[:, 0]).tolist():

@@ -109,9 +109,9 @@ class AssociationTree:
         return len(self.associations)
 
     def __contains__(self, association: Association) -> bool:
-        """Whether it is this tree's own record."""
+        """Whether it is of this tree: a record of its own, or a copy of one."""
         row = self._row.get(association.id)
-        return row is not None and self.associations[row] is association
+        return row is not None and _key(self.associations[row]) == _key(association)
 
     @property
     def root(self) -> Association:
@@ -201,7 +201,7 @@ class AssociationTree:
         return one
 
     def _append(self, one: Association) -> None:
-        key = (one.account, one.user, one.partition)
+        key = _key(one)
         if key in self._find or one.id in self._row:
             raise ValueError(f"association {_name(one)} is there twice")
         self._row[one.id] = len(self.associations)
@@ -260,6 +260,10 @@ class AssociationTree:
             users=users,
             user_rows=np.flatnonzero(is_user),
         )
+
+
+def _key(one: Association) -> tuple[str, str, str]:
+    return one.account, one.user, one.partition
 
 
 def _unused_id(associations: Iterable[Association]) -> int:

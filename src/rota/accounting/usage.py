@@ -257,6 +257,7 @@ class Usage:
 
     def save(self) -> dict[str, Any]:
         """Give the usage as data that JSON can hold: what has been used, not what runs."""
+        self._associations.grow(len(self._tree))
         return {
             "format": FORMAT,
             "cluster": self._tree.cluster,
@@ -265,7 +266,7 @@ class Usage:
             "tres": list(self.tres),
             "associations": [
                 {"account": one.account, "user": one.user, "partition": one.partition, **_saved(values)}
-                for one, values in zip(self._tree.associations, self._associations.values.tolist(), strict=False)
+                for one, values in zip(self._tree.associations, self._associations.values.tolist(), strict=True)
             ],
             "qos": [{"name": name, **_saved(self._qos.values[row].tolist())} for name, row in self._qos_row.items()],
         }

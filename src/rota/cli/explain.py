@@ -46,7 +46,7 @@ def explain(*, job_id: int, at: str | None, as_json: bool, **words: Any) -> None
         scenario.options.report = lambda _text: None  # it has been said
     with Replay(scenario.log, scenario.config, scenario.options) as run:
         run.run(run.moment(at) if at is not None else moment)
-        explanation = explain_job(run.engine, job_id)
+        explanation = explain_job(run.engine.view, job_id)
         start = explanation.start_time if start is None else start
         utc_offset = run.utc_offset
     if as_json:

@@ -16,7 +16,7 @@ from rota.replay.run import Replay
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rota.inspect.queue_plan import Planned
+    from rota.replay.queue_plan import Planned
 
 
 @click.command()

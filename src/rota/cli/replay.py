@@ -103,7 +103,7 @@ def _show(names: list[str], run: Replay, *, as_json: bool) -> None:
         raise InputError(
             "no usage is kept: use a plugin with fair-share, --priority priority/multifactor", field="sshare"
         )
-    view = view_of(run.engine)
+    view = view_of(run.engine.view)
     if as_json:
         click.echo(json.dumps({name: [_strict(one) for one in to_json(name, view)] for name in names}, default=str))
         return

@@ -4,5 +4,6 @@ No I/O, no clock, no randomness, no threads: drivers have those.
 """
 
 from rota.core.engine import Engine
+from rota.core.view.cluster_view import ClusterView
 
-__all__ = ["Engine"]
+__all__ = ["ClusterView", "Engine"]

@@ -80,6 +80,8 @@ class Cluster:
     def add(self, job: Job) -> None:
         """Take in a live job, which is put in its place next."""
         self.state.jobs[job.job_id] = job
+        if self.accounts.usage is not None:
+            self.accounts.submitted(job)
         if job.limits is not None:
             self.policy.submitted(job)
         if job.start_limits or job.records:

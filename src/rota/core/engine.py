@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from rota.core import events as ev
@@ -23,25 +24,26 @@ from rota.core.scheduling.pass_options import PassOptions
 from rota.core.scheduling.pass_times import PassTimes
 from rota.core.scheduling.preemption import Preemption, PreemptionOptions
 from rota.core.timers import TimerKind
+from rota.core.view.cluster_view import ClusterView
 from rota.model import Errno, PolicyError, RequestError, RotaError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping
 
     from rota.accounting import AssociationTree
     from rota.core.effects import Effect
     from rota.core.job import Job
-    from rota.core.scheduling.main_pass import PassStatistics
     from rota.core.timers import Timer
     from rota.interfaces.controller import ControllerOf
-    from rota.model import Association, ClusterConfig, PriorityFactors, PriorityFactorsRequest, Reason
+    from rota.model import ClusterConfig
+    from rota.model.reservation import Reservation
 
 
 class Engine:
     """One cluster's controller.
 
     A driver feeds it events with the time and performs the effects that come back. It asks `wakeup` when to send the
-    next `Tick` and `pass_due` whether to send a `SchedulePass`.
+    next `Tick` and `pass_due` whether to send a `SchedulePass`. People look at its `view`.
 
     Args:
         config: Nodes, partitions, parameters.
@@ -79,6 +81,7 @@ class Engine:
         "events",
         "faults",
         "job_requests",
+        "jobs",
         "lifecycle",
         "pass_due",
         "passes",
@@ -93,6 +96,7 @@ class Engine:
         "select_guard",
         "state",
         "utc_offset",
+        "view",
     )
 
     def __init__(
@@ -110,6 +114,8 @@ class Engine:
         self.select_guard = None if select is None else PluginGuard(select, self._fault, clock)
         self.cluster = Cluster(config, boot_time, associations, SelectCalls(self.select_guard).job_test)
         self.state = self.cluster.state
+        #: The record of every live job by id: to follow what becomes of it. For all else that is read there is `view`.
+        self.jobs: Mapping[int, Job] = MappingProxyType(self.state.jobs)
         self.utc_offset = utc_offset or _utc
         #: How often each (plugin, symbol) misbehaved.
         self.faults: Counter[tuple[str, str]] = Counter()
@@ -130,6 +136,16 @@ class Engine:
         runs = self.lifecycle.runs
         self.preemption = Preemption(self.cluster, runs)
         self._main_pass = MainPass(self.cluster, runs, self.sched_plugin.job_is_pending, self.preemption)
+        #: Where others look at it.
+        self.view = ClusterView(
+            self.cluster,
+            engine=self,
+            preemption=self.preemption,
+            passes=self._main_pass.statistics,
+            priority=self.priority_plugin,
+            sched=self.sched_plugin,
+            utc_offset=self.utc_offset,
+        )
         self._plugin_timers = PluginTimers(self.state)
         #: ``None``: passes are made whenever something calls for one.
         self._pass_times: PassTimes | None = None
@@ -268,48 +284,29 @@ class Engine:
         end: int = first.end_time  # type: ignore[assignment] # a running job has one
         return end if due is None or end < due else due
 
-    # ---- asking -----------------------------------------------------------------------------------------------
+    # ---- before it begins -------------------------------------------------------------------------------------
 
-    @property
-    def statistics(self) -> PassStatistics:
-        """What ``sdiag`` says of the main passes."""
-        return self._main_pass.statistics
+    def take_up_usage(self, saved: dict[str, Any]) -> None:
+        """Have what was used before, as `Usage.save` gives it, taken up as soon as a plugin keeps usage.
 
-    def reason(self, job: Job) -> Reason:
-        """Say why a job is where it is."""
-        self.cluster.queue.flush()
-        return self.cluster.reasons.of(job)
-
-    def reason_text(self, job: Job, fold: Callable[[Iterable[str]], str]) -> str:
-        """Say the same as ``squeue`` does, with a sentence where Slurm has one; ``fold`` makes a hostlist of names."""
-        self.cluster.queue.flush()
-        return self.cluster.reasons.sentence(job, fold)
-
-    def priority_factors(self, request: PriorityFactorsRequest) -> Sequence[PriorityFactors]:
-        """Ask the priority plugin for factors, as ``sprio`` does."""
-        self.cluster.queue.flush()
-        return self.priority_plugin.factors(request)
-
-    def association_usage(self, association: Association) -> Association:
-        """Fill in an association's usage, the priority plugin its part of that, as ``sshare`` does."""
-        self.cluster.accounts.fill([association])
-        self.priority_plugin.set_assoc_usage(association)
-        return association
-
-    def association_usages(self, *, users: bool = True, run_seconds: bool = True) -> list[tuple[Association, int]]:
-        """Fill in all associations, or just the accounts'; give them as people see the tree, each with its depth.
-
-        Without ``run_seconds`` all but what running jobs may still use.
+        Raises:
+            InputError: it is something else, or of another cluster.
         """
-        hierarchy = [(one, depth) for one, depth in self.cluster.accounts.tree.hierarchy() if users or not one.user]
-        self.cluster.accounts.fill((one for one, _ in hierarchy), run_seconds=run_seconds)
-        for one, _ in hierarchy:
-            self.priority_plugin.set_assoc_usage(one)
-        return hierarchy
+        self.cluster.accounts.go_on_from(saved)
 
-    def scheduler_parameters(self) -> str:
-        """Give SchedulerParameters as ``scontrol show config`` prints it: slurm.conf's, else the plugin's own."""
-        return self.state.config.get("SchedulerParameters") or self.sched_plugin.get_conf() or "(null)"
+    def add_users(self, charged: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+        """Add users to accounts, by name, that are in no association with them; give those that were added."""
+        return self.cluster.accounts.add_users(charged)
+
+    def reserve(self, reservation: Reservation) -> None:
+        """Set nodes aside for a time, before anything has happened; later on `CreateReservation` does.
+
+        Raises:
+            RequestError: it cannot be done.
+        """
+        self.cluster.reservations.create(reservation)
+
+    # ---- checking ---------------------------------------------------------------------------------------------
 
     def check_invariants(self) -> None:
         """Check that the engine does not contradict itself.

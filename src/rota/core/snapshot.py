@@ -62,7 +62,7 @@ _OF_RECORD = ("units", "time_limit", "priority", "planned_start")
 def save(engine: Engine) -> dict[str, Any]:
     """Give the state as data that JSON can hold; it shares nothing with the engine."""
     cluster, state = engine.cluster, engine.state
-    cluster.queue.flush()
+    engine.view.settle()  # what is owed would be lost
     return {
         "format": FORMAT,
         "now": state.now,
@@ -189,7 +189,6 @@ def _save_job(cluster: Cluster, job: Job) -> dict[str, Any]:
         "spec": shape_of(JobSpec).encode(job.spec),
         "submit_time": job.submit_time,
         "partition": job.partition.name,
-        "account": None if job.assoc is None else [job.assoc.account, job.assoc.partition],
         "records": [
             {
                 "partition": record.partition.name,
@@ -228,9 +227,6 @@ def _restore_job(cluster: Cluster, data: Mapping[str, Any], move: NodeMove, *, i
         record.planned_nodes = move.bitmap(int(one["planned_nodes"], 16))
         if is_other:
             record.units = units_of(state, record)
-    if data["account"] is not None:
-        account, partition = data["account"]
-        job.assoc = cluster.accounts.tree.find(job.user_name, account, partition)
     if data["array"] is not None:
         _restore_to_array(cluster, job, *data["array"])
     if data["dependencies"] is not None:

@@ -1,5 +1,5 @@
-"""Questions to an engine, for replay and live. They read, and change nothing.
+"""Questions to a cluster, for replay and live. They read its view, and change nothing.
 
 `view` (what the listings show), `explain` (why a job stands where it stands), `start_estimate` (when it could start,
-and what would let it start sooner), `plan_reader` (what the scheduler plans), `queue_plan` (one backfill cycle).
+and what would let it start sooner), `plan_reader` (what the scheduler plans).
 """

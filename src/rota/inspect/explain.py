@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from rota.config.hostlist import fold
 from rota.inspect.start_estimate import StartEstimate, estimate_start
-from rota.model import InputError, JobState, MultifactorConf, PriorityFactorsRequest
+from rota.model import YEAR, InputError, PriorityFactorsRequest, PriorityWeights
 
 if TYPE_CHECKING:
-    from rota.core import Engine
-    from rota.core.job import Job
-    from rota.model import Association, PriorityFactors
+    from rota.core import ClusterView
+    from rota.model import PriorityFactors
+    from rota.model.lines import HeldBy, QueueLine, Standing
 
 #: Factors by job id and partition.
 _Known = dict[tuple[int, str], "PriorityFactors"]
@@ -47,20 +47,6 @@ class Before:
     because: str
     #: How much more that factor gives it.
     points: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HeldBy:
-    """A bound that keeps a job from starting although there may be room for it."""
-
-    #: Whose: ``QOS long``, ``account phys``, ``user ann of account phys``, ``cluster`` for licences, ``array 7``.
-    whose: str
-    #: As users have written it: ``GrpTRES=cpu``, ``Licenses=matlab``.
-    name: str
-    most: float
-    #: What counts already, and what the job would add.
-    used: float
-    asked: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,68 +87,52 @@ class Explanation:
     start_estimate: StartEstimate
 
 
-def explain(engine: Engine, job_id: int) -> Explanation:
+def explain(cluster: ClusterView, job_id: int) -> Explanation:
     """Explain a live job as it stands now.
 
     Raises:
         InputError: there is no such job now.
     """
-    job = engine.state.jobs.get(job_id)
-    if job is None:
+    standing = cluster.standing(job_id)
+    if standing is None:
         raise InputError(f"job {job_id} is not in the cluster at that time: not submitted yet, or over", field="JOB")
-    accounts = engine.cluster.accounts
-    queue = [other for other in engine.cluster.queue.jobs if other.state is JobState.PENDING]
-    # Of a job with several partitions the one in which it comes first.
-    job = next((record for record in queue if record.job_id == job_id), job)
-    ahead = queue[: queue.index(job)] if job in queue else []
-    first: dict[int, Job] = {}
-    for other in ahead:
+    job = standing.job
+    first: dict[int, QueueLine] = {}
+    for other in standing.ahead:
         first.setdefault(other.job_id, other)
-    asked = frozenset({job_id, *first})
-    factors = engine.priority_factors(PriorityFactorsRequest(job_ids=asked))
+    factors = cluster.factors(PriorityFactorsRequest(job_ids=frozenset({job_id, *first})))
     known = {(one.job_id, one.partition): one for one in factors}
-    association, qos = accounts.association_of(job), accounts.qos_of(job)
-    own = known.get((job_id, job.partition.name))
+    own = known.get((job_id, standing.partition))
+    weights = cluster.priority_conf.weights if known else PriorityWeights()
     return Explanation(
         job_id=job_id,
-        now=engine.state.now,
-        user=association.user,
-        account=association.account,
-        partition=job.partition.name,
-        qos=qos.name if qos else job.spec.qos,
-        state=job.state.value,
-        reason=engine.reason_text(job, fold),
+        now=cluster.now,
+        user=job.assoc_user,
+        account=job.account,
+        partition=standing.partition,
+        qos=job.qos,
+        state=job.base_state,
+        reason=job.reason_text(fold),
         priority=job.priority,
-        direct=job.admin_priority,
+        direct=job.direct,
         submit_time=job.submit_time,
         eligible_time=job.eligible_time,
         start_time=job.start_time,
-        planned_start=job.whole.planned_start,
-        num_cpus=job.num_cpus,
-        time_limit=job.time_limit,
-        factors=() if own is None or own.direct else _factors(engine, own),
-        shares=_shares(engine, association) if known else (),
-        place=len(first) + 1 if job in queue else 0,
-        queue_length=len(engine.cluster.queue.waiting()),
-        before=tuple(_before(engine, other, job, known) for other in first.values()),
-        held_by=_held_by(job),
-        dependency=engine.cluster.dependencies.text(job.whole),
-        start_estimate=estimate_start(engine, job) if job in queue and job.held_back() is None else StartEstimate(),
+        planned_start=standing.planned_start,
+        num_cpus=standing.num_cpus,
+        time_limit=YEAR if job.time_limit is None else job.time_limit,
+        factors=() if own is None or own.direct else _factors(weights, own),
+        shares=_shares(cluster, job_id) if known else (),
+        place=standing.place,
+        queue_length=standing.queue_length,
+        before=tuple(_before(weights, other, standing, known) for other in first.values()),
+        held_by=standing.held_by,
+        dependency=job.dependency,
+        start_estimate=estimate_start(cluster, job_id),
     )
 
 
-def _held_by(job: Job) -> HeldBy | None:
-    if job.state is not JobState.PENDING:
-        return None
-    excess = job.held_back() or (job.limits.never(job) if job.limits is not None else None)
-    if excess is None:
-        return None
-    limit, used, asked = excess
-    return HeldBy(whose=limit.of, name=limit.name, most=limit.most, used=used, asked=asked)
-
-
-def _factors(engine: Engine, one: PriorityFactors) -> tuple[Factor, ...]:
-    weights = MultifactorConf.of(engine.state.config, engine.cluster.accounts.tres).weights
+def _factors(weights: PriorityWeights, one: PriorityFactors) -> tuple[Factor, ...]:
     listed = [
         Factor(name="age", weight=weights.age, points=one.priority_age),
         Factor(name="association", weight=weights.assoc, points=one.priority_assoc),
@@ -180,39 +150,33 @@ def _factors(engine: Engine, one: PriorityFactors) -> tuple[Factor, ...]:
     return tuple(factor for factor in listed if factor.weight or factor.points)
 
 
-def _shares(engine: Engine, association: Association) -> tuple[tuple[str, float, float], ...]:
-    tree = engine.cluster.accounts.tree
-    if engine.cluster.accounts.usage is None or association not in tree:
+def _shares(cluster: ClusterView, job_id: int) -> tuple[tuple[str, float, float], ...]:
+    if not cluster.keeps_usage:
         return ()
-    path = tree.path(tree.row(association)).tolist()
-    found = []
-    for row in path[:-1]:
-        one = engine.association_usage(tree.associations[row])
-        found.append((one.user or one.account, one.usage_norm, tree.target_share(row)))
-    return tuple(found)
+    path = [line.association for line in cluster.associations_of(job_id)]
+    return tuple((one.user or one.account, one.usage_norm, cluster.target_share(one)) for one in path)
 
 
-def _before(engine: Engine, other: Job, job: Job, known: _Known) -> Before:
-    association = engine.cluster.accounts.association_of(other)
+def _before(weights: PriorityWeights, other: QueueLine, standing: Standing, known: _Known) -> Before:
     because, points = "submitted earlier", 0.0
-    mine = known.get((job.job_id, job.partition.name))
-    theirs = known.get((other.job_id, other.partition.name))
-    if other.partition.priority_tier != job.partition.priority_tier:
+    mine = known.get((standing.job.job_id, standing.partition))
+    theirs = known.get((other.job_id, other.partition))
+    more = other.priority - standing.job.priority
+    if other.tier != standing.tier:
         because = "PriorityTier"
-    elif other.priority != job.priority:
-        because, points = "priority", float(other.priority - job.priority)
+    elif more:
+        because, points = "priority", float(more)
         if mine is not None and theirs is not None and not (mine.direct or theirs.direct):
-            own = {factor.name: factor.points for factor in _factors(engine, mine)}
-            more = {factor.name: factor.points - own.get(factor.name, 0.0) for factor in _factors(engine, theirs)} or {
-                because: points
-            }
-            because = max(more, key=lambda name: more[name])
-            points = more[because]
+            own = {factor.name: factor.points for factor in _factors(weights, mine)}
+            gains = {one.name: one.points - own.get(one.name, 0.0) for one in _factors(weights, theirs)}
+            if gains:
+                because = max(gains, key=lambda name: gains[name])
+                points = gains[because]
     return Before(
         job_id=other.job_id,
-        user=association.user,
-        account=association.account,
-        partition=other.partition.name,
+        user=other.user,
+        account=other.account,
+        partition=other.partition,
         priority=other.priority,
         because=because,
         points=points,

@@ -52,7 +52,11 @@ class PriorityPlugin(Protocol):
         """
 
     def priority_p_set_assoc_usage(self, assoc: Association) -> None:
-        """Fill ``assoc.usage_norm`` and ``assoc.usage_efctv``. Called when somebody asks for an association's usage."""
+        """Fill ``assoc.usage_norm`` and ``assoc.usage_efctv``. Called when somebody asks for an association's usage.
+
+        What is to be filled in is a copy of the record in the tree: ``assoc in ctld.associations`` holds of it, and
+        `AssociationTree.row` gives its row.
+        """
 
     def priority_p_get_priority_factors_list(self, req_msg: PriorityFactorsRequest) -> Sequence[PriorityFactors] | None:
         """Give the factors of the jobs asked for; ``None`` or empty when there are none. Called for ``sprio``."""

@@ -4,6 +4,6 @@ Compared with the commands of Slurm 22.05.8, whose recorded output the tests hol
 """
 
 from rota.listings.render import LISTINGS, check, render, split_commands, to_json
-from rota.listings.view import JobLine, View
+from rota.listings.view import View
 
-__all__ = ["LISTINGS", "JobLine", "View", "check", "render", "split_commands", "to_json"]
+__all__ = ["LISTINGS", "View", "check", "render", "split_commands", "to_json"]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rota.config.hostlist import fold
 from rota.listings.sprio import sprio
-from rota.listings.squeue import squeue
+from rota.listings.squeue import NO_NAME, squeue
 from rota.listings.sshare import sshare
 from rota.model import InputError
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from rota.listings.view import View
     from rota.model import Association, PriorityFactors
+    from rota.model.lines import JobLine
 
 
 class _Option(NamedTuple):
@@ -111,11 +112,40 @@ def to_json(command_line: str, view: View) -> list[dict[str, Any]]:
     """
     command, _ = _parse(command_line)
     if command == "squeue":
-        return [asdict(job) for job in sorted(view.jobs, key=lambda job: job.job_id)]
+        return [_job(job) for job in sorted(view.jobs, key=lambda job: job.job_id)]
     if command == "sprio":
         ordered = sorted(view.factors, key=lambda one: one.job_id)  # partitions as requested
         return [{**_fields(one), "priority_tres": dict(one.priority_tres)} for one in ordered]
     return [_fields(one) | {"depth": depth} for one, depth in view.associations]
+
+
+def _job(job: JobLine) -> dict[str, Any]:
+    """Give what ``squeue`` shows of a job."""
+    return {
+        "job_id": job.job_id,
+        "partition": job.partition,
+        "name": job.name or NO_NAME,
+        "user": job.user,
+        "user_id": job.user_id,
+        "account": job.account,
+        "qos": job.qos,
+        "state": job.state,
+        "state_compact": job.state_compact,
+        "reason": job.reason_text(fold),
+        "priority": job.priority,
+        "nice": job.nice,
+        "num_nodes": job.num_nodes,
+        "num_cpus": job.num_cpus,
+        "time_limit": job.time_limit,
+        "submit_time": job.submit_time,
+        "eligible_time": job.eligible_time,
+        "start_time": job.expected_start,
+        "end_time": None if job.start_time is None else job.end_time,
+        "nodes": fold(job.nodes),
+        "planned_nodes": fold(job.planned_nodes),
+        "array_job_id": job.array_job_id,
+        "array_task": job.array_task,
+    }
 
 
 def _fields(record: PriorityFactors | Association) -> dict[str, Any]:

@@ -6,13 +6,14 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from rota.config.hostlist import fold
 from rota.listings.columns import Column, Field, parse_format, sort_records, table
 from rota.model import MAX_PRIORITY, InputError, JobState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from rota.listings.view import JobLine
+    from rota.model.lines import JobLine
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DEFAULT = "%.18i %.9P %.8j %.8u %.2t %.10M %.6D %R"
@@ -49,6 +50,8 @@ _NAMES = {
     "userid": "U",
     "username": "u",
 }
+#: What is shown of a job without a name.
+NO_NAME = "(null)"
 #: Base states in Slurm's order, by which jobs are sorted.
 _STATES = [state.value for state in JobState]
 
@@ -96,11 +99,11 @@ def squeue(
     shown = [
         job
         for job in jobs
-        if ("all" in wanted or job.state.lower() in wanted)
+        if ("all" in wanted or job.base_state.lower() in wanted)
         and (not job_ids or not job_ids.isdisjoint({job.job_id, job.array_job_id}))
         and (not partitions or partitions & set(job.partition.split(",")))
         and (not users or job.user in users)
-        and (not names or job.name in names)
+        and (not names or (job.name or NO_NAME) in names)
     ]
     shown.sort(key=lambda job: job.job_id)
     shown = sort_records(shown, sort or (_SORT_START if start else _SORT), columns, "squeue")
@@ -147,8 +150,8 @@ def _columns(now: int, utc_offset: Callable[[int], int]) -> dict[str, Column[Job
     def end(job: JobLine) -> int | None:
         # Also of a job that goes on beyond its time limit: when it will end then is a guess.
         live = job.pending or job.state == "RUNNING"
-        if live and job.start_time is not None and job.time_limit is not None:
-            return job.start_time + job.time_limit
+        if live and job.expected_start is not None and job.time_limit is not None:
+            return job.expected_start + job.time_limit
         return job.end_time
 
     def left(job: JobLine) -> str:
@@ -165,27 +168,31 @@ def _columns(now: int, utc_offset: Callable[[int], int]) -> dict[str, Column[Job
         "e_": Column("ELIGIBLE_TIME", lambda job: moment(job.eligible_time), lambda job: job.eligible_time or 0),
         "F": Column("ARRAY_JOB_ID", lambda job: str(job.array_job_id or job.job_id), lambda job: job.job_id),
         "i": Column("JOBID", lambda job: job.shown_id, lambda job: job.job_id),
-        "j": Column("NAME", lambda job: job.name),
+        "j": Column("NAME", lambda job: job.name or NO_NAME),
         "K": Column("ARRAY_TASK_ID", lambda job: job.array_task.strip("[]") or "N/A"),
         "l": Column("TIME_LIMIT", lambda job: _limit(job.time_limit), lambda job: job.time_limit or 0),
         "L": Column("TIME_LEFT", left),
         "M": Column("TIME", lambda job: duration(used(job)), used),
-        "N": Column("NODELIST", lambda job: job.nodes),
+        "N": Column("NODELIST", lambda job: fold(job.nodes)),
         "p": Column("PRIORITY", lambda job: f"{job.priority / MAX_PRIORITY:.14f}", lambda job: job.priority),
         "P": Column("PARTITION", lambda job: job.partition),
         "q": Column("QOS", lambda job: job.qos),
         "Q": Column("PRIORITY", lambda job: str(job.priority), lambda job: job.priority),
-        "r": Column("REASON", lambda job: job.reason),
-        "R": Column("NODELIST(REASON)", lambda job: f"({job.reason})" if job.pending or not job.nodes else job.nodes),
-        "S": Column("START_TIME", lambda job: moment(job.start_time), lambda job: job.start_time or 2**62),
-        "t": Column("ST", lambda job: job.state_compact, lambda job: _STATES.index(job.state)),
-        "T": Column("STATE", lambda job: job.state, lambda job: _STATES.index(job.state)),
+        "r": Column("REASON", lambda job: job.reason_text(fold)),
+        "R": Column("NODELIST(REASON)", _nodes_or_reason),
+        "S": Column("START_TIME", lambda job: moment(job.expected_start), lambda job: job.expected_start or 2**62),
+        "t": Column("ST", lambda job: job.state_compact, lambda job: _STATES.index(job.base_state)),
+        "T": Column("STATE", lambda job: job.state, lambda job: _STATES.index(job.base_state)),
         "u": Column("USER", lambda job: job.user),
         "U": Column("UID", lambda job: str(job.user_id), lambda job: job.user_id),
         "V": Column("SUBMIT_TIME", lambda job: moment(job.submit_time), lambda job: job.submit_time),
         "y": Column("NICE", lambda job: str(job.nice), lambda job: job.nice),
-        "Y": Column("SCHEDNODES", lambda job: job.planned_nodes or "(null)"),
+        "Y": Column("SCHEDNODES", lambda job: fold(job.planned_nodes) or "(null)"),
     }
+
+
+def _nodes_or_reason(job: JobLine) -> str:
+    return f"({job.reason_text(fold)})" if job.pending or not job.nodes else fold(job.nodes)
 
 
 def duration(seconds: int) -> str:

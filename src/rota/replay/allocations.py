@@ -6,11 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rota.config.hostlist import NodeNames, fold_counts
-from rota.resources import SharedNodePool
 from rota.resources.nodeset import indices
 
 if TYPE_CHECKING:
-    from rota.core import Engine
+    from rota.core import ClusterView
     from rota.core.job import Job
     from rota.results.schedule import Schedule
 
@@ -22,24 +21,21 @@ class Placements:
     """Writes down on which nodes each job runs, and with how many processors of each.
 
     Args:
-        engine: Of a machine of nodes.
+        cluster: A machine of nodes.
         count: Jobs that there are, one a row.
     """
 
-    def __init__(self, engine: Engine, count: int) -> None:
-        state = engine.state
-        self._pool = state.pool
-        self._cpus = [node.cpus for node in state.nodes]
-        self._names = NodeNames(node.name for node in state.nodes)
+    def __init__(self, cluster: ClusterView, count: int) -> None:
+        self._cluster = cluster
+        self._cpus = [cpus for _, cpus in cluster.machine]
+        self._names = NodeNames(name for name, _ in cluster.machine)
         #: By row: bitmap of nodes and, where these are shared, processors of each; ``None``: never started.
         self._given: list[_Given | None] = [None] * count
 
     def launched(self, row: int, job: Job) -> None:
         """Note a job that has just been started; of one that is started again the last time counts."""
-        cpus = b""
-        if isinstance(self._pool, SharedNodePool):
-            of_nodes = self._pool.processors(job.alloc)
-            cpus = of_nodes[of_nodes > 0].tobytes()
+        of_nodes = self._cluster.cpus_by_node(job)
+        cpus = b"" if of_nodes is None else of_nodes[of_nodes > 0].tobytes()
         self._given[row] = job.alloc_nodes, cpus
 
     def added_to(self, schedule: Schedule) -> Schedule:

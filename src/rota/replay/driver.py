@@ -253,7 +253,7 @@ class ReplayDriver:
     def launch(self, effect: Launch) -> None:
         """Let the job end when its run time is over; one that would run for longer than it may the engine stops."""
         job_id = effect.job_id
-        job = self._engine.state.jobs[job_id]
+        job = self._engine.jobs[job_id]
         if job.array is not None:  # only now it is known which task this is
             self._row[job_id] = self._arrays[job.array.job_id][job.task_id or 0]
         row = self._row[job_id]
@@ -306,7 +306,7 @@ class ReplayDriver:
     def _note_stopped(self, effect: Kill) -> None:
         """Remember that a run has been stopped, if it is put down to end later."""
         job_id = effect.job_id
-        if self._trace.run[self._row[job_id]] <= _longest(self._engine.state.jobs[job_id]):
+        if self._trace.run[self._row[job_id]] <= _longest(self._engine.jobs[job_id]):
             self._stopped.add((job_id, effect.restart_count))
 
     def _was_stopped(self, job_id: int, restart_count: int) -> bool:

@@ -7,20 +7,19 @@ from contextlib import ExitStack
 from copy import deepcopy
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from rota.config.local_time import parse_moment, utc_offset_of
-from rota.core.accounts.charging import DEFAULT_ACCOUNT
 from rota.core.effects import Log, PluginFault, Refused
-from rota.inspect.queue_plan import Planned, plan_queue
 from rota.interfaces import APIS
 from rota.loader import PluginHost
 from rota.model import InputError, RequestError
 from rota.replay.allocations import Placements
 from rota.replay.driver import PASS_PER, ReplayDriver
 from rota.replay.failures import node_changes
+from rota.replay.queue_plan import Planned, plan_queue
 from rota.replay.trace import make_trace
 from rota.replay.watch import SAMPLES, Watcher
 from rota.resources import shares_nodes
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from rota.accounting import AssociationTree, Usage
+    from rota.accounting import AssociationTree
     from rota.core import Engine
     from rota.core.effects import Effect
     from rota.model import ClusterConfig, JobRecord
@@ -189,13 +188,14 @@ class Replay:
             )
             self._host = host
             self._stack = stack.pop_all()
-        if self.engine.cluster.accounts.usage is not None:
+        if self.engine.view.keeps_usage:
             self._associate()
         elif options.usage is not None:
             options.report(f"warning: {options.usage.path}: left out: {options.priority} keeps no usage")
         self._watcher = Watcher(self.engine) if options.watch else None
-        has_nodes = not self.engine.state.pool.interchangeable
-        self._placements = Placements(self.engine, len(self.trace)) if options.watch and has_nodes else None
+        view = self.engine.view
+        records = options.watch and not view.interchangeable
+        self._placements = Placements(view, len(self.trace)) if records else None
         progress, total = options.progress, len(self.trace)
         self._driver = ReplayDriver(
             self.engine,
@@ -213,20 +213,20 @@ class Replay:
         self.engine = engine
         for one in self._options.reservations:
             try:
-                engine.cluster.reservations.create(one.reservation(self.trace.origin, self.utc_offset))
+                engine.reserve(one.reservation(self.trace.origin, self.utc_offset))
             except RequestError as error:
                 raise one.line.error(str(error), "ReservationName") from None
         if self._options.usage is not None:
             self._associate()  # before the usage is taken up: what users of no association had used would be lost
             try:
-                engine.cluster.accounts.go_on_from(self._options.usage.data)
+                engine.take_up_usage(self._options.usage.data)
             except InputError as error:
                 raise self._options.usage.blame(error) from None
 
     @property
-    def usage(self) -> Usage | None:
-        """What associations have used, if that is kept."""
-        return self.engine.cluster.accounts.usage
+    def usage(self) -> dict[str, Any] | None:
+        """What associations have used, as `Usage.save` gives it, if that is kept."""
+        return self.engine.view.usage()
 
     def __enter__(self) -> Self:
         """Enter the context."""
@@ -238,18 +238,12 @@ class Replay:
 
     def _associate(self) -> None:
         """Add the users to the tree who will submit jobs and are in no association, so that shares do not change."""
-        tree, report = self.engine.cluster.accounts.tree, self._options.report
-        missing = [
-            (user, account) for user, account in sorted(self.trace.charged()) if tree.find(user, account) is None
-        ]
-        for user, account in missing:
-            tree.add(user, account or DEFAULT_ACCOUNT)
+        missing = self.engine.add_users(sorted(self.trace.charged()))
         if missing and self._options.associations is not None:
             (user, account), *others = missing
             more = f" and {len(others):,} others" if others else ""
-            report(
-                f"warning: user {user} of account {account or DEFAULT_ACCOUNT}{more} are in no association: "
-                "each is added with one share"
+            self._options.report(
+                f"warning: user {user} of account {account}{more} are in no association: each is added with one share"
             )
 
     def run(self, until: int | None = None) -> bool:
@@ -296,7 +290,7 @@ class Replay:
 
     def start_of(self, job_id: int) -> int | None:
         """Give when a job started, Unix seconds; ``None``: it has not, so far."""
-        job = self.engine.state.jobs.get(job_id)
+        job = self.engine.jobs.get(job_id)
         if job is not None:
             return job.start_time
         start = self._recorder.start[self.trace.job_id.index(job_id)]
@@ -333,8 +327,7 @@ class Replay:
         self._stack.close()
         for effect in engine.drain():
             self._recorder.effect(effect)
-        accounts = engine.cluster.accounts
-        schedule = self._recorder.schedule(named=accounts.usage is not None)
+        schedule = self._recorder.schedule(named=engine.view.keeps_usage)
         if self._placements is not None:
             schedule = self._placements.added_to(schedule)
         history = plans = None
@@ -382,7 +375,7 @@ def _check_type(plugin_type: str, major: str, option: str) -> None:
 
 def _report_unfinished(engine: Engine, total: int, report: Callable[[str], object]) -> None:
     """Say how many jobs are left although nothing more can happen, and why."""
-    left = Counter(f"{job.state}, {engine.reason(job)}" for job in engine.state.jobs.values())
+    left = Counter(f"{job.state}, {engine.view.reason(job)}" for job in engine.jobs.values())
     if left:
         kinds = "; ".join(f"{count} {kind}" for kind, count in sorted(left.items()))
         report(f"{left.total()} of {total} jobs have not ended: {kinds}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rota.inspect.plan_reader import PlanReader
-from rota.model import JobState, MultifactorConf, PriorityFactorsRequest
+from rota.model import JobState, PriorityFactorsRequest
 from rota.results.plan_history import PlanHistory
 from rota.results.priority_history import MAX_WAITS, JobFactors, PriorityHistory
 
@@ -33,9 +33,10 @@ class Watcher:
     """
 
     def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-        self._reader = PlanReader(engine)
-        self._keeps_usage = engine.cluster.accounts.usage is not None
+        self._jobs = engine.jobs
+        self._view = engine.view
+        self._reader = PlanReader(engine.view)
+        self._keeps_usage = engine.view.keeps_usage
         self._times: list[int] = []
         self._plans: list[Plan] = []
         #: By sample: by account usage and fair-share.
@@ -46,25 +47,25 @@ class Watcher:
 
     def sample(self) -> None:
         """Look at the engine as it is now."""
-        engine = self._engine
-        if self._times and engine.state.now <= self._times[-1]:
+        now = self._view.now
+        if self._times and now <= self._times[-1]:
             return
-        self._times.append(engine.state.now)
+        self._times.append(now)
         self._plans.append(self._reader.plan())
         if self._keeps_usage:
             self._sample_shares()
 
     def _sample_shares(self) -> None:
-        engine = self._engine
-        accounts = [one for one, depth in engine.association_usages(users=False, run_seconds=False) if depth]
+        lines = self._view.associations(users=False, run_seconds=False)
+        accounts = [line.association for line in lines if line.depth]
         self._usage.append({one.account: one.usage_norm for one in accounts})
         self._fairshare.append(
             {one.account: one.fs_factor if one.level_fs is None else one.level_fs for one in accounts}
         )
-        waiting = (job for job in engine.state.jobs.values() if job.state is JobState.PENDING and job.priority)
+        waiting = (job for job in self._jobs.values() if job.state is JobState.PENDING and job.priority)
         oldest = frozenset(job.job_id for job in nsmallest(MAX_WAITS, waiting, key=lambda job: job.submit_time))
         if oldest:
-            for one in engine.priority_factors(PriorityFactorsRequest(job_ids=oldest)):
+            for one in self._view.factors(PriorityFactorsRequest(job_ids=oldest)):
                 self._factors[one.job_id] = one
 
     @property
@@ -89,21 +90,17 @@ class Watcher:
         """
         if not self._keeps_usage:
             return None
-        engine = self._engine
-        conf = MultifactorConf.of(engine.state.config, engine.cluster.accounts.tres)
-        shown = [(one, depth) for one, depth in engine.association_usages(users=False) if depth]
-        names = [one.account for one, _ in shown]
-        tree = engine.cluster.accounts.tree
-        target = [tree.target_share(tree.row(one)) for one, _ in shown]
+        shown = [line for line in self._view.associations(users=False, run_seconds=False) if line.depth]
+        names = [line.association.account for line in shown]
         longest = sorted(self._factors.keys() & waits.keys(), key=lambda job_id: (-waits[job_id], job_id))[:MAX_WAITS]
         return PriorityHistory(
             times=np.array(self._times, np.int64),
             accounts=tuple(names),
-            depth=tuple(depth for _, depth in shown),
+            depth=tuple(line.depth for line in shown),
             usage_share=_matrix(self._usage, names),
-            target_share=np.array(target),
+            target_share=np.array([self._view.target_share(line.association) for line in shown]),
             fairshare=_matrix(self._fairshare, names),
-            fair_tree=conf.fair_tree,
+            fair_tree=self._view.priority_conf.fair_tree,
             waits=tuple(_job_factors(self._factors[job_id], waits[job_id]) for job_id in longest),
         )
 

@@ -13,8 +13,6 @@ from rota.workload.files import write_bytes
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from rota.accounting import Usage
-
 
 @dataclass(frozen=True, slots=True)
 class UsageFile:
@@ -51,10 +49,10 @@ def read_usage(path: Path) -> UsageFile:
     return UsageFile(path, data, text)
 
 
-def write_usage(path: Path, usage: Usage) -> None:
-    """Save usage, whole or not at all.
+def write_usage(path: Path, usage: dict[str, Any]) -> None:
+    """Save usage, as `Usage.save` gives it, whole or not at all.
 
     Raises:
         InputError: the file cannot be written.
     """
-    write_bytes(path, (json.dumps(usage.save(), indent=1) + "\n").encode())
+    write_bytes(path, (json.dumps(usage, indent=1) + "\n").encode())

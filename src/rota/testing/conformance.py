@@ -35,7 +35,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from rota.core import events as ev
-from rota.model import Association, InvariantError, PriorityFactorsRequest
+from rota.model import InvariantError
 from rota.testing.builders import with_parameters
 from rota.testing.harness import Harness
 from rota.testing.scripts import MACHINES, random_script
@@ -149,9 +149,10 @@ class _Run:
 
     def _ask(self, harness: Harness) -> None:
         """Ask what sprio, sshare and scontrol ask."""
-        harness.engine.priority_factors(PriorityFactorsRequest())
-        harness.engine.association_usage(Association(id=1, account="root"))
-        harness.engine.scheduler_parameters()
+        view = harness.engine.view
+        view.factors()
+        view.associations()
+        view.scheduler_parameters()
 
     def _check_clean(self, harness: Harness) -> None:
         if harness.engine.faults:

@@ -331,7 +331,7 @@ class Harness:
 
     def run_to_end(self, horizon: int = 2**40) -> None:
         """Let time pass until every job is over and the agenda is empty, or nothing more can happen by ``horizon``."""
-        while self._agenda or self.engine.state.jobs:
+        while self._agenda or self.engine.jobs:
             due = self._next_due()
             if due is None or due > horizon:
                 return
@@ -372,7 +372,7 @@ class Harness:
     # ---- effects ----------------------------------------------------------------------------------------------
 
     def _check(self) -> None:
-        self._known |= self.engine.state.jobs
+        self._known |= self.engine.jobs
         self.engine.check_invariants()
         for check in self.checks:
             check()
@@ -391,7 +391,7 @@ class Harness:
         self._launched.add(identity)
         self.launches.append(effect)
         self.trace.append(f"{self.now} start {effect.job_id} on {effect.resources:#x}")
-        job = self.engine.state.jobs[effect.job_id]
+        job = self.engine.jobs[effect.job_id]
         run = self._runs.get(job.array_job_id)
         if run is not None and self._performs:
             end = ev.JobEnded(job_id=effect.job_id, restart_count=effect.restart_count, exit_code=run[1])
@@ -467,12 +467,12 @@ class Harness:
 
     def reason(self, job: Job | int) -> Reason:
         """Say why a job is where it is."""
-        return self.engine.reason(self.job(job))
+        return self.engine.view.reason(self.job(job))
 
     @property
     def queue(self) -> list[int]:
         """Ids of the queued jobs, first in line first; jobs that are held or must wait for a time are not in it."""
-        return [job.job_id for job in self.ctld.queue]
+        return [line.job_id for line in self.engine.view.queue() if line.is_candidate]
 
     @property
     def running(self) -> list[int]:
@@ -492,7 +492,7 @@ class Harness:
     @property
     def live(self) -> list[Job]:
         """Jobs that are not over."""
-        return list(self.engine.state.jobs.values())
+        return list(self.engine.jobs.values())
 
     def count(self, state: JobState) -> int:
         """Count the jobs that ended in a state."""

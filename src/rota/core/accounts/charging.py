@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -49,7 +50,7 @@ class Accounts:
         self.tres = state.config.tres()
         #: ``None`` until a plugin wants it kept.
         self.usage: Usage | None = None
-        #: Has the priority plugin write an association's shares and fair-share into its record; ``None``: not yet.
+        #: Has the priority plugin write shares and fair-share into a copy of an association; ``None``: not yet.
         self.ask_shares: Callable[[Association], object] | None = None
         #: Usage from before a restart, until it is taken up.
         self.saved: dict[str, Any] | None = None
@@ -66,30 +67,67 @@ class Accounts:
 
     # ---- whose ------------------------------------------------------------------------------------------------
 
-    def association_of(self, job: Job) -> Association:
-        """Find a job's association; one that is missing is added, see `AssociationTree.add`."""
+    def associate(self, job: Job) -> Association:
+        """Find a job's association; one that is missing is added, see `AssociationTree.add`.
+
+        This is no question: with another user in the tree everybody's shares are others.
+        """
         if job.assoc is None:
             user, account = job.user_name, job.spec.account
             found = self.tree.find(user, account, job.partition.name)
             job.assoc = found or self.tree.add(user, account or DEFAULT_ACCOUNT)
         return job.assoc
 
+    def add_users(self, charged: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+        """Add users to accounts, by name, that are in no association with them; give those that were added."""
+        missing = [(user, account) for user, account in charged if self.tree.find(user, account) is None]
+        added = [(user, account or DEFAULT_ACCOUNT) for user, account in missing]
+        for user, account in added:
+            self.tree.add(user, account)
+        return added
+
+    def submitted(self, job: Job) -> None:
+        """Find the association of a job that is submitted, in each of its partitions: from now on it stays the same."""
+        for record in job.records or (job,):
+            self.associate(record)
+
+    def association_of(self, job: Job) -> Association | None:
+        """Find a job's association; ``None``: it has none so far."""
+        if job.assoc is None:
+            found = self.tree.find(job.user_name, job.spec.account, job.partition.name)
+            if found is not None:
+                job.assoc = found
+            return found
+        return job.assoc
+
+    def account_of(self, job: Job) -> str:
+        """Name the account that a job is charged to, or would be if it were charged."""
+        association = self.association_of(job)
+        return (job.spec.account or DEFAULT_ACCOUNT) if association is None else association.account
+
+    def path_of(self, job: Job) -> NDArray[np.int64]:
+        """Give the rows of a job's association and of all accounts above; if it has none, of those that there are."""
+        tree = self.tree
+        nearest = job.assoc or self.association_of(job) or tree.find("", job.spec.account or DEFAULT_ACCOUNT)
+        return tree.path(tree.row(nearest or tree.root))
+
     def qos_of(self, job: Job) -> Qos | None:
         """Find a job's QOS: the one that it asks for, else its association's, else an account's above, else normal."""
         qos, tree = self.tree.qos, self.tree
         if job.spec.qos:
             return qos.get(job.spec.qos)
-        for row in tree.path(tree.row(self.association_of(job))).tolist():
+        for row in self.path_of(job).tolist():
             name = tree.associations[row].default_qos
             if name:
                 return qos.get(name)
         return qos.get("normal")
 
     def with_shares(self, association: Association) -> Association:
-        """Have the priority plugin write an association's shares and fair-share into its record; give that."""
+        """Give a copy of an association's record in which the priority plugin has written its shares and fair-share."""
+        one = replace(association)
         if self.ask_shares is not None:
-            self.ask_shares(association)
-        return association
+            self.ask_shares(one)
+        return one
 
     # ---- what -------------------------------------------------------------------------------------------------
 
@@ -194,6 +232,7 @@ class Accounts:
                 self.usage.restore(self.saved)
                 self.saved = None
             for job in self._state.jobs.values():
+                self.submitted(job)
                 if job.alloc and job.suspended_since is None:
                     self.started(job)
             if self._saved_running is not None:
@@ -207,7 +246,7 @@ class Accounts:
         tres, qos = self.tres_of(job), self.qos_of(job)
         self.usage.job_started(
             job.job_id,
-            self.tree.row(self.association_of(job)),
+            self.tree.row(self.associate(job)),
             billable=tres[BILLING],
             tres=tres,
             start_time=job.charged_since,
@@ -216,7 +255,7 @@ class Accounts:
         )
 
     def fill(self, associations: Iterable[Association], *, run_seconds: bool = True) -> None:
-        """Write what is kept of usage into the records of associations; those that are not of the tree are left.
+        """Write what is kept of usage into copies of associations' records; those that are not of the tree are left.
 
         Without ``run_seconds`` what running jobs may still use is left as it was: to add it up takes longest.
         """
@@ -238,12 +277,11 @@ class Accounts:
     def _run_seconds(self) -> NDArray[np.float64]:
         """Sum what running jobs could use from the last period to their time limits: TRES seconds, a row each."""
         running = self._state.running
-        rows = [self.tree.row(self.association_of(job)) for job in running]
         seconds = np.zeros((len(self.tree), len(self.tres)))
-        for row, job in zip(rows, running, strict=True):
+        for job in running:
             since = max(job.start_time or 0, (self.usage and self.usage.last_ran) or 0)
             left = max((job.end_time or since) - since, 0) * self.usage_factor(job)
-            seconds[self.tree.path(row)] += np.array(self.tres_of(job)) * left
+            seconds[self.path_of(job)] += np.array(self.tres_of(job)) * left
         return seconds
 
     def usage_factor(self, job: Job) -> float:

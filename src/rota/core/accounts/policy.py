@@ -153,7 +153,7 @@ class AccountingPolicy:
     def _check_qos(self, job: Job) -> None:
         accounts = self._accounts
         qos = accounts.qos_of(job)
-        allowed = accounts.tree.qos_names(accounts.association_of(job))
+        allowed = accounts.tree.qos_names(accounts.associate(job))  # there is one: see `admit`
         if qos is None or qos.name not in allowed:
             name, known = job.spec.qos or (qos.name if qos else ""), ", ".join(allowed)
             raise RequestError(
@@ -178,7 +178,7 @@ class AccountingPolicy:
         """Say whether a job's partition is closed to its account or QOS; ``None``: it is not."""
         part, accounts = job.partition, self._accounts
         if self._needs_association and (part.allow_accounts or part.deny_accounts):
-            account = accounts.association_of(job).account.lower()
+            account = accounts.account_of(job).lower()
             if not _is_allowed(account, part.allow_accounts, part.deny_accounts):
                 return Reason.ACCOUNT_NOT_ALLOWED
         if self._needs_qos and (part.allow_qos or part.deny_qos):
@@ -217,15 +217,17 @@ class AccountingPolicy:
             record.start_limits = _others(record)
             if self._limits:
                 self._put_under(record, self.limits_of(record))
-        if job.alloc and job.limits is not None:
+        if job.alloc and job.limits is not None and job.limits.holds_back_any:
             job.limits.started(job)
+            if job.suspended_since is not None:
+                job.limits.pause(job)
 
     # ---- which limits -----------------------------------------------------------------------------------------
 
     def limits_of(self, job: Job) -> JobLimits[Job]:
         """Find the limits that a job, or a record of it, is under."""
         accounts = self._accounts
-        association, qos = accounts.association_of(job), accounts.qos_of(job)
+        association, qos = accounts.associate(job), accounts.qos_of(job)
         key = accounts.tree.row(association), qos.name if qos else "", job.partition.qos
         known = self._known.get(key)
         if known is None:
@@ -235,7 +237,7 @@ class AccountingPolicy:
     def _threshold_of(self, job: Job) -> UsageThreshold | None:
         """Find the threshold of a job's QOS; that of its partition's does not count."""
         accounts = self._accounts
-        association, qos = accounts.association_of(job), accounts.qos_of(job)
+        association, qos = accounts.associate(job), accounts.qos_of(job)
         if qos is None or (least := usage_threshold(qos)) is None:
             return None
         key = accounts.tree.row(association), qos.name

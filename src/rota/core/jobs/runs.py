@@ -221,7 +221,7 @@ class Runs:
         over = self._cluster.remove(job)
         array, assoc, accounts = job.array, job.assoc, self._cluster.accounts
         if assoc is None and accounts.tree.users:
-            assoc = job.assoc = accounts.tree.find(job.user_name, job.spec.account, job.partition.name)
+            assoc = accounts.association_of(job)
         qos = accounts.qos_of(job) if assoc is not None else None
         record = JobRecord(
             job.job_id,

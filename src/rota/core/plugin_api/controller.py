@@ -211,7 +211,7 @@ class PluginController:
         return self._cluster.accounts.tres
 
     def association_of(self, job: Job) -> Association:
-        return self._cluster.accounts.association_of(job)
+        return self._cluster.accounts.associate(job)
 
     def qos_of(self, job: Job) -> Qos | None:
         return self._cluster.accounts.qos_of(job)

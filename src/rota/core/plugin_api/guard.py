@@ -62,6 +62,10 @@ class PluginGuard:
         fn: Callable[..., Any] = getattr(self._container, symbol)
         return fn
 
+    def kept(self, name: str) -> object:
+        """Give what the plugin keeps under a name; ``None``: nothing."""
+        return getattr(self._container, name, None)
+
     def name_of(self, fn: Callable[..., object]) -> str:
         """Name one of the plugin's own functions, whatever it is."""
         return f"{self.plugin_type}: {getattr(fn, '__name__', 'callback')}"
@@ -329,6 +333,11 @@ class SchedCalls:
         self.initial_priority = guard.priority("slurm_sched_p_initial_priority")
         self.job_is_pending = guard.notify("slurm_sched_p_job_is_pending")
         self.partition_change = guard.notify("slurm_sched_p_partition_change")
+
+    @property
+    def statistics(self) -> object:
+        """What the plugin counts of its cycles, ``None``: nothing."""
+        return self._guard.kept("statistics")
 
     def get_conf(self) -> str | None:
         """``slurm_sched_p_get_conf()``; ``None`` by default."""

@@ -8,6 +8,7 @@ more, or never was, satisfies everything, as in Slurm.
 from __future__ import annotations
 
 from collections import defaultdict, deque
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rota.core.timers import Timer, TimerKind
@@ -102,6 +103,7 @@ class DependencyBook:
                 recent.popleft()
             return
         self._file()
+        self._forget()
         over: list[_Key] = [job.job_id] if array is None else [(array.job_id, task) for task in tasks]
         now = self._state.now
         for key in over:
@@ -115,17 +117,20 @@ class DependencyBook:
             self._look_again(freed | self._waiting.get(_name(job), set()))
 
     def _file(self) -> None:
-        """File the jobs that have ended under their keys, and forget those that ended too long ago."""
+        """File the jobs that have ended under their keys."""
         while self._just_ended:
             job = self._just_ended.popleft()
-            self._ended[job.job_id] = _Ended(job.state, job.end_time or 0, job.start_time)
-        forgotten = []
-        for key, one in self._ended.items():
-            if self._state.now - one.end_time <= self._state.settings.min_job_age:
-                break
-            forgotten.append(key)
+            self._ended[job.job_id] = _ended(job)
+
+    def _forget(self) -> None:
+        """Forget the jobs that ended too long ago; whoever only asks must not."""
+        forgotten = list(takewhile(lambda key: not self._is_recent(self._ended[key]), self._ended))
         for key in forgotten:
             del self._ended[key]
+
+    def _is_recent(self, one: _Ended) -> bool:
+        """Whether a job ended so short a time ago that it is still known."""
+        return self._state.now - one.end_time <= self._state.settings.min_job_age
 
     def _look_again(self, job_ids: set[int]) -> None:
         """Put jobs where they belong now that something which they waited for has happened."""
@@ -142,8 +147,8 @@ class DependencyBook:
 
     def save(self) -> list[list[Any]]:
         """Give what is remembered of jobs that have ended, as data that JSON can hold."""
-        self._file()
-        return [[key, one.state.value, *one[1:]] for key, one in self._ended.items()]
+        ended = self._ended | {job.job_id: _ended(job) for job in self._just_ended}
+        return [[key, one.state.value, *one[1:]] for key, one in ended.items() if self._is_recent(one)]
 
     def restore(self, saved: list[list[Any]]) -> None:
         """Take up what was saved."""
@@ -218,8 +223,7 @@ class DependencyBook:
         """Give what is remembered of a job, array or task that has ended; ``None``: nothing."""
         self._file()
         ended = self._ended.get(key)
-        recent = ended is not None and self._state.now - ended.end_time <= self._state.settings.min_job_age
-        return ended if recent else None
+        return ended if ended is not None and self._is_recent(ended) else None
 
     def _is_satisfied(self, job: Job, one: Dependency) -> bool | None:
         """Whether it is; ``None``: not yet, ``False``: never."""
@@ -259,13 +263,17 @@ class DependencyBook:
 
     def _is_alone(self, job: Job) -> bool | None:
         """Whether no job of the same user and name, submitted before, is left."""
-        others = self._named[_name(job)] if self._named is not None else set()
+        others = self._named.get(_name(job), ()) if self._named is not None else ()
         jobs = self._state.jobs
         before = (jobs[other] for other in others if other != job.job_id and other in jobs)
         return None if any(other.state is JobState.RUNNING or other.job_id < job.job_id for other in before) else True
 
 
 _WAITING = frozenset({Reason.DEPENDENCY, Reason.DEPENDENCY_NEVER_SATISFIED})
+
+
+def _ended(job: Job) -> _Ended:
+    return _Ended(job.state, job.end_time or 0, job.start_time)
 
 
 def _name(job: Job) -> tuple[str, str]:

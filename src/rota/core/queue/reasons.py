@@ -7,11 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from rota.core.limits.start_limits import LIMIT_REASONS
 from rota.model import PartitionState, Reason
 from rota.model.association import QosFlag
-from rota.resources.nodeset import indices
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from rota.core.accounts.charging import Accounts
     from rota.core.accounts.policy import AccountingPolicy
     from rota.core.job import Job
@@ -37,7 +34,9 @@ _PARTITION_CLOSED = {
 }
 
 
-class _Why(NamedTuple):
+class Why(NamedTuple):
+    """Why a job is where it is, as people are told."""
+
     reason: Reason
     #: What Slurm says in the place of the reason's name; empty: nothing.
     sentence: str = ""
@@ -121,25 +120,20 @@ class Reasons:
         for what holds it back; of the others those that the main pass comes to wait for Resources or for nodes that are
         not available, and all else for Priority.
         """
-        return self._why(job).reason
+        return self.why(job).reason
 
-    def sentence(self, job: Job, fold: Callable[[Iterable[str]], str]) -> str:
-        """Say the same as ``squeue`` does, with a sentence where Slurm has one; ``fold`` makes a hostlist of names."""
-        reason, sentence, nodes = self._why(job)
-        names = (self._state.nodes[place].name for place in indices(nodes))
-        return sentence + fold(names) if sentence else str(reason)
-
-    def _why(self, job: Job) -> _Why:
+    def why(self, job: Job) -> Why:
+        """Say the same with what ``squeue`` tells besides."""
         if not job.is_queued:
             if job.job_id in self._queue.parked and job.limits is not None and job.reason in LIMIT_REASONS:
-                return _Why(job.limits.reason(job) or job.reason)
-            return _Why(job.reason, "" if job.records else self._not_permitted(job))
+                return Why(job.limits.reason(job) or job.reason)
+            return Why(job.reason, "" if job.records else self._not_permitted(job))
         records = [one for one in job.whole.records or (job,) if one.sort_key]
         excesses = [one.held_back() for one in records]
         for record, excess in zip(records, excesses, strict=True):
             if excess is None and (why := self._why_queued(record)).reason is not Reason.PRIORITY:
                 return why
-        return _Why(Reason.PRIORITY if None in excesses else next(filter(None, excesses)).reason)
+        return Why(Reason.PRIORITY if None in excesses else next(filter(None, excesses)).reason)
 
     def _not_permitted(self, job: Job) -> str:
         """Say which of a partition's lists closes it to a job; empty: that is not why it waits."""
@@ -149,25 +143,25 @@ class Reasons:
             own = qos.name if qos else ""
         elif job.reason is Reason.ACCOUNT_NOT_ALLOWED:
             what, allowed, denied = "account", part.allow_accounts, part.deny_accounts
-            own = accounts.association_of(job).account
+            own = accounts.account_of(job)
         else:
             return ""
         how = f"allows {','.join(allowed)} not {own}" if allowed else f"denies {','.join(denied)} including {own}"
         return f"Job's {what} not permitted to use this partition ({part.name} {how})"
 
-    def _why_queued(self, job: Job) -> _Why:
+    def _why_queued(self, job: Job) -> Why:
         """Say why a queued job that nothing holds back has not started."""
         state = self._state
         if self._reservations.takes_all(job):
-            return _Why(Reason.REQ_NODE_NOT_AVAIL, "ReqNodeNotAvail, Reserved for maintenance")
+            return Why(Reason.REQ_NODE_NOT_AVAIL, "ReqNodeNotAvail, Reserved for maintenance")
         is_behind, taken = self._ahead(job)
         if not is_behind and self.is_short(job, taken):
-            return _Why(Reason.RESOURCES, _TOO_FEW)
+            return Why(Reason.RESOURCES, _TOO_FEW)
         if self.lacks_nodes(job, taken):
             if away := (state.down | taken) & (state.required_nodes(job) or job.partition.nodes):
-                return _Why(Reason.REQ_NODE_NOT_AVAIL, "ReqNodeNotAvail, UnavailableNodes:", away)
-            return _Why(Reason.REQ_NODE_NOT_AVAIL, "ReqNodeNotAvail, May be reserved for other job")
-        return _Why(Reason.PRIORITY if is_behind else Reason.RESOURCES)
+                return Why(Reason.REQ_NODE_NOT_AVAIL, "ReqNodeNotAvail, UnavailableNodes:", away)
+            return Why(Reason.REQ_NODE_NOT_AVAIL, "ReqNodeNotAvail, May be reserved for other job")
+        return Why(Reason.PRIORITY if is_behind else Reason.RESOURCES)
 
     def _ahead(self, job: Job) -> tuple[bool, int]:
         """Say whether jobs before it keep the main pass from coming to a queued job.

@@ -230,12 +230,11 @@ class ReservationBook:
         one = self.all.get(name)
         if one is None:
             raise RequestError(f"Requested reservation is invalid: there is no {name}", Errno.RESERVATION_INVALID)
-        association, tree = self._accounts.association_of(job), self._accounts.tree
-        accounts = [tree.associations[row].account for row in tree.path(tree.row(association)).tolist()]
-        if not one.lets_in(job.user_name, accounts):
+        account, associations = self._accounts.account_of(job), self._accounts.tree.associations
+        above = [associations[row].account for row in self._accounts.path_of(job).tolist()]
+        if not one.lets_in(job.user_name, [account, *above]):
             raise RequestError(
-                f"Access denied to requested reservation: {name} is not for user {job.user_name} of account "
-                f"{association.account}",
+                f"Access denied to requested reservation: {name} is not for user {job.user_name} of account {account}",
                 Errno.RESERVATION_ACCESS,
             )
         if "FLEX" not in one.flags and not any(self._could_serve(one, record) for record in job.records or (job,)):

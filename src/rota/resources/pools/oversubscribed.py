@@ -20,7 +20,7 @@ A resource set is a packed integer (`Lanes`): places first, then memory, then GR
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -245,6 +245,10 @@ class OversubscribedNodePool(Lanes):
         nodes = self.nodes_of(resources)
         cpus = self._has[CPU]
         return {"cpu": int(cpus[to_mask(nodes, self._count)].sum()), "node": nodes.bit_count()}
+
+    def tres_by_node(self, resources: int) -> dict[str, NDArray[np.integer[Any]]]:
+        """Count all processors of its nodes."""
+        return {"cpu": self._has[CPU] * to_mask(self.nodes_of(resources), self._count)}
 
     def without_jobs(self, jobs: Sequence[PlacedJob]) -> Self:
         """Give a copy in which some jobs hold nothing."""

@@ -10,6 +10,8 @@ from __future__ import annotations
 from copy import copy
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
+import numpy as np
+
 from rota.model import NodeState
 from rota.resources.pools.oversubscribed import OversubscribedNodePool
 from rota.resources.pools.shared import SharedNodePool
@@ -18,6 +20,8 @@ from rota.resources.requests.needs import first_fit
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
+
+    from numpy.typing import NDArray
 
     from rota.model import ClusterConfig, JobSpec, Node, Partition
     from rota.resources.blocks import Blocks
@@ -63,6 +67,9 @@ class Pool(Protocol):
 
     def tres(self, resources: int) -> dict[str, int]:
         """Count what a resource set has, by TRES; what is not named is not given out by the piece."""
+
+    def tres_by_node(self, resources: int) -> dict[str, NDArray[np.integer[Any]]]:
+        """Count the same of each node, the number of nodes apart: arrays by its place."""
 
     def class_of(self, job: PlacedJob) -> Hashable:
         """Give what is equal for jobs that would be placed alike."""
@@ -204,6 +211,10 @@ class ProcessorPool:
     def tres(self, resources: int) -> dict[str, int]:
         """Count processors."""
         return {"cpu": resources, "node": 1}
+
+    def tres_by_node(self, resources: int) -> dict[str, NDArray[np.integer[Any]]]:
+        """Count the processors of the one node."""
+        return {"cpu": np.array([resources])}
 
     def class_of(self, job: PlacedJob) -> Hashable:
         """Give partition and processors."""

@@ -347,13 +347,14 @@ class SharedNodePool(Lanes):
         return holding.tres
 
     def _count_tres(self, resources: int) -> dict[str, int]:
+        counts = {name: int(each.sum()) for name, each in self.tres_by_node(resources).items()}
+        return counts | {"node": self.nodes_of(resources).bit_count()}
+
+    def tres_by_node(self, resources: int) -> dict[str, NDArray[np.integer[Any]]]:
+        """Count processors, memory and GRES of each node."""
         view = self.view(resources)
-        counts = {"cpu": self.size(resources), "node": self.nodes_of(resources).bit_count()}
-        if self._counts_memory:
-            counts["mem"] = int(view[MEMORY].sum())
-        for kind, lane in self._lanes.items():
-            counts[f"gres/{kind}"] = int(view[lane].sum())
-        return counts
+        counts = {"cpu": self.processors(resources), **({"mem": view[MEMORY]} if self._counts_memory else {})}
+        return counts | {f"gres/{kind}": view[lane] for kind, lane in self._lanes.items()}
 
     def class_of(self, job: PlacedJob) -> Hashable:
         """Give its needs: there is but one record of each."""

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from rota.model import NodeState
 from rota.resources.blocks import Blocks
-from rota.resources.nodeset import indices
+from rota.resources.nodeset import indices, to_mask
 from rota.resources.requests.reader import Requests
 from rota.resources.requests.whole_nodes import WholeNodeNeeds, WholeNodeReader
 from rota.resources.view import CPU
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from rota.model import ClusterConfig, JobSpec, Node, Partition
     from rota.resources.job import PlacedJob
@@ -150,6 +153,11 @@ class WholeNodePool:
         """Count nodes and all of their processors."""
         cpus = self._requests.whole[CPU]
         return {"cpu": sum(int(cpus[place]) for place in indices(resources)), "node": resources.bit_count()}
+
+    def tres_by_node(self, resources: int) -> dict[str, NDArray[np.integer[Any]]]:
+        """Count all processors of its nodes."""
+        cpus = self._requests.whole[CPU]
+        return {"cpu": cpus * to_mask(resources, len(cpus))}
 
     @property
     def up_nodes(self) -> int:

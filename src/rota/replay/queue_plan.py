@@ -1,4 +1,7 @@
-"""What one cycle of backfill makes of a queue: which jobs start, and when and where it plans the others."""
+"""What one cycle of backfill makes of a queue: which jobs start, and when and where it plans the others.
+
+This is no question: the cycle is made, and its jobs have started.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from rota.config.hostlist import fold
 from rota.model import JobState
-from rota.resources.nodeset import indices
 
 if TYPE_CHECKING:
     from rota.core import Engine
@@ -34,10 +36,8 @@ class Planned:
 
 def plan_queue(engine: Engine, backfill: Any) -> list[Planned]:
     """Make a cycle of ``sched/backfill``, loaded and started; give the jobs that waited before, first in line first."""
-    queue = engine.cluster.queue
-    queue.flush()
-    waiting = [*queue.waiting(), *queue.parked.values()]
-    before = set(engine.state.jobs)
+    waiting = [engine.jobs[job_id] for job_id in engine.view.waiting()]
+    before = set(engine.jobs)
     backfill.cycle()
     return [_planned(engine, one) for job in waiting for one in _with_tasks(job, before)]
 
@@ -60,6 +60,6 @@ def _planned(engine: Engine, job: Job) -> Planned:
         array_task=job.array_task,
         name=job.spec.name,
         state=job.state.value,
-        nodes=fold(engine.state.nodes[place].name for place in indices(nodes)),
-        start=None if start is None else start - engine.state.now,
+        nodes=fold(engine.view.names(nodes)),
+        start=None if start is None else start - engine.view.now,
     )

@@ -1,0 +1,1 @@
+"""What others see of the engine: lines that are copies, and answers that change nothing."""

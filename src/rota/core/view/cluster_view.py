@@ -1,0 +1,392 @@
+"""The one way to look at the engine: everything that people can ask, and nothing that changes it.
+
+Lines are made when they are asked for. What is asked often, by a replay that is watched for one, has calls of its own
+that make few of them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from rota.core.view.future import Future
+from rota.core.view.job_lines import JobLines, held_by
+from rota.core.view.machine_lines import license_lines, node_lines, partition_line, reservation_line
+from rota.model import MultifactorConf, PriorityFactorsRequest
+from rota.model.lines import (
+    AssociationLine,
+    BackfillStatistics,
+    MainPassStatistics,
+    PlannedLine,
+    Standing,
+    Statistics,
+    counts,
+)
+from rota.resources import SharedNodePool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from rota.core.cluster import Cluster
+    from rota.core.job import Job
+    from rota.core.plugin_api.guard import PriorityCalls, SchedCalls
+    from rota.core.scheduling.main_pass import PassStatistics
+    from rota.core.scheduling.preemption import Preemption
+    from rota.model import Association, ClusterConfig, NodeState, PriorityFactors, Reason
+    from rota.model.lines import JobLine, LicenseLine, NodeLine, PartitionLine, QueueLine, ReservationLine
+
+_EVERYBODY = PriorityFactorsRequest()
+
+
+class Counts(Protocol):
+    """What the engine counts, and whether it wants a pass."""
+
+    #: A scheduling pass is called for.
+    pass_due: bool
+    #: How often each (plugin, symbol) misbehaved.
+    faults: Counter[tuple[str, str]]
+    #: Events handled and scheduling passes made.
+    events: int
+    passes: int
+
+
+class ClusterView:
+    """Reads one cluster.
+
+    Priorities that are owed (see `Controller.before_queue`) are worked out before anybody looks at the queue, here as
+    for the scheduler: they come out the same whether somebody looks or not.
+
+    Args:
+        cluster: To look at.
+        engine: Counts what has happened.
+        preemption: Who gives way to whom.
+        passes: What is known of the main passes.
+        priority: The priority plugin.
+        sched: The scheduler plugin.
+        utc_offset: Gives local time minus UTC in seconds, at a Unix time.
+    """
+
+    __slots__ = (
+        "_accounts",
+        "_cluster",
+        "_counts",
+        "_lines",
+        "_passes",
+        "_preemption",
+        "_priority",
+        "_queue",
+        "_sched",
+        "_state",
+        "utc_offset",
+    )
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        *,
+        engine: Counts,
+        preemption: Preemption,
+        passes: PassStatistics,
+        priority: PriorityCalls,
+        sched: SchedCalls,
+        utc_offset: Callable[[int], int],
+    ) -> None:
+        self._cluster = cluster
+        self._state = cluster.state
+        self._queue = cluster.queue
+        self._accounts = cluster.accounts
+        self._counts = engine
+        self._preemption = preemption
+        self._passes = passes
+        self._priority = priority
+        self._sched = sched
+        self._lines = JobLines(cluster)
+        self.utc_offset = utc_offset
+
+    def settle(self) -> None:
+        """Have priorities worked out that are owed.
+
+        No pass follows: they are owed only while their order makes no difference.
+        """
+        due = self._counts.pass_due
+        self._queue.flush()
+        self._counts.pass_due = due
+
+    # ---- the moment -------------------------------------------------------------------------------------------
+
+    @property
+    def now(self) -> int:
+        """Unix seconds."""
+        return self._state.now
+
+    @property
+    def config(self) -> ClusterConfig:
+        """slurm.conf, as it is in force."""
+        return self._state.config
+
+    @property
+    def tres(self) -> tuple[str, ...]:
+        """Names of the cluster's TRES; counts of associations are in this order."""
+        return self._accounts.tres
+
+    @property
+    def priority_conf(self) -> MultifactorConf:
+        """What slurm.conf says of priorities.
+
+        Raises:
+            InputError: it cannot be used.
+        """
+        return MultifactorConf.of(self._state.config, self._accounts.tres)
+
+    def scheduler_parameters(self) -> str:
+        """Give SchedulerParameters as ``scontrol show config`` prints it: slurm.conf's, else the plugin's own."""
+        return self._state.config.get("SchedulerParameters") or self._sched.get_conf() or "(null)"
+
+    def statistics(self) -> Statistics:
+        """Give what ``sdiag`` says."""
+        jobs = Counter("COMPLETING" if job.completing else job.state.value for job in self._state.jobs.values())
+        passes = self._passes
+        faults = {f"{plugin}: {symbol}": count for (plugin, symbol), count in sorted(self._counts.faults.items())}
+        return Statistics(
+            now=self._state.now,
+            boot_time=self._state.boot_time,
+            jobs=counts(jobs),
+            events=self._counts.events,
+            passes=self._counts.passes,
+            main=MainPassStatistics(
+                cycles=passes.cycles,
+                last_queue_length=passes.last_queue_length,
+                last_depth=passes.last_depth,
+                depth=passes.depth,
+                mean_depth=passes.mean_depth,
+                jobs_started=passes.jobs_started,
+                exits=counts(passes.exits),
+            ),
+            backfill=_backfill(self._sched.statistics),
+            faults=counts(faults),
+        )
+
+    # ---- jobs -------------------------------------------------------------------------------------------------
+
+    def jobs(self) -> tuple[JobLine, ...]:
+        """Give all live jobs, in the order in which they came."""
+        self.settle()
+        return tuple(map(self._lines.line, self._state.jobs.values()))
+
+    def job(self, job_id: int) -> JobLine | None:
+        """Give a live job; ``None``: there is none of that id."""
+        job = self._state.jobs.get(job_id)
+        return None if job is None else self.line(job)
+
+    def line(self, job: Job) -> JobLine:
+        """Give a job of which somebody has the record, one that is over for example."""
+        self.settle()
+        return self._lines.line(job)
+
+    def reason(self, job: Job) -> Reason:
+        """Say why a job is where it is."""
+        self.settle()
+        return self._cluster.reasons.of(job)
+
+    def factors(self, request: PriorityFactorsRequest = _EVERYBODY) -> tuple[PriorityFactors, ...]:
+        """Give the factors of priorities, as ``sprio`` shows them: asked of the priority plugin."""
+        self.settle()
+        return tuple(self._priority.factors(request))
+
+    # ---- the queue --------------------------------------------------------------------------------------------
+
+    @property
+    def queue_length(self) -> int:
+        """How many jobs are in the queue; jobs that must not be considered now are not in it."""
+        self.settle()
+        return len(self._queue.waiting())
+
+    def waiting(self) -> list[int]:
+        """Give the ids of all jobs that wait: those of the queue in its order, then those that are not in it."""
+        self.settle()
+        return [job.job_id for job in (*self._queue.waiting(), *self._queue.parked.values())]
+
+    def queue(self) -> tuple[QueueLine, ...]:
+        """Give the queue, first in line first: a job with several partitions once for each that could take it."""
+        self.settle()
+        return tuple(map(self._lines.queue_line, self._queue.jobs))
+
+    def standing(self, job_id: int) -> Standing | None:
+        """Say where a live job stands; ``None``: there is none of that id."""
+        self.settle()
+        job = self._first(job_id)
+        if job is None:
+            return None
+        ahead: list[QueueLine] = []
+        if job.is_queued:
+            for other in self._queue.jobs:
+                if other is job:
+                    break
+                ahead.append(self._lines.queue_line(other))
+        return Standing(
+            job=self._lines.line(job),
+            partition=job.partition.name,
+            tier=job.partition.priority_tier,
+            num_cpus=job.num_cpus,
+            planned_start=job.whole.planned_start,
+            place=len({one.job_id for one in ahead}) + 1 if job.is_queued else 0,
+            queue_length=self.queue_length,
+            ahead=tuple(ahead),
+            held_by=held_by(job),
+        )
+
+    def planned(self, most: int) -> tuple[PlannedLine, ...]:
+        """Give the jobs of the queue that are planned to start, first in line first, at most so many."""
+        self.settle()
+        found = ((place, job) for place, job in enumerate(self._queue.waiting(), 1) if job.planned_start is not None)
+        return tuple(self._planned(place, job) for (place, job), _ in zip(found, range(most), strict=False))
+
+    def _planned(self, place: int, job: Job) -> PlannedLine:
+        nodes = 0 if self._state.pool.interchangeable else self._lines.existing(job.planned_nodes)
+        return PlannedLine(
+            job_id=job.job_id,
+            place=place,
+            start=max(job.planned_start or 0, self._state.now),
+            num_cpus=self._cpus_on(job, nodes),
+            nodes=nodes,
+            reason=self._cluster.reasons.of(job).value,
+        )
+
+    def _cpus_on(self, job: Job, nodes: int) -> int:
+        """Count the processors that a job gets on planned nodes: all, where it gets whole ones."""
+        pool = self._state.pool
+        # Of a job with several partitions the record that is planned first is meant.
+        record = next((one for one in job.records if one.planned_start == job.planned_start), job)
+        by_piece = isinstance(pool, SharedNodePool) and not pool.is_whole(record)
+        if nodes and not by_piece:
+            return sum(node.cpus for place, node in enumerate(self._state.nodes) if nodes >> place & 1)
+        return job.num_cpus
+
+    def future(self, job_id: int) -> Future | None:
+        """Make a copy of the future of a job, to ask it what if; ``None``: it could not start now whatever were free.
+
+        Raises:
+            InputError: an option of SchedulerParameters cannot be used.
+        """
+        self.settle()
+        job = self._first(job_id)
+        if job is None or not job.is_queued or job.held_back() is not None:
+            return None
+        return Future(self._cluster, self._preemption, job)
+
+    def _first(self, job_id: int) -> Job | None:
+        """Find a live job or, of one that has several partitions, the record that comes first in the queue."""
+        job = self._state.jobs.get(job_id)
+        if job is None or not job.is_queued:
+            return job
+        return min((one for one in job.records or (job,) if one.sort_key), key=lambda one: one.sort_key)
+
+    # ---- the machine ------------------------------------------------------------------------------------------
+
+    @property
+    def interchangeable(self) -> bool:
+        """Whether the machine is a number of processors, so that nodes mean nothing."""
+        return self._state.pool.interchangeable
+
+    @property
+    def machine(self) -> tuple[tuple[str, int], ...]:
+        """Name and processors of each node, in the order of the bits of a bitmap."""
+        return tuple((node.name, node.cpus) for node in self._state.nodes)
+
+    def names(self, nodes: int) -> tuple[str, ...]:
+        """Name the nodes of a bitmap."""
+        return self._lines.names(nodes)
+
+    def nodes_in(self, state: NodeState) -> int:
+        """Give the bitmap of the nodes that an administrator has put into a state."""
+        return sum(1 << place for place, node in enumerate(self._state.nodes) if node.state is state)
+
+    def cpus_by_node(self, job: Job) -> NDArray[np.uint32] | None:
+        """Count the processors that a job holds of each node; ``None``: it has whole ones."""
+        pool = self._state.pool
+        return pool.processors(job.alloc) if isinstance(pool, SharedNodePool) else None
+
+    def nodes(self) -> tuple[NodeLine, ...]:
+        """Give all nodes, in the order of slurm.conf."""
+        return node_lines(self._cluster)
+
+    def partitions(self) -> tuple[PartitionLine, ...]:
+        """Give all partitions, in the order of slurm.conf."""
+        return tuple(partition_line(self._cluster, one, self.names) for one in self._state.partitions.values())
+
+    def reservations(self) -> tuple[ReservationLine, ...]:
+        """Give all reservations, in the order in which they were made."""
+        every = self._cluster.reservations.all.values()
+        return tuple(reservation_line(one, self._state.now, self.names) for one in every)
+
+    def licenses(self) -> tuple[LicenseLine, ...]:
+        """Give all licences."""
+        return license_lines(self._cluster)
+
+    # ---- accounting -------------------------------------------------------------------------------------------
+
+    @property
+    def keeps_usage(self) -> bool:
+        """Whether usage is kept: the priority plugin has asked for that."""
+        return self._accounts.usage is not None
+
+    def usage(self) -> dict[str, Any] | None:
+        """Give what has been used as data that JSON can hold; ``None``: no usage is kept."""
+        usage = self._accounts.usage
+        return None if usage is None else usage.save()
+
+    def associations(self, *, users: bool = True, run_seconds: bool = True) -> tuple[AssociationLine, ...]:
+        """Give all associations, or just the accounts', as people see the tree, with usage and fair-share.
+
+        Without ``run_seconds`` all but what running jobs may still use: to add it up takes longest.
+        """
+        chosen = ((one, depth) for one, depth in self._accounts.tree.hierarchy() if users or not one.user)
+        return self._association_lines(chosen, run_seconds=run_seconds)
+
+    def associations_of(self, job_id: int) -> tuple[AssociationLine, ...]:
+        """Give the association of a live job and the accounts above it, its own first, without the root.
+
+        Of a job that has none, or is not there, nothing.
+        """
+        job = self._first(job_id)
+        association = None if job is None else self._accounts.association_of(job)
+        if association is None:
+            return ()
+        tree = self._accounts.tree
+        path = tree.path(tree.row(association)).tolist()[:-1]
+        return self._association_lines((tree.associations[row], len(path) - above) for above, row in enumerate(path))
+
+    def _association_lines(
+        self, several: Iterable[tuple[Association, int]], *, run_seconds: bool = True
+    ) -> tuple[AssociationLine, ...]:
+        """Have copies of associations filled in: the engine knows their usage, the priority plugin their shares."""
+        lines = tuple(
+            AssociationLine(association=replace(one, limits=dict(one.limits)), depth=depth) for one, depth in several
+        )
+        self._accounts.fill((line.association for line in lines), run_seconds=run_seconds)
+        for line in lines:
+            self._priority.set_assoc_usage(line.association)
+        return lines
+
+    def target_share(self, association: Association) -> float:
+        """Give the part of the cluster that an association's shares stand for."""
+        tree = self._accounts.tree
+        return tree.target_share(tree.row(association))
+
+
+#: What a scheduler plugin counts that makes backfill cycles.
+_OF_CYCLES = ("cycles", "last_queue_length", "last_depth", "last_table_size", "jobs_started")
+
+
+def _backfill(one: object) -> BackfillStatistics | None:
+    """Read what a plugin counts of its cycles, if it does: plugins are any object."""
+    numbers: dict[str, Any] = {name: getattr(one, name, None) for name in _OF_CYCLES}
+    exits = getattr(one, "exits", None)
+    if not isinstance(exits, Mapping) or any(type(number) is not int for number in numbers.values()):
+        return None
+    return BackfillStatistics(**numbers, exits=counts(exits))

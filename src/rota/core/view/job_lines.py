@@ -1,0 +1,137 @@
+"""Jobs as people see them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rota.model import YEAR, JobState, Reason
+from rota.model.lines import HeldBy, JobLine, QueueLine, counts
+from rota.resources.nodeset import indices
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rota.core.cluster import Cluster
+    from rota.core.job import Job
+
+
+class JobLines:
+    """Makes lines of jobs.
+
+    Args:
+        cluster: Whose jobs.
+    """
+
+    __slots__ = ("_cluster", "_names", "_state")
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._state = cluster.state
+        self._names = tuple(node.name for node in cluster.state.nodes)
+
+    def existing(self, nodes: int) -> int:
+        """Leave out of a bitmap what is no node: a plugin may have planned anything."""
+        return nodes & ((1 << len(self._names)) - 1)
+
+    def names(self, nodes: int) -> tuple[str, ...]:
+        """Name the nodes of a bitmap."""
+        return tuple(self._names[place] for place in indices(self.existing(nodes)))
+
+    def line(self, job: Job) -> JobLine:
+        """Make the line of a job, or of one of its queue records."""
+        cluster, spec, array = self._cluster, job.spec, job.array
+        accounts, why = cluster.accounts, cluster.reasons.why(job)
+        state, compact = _state_words(job)
+        qos = accounts.qos_of(job)
+        waits_for_several = job.start_time is None and job is job.whole and bool(job.records)
+        return JobLine(
+            job_id=job.job_id,
+            array_job_id=None if array is None else array.job_id,
+            array_task=job.array_task,
+            name=spec.name,
+            user=spec.user or str(spec.user_id),
+            assoc_user=job.user_name,
+            user_id=spec.user_id,
+            group_id=spec.group_id,
+            account=accounts.account_of(job),
+            qos=spec.qos if qos is None else qos.name,
+            partition=spec.partition if waits_for_several else job.partition.name,
+            state=state,
+            state_compact=compact,
+            base_state=job.state.value,
+            completing=job.completing,
+            reason=why.reason.value,
+            reason_sentence=why.sentence,
+            reason_nodes=self.names(why.nodes),
+            exit_code=job.exit_code,
+            restart_count=job.restart_count,
+            dependency=cluster.dependencies.text(job.whole),
+            priority=job.priority,
+            direct=job.admin_priority,
+            nice=job.nice,
+            submit_time=job.submit_time,
+            eligible_time=job.eligible_time,
+            begin_time=spec.begin_time,
+            deadline=spec.deadline,
+            start_time=job.start_time,
+            end_time=job.end_time,
+            planned_start=job.planned_start,
+            planned_nodes=self.names(job.planned_nodes),
+            time_limit=None if job.time_limit == YEAR else job.time_limit,
+            time_min=spec.time_min,
+            num_nodes=job.alloc_nodes.bit_count() or self._state.pool.least_nodes(job),
+            num_cpus=int(accounts.tres_of(job)[0]),
+            num_tasks=spec.num_tasks,
+            cpus_per_task=spec.cpus_per_task,
+            tres_requested=self._tres(job, 0),
+            tres_allocated=self._tres(job, job.alloc) if job.alloc else counts({}),
+            nodes=self.names(job.alloc_nodes),
+            features=spec.constraint,
+            prefer=spec.prefer,
+            gres=spec.gres,
+            licenses=spec.licenses,
+            required_nodes=spec.required_nodes,
+            excluded_nodes=spec.excluded_nodes,
+            reservation=spec.reservation,
+            exclusive=spec.exclusive,
+            oversubscribe=spec.oversubscribe,
+            contiguous=spec.contiguous,
+            requeue=spec.requeue,
+        )
+
+    def _tres(self, job: Job, resources: int) -> Mapping[str, int]:
+        """Count what a job asks for, or has of some resources."""
+        accounts = self._cluster.accounts
+        each = zip(accounts.tres, accounts.tres_of(job, resources), strict=True)
+        return counts({name: int(count) for name, count in each if count >= 1})
+
+    def queue_line(self, job: Job) -> QueueLine:
+        """Make the line of a job of the queue, or of one of its records there."""
+        excess = job.held_back() if job.start_limits else None
+        return QueueLine(
+            job_id=job.job_id,
+            user=job.user_name,
+            account=self._cluster.accounts.account_of(job),
+            partition=job.partition.name,
+            tier=job.partition.priority_tier,
+            priority=job.priority,
+            is_candidate=excess is None or excess.reason in self._cluster.queue.planned_reasons,
+        )
+
+
+def held_by(job: Job) -> HeldBy | None:
+    """Say which bound keeps a waiting job from starting although there may be room for it; ``None``: none does."""
+    if job.state is not JobState.PENDING:
+        return None
+    excess = job.held_back() or (job.limits.never(job) if job.limits is not None else None)
+    if excess is None:
+        return None
+    limit, used, asked = excess
+    return HeldBy(whose=limit.of, name=limit.name, most=limit.most, used=used, asked=asked)
+
+
+def _state_words(job: Job) -> tuple[str, str]:
+    """Give a job's state as ``squeue`` shows it, long and compact: the base state, or that its reservation is over."""
+    if job.state is JobState.PENDING and job.reason is Reason.RESERVATION_DELETED:
+        return "RESV_DEL_HOLD", "RD"
+    return job.state.value, job.state.compact

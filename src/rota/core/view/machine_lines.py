@@ -1,0 +1,175 @@
+"""Nodes, partitions, reservations and licences as people see them."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING
+
+from rota.model import NodeState
+from rota.model.lines import LicenseLine, NodeLine, PartitionLine, ReservationLine, counts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rota.core.cluster import Cluster
+    from rota.model import Node, Partition
+    from rota.model.reservation import Reservation
+
+_GRES = "gres/"
+
+
+class _Held:
+    """What jobs hold of one node."""
+
+    __slots__ = ("is_completing", "jobs", "running_cpus", "tres")
+
+    def __init__(self) -> None:
+        self.jobs: list[int] = []
+        self.tres: Counter[str] = Counter()
+        #: Processors of the jobs that are not completing.
+        self.running_cpus = 0
+        self.is_completing = False
+
+
+def node_lines(cluster: Cluster) -> tuple[NodeLine, ...]:
+    """Make the lines of all nodes."""
+    state = cluster.state
+    held = _held(cluster)
+    maintained = reserved = planned = 0
+    for one in cluster.reservations.all.values():
+        if one.start_time <= state.now < one.end_time:
+            reserved |= one.nodes
+            maintained |= one.nodes if "MAINT" in one.flags else 0
+    for job in state.jobs.values():
+        planned |= 0 if job.alloc else job.planned_nodes
+    lines = []
+    for place, node in enumerate(state.nodes):
+        flags = {
+            "COMPLETING": held[place].is_completing,
+            "DRAIN": node.state is NodeState.DRAIN,
+            "MAINTENANCE": maintained >> place & 1,
+            "PLANNED": planned >> place & 1,
+            "RESERVED": reserved >> place & 1,
+        }
+        shown = tuple(name for name, is_set in flags.items() if is_set)
+        parts = tuple(part.name for part in state.partitions.values() if part.nodes >> place & 1)
+        lines.append(_node_line(node, held[place], shown, parts))
+    return tuple(lines)
+
+
+def _held(cluster: Cluster) -> defaultdict[int, _Held]:
+    """Count what jobs hold of each node, by its place."""
+    held: defaultdict[int, _Held] = defaultdict(_Held)
+    pool = cluster.state.pool
+    for job in sorted(cluster.state.jobs.values(), key=lambda job: job.job_id):
+        if not job.alloc:
+            continue
+        by_tres = pool.tres_by_node(job.alloc)
+        for place in by_tres["cpu"].nonzero()[0].tolist():
+            one = held[place]
+            one.jobs.append(job.job_id)
+            one.is_completing |= job.completing
+            own = {name: int(each[place]) for name, each in by_tres.items()}
+            one.tres.update(own)
+            one.running_cpus += 0 if job.completing else own["cpu"]
+    return held
+
+
+def _node_line(node: Node, held: _Held, flags: tuple[str, ...], partitions: tuple[str, ...]) -> NodeLine:
+    base = "IDLE" if not held.running_cpus else "ALLOCATED" if held.running_cpus >= node.cpus else "MIXED"
+    if node.state is NodeState.DOWN:
+        base = "DOWN"
+    used = {name.removeprefix(_GRES): count for name, count in held.tres.items() if name.startswith(_GRES) and count}
+    return NodeLine(
+        name=node.name,
+        state=_shown_state(base, frozenset(flags)),
+        base_state=base,
+        flags=flags,
+        cpus=node.cpus,
+        cpus_allocated=min(held.tres["cpu"], node.cpus),  # cores that are shared are given out several times
+        sockets=node.sockets,
+        cores_per_socket=node.cores_per_socket,
+        threads_per_core=node.threads_per_core,
+        memory=node.real_memory,
+        memory_allocated=held.tres["mem"],
+        gres=node.gres,
+        gres_used=counts(used),
+        features=node.features,
+        weight=node.weight,
+        partitions=partitions,
+        jobs=tuple(held.jobs),
+    )
+
+
+def _shown_state(base: str, flags: frozenset[str]) -> str:
+    """Compose the one word that ``sinfo`` shows: Slurm's order of what goes before what."""
+    in_use = base in {"ALLOCATED", "MIXED"}
+    if "MAINTENANCE" in flags and "DRAIN" not in flags and not in_use and base != "DOWN":
+        return "MAINT"
+    mark = "$" if "MAINTENANCE" in flags else ""
+    if "DRAIN" in flags:
+        return ("DRAINING" if in_use or "COMPLETING" in flags else "DRAINED") + mark
+    if base == "DOWN":
+        return base + mark
+    if base == "ALLOCATED":
+        return base + (mark or ("+" if "COMPLETING" in flags else ""))
+    if "COMPLETING" in flags:
+        return "COMPLETING" + mark
+    if base == "IDLE":
+        return next((word for word in ("RESERVED", "PLANNED") if word in flags), base)
+    return base + mark
+
+
+def partition_line(cluster: Cluster, part: Partition, names: Callable[[int], tuple[str, ...]]) -> PartitionLine:
+    """Make the line of a partition; ``names`` names the nodes of a bitmap."""
+    accounts = cluster.accounts
+    tres = zip(accounts.tres, accounts.partition_tres(part), strict=True)
+    return PartitionLine(
+        name=part.name,
+        state=part.state.value,
+        default=part.default,
+        nodes=names(part.nodes),
+        tres=counts({name: int(count) for name, count in tres if count >= 1}),
+        max_time=part.max_time,
+        default_time=part.default_time,
+        min_nodes=part.min_nodes,
+        max_nodes=part.max_nodes,
+        priority_tier=part.priority_tier,
+        priority_job_factor=part.priority_job_factor,
+        qos=part.qos,
+        exclusive=part.exclusive,
+        max_share=part.max_share,
+        force_share=part.force_share,
+        least_loaded=part.least_loaded,
+        grace_time=part.grace_time,
+        over_time_limit=part.over_time_limit,
+        def_mem_per_cpu=part.def_mem_per_cpu,
+        def_mem_per_node=part.def_mem_per_node,
+        allow_users=None if part.allow_users is None else tuple(sorted(part.allow_users)),
+        allow_accounts=part.allow_accounts,
+        deny_accounts=part.deny_accounts,
+        allow_qos=part.allow_qos,
+        deny_qos=part.deny_qos,
+    )
+
+
+def reservation_line(one: Reservation, now: int, names: Callable[[int], tuple[str, ...]]) -> ReservationLine:
+    """Make the line of a reservation; ``names`` names the nodes of a bitmap."""
+    return ReservationLine(
+        name=one.name,
+        state="ACTIVE" if one.start_time <= now < one.end_time else "INACTIVE",
+        start_time=one.start_time,
+        end_time=one.end_time,
+        nodes=names(one.nodes),
+        features=one.features,
+        users=one.users,
+        accounts=one.accounts,
+        flags=tuple(sorted(one.flags)),
+    )
+
+
+def license_lines(cluster: Cluster) -> tuple[LicenseLine, ...]:
+    """Make the lines of all licences that there are, and of those that jobs still have of others."""
+    total, used = cluster.licenses.total, cluster.licenses.used
+    names = dict.fromkeys((*total, *(name for name, count in used.items() if count)))
+    return tuple(LicenseLine(name=name, total=total.get(name, 0), used=used.get(name, 0)) for name in names)
