@@ -11,6 +11,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
+from rota.testing import Harness
+
 from .scenarios import Player, read_scenarios
 
 if TYPE_CHECKING:
@@ -42,8 +44,8 @@ def scenarios() -> dict[str, Scenario]:
     return {f"{path.stem}/{one.name}": one for path in files for one in read_scenarios(path)}
 
 
-def differences(scenario: Scenario, directory: Path) -> tuple[str, ...]:
-    """Play a scenario; give the lines of the file that say what differs.
+def differences(scenario: Scenario, directory: Path, harness: type[Harness] = Harness) -> tuple[str, ...]:
+    """Play a scenario on such a harness; give the lines of the file that say what differs.
 
     Raises:
         NotImplementedError: rota cannot do what it asks for.
@@ -51,7 +53,7 @@ def differences(scenario: Scenario, directory: Path) -> tuple[str, ...]:
     if any("SUSPEND" in line for line in scenario.own):
         raise NotImplementedError("SUSPEND")
     lines: list[str] = []
-    for step, slurm, rota in Player(scenario, directory).play():
+    for step, slurm, rota in Player(scenario, directory, harness).play():
         lines += [f"step {step}", *(line for line in ndiff(slurm, rota) if line.startswith(("- ", "+ ")))]
     return tuple(lines)
 

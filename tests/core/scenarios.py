@@ -120,7 +120,7 @@ class Player:
     The job that is number 2 of a scenario has the id 2000 here, so that the tasks of an array find room for theirs.
     """
 
-    def __init__(self, scenario: Scenario, directory: Path) -> None:
+    def __init__(self, scenario: Scenario, directory: Path, harness: type[Harness] = Harness) -> None:
         self._scenario = scenario
         self._submitted = 0
         settings = [line for line in scenario.conf if not line.lower().startswith(("nodename", "partitionname"))]
@@ -139,7 +139,7 @@ class Player:
         self._accounts = directory / "accounts.script"
         with patch("rota.config.partitions.users_of", frozenset):  # each user is in the group of the same name
             config = read_slurm_conf(conf).config
-        self._rota = Harness(
+        self._rota = harness(
             config,
             sched=last.get("schedulertype", "=sched/backfill").partition("=")[2],
             priority="priority/multifactor",

@@ -252,7 +252,7 @@ class Engine:
             take(event)
         else:
             self._carry_out(event)
-        if state.to_end:
+        while state.to_end:  # for others wait for these
             self.lifecycle.end_all()
         if state.leaving_nodes or state.leaving_partitions:
             self._let_leave()

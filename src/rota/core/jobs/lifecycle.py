@@ -116,6 +116,7 @@ class Lifecycle:
         if job.state in {JobState.RUNNING, JobState.SUSPENDED}:
             self.runs.stop(job, Trigger.CANCEL, signal=signal or SIGTERM)
         elif job.state is JobState.PENDING:
+            self.queue.flush()
             self._end_pending(job, Trigger.CANCEL, self.cluster.reasons.of(job))
 
     def _end_pending(self, job: Job, trigger: Trigger, reason: Reason) -> None:

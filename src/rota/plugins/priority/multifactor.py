@@ -35,7 +35,16 @@ from rota.interfaces import (
     PriorityFactors,
     PriorityFactorsRequest,
 )
-from rota.interfaces.fairshare import FairShares, Usage, classic, depth_oblivious, fair_tree, linear, next_reset
+from rota.interfaces.fairshare import (
+    FairShares,
+    TreeColumns,
+    Usage,
+    classic,
+    depth_oblivious,
+    fair_tree,
+    linear,
+    next_reset,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -64,8 +73,9 @@ _highest: tuple[int, int, int] = (0, 0, 1)
 #: Processors of the machine, and Slurm 2.0's measure of usage.
 _procs = 0
 _max_cluster_usage = 0
-#: The end of the period of which priorities are still to be computed, Unix seconds; ``None``: of none.
-_owed: int | None = None
+#: The end of the period of which priorities are still to be computed, Unix seconds, and the tree as it was then;
+#: ``None``: of none.
+_owed: tuple[int, TreeColumns] | None = None
 #: Stops the periods.
 _stop: Callable[[], None] | None = None
 _table: _Table
@@ -85,24 +95,28 @@ def init(ctld: Controller) -> int:
         _settle()
     else:
         _go_on_from(kept)
+    known = frozenset() if kept is None else frozenset(kept["jobs"])
     # Jobs of before a restart keep their priorities until the next period: the size of the machine is still to come.
     for job in ctld.jobs.values():
-        _table.go_on_with(job)
+        _table.go_on_with(job, is_known=job.job_id in known)
     return SLURM_SUCCESS
 
 
 def _save() -> object:
-    """Give by whose usage fair-share goes within this period, as plain data."""
+    """Give by whose usage fair-share goes within this period, and which jobs are written down, as plain data."""
     usages = zip(_ctld.associations.associations, _period_usage.tolist(), _usage_before.tolist(), strict=False)
-    return [[one.account, one.user, one.partition, now, before] for one, now, before in usages if now or before]
+    return {
+        "usage": [[one.account, one.user, one.partition, *both] for one, *both in usages if any(both)],
+        "jobs": _table.job_ids(),
+    }
 
 
-def _go_on_from(kept: list[Any]) -> None:
+def _go_on_from(kept: dict[str, Any]) -> None:
     """Go on within the period."""
     global _period_usage, _usage_before
     tree = _ctld.associations
     _period_usage, _usage_before = np.zeros((2, len(tree)))
-    for account, user, partition, *usage in kept:
+    for account, user, partition, *usage in kept["usage"]:
         one = tree.find(user, account, partition)
         if one is not None and one.partition == partition:
             _period_usage[tree.row(one)], _usage_before[tree.row(one)] = usage
@@ -113,7 +127,7 @@ def priority_p_reconfig() -> None:
     _settle()
     _configure()
     _table.rebuild()
-    _table.reprice(_ctld.now)
+    _table.reprice(_ctld.now, _ctld.associations.columns)
 
 
 def _configure() -> None:
@@ -144,7 +158,7 @@ def _end_period() -> None:
     _period_usage = _usage.raw.copy()
     _shares = None
     _table.refresh()
-    _owed = now
+    _owed = now, _ctld.associations.columns
     # It makes no difference in which order jobs wait while none of them could start.
     if _table.is_contested(_ctld.size(_ctld.free)) or "INCR_ONLY" in _conf.flags:
         _settle()
@@ -156,8 +170,8 @@ def _settle() -> None:
     """Compute the priorities of the last period, if they are still owed."""
     global _owed
     if _owed is not None:
-        now, _owed = _owed, None
-        _table.reprice(now)
+        (now, columns), _owed = _owed, None
+        _table.reprice(now, columns)
 
 
 # ---- the API ----------------------------------------------------------------------------------------------------
@@ -245,20 +259,24 @@ def _fair_shares() -> FairShares:
     global _shares
     tree = _ctld.associations
     if _shares is None or len(_shares.factor) != len(tree):
-        usage = np.zeros(len(tree))
-        usage[: len(_period_usage)] = _period_usage
-        flags = _conf.flags
-        if "V100" in flags:
-            _shares = linear(tree.columns, usage, cluster_usage=float(_max_cluster_usage))
-        elif "FAIR_TREE" in flags:
-            _shares = fair_tree(tree.columns, usage, merge="COMPAT" not in flags)
-        elif "DEPTH_OBLIVIOUS" in flags:
-            _shares = depth_oblivious(tree.columns, usage, damping=_conf.damping)
-        else:
-            before = np.zeros(len(tree))
-            before[: len(_usage_before)] = _usage_before
-            _shares = classic(tree.columns, usage, damping=_conf.damping, before=before)
+        _shares = _shares_in(tree.columns)
     return _shares
+
+
+def _shares_in(columns: TreeColumns) -> FairShares:
+    """Compute fair-share as of the end of the last period in a tree, which may have more associations by now."""
+    count, flags = len(columns.parent), _conf.flags
+    usage = np.zeros(count)
+    usage[: len(_period_usage)] = _period_usage[:count]
+    if "V100" in flags:
+        return linear(columns, usage, cluster_usage=float(_max_cluster_usage))
+    if "FAIR_TREE" in flags:
+        return fair_tree(columns, usage, merge="COMPAT" not in flags)
+    if "DEPTH_OBLIVIOUS" in flags:
+        return depth_oblivious(columns, usage, damping=_conf.damping)
+    before = np.zeros(count)
+    before[: len(_usage_before)] = _usage_before[:count]
+    return classic(columns, usage, damping=_conf.damping, before=before)
 
 
 def _normalised(priority: int, highest: int, flag: str) -> float:
@@ -331,12 +349,16 @@ class _Table:
         #: Jobs that were struck off because they run: nobody tells when one of them is queued again.
         self._started: list[Job] = []
 
-    def go_on_with(self, job: Job) -> None:
-        """Write a job of before a restart down, if its priority is one that was computed."""
-        if job.alloc:
-            self._started.append(job)
-        elif job.priority and not job.admin_priority:
+    def job_ids(self) -> list[int]:
+        """Give the ids of the jobs that are written down."""
+        return list(dict.fromkeys(job.job_id for job in self._jobs))
+
+    def go_on_with(self, job: Job, *, is_known: bool) -> None:
+        """Write a job of before a restart down if it was, or if its priority is one that is computed."""
+        if is_known or (job.priority and not job.admin_priority and not job.alloc):
             self.price(job)
+        elif job.alloc:
+            self._started.append(job)
 
     def price(self, job: Job) -> int:
         """Write a job down, in each of its partitions while it waits; give its highest priority."""
@@ -408,8 +430,8 @@ class _Table:
         """Whether several jobs wait and one of them could fit into so many free units of the machine."""
         return len(self._waiting) > 1 and min(self._waiting) <= free
 
-    def reprice(self, now: int) -> None:
-        """Give all jobs their priorities of ``now``, which may be some time ago."""
+    def reprice(self, now: int, tree: TreeColumns) -> None:
+        """Give all jobs their priorities of ``now``, which may be some time ago, and of the tree of then."""
         jobs, count = self._jobs, len(self._jobs)
         if not count:
             return
@@ -419,7 +441,8 @@ class _Table:
         grown = np.maximum(waited, 0.0) / max(_conf.max_age, 1)
         columns[_AGE] = _conf.weights.age * np.where(waited < _conf.max_age, grown, 1.0)
         if _conf.weights.fairshare:
-            columns[_FAIRSHARE] = _conf.weights.fairshare * _fair_shares().factor[self._assoc[:count]]
+            shares = _fair_shares() if tree is _ctld.associations.columns else _shares_in(tree)
+            columns[_FAIRSHARE] = _conf.weights.fairshare * shares.factor[self._assoc[:count]]
         total = columns[_AGE].copy()
         for row in range(_AGE + 1, _NICE):
             total += columns[row]

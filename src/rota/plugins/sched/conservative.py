@@ -55,8 +55,8 @@ _starts: list[tuple[int, int]] = []
 _rounds = 0
 #: What was up when the profile was made.
 _up = 0
-#: The next time for which a timer is set.
-_alarm: int | None = None
+#: Times to come for which a timer is set.
+_alarms: set[int] = set()
 
 
 def init(ctld: Controller) -> int:
@@ -65,14 +65,21 @@ def init(ctld: Controller) -> int:
     _ctld = ctld
     ctld.disable_main_pass()
     if kept := ctld.keep(_save):
-        _go_on_from(kept)
+        for time in kept["alarms"]:
+            if time > ctld.now:
+                _alarms.add(time)
+                ctld.at(time, _wake)
+        if kept["plan"] is not None:
+            _go_on_with(**kept["plan"])
     return SLURM_SUCCESS
 
 
 def _save() -> object:
-    """Give the plan as plain data; ``None``: it is to be made anew."""
-    if _profile is None or _ctld.up != _up:
-        return None
+    """Give the plan as plain data, if it need not be made anew, and when it is looked at."""
+    return {"alarms": sorted(_alarms), "plan": None if _profile is None or _ctld.up != _up else _plan()}
+
+
+def _plan() -> object:
     running = [[job_id, *_plain(slot)] for job_id, slot in _running.items()]
     reserved = [[job_id, _record[job_id].partition.name, *_plain(slot)] for job_id, slot in _reserved.items()]
     return {"running": running, "reserved": reserved, "rounds": _rounds}
@@ -82,35 +89,38 @@ def _plain(slot: _Slot) -> list[object]:
     return [slot.start, slot.end, _ctld.by_node(slot.resources)]
 
 
-def _go_on_from(kept: dict[str, Any]) -> None:
+def _go_on_with(running: list[Any], reserved: list[Any], rounds: int) -> None:
     """Go on with a plan, unless jobs or the machine are others."""
     global _profile, _rounds, _up
     jobs = _ctld.jobs
     try:
-        running = {job_id: _Slot(start, end, _ctld.from_nodes(held)) for job_id, start, end, held in kept["running"]}
-        reserved = {
+        slots = {job_id: _Slot(start, end, _ctld.from_nodes(held)) for job_id, start, end, held in running}
+        promised = {
             (job_id, partition): _Slot(start, end, _ctld.from_nodes(held))
-            for job_id, partition, start, end, held in kept["reserved"]
+            for job_id, partition, start, end, held in reserved
         }
     except ValueError:
         return
-    if not all(job_id in jobs for job_id in (*running, *(job_id for job_id, _ in reserved))):
+    if not slots.keys() <= jobs.keys():
         return
     profile = _ctld.profile()
-    for job_id, slot in running.items():
+    for job_id, slot in slots.items():
         end = jobs[job_id].end_time or slot.end
         if slot.end > end:
             profile.take(end, slot.end, slot.resources)
         elif slot.end < end:
             profile.give(slot.end, end, slot.resources)
-    for (job_id, partition), slot in reserved.items():
-        job = jobs[job_id]
+    for (job_id, partition), slot in promised.items():
+        job = jobs.get(job_id)
+        if job is None:  # gone since the last pass: its reservation is given back
+            rounds += 1
+            continue
         _record[job_id] = next((record for record in job.records if record.partition.name == partition), job)
         _reserved[job_id] = slot
         profile.take(*slot)
         heappush(_starts, (slot.start, job_id))
-    _running.update(running)
-    _profile, _rounds, _up = profile, kept["rounds"], _ctld.up
+    _running.update(slots)
+    _profile, _rounds, _up = profile, rounds, _ctld.up
     _set_alarm()
 
 
@@ -260,17 +270,17 @@ def _start_due(now: int) -> None:
 
 def _set_alarm() -> None:
     """Be called when the next reservation comes, whether or not anything else happens then."""
-    global _alarm
     while _starts:
         start, job_id = _starts[0]
         slot = _reserved.get(job_id)
         if slot is not None and slot.start == start:
-            if start != _alarm and start > _ctld.now:
-                _alarm = start
+            if start not in _alarms and start > _ctld.now:
+                _alarms.add(start)
                 _ctld.at(start, _wake)
             return
         heappop(_starts)
 
 
 def _wake() -> None:
-    """Do nothing: the pass that follows a timer is what was wanted."""
+    """Do nothing else: the pass that follows a timer is what was wanted."""
+    _alarms.discard(_ctld.now)
