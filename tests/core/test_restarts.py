@@ -45,7 +45,7 @@ def _play(kind: type[Harness], seed: int, config: ClusterConfig, **plugins: Any)
 @pytest.mark.parametrize("priority", ["priority/basic", "priority/multifactor"])
 @pytest.mark.parametrize("sched", SCHEDULERS)
 @pytest.mark.parametrize("machine", MACHINES)
-@pytest.mark.seeds(1, 12)
+@pytest.mark.seeds(1, 6)
 def test_a_random_script_turns_out_the_same(machine: str, sched: str, priority: str, seeds: range) -> None:
     config = MACHINES[machine]()
     if priority == "priority/multifactor":

@@ -1,0 +1,60 @@
+"""A journal of events, written down as JSON and handed to a fresh engine, gives the same state."""
+
+from __future__ import annotations
+
+import json
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from rota.core import events as ev
+from rota.core.event_codec import decode, encode
+from rota.core.snapshot import save
+from rota.testing import MACHINES, Harness, random_script
+
+if TYPE_CHECKING:
+    from rota.core.effects import Effect
+
+
+class Journalling(Harness):
+    """Writes down what happens."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        self.journal: list[str] = []
+        super().__init__(*args, **options)
+
+    def _write(self, event: ev.Event) -> None:
+        self.journal.append(json.dumps([self.now, encode(event)]))
+
+    def send(self, event: ev.Event) -> list[Effect]:
+        """Send an event, once it is written down."""
+        self._write(event)
+        return super().send(event)
+
+    def run_pass(self) -> None:
+        """Make a pass, once it is written down."""
+        self._write(ev.SchedulePass())
+        super().run_pass()
+
+
+@pytest.mark.parametrize("priority", ["priority/basic", "priority/multifactor"])
+@pytest.mark.parametrize("sched", ["sched/builtin", "sched/easy", "sched/conservative", "sched/backfill"])
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.seeds(1, 12)
+def test_a_journal_replayed_from_nothing_gives_the_same_state(
+    machine: str, sched: str, priority: str, seeds: range
+) -> None:
+    config = MACHINES[machine]()
+    for seed in seeds:
+        rng = Random(seed)  # noqa: S311 - repeatable on purpose
+        with Journalling(config, sched=sched, priority=priority) as rota:
+            random_script(rng, config, jobs=20).put(rota)
+            rota.until(rng.randint(100, 2000))
+            with Harness(config, sched=sched, priority=priority) as again:
+                effects: list[Effect] = []
+                for line in rota.journal:
+                    now, event = json.loads(line)
+                    effects += again.engine.handle(decode(event), now)
+                assert effects == rota.effects
+                assert save(again.engine) == save(rota.engine)
