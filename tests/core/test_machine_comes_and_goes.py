@@ -56,6 +56,7 @@ def test_nodes_come(change: Change, parameters: dict[str, Any]) -> None:
         rota.submit(cpus=4)
         rota.submit(cpus=4)
         change(rota, cluster(nodes=5, cpus_per_node=2, **parameters))
+        assert [rota.engine.view.line(rota.job(job)).nodes for job in (1, 2)] == [("n0", "n1"), ("n2", "n3")]
         assert [rota.state(job) for job in (1, 2)] == [JobState.RUNNING] * 2
         assert (_held(rota, 1), _held(rota, 2)) == (["n0", "n1"], ["n2", "n3"])
 
@@ -71,6 +72,7 @@ def test_a_node_that_is_no_more_drains_first(change: Change, parameters: dict[st
         change(rota, without)
         assert _nodes(rota) == {"n1": "UP 2", "n2": "UP 2", "n0": "DRAIN 2"}
         assert rota.ctld.nodes[2].reason == LEAVES
+        assert rota.engine.view.nodes()[2].reason == LEAVES
         assert [_held(rota, job) for job in jobs] == [["n0"], ["n1"], ["n2"]]
         rota.end(jobs[0])
         assert _nodes(rota) == {"n1": "UP 2", "n2": "UP 2"}
@@ -116,16 +118,19 @@ def test_one_that_comes_back_while_it_drains_is_up_again(change: Change) -> None
 
 
 @ways
-def test_jobs_that_nothing_could_serve_any_more_wait_until_something_can(change: Change) -> None:
-    small, large = cluster(nodes=2), cluster(nodes=4)
+@kinds
+def test_jobs_that_nothing_could_serve_any_more_wait_until_something_can(
+    change: Change, parameters: dict[str, Any]
+) -> None:
+    small, large = cluster(nodes=2, **parameters), cluster(nodes=4, **parameters)
     with Harness(large) as rota:
-        rota.submit(nodes=4)
-        wide, named = rota.submit(nodes=3).job_id, rota.submit(nodes=1, required_nodes="n3").job_id
+        rota.submit(cpus=4, nodes=4)
+        wide, named = rota.submit(cpus=3, nodes=3).job_id, rota.submit(nodes=1, required_nodes="n3").job_id
         change(rota, small)
         assert [rota.reason(job) for job in (wide, named)] == [Reason.PARTITION_CONFIG] * 2
         rota.end(1)
         assert len(rota.ctld.nodes) == 2
-        assert [job.job_id for job in rota.live] == [wide, named]
+        assert [(line.job_id, line.num_nodes) for line in rota.engine.view.jobs()] == [(wide, 3), (named, 1)]
         change(rota, large)
         assert (_held(rota, wide), _held(rota, named)) == (["n0", "n1", "n2"], ["n3"])
 

@@ -211,6 +211,10 @@ class NodeLine:
     #: Slurm's base state, and its flags: COMPLETING, DRAIN, MAINTENANCE, PLANNED, RESERVED.
     base_state: str
     flags: tuple[str, ...] = ()
+    #: Why it is not up, who said so, and when, Unix seconds; empty: nobody has said.
+    reason: str = ""
+    reason_uid: int = 0
+    reason_time: int = 0
     #: Logical processors, and how many of them jobs hold.
     cpus: int
     cpus_allocated: int

@@ -22,20 +22,19 @@ class JobLines:
         cluster: Whose jobs.
     """
 
-    __slots__ = ("_cluster", "_names", "_state")
+    __slots__ = ("_cluster", "_state")
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._state = cluster.state
-        self._names = tuple(node.name for node in cluster.state.nodes)
 
     def existing(self, nodes: int) -> int:
         """Leave out of a bitmap what is no node: a plugin may have planned anything."""
-        return nodes & ((1 << len(self._names)) - 1)
+        return nodes & ((1 << len(self._state.nodes)) - 1)
 
     def names(self, nodes: int) -> tuple[str, ...]:
         """Name the nodes of a bitmap."""
-        return tuple(self._names[place] for place in indices(self.existing(nodes)))
+        return tuple(self._state.nodes[place].name for place in indices(self.existing(nodes)))
 
     def line(self, job: Job) -> JobLine:
         """Make the line of a job, or of one of its queue records."""
@@ -79,7 +78,7 @@ class JobLines:
             planned_nodes=self.names(job.planned_nodes),
             time_limit=None if job.time_limit == YEAR else job.time_limit,
             time_min=spec.time_min,
-            num_nodes=job.alloc_nodes.bit_count() or self._state.pool.least_nodes(job),
+            num_nodes=job.alloc_nodes.bit_count() or self._least_nodes(job),
             num_cpus=int(accounts.tres_of(job)[0]),
             num_tasks=spec.num_tasks,
             cpus_per_task=spec.cpus_per_task,
@@ -98,6 +97,10 @@ class JobLines:
             contiguous=spec.contiguous,
             requeue=spec.requeue,
         )
+
+    def _least_nodes(self, job: Job) -> int:
+        """Count the nodes that a job needs, as far as the machine can tell: no node may serve it any more."""
+        return self._state.pool.least_nodes(job) if job.units else max(job.spec.min_nodes, 1)
 
     def _tres(self, job: Job, resources: int) -> Mapping[str, int]:
         """Count what a job asks for, or has of some resources."""

@@ -85,6 +85,9 @@ def _node_line(node: Node, held: _Held, flags: tuple[str, ...], partitions: tupl
         state=_shown_state(base, frozenset(flags)),
         base_state=base,
         flags=flags,
+        reason=node.reason,
+        reason_uid=node.reason_uid,
+        reason_time=node.reason_time,
         cpus=node.cpus,
         cpus_allocated=min(held.tres["cpu"], node.cpus),  # cores that are shared are given out several times
         sockets=node.sockets,
