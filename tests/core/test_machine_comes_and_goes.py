@@ -150,6 +150,16 @@ def test_a_partition_that_is_no_more_stays_for_its_jobs(change: Change) -> None:
 
 
 @ways
+def test_a_partition_that_comes_back_is_as_slurm_conf_has_it(change: Change) -> None:
+    both = [partition("batch", default=True), partition("old")]
+    with Harness(cluster(nodes=2, partitions=both)) as rota:
+        rota.submit(nodes=1, partition="old")
+        change(rota, cluster(nodes=2, partitions=both[:1]))
+        change(rota, cluster(nodes=2, partitions=both))
+        assert rota.ctld.partitions["old"].state is PartitionState.UP
+
+
+@ways
 def test_reservations_keep_their_nodes(change: Change) -> None:
     with Harness(cluster(nodes=4)) as rota:
         for name, nodes in (("r", 0b1100), ("gone", 0b0001)):

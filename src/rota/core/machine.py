@@ -13,7 +13,7 @@ Node bitmaps go by place: that of a node in slurm.conf; what is on its way out c
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rota.model import NodeState, PartitionState
 from rota.resources.nodeset import indices
@@ -34,14 +34,50 @@ LEAVES = "not in slurm.conf any more: leaves when its jobs are over"
 CHANGES = "other in slurm.conf: changes when its jobs are over"
 
 
-def merge_nodes(config: ClusterConfig, known: Iterable[Node], used: Collection[str]) -> list[Node]:
-    """Give the nodes that there are from now on, as copies.
+class Machine(NamedTuple):
+    """The machine that there is from now on: copies of nodes and partitions."""
+
+    nodes: list[Node]
+    #: By name.
+    partitions: dict[str, Partition]
+    #: From the places that nodes had.
+    move: NodeMove
+    #: Whether it may serve other requests than the one before.
+    is_other: bool
+
+
+def merge(
+    config: ClusterConfig,
+    nodes: Sequence[Node],
+    partitions: Collection[Partition],
+    *,
+    used_nodes: Collection[str],
+    used_partitions: Collection[str],
+    keep_state_of: Collection[str],
+) -> Machine:
+    """Give the machine that slurm.conf wants, as far as jobs let it be.
 
     Args:
         config: What slurm.conf says.
-        known: The nodes that there have been.
-        used: Names of those of which jobs hold something.
+        nodes: The nodes that there have been.
+        partitions: The partitions that there have been.
+        used_nodes: Names of the nodes of which jobs hold something.
+        used_partitions: Names of the partitions in which there are jobs.
+        keep_state_of: Names of the partitions that keep the state which they have been given; others get slurm.conf's.
     """
+    merged = _merge_nodes(config, nodes, used_nodes)
+    move = NodeMove([node.name for node in nodes], [node.name for node in merged])
+    found = {part.name: replace(part) for part in config.partitions}
+    for part in partitions:
+        if part.name in found and part.name in keep_state_of:
+            found[part.name].state = part.state
+        elif part.name not in found and part.name in used_partitions:
+            left = move.bitmap(part.nodes)
+            found[part.name] = replace(part, nodes=left, state=PartitionState.INACTIVE, default=False)
+    return Machine(merged, found, move, _asked_of(nodes, partitions) != _asked_of(merged, found.values()))
+
+
+def _merge_nodes(config: ClusterConfig, known: Iterable[Node], used: Collection[str]) -> list[Node]:
     before = {node.name: node for node in known}
     nodes = [_become(before.pop(node.name, node), node, used) for node in config.nodes]
     return nodes + [_leave(node, LEAVES) for node in before.values() if node.name in used]
@@ -67,26 +103,7 @@ def is_other(old: Node, new: Node) -> bool:
     return any(getattr(old, name) != getattr(new, name) for name in _HARDWARE)
 
 
-def merge_partitions(
-    config: ClusterConfig, known: Iterable[Partition], used: Collection[str], move: NodeMove
-) -> dict[str, Partition]:
-    """Give the partitions that there are from now on, by name, as copies.
-
-    Args:
-        config: What slurm.conf says.
-        known: The partitions that there have been.
-        used: Names of those in which there are jobs.
-        move: From their nodes to those from now on.
-    """
-    found = {part.name: replace(part) for part in config.partitions}
-    for part in known:
-        if part.name in used and part.name not in found:
-            nodes = move.bitmap(part.nodes)
-            found[part.name] = replace(part, nodes=nodes, state=PartitionState.INACTIVE, default=False)
-    return found
-
-
-def asked_of(nodes: Iterable[Node], partitions: Iterable[Partition]) -> object:
+def _asked_of(nodes: Iterable[Node], partitions: Iterable[Partition]) -> object:
     """Give what decides which requests a machine could serve."""
     plain = [replace(node, state=NodeState.UP, reason="", reason_uid=0, reason_time=0) for node in nodes]
     return plain, {part.name: part.nodes for part in partitions}
@@ -120,9 +137,9 @@ def by_place(shares: Mapping[str, Mapping[str, int]], places: Mapping[str, int])
 
     Args:
         shares: By the names of nodes.
-        places: The bit of each node.
+        places: Of nodes, by name.
 
     Raises:
         KeyError: there is no such node.
     """
-    return {places[name].bit_length() - 1: dict(kinds) for name, kinds in shares.items()}
+    return {places[name]: dict(kinds) for name, kinds in shares.items()}

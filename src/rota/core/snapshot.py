@@ -17,7 +17,7 @@ from rota.core.arrays import JobArray
 from rota.core.effects import Kill, Launch, SuspendRun
 from rota.core.job import Job, QueueRecord
 from rota.core.jobs.runs import SIGTERM
-from rota.core.machine import NodeMove, asked_of, by_name, by_place, merge_nodes, merge_partitions
+from rota.core.machine import by_name, by_place, merge
 from rota.core.plain import PlainError, shape_of
 from rota.core.reconfigure import units_of
 from rota.model import InputError, JobSpec, JobState, Node, Partition, Qos, Reason, StepRecord
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from rota.core.cluster import Cluster
     from rota.core.effects import Effect
     from rota.core.engine import Engine
+    from rota.core.machine import Machine
 
 #: Changes when older data can no longer be read.
 FORMAT = 6
@@ -70,6 +71,7 @@ def save(engine: Engine) -> dict[str, Any]:
         "last_priority": cluster.last_priority,
         "nodes": [shape_of(Node).encode(node) for node in state.nodes],
         "partitions": [shape_of(Partition).encode(part) for part in state.partitions.values()],
+        "leaving_partitions": sorted(state.leaving_partitions),
         "accounts": cluster.accounts.save(),
         "reservations": cluster.reservations.save(),
         "arrays": [array.save() for array in state.arrays.values()],
@@ -123,13 +125,13 @@ def _restore(engine: Engine, saved: Mapping[str, Any]) -> None:
     cluster, state = engine.cluster, engine.state
     state.now, state.boot_time = saved["now"], saved["boot_time"]
     cluster.last_priority = saved["last_priority"]
-    move, is_other = _restore_machine(cluster, saved)
+    machine = _restore_machine(cluster, saved)
     cluster.accounts.restore(saved["accounts"])
     cluster.dependencies.restore(saved["ended"])
     cluster.reservations.restore(saved["reservations"])
     state.arrays = {one["job_id"]: JobArray.restore(one) for one in saved["arrays"]}
     parked = set(saved["parked"])
-    jobs = [_restore_job(cluster, data, move, is_other=is_other) for data in saved["jobs"]]
+    jobs = [_restore_job(cluster, data, machine) for data in saved["jobs"]]
     for job, data in zip(jobs, saved["jobs"], strict=True):
         cluster.policy.take_over(job)
         cluster.give_licenses(job)
@@ -147,11 +149,11 @@ def _restore(engine: Engine, saved: Mapping[str, Any]) -> None:
     if problem := state.pool.problem([job.alloc for job in state.holding()]):
         raise InputError(f"{_NO_PLACE} ({problem})", field="jobs")
     state.timers.restore(saved["timers"])
-    cluster.reservations.move_nodes(move)
+    cluster.reservations.move_nodes(machine.move)
     engine.restore_passes(saved["passes"])
     engine.restore_plugins(saved["plugins"])
     cluster.queue.changed = False
-    if is_other or saved["rules"] != _rules(cluster):
+    if machine.is_other or saved["rules"] != _rules(cluster):
         cluster.queue.replace_all()
         cluster.queue.touch()
         engine.pass_due = True
@@ -159,27 +161,21 @@ def _restore(engine: Engine, saved: Mapping[str, Any]) -> None:
         cluster.queue.new = [_record(state.jobs[job_id], partition) for job_id, partition in saved["new_jobs"]]
 
 
-def _restore_machine(cluster: Cluster, saved: Mapping[str, Any]) -> tuple[NodeMove, bool]:
-    """Have the machine that slurm.conf and jobs want.
-
-    Returns:
-        From the saved nodes to its own, and whether requests may be served otherwise than before.
-    """
-    state = cluster.state
-    known: list[Node] = [shape_of(Node).decode(one) for one in saved["nodes"]]
-    before: list[Partition] = [shape_of(Partition).decode(one) for one in saved["partitions"]]
-    jobs = saved["jobs"]
-    nodes = merge_nodes(state.config, known, {name for job in jobs for name in job["held"]})
-    move = NodeMove([node.name for node in known], [node.name for node in nodes])
-    used = {name for job in jobs for name in (job["partition"], *(record["partition"] for record in job["records"]))}
-    partitions = merge_partitions(state.config, before, used, move)
-    is_other = asked_of(known, before) != asked_of(nodes, partitions.values())
-    in_config = {part.name for part in state.config.partitions}
-    for part in before:
-        if part.name in in_config:
-            partitions[part.name].state = part.state
-    state.set_machine(nodes, partitions, state.make_pool(state.config, nodes, partitions.values()))
-    return move, is_other
+def _restore_machine(cluster: Cluster, saved: Mapping[str, Any]) -> Machine:
+    """Have the machine that slurm.conf and jobs want."""
+    state, jobs = cluster.state, saved["jobs"]
+    partitions: list[Partition] = [shape_of(Partition).decode(one) for one in saved["partitions"]]
+    machine = merge(
+        state.config,
+        [shape_of(Node).decode(one) for one in saved["nodes"]],
+        partitions,
+        used_nodes={name for job in jobs for name in job["held"]},
+        used_partitions={one["partition"] for job in jobs for one in (job, *job["records"])},
+        keep_state_of={part.name for part in partitions} - set(saved["leaving_partitions"]),
+    )
+    pool = state.make_pool(state.config, machine.nodes, machine.partitions.values())
+    state.set_machine(machine.nodes, machine.partitions, pool)
+    return machine
 
 
 def _save_job(cluster: Cluster, job: Job) -> dict[str, Any]:
@@ -209,7 +205,7 @@ def _save_job(cluster: Cluster, job: Job) -> dict[str, Any]:
     }
 
 
-def _restore_job(cluster: Cluster, data: Mapping[str, Any], move: NodeMove, *, is_other: bool) -> Job:
+def _restore_job(cluster: Cluster, data: Mapping[str, Any], machine: Machine) -> Job:
     """Make a job again."""
     state, spec = cluster.state, shape_of(JobSpec).decode(data["spec"])
     job = Job(data["job_id"], spec, data["submit_time"], state.partitions[data["partition"]], data["units"])
@@ -224,8 +220,8 @@ def _restore_job(cluster: Cluster, data: Mapping[str, Any], move: NodeMove, *, i
             setattr(own, name, data["records"][place][name])
     records: list[tuple[Job, Mapping[str, Any]]] = [(job, data), *zip(job.records, data["records"], strict=True)]
     for record, one in records:
-        record.planned_nodes = move.bitmap(int(one["planned_nodes"], 16))
-        if is_other:
+        record.planned_nodes = machine.move.bitmap(int(one["planned_nodes"], 16))
+        if machine.is_other:
             record.units = units_of(state, record)
     if data["array"] is not None:
         _restore_to_array(cluster, job, *data["array"])

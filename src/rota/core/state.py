@@ -96,8 +96,8 @@ class ClusterState:
     def set_machine(self, nodes: list[Node], partitions: Mapping[str, Partition], pool: Pool) -> None:
         """Have another machine, of which nothing is in use so far."""
         self.nodes = nodes
-        #: Bit of each node, by its name.
-        self.places: dict[str, int] = {node.name: 1 << place for place, node in enumerate(nodes)}
+        #: Place of each node, by its name: its bit in bitmaps.
+        self.places: dict[str, int] = {node.name: place for place, node in enumerate(nodes)}
         #: Bitmap of the nodes that are not up.
         self.down = self._down()
         self.partitions.clear()  # which plugins look at
@@ -108,7 +108,9 @@ class ClusterState:
         wanted = {node.name: node for node in config.nodes}
         #: Nodes and partitions that are not as in slurm.conf, and are so only until jobs are over: bitmap, and names.
         self.leaving_nodes = sum(
-            self.places[node.name] for node in nodes if node.name not in wanted or is_other(node, wanted[node.name])
+            1 << place
+            for place, node in enumerate(nodes)
+            if node.name not in wanted or is_other(node, wanted[node.name])
         )
         self.leaving_partitions = frozenset(partitions) - {part.name for part in config.partitions}
 
@@ -150,12 +152,13 @@ class ClusterState:
         return [*self.running, *self.completing.values()]
 
     def _down(self) -> int:
-        return sum(self.places[node.name] for node in self.nodes if node.state is not NodeState.UP)
+        return sum(1 << place for place, node in enumerate(self.nodes) if node.state is not NodeState.UP)
 
     def required_nodes(self, job: Job) -> int:
         """Give the bitmap of the nodes that a job asks for by name."""
         names = job.spec.required_nodes
-        return sum(self.places.get(name, 0) for name in set(names.split(","))) if names else 0
+        places = self.places
+        return sum(1 << places[name] for name in set(names.split(",")) if name in places) if names else 0
 
     def usable_cpus(self) -> int:
         """Count the processors of nodes that are not down."""

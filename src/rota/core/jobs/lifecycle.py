@@ -203,7 +203,7 @@ class Lifecycle:
         state = self.state
         if name not in state.places:
             raise RequestError(f"Invalid node name specified: there is no node {name!r}", Errno.INVALID_NODE_NAME)
-        index = state.places[name].bit_length() - 1
+        index = state.places[name]
         node = state.nodes[index]
         node.state = node_state
         if node_state is NodeState.UP or reason:
