@@ -14,9 +14,9 @@ from rota.core.invariants import check_invariants
 from rota.core.jobs.checks import require_administrator
 from rota.core.jobs.lifecycle import Lifecycle
 from rota.core.jobs.requests import JobRequests
-from rota.core.plain import shape_of
 from rota.core.plugin_api.controller import PluginController
 from rota.core.plugin_api.guard import PluginGuard, PriorityCalls, SchedCalls, SelectCalls
+from rota.core.plugin_api.plugin_memory import PluginMemory
 from rota.core.plugin_api.plugin_timers import PluginTimers
 from rota.core.reconfigure import change_machine, may_change, reconfigure
 from rota.core.scheduling.main_pass import MainPass
@@ -67,8 +67,6 @@ class Engine:
         "_before_pass",
         "_in_main_pass",
         "_is_full_pass",
-        "_keepers",
-        "_kept",
         "_main_pass",
         "_makes_main_pass",
         "_news",
@@ -85,6 +83,7 @@ class Engine:
         "lifecycle",
         "pass_due",
         "passes",
+        "plugin_memory",
         "preemption",
         "priority_controller",
         "priority_guard",
@@ -147,6 +146,7 @@ class Engine:
             utc_offset=self.utc_offset,
         )
         self._plugin_timers = PluginTimers(self.state)
+        self.plugin_memory = PluginMemory()
         #: ``None``: passes are made whenever something calls for one.
         self._pass_times: PassTimes | None = None
         self._makes_main_pass = True
@@ -157,9 +157,6 @@ class Engine:
         #: Background work by token: whose it is, and whom its result is for.
         self._background: dict[int, tuple[PluginGuard, Callable[..., object]]] = {}
         self._token = 0
-        #: By plugin: what gives what it wants kept, and what was kept before a restart.
-        self._keepers: dict[str, tuple[PluginGuard, Callable[[], object]]] = {}
-        self._kept: dict[str, Any] = {}
         self.priority_controller = self._controller(self.priority_guard)
         self.sched_controller = self._controller(self.sched_guard)
         self.select_controller = self._controller(self.select_guard or self.sched_guard)
@@ -228,6 +225,7 @@ class Engine:
             lifecycle=self.lifecycle,
             preemption=self.preemption,
             timers=self._plugin_timers,
+            memory=self.plugin_memory,
             priority=self.priority_plugin,
             passes=self,
         )
@@ -292,7 +290,7 @@ class Engine:
         Raises:
             InputError: it is something else, or of another cluster.
         """
-        self.cluster.accounts.go_on_from(saved)
+        self.cluster.accounts.take_up_usage(saved)
 
     def add_users(self, charged: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
         """Add users to accounts, by name, that are in no association with them; give those that were added."""
@@ -499,23 +497,6 @@ class Engine:
             self._pass_times.time_has_come(timer.kind)
         return True
 
-    # ---- what outlives the process ----------------------------------------------------------------------------
-
-    def save_plugins(self) -> dict[str, Any]:
-        """Give what plugins keep, as data that JSON can hold; those that are not loaded have what they had."""
-        kept = dict(self._kept)
-        for name, (guard, save) in self._keepers.items():
-            found = guard.callback(save)()
-            if problem := shape_of(object).problem(found):
-                guard.report("keep", None, f"returned what JSON cannot hold{problem}")
-            else:
-                kept[name] = shape_of(object).encode(found)
-        return kept
-
-    def restore_plugins(self, saved: dict[str, Any]) -> None:
-        """Take up what plugins have kept, before their ``init``."""
-        self._kept = saved
-
     # ---- for the controller that plugins are handed -----------------------------------------------------------
 
     def make_main_pass(self) -> None:
@@ -536,11 +517,6 @@ class Engine:
     def add_before_pass(self, fn: Callable[..., object]) -> None:
         """Have ``fn`` called before every pass."""
         self._before_pass.append(fn)
-
-    def keep(self, guard: PluginGuard, save: Callable[[], object]) -> Any:
-        """Have what ``save`` gives kept for a plugin; give what was kept before a restart."""
-        self._keepers[guard.plugin_type] = guard, save
-        return self._kept.get(guard.plugin_type)
 
     def add_background(self, guard: PluginGuard, done: Callable[..., object]) -> int:
         """Note whom the result of a piece of background work is for; give its token."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rota.core.sorted_jobs import queue_key
 from rota.core.timers import Timer, TimerKind
 from rota.model import InvariantError, JobState, Reason
+from rota.model.job_state import RUNS
 from rota.model.licenses import parse_licenses
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def _check_parked(state: ClusterState, job: Job) -> None:
 
 def _check_running(job: Job) -> None:
     """What runs has resources, and has not started too early."""
-    if job.state not in {JobState.RUNNING, JobState.SUSPENDED} or not job.alloc:
+    if job.state not in RUNS or not job.alloc:
         raise InvariantError(f"{job} is among the running jobs")
     if job.start_time is None or job.start_time < job.submit_time:
         raise InvariantError(f"{job} started before it was submitted")

@@ -140,6 +140,10 @@ class Job:
         """The job itself, of which a `QueueRecord` is one possibility."""
         return self
 
+    def in_partition(self, name: str) -> Job:
+        """Give its record in a partition; the job itself where it has none."""
+        return next((record for record in self.records if record.partition.name == name), self)
+
     @property
     def user_id(self) -> int:
         """Who submitted it."""

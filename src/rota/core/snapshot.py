@@ -82,7 +82,7 @@ def save(engine: Engine) -> dict[str, Any]:
         "timers": state.timers.save(),
         "passes": engine.save_passes(),
         "new_jobs": None if (new := cluster.queue.new) is None else [[job.job_id, job.partition.name] for job in new],
-        "plugins": engine.save_plugins(),
+        "plugins": engine.plugin_memory.save(),
         "rules": _rules(cluster),
     }
 
@@ -151,14 +151,14 @@ def _restore(engine: Engine, saved: Mapping[str, Any]) -> None:
     state.timers.restore(saved["timers"])
     cluster.reservations.move_nodes(machine.move)
     engine.restore_passes(saved["passes"])
-    engine.restore_plugins(saved["plugins"])
+    engine.plugin_memory.restore(saved["plugins"])
     cluster.queue.changed = False
     if machine.is_other or saved["rules"] != _rules(cluster):
         cluster.queue.replace_all()
         cluster.queue.touch()
         engine.pass_due = True
     elif saved["new_jobs"] is not None:
-        cluster.queue.new = [_record(state.jobs[job_id], partition) for job_id, partition in saved["new_jobs"]]
+        cluster.queue.new = [state.jobs[job_id].in_partition(name) for job_id, name in saved["new_jobs"]]
 
 
 def _restore_machine(cluster: Cluster, saved: Mapping[str, Any]) -> Machine:
@@ -249,11 +249,6 @@ def _restore_to_array(cluster: Cluster, job: Job, array_id: int, task_id: int | 
         array.tasks[task_id] = job
     for record in (job, *job.records):
         record.start_limits = (array,)
-
-
-def _record(job: Job, partition: str) -> Job:
-    """Give what stands in the queue for a job in one of its partitions."""
-    return next((record for record in job.records if record.partition.name == partition), job)
 
 
 def _order(jobs: dict[int, Job], job_ids: Sequence[int]) -> None:

@@ -139,6 +139,9 @@ class Job(Protocol):
     def records(self) -> Sequence[Job]:
         """One for each partition that it may run in; empty when there is only one."""
 
+    def in_partition(self, name: str) -> Job:
+        """Give its record in a partition; the job itself where it has none."""
+
     @property
     def array_job_id(self) -> int:
         """The job id of the array that it is of; else its own."""

@@ -39,7 +39,9 @@ class JobState(Enum):
         return self.value
 
 
-_LIVE = frozenset({JobState.PENDING, JobState.RUNNING, JobState.SUSPENDED})
+#: States of a job that has begun, has not ended, and is not being stopped.
+RUNS = frozenset({JobState.RUNNING, JobState.SUSPENDED})
+_LIVE = RUNS | {JobState.PENDING}
 _COMPACT = {
     JobState.PENDING: "PD",
     JobState.RUNNING: "R",

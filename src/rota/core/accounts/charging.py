@@ -208,14 +208,12 @@ class Accounts:
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Take up what was saved."""
-        for user, account in saved["added"]:
-            if self.tree.find(user, account) is None:
-                self.tree.add(user, account)
+        self.add_users((user, account) for user, account in saved["added"])
         if saved["usage"] is not None:
-            self.go_on_from(saved["usage"])
+            self.take_up_usage(saved["usage"])
             self._saved_running = saved["running"]
 
-    def go_on_from(self, saved: dict[str, Any]) -> None:
+    def take_up_usage(self, saved: dict[str, Any]) -> None:
         """Have usage, once it is kept, go on from what was saved.
 
         Raises:

@@ -12,6 +12,7 @@ from rota.core.jobs.runs import SIGTERM, Runs, Scheduler
 from rota.core.jobs.splitting import become_task, split_for_dependencies, split_off
 from rota.core.jobs.transitions import Trigger, change_state
 from rota.model import Errno, JobState, NodeState, PolicyError, Reason, RequestError
+from rota.model.job_state import RUNS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -113,7 +114,7 @@ class Lifecycle:
 
     def cancel(self, job: Job, signal: int = 0) -> None:
         """Cancel a job. One that has ended already but not yet let go is left as it is."""
-        if job.state in {JobState.RUNNING, JobState.SUSPENDED}:
+        if job.state in RUNS:
             self.runs.stop(job, Trigger.CANCEL, signal=signal or SIGTERM)
         elif job.state is JobState.PENDING:
             self.queue.flush()

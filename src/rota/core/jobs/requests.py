@@ -14,7 +14,8 @@ from rota.core.jobs.checks import (
     require_suspended,
 )
 from rota.core.jobs.updates import check_update, update_job
-from rota.model import Errno, JobState, RequestError
+from rota.model import Errno, RequestError
+from rota.model.job_state import RUNS
 
 if TYPE_CHECKING:
     from rota.core.job import Job
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 #: Signals have these numbers.
 _SIGNALS = range(1, 65)
-_RUNS = frozenset({JobState.RUNNING, JobState.SUSPENDED})
 _FOR_RUNNING = (ev.Requeue, ev.Suspend, ev.Resume, ev.SignalJob)
 
 
@@ -96,7 +96,7 @@ class JobRequests:
 
 def _concerns(event: ev.JobRequest, job: Job) -> bool:
     """Whether a request about a whole array is about this job of it."""
-    return isinstance(event, ev.Cancel) or (job.state in _RUNS) is isinstance(event, _FOR_RUNNING)
+    return isinstance(event, ev.Cancel) or (job.state in RUNS) is isinstance(event, _FOR_RUNNING)
 
 
 def _check(event: ev.JobRequest, job: Job) -> None:

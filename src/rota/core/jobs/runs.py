@@ -11,6 +11,7 @@ from rota.core.jobs.splitting import become_task, split_off
 from rota.core.jobs.transitions import Trigger, change_state
 from rota.core.timers import Timer, TimerKind
 from rota.model import JobRecord, JobState, Reason
+from rota.model.job_state import RUNS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 SIGKILL, SIGTERM = 9, 15
 #: Seconds after which it is expected again that a suspended job ends, at least.
 _LOOK_AGAIN = 60
-_RUNS = frozenset({JobState.RUNNING, JobState.SUSPENDED})
 
 
 class Scheduler(Protocol):
@@ -111,7 +111,7 @@ class Runs:
         if job is None:
             return False
         job.exit_code, job.signal = event.exit_code, event.signal
-        if job.state in _RUNS:
+        if job.state in RUNS:
             trigger, job.reason = self._how(job, event)
             change_state(job, trigger)
         now = self._state.now
@@ -142,7 +142,7 @@ class Runs:
         job = self._run_of(event.job_id, event.restart_count)
         if job is None:
             return False
-        if job.state in _RUNS:
+        if job.state in RUNS:
             job.reason = Reason.JOB_LAUNCH_FAILURE
             if self.is_requeued(job):
                 job.zero_priority()

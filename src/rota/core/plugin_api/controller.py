@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from rota.core.job import Job
     from rota.core.jobs.lifecycle import Lifecycle
     from rota.core.plugin_api.guard import PluginGuard, PriorityCalls
+    from rota.core.plugin_api.plugin_memory import PluginMemory
     from rota.core.plugin_api.plugin_timers import PluginTimers
     from rota.core.scheduling.preemption import Preemption
     from rota.core.sorted_jobs import JobView
@@ -50,9 +51,6 @@ class Passes(Protocol):
     def add_background(self, guard: PluginGuard, done: Callable[..., object]) -> int:
         """Note whom the result of a piece of background work is for; give its token."""
 
-    def keep(self, guard: PluginGuard, save: Callable[[], object]) -> Any:
-        """Have what ``save`` gives kept for a plugin; give what was kept before a restart."""
-
     @property
     def utc_offset(self) -> Callable[[int], int]:
         """Gives local time minus UTC, seconds, at a Unix time."""
@@ -65,6 +63,7 @@ class PluginController:
         "_cluster",
         "_guard",
         "_life",
+        "_memory",
         "_passes",
         "_preemption",
         "_queue",
@@ -82,6 +81,7 @@ class PluginController:
         lifecycle: Lifecycle,
         preemption: Preemption,
         timers: PluginTimers,
+        memory: PluginMemory,
         priority: PriorityCalls,
         passes: Passes,
     ) -> None:
@@ -93,6 +93,7 @@ class PluginController:
         self._queue = lifecycle.queue
         self._preemption = preemption
         self._timers = timers
+        self._memory = memory
         self._passes = passes
         self.jobs: Mapping[int, Job] = MappingProxyType(self._state.jobs)
         self.partitions: Mapping[str, Partition] = MappingProxyType(self._state.partitions)
@@ -339,7 +340,7 @@ class PluginController:
         self._state.effects.append(Background(token=token, fn=fn))
 
     def keep(self, save: Callable[[], object]) -> Any:
-        return self._passes.keep(self._guard, save)
+        return self._memory.keep(self._guard, save)
 
     def before_queue(self, fn: Callable[[], object]) -> None:
         guarded = self._guard.callback(fn)

@@ -115,7 +115,7 @@ def _go_on_with(running: list[Any], reserved: list[Any], rounds: int) -> None:
         if job is None:  # gone since the last pass: its reservation is given back
             rounds += 1
             continue
-        _record[job_id] = next((record for record in job.records if record.partition.name == partition), job)
+        _record[job_id] = job.in_partition(partition)
         _reserved[job_id] = slot
         profile.take(*slot)
         heappush(_starts, (slot.start, job_id))

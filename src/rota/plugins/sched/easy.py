@@ -109,12 +109,7 @@ def _go_on_from(kept: list[Any]) -> None:
     except ValueError:
         return
     if all(job_id in _ctld.jobs for job_id in heads.values()):
-        _heads = {name: _in_partition(_ctld.jobs[job_id], name) for name, job_id in heads.items()}
-
-
-def _in_partition(job: Job, partition: str) -> Job:
-    """Give what stands in the queue for a job in one of its partitions."""
-    return next((record for record in job.records if record.partition.name == partition), job)
+        _heads = {name: _ctld.jobs[job_id].in_partition(name) for name, job_id in heads.items()}
 
 
 def slurm_sched_p_schedule() -> int:
