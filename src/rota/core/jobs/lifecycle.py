@@ -117,12 +117,18 @@ class Lifecycle:
         if job.state in RUNS:
             self.runs.stop(job, Trigger.CANCEL, signal=signal or SIGTERM)
         elif job.state is JobState.PENDING:
-            self.queue.flush()
-            self._end_pending(job, Trigger.CANCEL, self.cluster.reasons.of(job))
+            self._end_pending(job, Trigger.CANCEL)
 
-    def _end_pending(self, job: Job, trigger: Trigger, reason: Reason) -> None:
-        """End a job that waits; one that is still completing is over when its resources are free."""
-        self.queue.flush()  # its record has its priority
+    def _end_pending(self, job: Job, trigger: Trigger, reason: Reason | None = None) -> None:
+        """End a job that waits; one that is still completing is over when its resources are free.
+
+        Args:
+            job: The job.
+            trigger: What ends it.
+            reason: Why; ``None``: what it has waited for.
+        """
+        self.queue.flush()  # its record has its priority, and its reason goes by that
+        reason = self.cluster.reasons.of(job) if reason is None else reason
         change_state(job, trigger)
         job.reason = reason
         if job.alloc == 0:
