@@ -198,7 +198,8 @@ def test_pass_per_and_estimate_are_told_apart(rota: Rota, small_log: Path, tmp_p
     assert read_result(tmp_path / "out").options == "estimate=actual pass_per=event"
     # With the true run times as limits nobody is stopped at one.
     assert read_swf(tmp_path / "out" / "schedule.swf.gz").run_time.tolist() == read_swf(small_log).run_time.tolist()
-    assert found["passes"] == 2 * JOBS
+    # One for each submission, and for each end unless nobody waits.
+    assert JOBS < found["passes"] < 2 * JOBS
 
 
 def test_a_bundled_log_is_found_by_name_in_any_case(rota: Rota) -> None:

@@ -23,7 +23,7 @@ from rota.model.step import StepRecord
 from rota.testing import Harness, cluster, spec
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 PLAIN = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False) | st.text(),
@@ -165,23 +165,33 @@ def test_there_is_one_of_each() -> None:
             assert json.dumps(save(rota.engine)) != before or isinstance(event, _WITHOUT_TRACE)
 
 
+def _fields(record: Any) -> Sequence[str]:
+    """Name the fields of a dataclass or named tuple."""
+    return record._fields if hasattr(record, "_fields") else [one.name for one in fields(record)]
+
+
+def _replaced(record: Any, changes: dict[str, Any]) -> Any:
+    """Give a copy of a dataclass or named tuple with other fields."""
+    return record._replace(**changes) if hasattr(record, "_replace") else replace(record, **changes)
+
+
 def _spoilt(event: ev.Event) -> Iterator[tuple[str, ev.Event]]:
     """Give the event with each field wrong in turn, those of the records within it too."""
-    for one in fields(event):
-        value = getattr(event, one.name)
+    for name in _fields(event):
+        value = getattr(event, name)
         for wrong in WRONG:
             if type(wrong) is not type(value) or wrong != value:
-                changed: dict[str, Any] = {one.name: wrong}
-                yield one.name, replace(event, **changed)
+                changed: dict[str, Any] = {name: wrong}
+                yield name, _replaced(event, changed)
         if isinstance(value, JobSpec):
-            for place, name in enumerate(JobSpec._fields):
+            for place, inner in enumerate(JobSpec._fields):
                 for wrong in WRONG:
                     spoilt: Any = JobSpec._make([*value[:place], wrong, *value[place + 1 :]])
-                    yield name, ev.Submit(job_id=50, spec=spoilt)
-        elif one.name in {"reservation", "config", "step"}:
-            for inner in fields(value):
+                    yield inner, ev.Submit(job_id=50, spec=spoilt)
+        elif name in {"reservation", "config", "step"}:
+            for inner in _fields(value):
                 for wrong in WRONG:
-                    yield inner.name, replace(event, **{one.name: replace(value, **{inner.name: wrong})})
+                    yield inner, _replaced(event, {name: _replaced(value, {inner: wrong})})
 
 
 @pytest.mark.parametrize("event", GOOD, ids=lambda event: type(event).__name__)
@@ -200,7 +210,7 @@ def test_with_a_wrong_field_it_is_refused_and_nothing_changes(event: ev.Event) -
             rota.close()
             rota = _machine()
     rota.close()
-    assert refused > len(fields(event))
+    assert refused > len(_fields(event))
 
 
 @pytest.mark.parametrize("answer", [True, False])

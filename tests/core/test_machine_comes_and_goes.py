@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from rota.core import events as ev
+from rota.core.effects import Refused
 from rota.core.machine import CHANGES, LEAVES
 from rota.model import JobState, NodeState, PartitionState, Reason
 from rota.model.reservation import Reservation
@@ -191,7 +192,7 @@ def test_what_could_not_be_held_is_refused_and_nothing_changes() -> None:
         effects = rota.send(
             ev.Reconfigure(config=cluster(nodes=2, cpus_per_node=4, SelectType="select/linear"), request_id=1)
         )
-        assert [effect.message for effect in effects if hasattr(effect, "message")] == [
+        assert [effect.message for effect in effects if isinstance(effect, Refused)] == [
             "jobs that run hold what they could not on such a machine (nodes are given out whole): let them end first"
         ]
         assert rota.state(1) is JobState.RUNNING

@@ -122,7 +122,7 @@ def state_of(rota: Harness) -> str:
         "licences": dict(cluster.licenses.used),
         "ledgers": [[one.name, one.jobs, one.submitted, *one.tres] for one in cluster.policy.context.ledgers.values()],
         "refused": sorted(cluster.policy.context.refused),
-        "named": sorted(cluster.dependencies._named or ()),
+        "named": sorted(cluster.dependencies.by_name or ()),
         "to end": [job.job_id for job in cluster.state.to_end],
         "free": cluster.state.pool.free,
         "engine": [engine.pass_due, engine.wakeup, engine.events, engine.passes, sorted(engine.faults)],

@@ -150,7 +150,7 @@ def _ahead(rota: Harness, job: Job, *, in_all: bool = False) -> list[Job]:
         ends = in_all or (excess is not None and excess.reason in queue.planned_reasons)
         return one.whole is not job and one.sort_key < (last if ends else own.get(one.partition.name, ()))
 
-    return list(dict.fromkeys(one.whole for one in queue.jobs if is_before(one)))
+    return list(dict.fromkeys(one.whole for one in queue.queued if is_before(one)))
 
 
 def _cancel_those_ahead(rota: Harness, job: Job) -> None:

@@ -39,7 +39,7 @@ def test_sorted_jobs_are_sorted_and_what_was_handed_out_stays_as_it_was(steps: l
             views.append((container.snapshot(), list(container)))
         expected = [jobs[i] for i in (sorted(there) if sign > 0 else sorted(there, reverse=True))]
         assert list(container) == expected
-        assert container.first() is (expected[0] if expected else None)
+        assert container.jobs == expected
         assert len(container) == len(expected)
         assert container.check()
     for view, then in views:

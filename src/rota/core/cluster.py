@@ -86,7 +86,8 @@ class Cluster:
             self.policy.submitted(job)
         if job.start_limits or job.records:
             self.queue.limited += job.may_be_held_back
-        self.dependencies.added(job)
+        if job.dependencies is not None or self.dependencies.by_name is not None:
+            self.dependencies.added(job)
 
     def withdraw(self, job: Job) -> None:
         """Take a waiting job out of its place and all that is counted of it, so that it can be changed."""
@@ -126,7 +127,8 @@ class Cluster:
             self.policy.forgotten(job)
         if job.start_limits or job.records:
             self.queue.limited -= job.may_be_held_back
-        state.timers.cancel_of_job(job.job_id)
+        if job.job_id in state.timers.of_job:
+            state.timers.cancel_of_job(job.job_id)
         over: Sequence[int] = ()
         if job.array is not None:
             over = job.array.left(job)

@@ -1,9 +1,12 @@
-"""What the engine wants done. Drivers perform these, soon, late or twice; the engine stays right."""
+"""What the engine wants done. Drivers perform these, soon, late or twice; the engine stays right.
+
+Those that come with every job are named tuples, which are made in a third of the time.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -11,8 +14,7 @@ if TYPE_CHECKING:
     from rota.model import Errno, JobRecord
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Launch:
+class Launch(NamedTuple):
     """Start the job on these resources; answer with `JobEnded` or `LaunchFailed`, giving the restart count back."""
 
     job_id: int
@@ -58,8 +60,7 @@ class ResumeRun:
     restart_count: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobFinished:
+class JobFinished(NamedTuple):
     """The job is over, its resources are free and the engine has forgotten it."""
 
     record: JobRecord

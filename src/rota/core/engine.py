@@ -69,12 +69,15 @@ class Engine:
         "_is_full_pass",
         "_main_pass",
         "_makes_main_pass",
+        "_may_rest",
         "_news",
         "_pass_times",
         "_plugin_timers",
         "_requests",
         "_ring",
+        "_saw_nobody",
         "_token",
+        "_turns",
         "cluster",
         "events",
         "faults",
@@ -150,10 +153,13 @@ class Engine:
         #: ``None``: passes are made whenever something calls for one.
         self._pass_times: PassTimes | None = None
         self._makes_main_pass = True
+        #: No passes are needed while nobody waits; and the last one has left nobody waiting.
+        self._may_rest = False
+        self._saw_nobody = False
         self._in_main_pass = False
         #: The next main pass looks at the whole queue.
         self._is_full_pass = False
-        self._before_pass: list[Callable[..., object]] = []
+        self._before_pass: tuple[Callable[..., object], ...] = ()
         #: Background work by token: whose it is, and whom its result is for.
         self._background: dict[int, tuple[PluginGuard, Callable[..., object]]] = {}
         self._token = 0
@@ -177,6 +183,11 @@ class Engine:
             TimerKind.PLUGIN: self._plugin_timers.call,
             TimerKind.PLUGIN_ONCE: self._plugin_timers.call,
         }
+        #: What it is the engine's turn to do, and nothing is said about it.
+        self._turns: dict[type[Any], Callable[[], None]] = {
+            ev.SchedulePass: self._on_schedule_pass,
+            ev.Tick: self._on_tick,
+        }
         #: What carries requests out, or raises `RequestError` before anything has changed; and what takes news.
         self._requests: dict[type[Any], Callable[[Any], None]] = {
             ev.Submit: self._on_submit,
@@ -197,8 +208,6 @@ class Engine:
         }
         self._news: dict[type[Any], Callable[[Any], None]] = {
             ev.JobEnded: self._on_job_ended,
-            ev.SchedulePass: self._on_schedule_pass,
-            ev.Tick: self._on_tick,
             ev.LaunchFailed: self._on_launch_failed,
             ev.StepChanged: self._on_step_changed,
             ev.BackgroundDone: self._on_background_done,
@@ -244,7 +253,9 @@ class Engine:
         if now > state.now:
             state.now = now
         self.events += 1
-        if problem := problem_of(event):
+        if (turn := self._turns.get(type(event))) is not None:
+            turn()
+        elif problem := problem_of(event):
             state.effects.append(_refusal(event, RequestError(problem, Errno.INVALID_EVENT)))
         elif (take := self._news.get(type(event))) is not None:
             take(event)
@@ -252,13 +263,10 @@ class Engine:
             self._carry_out(event)
         while state.to_end:  # for others wait for these
             self.lifecycle.end_all()
-        if state.leaving_nodes or state.leaving_partitions:
+        if state.is_leaving:
             self._let_leave()
-        queue = self.cluster.queue
-        if queue.changed:
-            queue.changed = False
-            if state.timers.asleep:
-                state.timers.wake(state.now)
+        if state.timers.asleep and self.cluster.queue.changed:
+            state.timers.wake(state.now)
         effects, state.effects = state.effects, []
         return effects
 
@@ -275,11 +283,11 @@ class Engine:
     @property
     def wakeup(self) -> int | None:
         """When the driver must send a `Tick`, Unix seconds: the next timer or time limit. ``None``: no need."""
-        due = self.state.timers.next_due
-        first = self.state.running.first()
-        if first is None:
+        timers, running = self.state.timers.heap, self.state.running.jobs
+        due = timers[0][0] if timers else None
+        if not running:
             return due
-        end: int = first.end_time  # type: ignore[assignment] # a running job has one
+        end: int = running[0].end_time  # type: ignore[assignment] # a running job has one
         return end if due is None or end < due else due
 
     # ---- before it begins -------------------------------------------------------------------------------------
@@ -411,32 +419,40 @@ class Engine:
             guard.callback(done)(event.result)
         self.pass_due = True
 
-    def _on_tick(self, event: ev.Tick) -> None:  # noqa: ARG002 - every handler takes its event
+    def _on_tick(self) -> None:
         state, ring = self.state, self._ring
+        self.cluster.queue.changed = False  # timers that fall asleep now wait for what happens from now on
         for timer in state.timers.due(state.now):
             if ring[timer.kind](timer):
                 self.pass_due = True
         self.lifecycle.runs.enforce_time_limits()
 
-    def _on_schedule_pass(self, event: ev.SchedulePass) -> None:  # noqa: ARG002 - every handler takes its event
+    def _on_schedule_pass(self) -> None:
         if self._pass_times is not None:
             is_full = self._pass_times.begin() if self.pass_due else None
             if is_full is None:
                 self.pass_due = False
                 return
             self._is_full_pass = is_full
-        self.cluster.queue.flush()
+        queue = self.cluster.queue
+        if queue.unflushed is not None:
+            queue.flush()
         self.pass_due = False
         self.passes += 1
-        for fn in tuple(self._before_pass):
+        for fn in self._before_pass:
             fn()
         succeeded = self.sched_plugin.schedule()
         if self._makes_main_pass or not succeeded:
             self.make_main_pass()
-        self.cluster.queue.new = [] if succeeded else None
+        queue.new = [] if succeeded else None
+        self._saw_nobody = not queue.queued.jobs
 
     def _call_for_pass(self, *, may_wait: bool = False) -> None:
-        """Have a pass made: now, or when SchedulerParameters lets it be made."""
+        """Have a pass made: now, or when SchedulerParameters lets it be made; none where nobody waits."""
+        if self._saw_nobody and self._may_rest:
+            state = self.state
+            if not (self.cluster.queue.queued.jobs or state.to_end or state.timers.periods):
+                return
         if self._pass_times is None or self._pass_times.is_due(may_wait=may_wait):
             self.pass_due = True
 
@@ -446,14 +462,15 @@ class Engine:
             self._pass_times.stop()
         options = self._main_pass.options
         self._pass_times = PassTimes(self.state, options) if options.delays else None
+        self._set_may_rest()
 
     def save_passes(self) -> list[Any]:
         """Give what is known of passes, as data that JSON can hold."""
-        return [self.pass_due, None if self._pass_times is None else self._pass_times.save()]
+        return [self.pass_due, self._saw_nobody, None if self._pass_times is None else self._pass_times.save()]
 
     def restore_passes(self, saved: list[Any]) -> None:
         """Take up what was saved of passes, before `begin`."""
-        self.pass_due, times = saved
+        self.pass_due, self._saw_nobody, times = saved
         self._set_pass_times()
         if self._pass_times is not None and times is not None:
             self._pass_times.restore(times)
@@ -513,10 +530,16 @@ class Engine:
     def disable_main_pass(self) -> None:
         """Leave starting jobs to the scheduler plugin."""
         self._makes_main_pass = False
+        self._set_may_rest()
+
+    def _set_may_rest(self) -> None:
+        """Look whether anybody counts passes while nobody waits, or does anything with them but starting jobs."""
+        self._may_rest = not (self._makes_main_pass or self._before_pass or self._pass_times)
 
     def add_before_pass(self, fn: Callable[..., object]) -> None:
         """Have ``fn`` called before every pass."""
-        self._before_pass.append(fn)
+        self._before_pass = (*self._before_pass, fn)
+        self._set_may_rest()
 
     def add_background(self, guard: PluginGuard, done: Callable[..., object]) -> int:
         """Note whom the result of a piece of background work is for; give its token."""

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from rota.core.events import EVENTS, JobEnded, SchedulePass, Submit, Tick, UpdateJob
+from rota.core.events import EVENTS, JobEnded, Submit, UpdateJob
 from rota.core.plain import PlainError, Record, shape_of
 from rota.model import JobSpec
 
@@ -40,10 +38,11 @@ def decode(data: Mapping[str, Any]) -> Event:
     return event
 
 
-#: Gives the fields of one.
-_OF_ENDED = attrgetter(*(one.name for one in fields(JobEnded)))
 #: Types of the fields of events that were found to be right.
 _RIGHT: set[tuple[object, ...]] = set()
+#: Of the fields of a request, the first ones are nearly always asked for, the others hardly ever.
+_USUAL = JobSpec._fields.index("user") + 1
+_UNUSUAL = JobSpec()[_USUAL:]
 
 
 def problem_of(event: Event) -> str:
@@ -51,14 +50,13 @@ def problem_of(event: Event) -> str:
 
     Whether they make sense is the engine's to say.
     """
-    if isinstance(event, Tick | SchedulePass):
-        return ""
     # Of the events that come by the hundred thousand it is enough to know that the types are those of one before.
     types: tuple[object, ...] = ()
-    if isinstance(event, JobEnded):
-        types = (JobEnded, *map(type, _OF_ENDED(event)))
-    elif isinstance(event, Submit) and type(event.spec) is JobSpec:
-        types = (Submit, type(event.job_id), type(event.uid), type(event.request_id), *map(type, event.spec))
+    if type(event) is JobEnded:
+        types = (JobEnded, *map(type, event))
+    elif type(event) is Submit and type(event.spec) is JobSpec:
+        spec = event.spec
+        types = (*map(type, event), *map(type, spec[:_USUAL] if spec[_USUAL:] == _UNUSUAL else spec))
     if types in _RIGHT:
         return ""
     name = type(event).__name__

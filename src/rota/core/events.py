@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import NamedTuple
 
 from rota.model import ClusterConfig, JobSpec, NodeState, PartitionState
 from rota.model.reservation import Reservation
@@ -28,12 +29,13 @@ class Request:
 # ---- jobs -------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Submit(Request):
-    """A user submits a job."""
+class Submit(NamedTuple):
+    """A user submits a job: a `Request`, and a named tuple as `JobEnded` is."""
 
     job_id: int
     spec: JobSpec
+    uid: int = 0
+    request_id: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,9 +185,8 @@ class Outcome(Enum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobEnded:
-    """A launched job has ended and its resources are free.
+class JobEnded(NamedTuple):
+    """A launched job has ended and its resources are free. A named tuple: there is one for each job, and more.
 
     May come late, twice, or for a run that the engine has given up: ``restart_count`` tells which run it was.
     """

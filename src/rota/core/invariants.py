@@ -30,7 +30,7 @@ def check_invariants(cluster: Cluster) -> None:
     """
     state, queue = cluster.state, cluster.queue
     _check_places(cluster)
-    for job in queue.jobs:
+    for job in queue.queued:
         _check_queued(cluster, job)
     for job in queue.parked.values():
         _check_parked(state, job)
@@ -102,7 +102,7 @@ def _check_resources(state: ClusterState) -> None:
 
 def _check_order(cluster: Cluster) -> None:
     """The queue and the running jobs are sorted by what they claim to be sorted by."""
-    queue, running = cluster.queue.jobs, cluster.state.running
+    queue, running = cluster.queue.queued, cluster.state.running
     if not (queue.check() and running.check()):
         raise InvariantError("a sorted list is out of order")
     if any(job.sort_key != queue_key(job) for job in queue):

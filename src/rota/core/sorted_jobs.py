@@ -55,32 +55,29 @@ class JobView(Sequence["Job"]):
 class SortedJobs:
     """Jobs in ascending order of a key that is unique to each: add and remove cost a binary search."""
 
-    __slots__ = ("_jobs", "_keys", "_view")
+    __slots__ = ("_keys", "_view", "jobs")
 
     def __init__(self) -> None:
-        #: Strictly ascending; ``_keys[i]`` is the ``sort_key`` of ``_jobs[i]``.
+        #: In their order; others only read it, and not while jobs are added or removed.
+        self.jobs: list[Job] = []
+        #: Strictly ascending; ``_keys[i]`` is the ``sort_key`` of ``jobs[i]``.
         self._keys: list[tuple[int, ...]] = []
-        self._jobs: list[Job] = []
-        #: The snapshot that shares ``_jobs``; ``None`` when nobody else has the list.
+        #: The snapshot that shares ``jobs``; ``None`` when nobody else has the list.
         self._view: JobView | None = None
 
     def __len__(self) -> int:
         """Count the jobs."""
-        return len(self._jobs)
+        return len(self.jobs)
 
     def __iter__(self) -> Iterator[Job]:
         """Walk through the jobs; do not add or remove meanwhile."""
-        return iter(self._jobs)
-
-    def first(self) -> Job | None:
-        """Give the first job, if there is one."""
-        return self._jobs[0] if self._jobs else None
+        return iter(self.jobs)
 
     def snapshot(self) -> JobView:
         """Give the jobs as they are now, for good."""
         view = self._view
         if view is None:
-            view = self._view = JobView(self._jobs)
+            view = self._view = JobView(self.jobs)
         return view
 
     def add(self, job: Job, key: tuple[int, ...]) -> None:
@@ -91,11 +88,11 @@ class SortedJobs:
         keys = self._keys
         if not keys or key > keys[-1]:
             keys.append(key)
-            self._jobs.append(job)
+            self.jobs.append(job)
         else:
             i = bisect_left(keys, key)
             keys.insert(i, key)
-            self._jobs.insert(i, job)
+            self.jobs.insert(i, job)
 
     def remove(self, job: Job) -> None:
         """Take a job out."""
@@ -103,27 +100,27 @@ class SortedJobs:
             self._unshare()
         i = bisect_left(self._keys, job.sort_key)
         del self._keys[i]
-        del self._jobs[i]
+        del self.jobs[i]
         job.sort_key = ()
 
     def resort(self) -> bool:
         """Sort anew, after jobs have been given other ``sort_key``. Whether the order is another now."""
-        keys = list(map(_SORT_KEY, self._jobs))
+        keys = list(map(_SORT_KEY, self.jobs))
         if moved := not all(map(lt, keys, islice(keys, 1, None))):
-            self._jobs = sorted(self._jobs, key=_SORT_KEY)
+            self.jobs = sorted(self.jobs, key=_SORT_KEY)
             self._view = None
-            keys = list(map(_SORT_KEY, self._jobs))
+            keys = list(map(_SORT_KEY, self.jobs))
         self._keys = keys
         return moved
 
     def _unshare(self) -> None:
-        self._jobs = self._jobs.copy()
+        self.jobs = self.jobs.copy()
         self._view = None
 
     def check(self) -> bool:
         """Whether the order, the keys and the jobs agree."""
         ascending = all(a < b for a, b in zip(self._keys, self._keys[1:], strict=False))
-        return ascending and self._keys == [job.sort_key for job in self._jobs]
+        return ascending and self._keys == [job.sort_key for job in self.jobs]
 
 
 def queue_key(job: Job) -> tuple[int, ...]:

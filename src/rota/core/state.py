@@ -14,7 +14,7 @@ from rota.model.errors import Errno
 from rota.resources import make_pool
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from rota.core.arrays import JobArray
     from rota.core.effects import Effect
@@ -41,6 +41,7 @@ class ClusterState:
 
     __slots__ = (
         "_choose",
+        "_pool_users",
         "arrays",
         "boot_time",
         "completing",
@@ -48,6 +49,7 @@ class ClusterState:
         "default_partition",
         "down",
         "effects",
+        "is_leaving",
         "jobs",
         "leaving_nodes",
         "leaving_partitions",
@@ -64,6 +66,7 @@ class ClusterState:
 
     def __init__(self, config: ClusterConfig, boot_time: int, choose: Choose) -> None:
         self._choose = choose
+        self._pool_users: list[Callable[[Pool], object]] = []
         self.settings = Settings.read(config)
         self.config = config
         #: RUNNING or SUSPENDED; sorted by expected end.
@@ -93,6 +96,11 @@ class ClusterState:
         machine = replace(config, nodes=tuple(nodes), partitions=tuple(partitions))
         return make_pool(machine, nodes, self._choose, self.running)
 
+    def use_pool(self, fn: Callable[[Pool], object]) -> None:
+        """Have a function called with the pool, now and whenever there is another."""
+        fn(self.pool)
+        self._pool_users.append(fn)
+
     def set_machine(self, nodes: list[Node], partitions: Mapping[str, Partition], pool: Pool) -> None:
         """Have another machine, of which nothing is in use so far."""
         self.nodes = nodes
@@ -104,6 +112,8 @@ class ClusterState:
         self.partitions.update(partitions)
         self.default_partition = next((part for part in partitions.values() if part.default), None)
         self.pool = pool
+        for fn in self._pool_users:
+            fn(pool)
         config = self.config
         wanted = {node.name: node for node in config.nodes}
         #: Nodes and partitions that are not as in slurm.conf, and are so only until jobs are over: bitmap, and names.
@@ -113,6 +123,7 @@ class ClusterState:
             if node.name not in wanted or is_other(node, wanted[node.name])
         )
         self.leaving_partitions = frozenset(partitions) - {part.name for part in config.partitions}
+        self.is_leaving = bool(self.leaving_nodes or self.leaving_partitions)
 
     def partition_of(self, name: str) -> Partition:
         """Find a partition, the default one for an empty name.

@@ -76,16 +76,18 @@ class Period(NamedTuple):
 class Timers:
     """Timers by due time; equal times in the order of setting."""
 
-    __slots__ = ("_due", "_heap", "_of_job", "_periods", "_sequence", "asleep")
+    __slots__ = ("_due", "_sequence", "asleep", "heap", "of_job", "periods")
 
     def __init__(self) -> None:
         #: When each timer is due, with the number of its setting.
         self._due: dict[Timer, tuple[int, int]] = {}
-        #: The same in order, with entries that hold no more; the first one always holds.
-        self._heap: list[tuple[int, int, Timer]] = []
+        #: The same as a heap, with entries that hold no more; the first one always holds.
+        self.heap: list[tuple[int, int, Timer]] = []
         self._sequence = 0
-        self._of_job: defaultdict[int, set[Timer]] = defaultdict(set)
-        self._periods: dict[Timer, Period] = {}
+        #: The timers of each job that has any.
+        self.of_job: defaultdict[int, set[Timer]] = defaultdict(set)
+        #: Of the periodic ones.
+        self.periods: dict[Timer, Period] = {}
         #: Periodic timers that wait for a change, in the order in which they were due.
         self.asleep: dict[Timer, None] = {}
 
@@ -98,9 +100,9 @@ class Timers:
             return
         self._sequence += 1
         self._due[timer] = time, self._sequence
-        heappush(self._heap, (time, self._sequence, timer))
+        heappush(self.heap, (time, self._sequence, timer))
         if timer.job_id:
-            self._of_job[timer.job_id].add(timer)
+            self.of_job[timer.job_id].add(timer)
         if known is not None:
             self._drop_stale()
 
@@ -112,15 +114,15 @@ class Timers:
 
     def set_period(self, now: int, timer: Timer, period: Period) -> None:
         """Have a timer due again and again, from the next time of its grid on; if it is already, it keeps its grid."""
-        known = self._periods.get(timer)
+        known = self.periods.get(timer)
         if known is None or known[1:] != period[1:]:
             self.cancel(timer)
-            self._periods[timer] = period
+            self.periods[timer] = period
             self.set(period.next_due(now), timer)
 
     def cancel(self, timer: Timer) -> None:
         """Have a timer not be due, if it is set."""
-        self._periods.pop(timer, None)
+        self.periods.pop(timer, None)
         self.asleep.pop(timer, None)
         if self._due.pop(timer, None) is not None:
             self._of_job_no_more(timer)
@@ -128,7 +130,7 @@ class Timers:
 
     def cancel_of_job(self, job_id: int) -> None:
         """Cancel all timers of a job."""
-        for timer in tuple(self._of_job.get(job_id, ())):
+        for timer in tuple(self.of_job.get(job_id, ())):
             self.cancel(timer)
 
     def cancel_all(self, *kinds: TimerKind) -> None:
@@ -138,13 +140,13 @@ class Timers:
 
     def _of_job_no_more(self, timer: Timer) -> None:
         if timer.job_id:
-            others = self._of_job[timer.job_id]
+            others = self.of_job[timer.job_id]
             others.discard(timer)
             if not others:
-                del self._of_job[timer.job_id]
+                del self.of_job[timer.job_id]
 
     def _drop_stale(self) -> None:
-        heap, due = self._heap, self._due
+        heap, due = self.heap, self._due
         while heap and due.get(heap[0][2]) != heap[0][:2]:
             heappop(heap)
 
@@ -160,27 +162,22 @@ class Timers:
 
     def period_of(self, timer: Timer) -> Period | None:
         """Give when a periodic timer is due; ``None``: it is set for one time, or not at all."""
-        return self._periods.get(timer)
+        return self.periods.get(timer)
 
     @property
     def has_sleepers(self) -> bool:
         """Whether there are timers that are left out until something has changed."""
-        return any(period.only_after_change for period in self._periods.values())
-
-    @property
-    def next_due(self) -> int | None:
-        """When the next timer is due, ``None`` when none is set."""
-        return self._heap[0][0] if self._heap else None
+        return any(period.only_after_change for period in self.periods.values())
 
     # ---- time goes by -----------------------------------------------------------------------------------------
 
     def due(self, now: int) -> Iterator[Timer]:
         """Give the timers that are due, one by one, also those that are set meanwhile; periodic ones are set anew."""
-        while self._heap and self._heap[0][0] <= now:
-            timer = heappop(self._heap)[2]
+        while self.heap and self.heap[0][0] <= now:
+            timer = heappop(self.heap)[2]
             del self._due[timer]
             self._of_job_no_more(timer)
-            period = self._periods.get(timer)
+            period = self.periods.get(timer)
             if period is not None and period.only_after_change:
                 self.asleep[timer] = None
             elif period is not None:
@@ -191,18 +188,18 @@ class Timers:
     def wake(self, now: int) -> None:
         """Something has changed: set the timers that have waited for this to their next times."""
         for timer in self.asleep:
-            self.set(self._periods[timer].next_due(now), timer)
+            self.set(self.periods[timer].next_due(now), timer)
         self.asleep.clear()
 
     # ---- keeping them -----------------------------------------------------------------------------------------
 
     def save(self) -> dict[str, Any]:
         """Give them as data that JSON can hold; those that call a function which a plugin has made are left out."""
-        kept = [entry for entry in sorted(self._heap) if self._holds(entry)]
+        kept = [entry for entry in sorted(self.heap) if self._holds(entry)]
         return {
             "due": [[time, *_plain(timer)] for time, _, timer in kept],
             "asleep": [_plain(timer) for timer in self.asleep],
-            "periods": [[*_plain(timer), *period] for timer, period in self._periods.items()],
+            "periods": [[*_plain(timer), *period] for timer, period in self.periods.items()],
         }
 
     def _holds(self, entry: tuple[int, int, Timer]) -> bool:
@@ -212,7 +209,7 @@ class Timers:
         """Take up what was saved, in the place of all there are."""
         self.__init__()  # type: ignore[misc] # as new
         for *plain, origin, seconds, only_after_change in saved["periods"]:
-            self._periods[_timer(plain)] = Period(origin, seconds, only_after_change)
+            self.periods[_timer(plain)] = Period(origin, seconds, only_after_change)
         for time, *plain in saved["due"]:
             self.set(time, _timer(plain))
         self.asleep = {_timer(plain): None for plain in saved["asleep"]}

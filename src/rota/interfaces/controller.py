@@ -335,6 +335,9 @@ class ControllerOf(Protocol[J]):
 
         Otherwise the engine makes its main pass after every successful ``slurm_sched_p_schedule``. It still makes one
         when that call fails.
+
+        As long as no job is queued, and none was when the last pass ended, no passes are made then, unless something
+        else goes by them: `before_pass`, periodic timers, options of SchedulerParameters that space passes out.
         """
 
     def plan_licenses(self, *, on: bool = True) -> None:

@@ -137,11 +137,11 @@ class ReplayDriver:
             InputError: the engine refused a job that could never run.
         """
         engine, limit_ends, early_ends = self._engine, self._limit_ends, self._early_ends
-        node_changes = self._node_changes
+        node_changes, submit = self._node_changes, self._submit
         if not self._begun:
             self._begun = True
-            self._perform(engine.begin(), self._submit[0])
-        next_row, count = self._next_row, len(self._trace)
+            self._perform(engine.begin(), submit[0])
+        row, count = self._next_row, len(self._trace)
         instants, idle, more = self._instants, self._idle, False
         while self._launches <= self._futile_after:
             if self._stopped:
@@ -154,79 +154,57 @@ class ReplayDriver:
                 now = early_ends[0][0]
             if node_changes and node_changes[-1].time < now:
                 now = node_changes[-1].time
-            if self._submit[next_row] < now:
-                now = self._submit[next_row]
-            elif next_row == count and not limit_ends and not early_ends:
+            if submit[row] < now:
+                now = submit[row]
+            elif row == count and not limit_ends and not early_ends:
                 idle += not node_changes
                 if now >= _NEVER or not self._row or idle > _IDLE_TICKS:
                     break
             if now > until:
                 more = True
                 break
-            next_row = self._instant(now, next_row, tick_due=tick <= now)
+            first_launch = _NEVER
+            if limit_ends and limit_ends[0][0] == now:
+                first_launch = self._end_at_limit(now)
+            if tick <= now:
+                self._tick(now)
+            if node_changes and node_changes[-1].time <= now:
+                self._change_nodes(now)
+            if submit[row] == now:
+                row = self._submit_jobs(now, row)
+            if early_ends and early_ends[0][0] == now:
+                self._end_early(now, first_launch)
+            passes = 0
+            while engine.pass_due and self.schedules and passes < _PASSES_IN_A_ROW:
+                passes += 1
+                self._send(_PASS, now)
             instants += 1
             if self._on_progress is not None and instants % _PROGRESS_EVERY == 0:
-                self._on_progress(next_row)
-        self._next_row, self._instants, self._idle = next_row, instants, idle
+                self._on_progress(row)
+        self._next_row, self._instants, self._idle = row, instants, idle
         return more
 
     def set_clock(self, now: int) -> None:
         """Move the engine's clock on to ``now``, up to which all has been played."""
         self._send(_TICK, now)
 
-    def _instant(self, now: int, next_row: int, *, tick_due: bool) -> int:
-        """Play all that happens at ``now``; give the next row to submit."""
-        engine, early_ends = self._engine, self._early_ends
-        per_event = self._pass_per_event and self.schedules
-        first_launch = self._end_at_limit(now) if self._limit_ends else _NEVER
-        if tick_due:
-            # Unless what was due was the time limit of a job that has just ended.
-            wakeup = engine.wakeup
-            if wakeup is not None and wakeup <= now:
-                self._send(_TICK, now)
-        if self._node_changes and self._node_changes[-1].time <= now:
-            self._change_nodes(now)
-            if per_event:
-                self._send(_PASS, now)
-        while self._submit[next_row] == now:
-            job_id, spec = self._trace.job_id[next_row], self._trace.spec(next_row)
-            self._row[job_id] = next_row
-            tasks = self._note_array(job_id, next_row, spec.array) if spec.array else 1
-            self._perform(engine.handle(Submit(job_id=job_id, spec=spec), now), now)
-            next_row += tasks
-            self._futile_after = self._launches + _FUTILE_LAUNCHES
-            if per_event:
-                self._send(_PASS, now)
-        while early_ends and early_ends[0][0] == now:
-            _, launch, job_id, restart_count = heappop(early_ends)
-            if self._was_stopped(job_id, restart_count):
-                continue
-            if per_event and engine.pass_due and first_launch < launch:
-                self._send(_PASS, now)
-            self._send(JobEnded(job_id=job_id, restart_count=restart_count), now)
-            if per_event and engine.pass_due:
-                self._send(_PASS, now)
-        passes = 0
-        while engine.pass_due and self.schedules and passes < _PASSES_IN_A_ROW:
-            passes += 1
-            self._send(_PASS, now)
-        return next_row
-
-    def _note_array(self, job_id: int, row: int, array: str) -> int:
-        """Note in which rows the tasks of an array are, from its first on; give their number."""
-        tasks = parse_array(array, MOST_TASKS).ids
-        self._arrays[job_id] = {task: row + place for place, task in enumerate(tasks)}
-        return len(tasks)
+    # ---- what happens at an instant ---------------------------------------------------------------------------
 
     def _end_at_limit(self, now: int) -> int:
-        """End the jobs whose time limit is now; give the earliest launch of them, `_NEVER` when there is none."""
+        """End the jobs whose time limit is now; give the earliest launch of them."""
         ends = self._limit_ends
-        first_launch = ends[0][1] if ends[0][0] == now else _NEVER
+        first_launch = ends[0][1]
         while ends and ends[0][0] == now:
             _, _, job_id, restart_count = heappop(ends)
-            if not self._was_stopped(job_id, restart_count):
-                self._send(JobEnded(job_id=job_id, restart_count=restart_count), now)
+            if not (self._stopped and self._was_stopped(job_id, restart_count)):
+                self._send(JobEnded(job_id, restart_count), now)
         return first_launch
+
+    def _tick(self, now: int) -> None:
+        """Wake the engine, unless what was due was the time limit of a job that has just ended."""
+        wakeup = self._engine.wakeup
+        if wakeup is not None and wakeup <= now:
+            self._send(_TICK, now)
 
     def _change_nodes(self, now: int) -> None:
         """Let nodes fail or come back."""
@@ -235,14 +213,51 @@ class ReplayDriver:
             _, name, state = changes.pop()
             self._send(UpdateNode(name=name, state=state), now)
         self._futile_after = self._launches + _FUTILE_LAUNCHES
+        if self._pass_per_event and self.schedules:
+            self._send(_PASS, now)
+
+    def _submit_jobs(self, now: int, row: int) -> int:
+        """Submit the jobs that are submitted now, from ``row`` on; give the next row."""
+        trace, submit = self._trace, self._submit
+        while submit[row] == now:
+            job_id, spec = trace.job_id[row], trace.spec(row)
+            self._row[job_id] = row
+            tasks = self._note_array(job_id, row, spec.array) if spec.array else 1
+            self._send(Submit(job_id=job_id, spec=spec), now)
+            row += tasks
+            if self._pass_per_event and self.schedules:
+                self._futile_after = self._launches + _FUTILE_LAUNCHES
+                self._send(_PASS, now)
+        self._futile_after = self._launches + _FUTILE_LAUNCHES
+        return row
+
+    def _end_early(self, now: int, first_launch: int) -> None:
+        """End the jobs that end now before their limit; ``first_launch``: of those that have just ended at theirs."""
+        ends, engine, per_event = self._early_ends, self._engine, self._pass_per_event and self.schedules
+        while ends and ends[0][0] == now:
+            _, launch, job_id, restart_count = heappop(ends)
+            if self._stopped and self._was_stopped(job_id, restart_count):
+                continue
+            if per_event and engine.pass_due and first_launch < launch:
+                self._send(_PASS, now)
+            self._send(JobEnded(job_id, restart_count), now)
+            if per_event and engine.pass_due:
+                self._send(_PASS, now)
+
+    def _note_array(self, job_id: int, row: int, array: str) -> int:
+        """Note in which rows the tasks of an array are, from its first on; give their number."""
+        tasks = parse_array(array, MOST_TASKS).ids
+        self._arrays[job_id] = {task: row + place for place, task in enumerate(tasks)}
+        return len(tasks)
+
+    # ---- talking with the engine ------------------------------------------------------------------------------
 
     def _send(self, event: Event, now: int) -> None:
-        effects = self._engine.handle(event, now)
-        if effects:
+        """Send an event, and do what the engine wants done."""
+        if effects := self._engine.handle(event, now):
             self._perform(effects, now)
 
     def _perform(self, effects: Iterable[Effect], now: int) -> None:
-        """Do what the engine wants done."""
         self._now = now
         perform = self._dispatch
         for effect in effects:
@@ -257,11 +272,11 @@ class ReplayDriver:
         if job.array is not None:  # only now it is known which task this is
             self._row[job_id] = self._arrays[job.array.job_id][job.task_id or 0]
         row = self._row[job_id]
-        run, longest = self._trace.run[row], _longest(job)
+        run, longest = self._trace.run[row], job.longest_run
         self._launches += 1
         if self._on_launch is not None:
             self._on_launch(row, job)
-        if run > longest:
+        if longest is not None and run > longest:
             return
         ends = self._limit_ends if run == longest else self._early_ends
         heappush(ends, (self._now + run, self._launches, job_id, effect.restart_count))
@@ -306,12 +321,13 @@ class ReplayDriver:
     def _note_stopped(self, effect: Kill) -> None:
         """Remember that a run has been stopped, if it is put down to end later."""
         job_id = effect.job_id
-        if self._trace.run[self._row[job_id]] <= _longest(self._engine.jobs[job_id]):
+        longest = self._engine.jobs[job_id].longest_run
+        if longest is None or self._trace.run[self._row[job_id]] <= longest:
             self._stopped.add((job_id, effect.restart_count))
 
     def _was_stopped(self, job_id: int, restart_count: int) -> bool:
         """Whether a run whose end has come was stopped before; it is forgotten then."""
-        if not self._stopped or (job_id, restart_count) not in self._stopped:
+        if (job_id, restart_count) not in self._stopped:
             return False
         self._stopped.remove((job_id, restart_count))
         return True
@@ -344,9 +360,3 @@ class ReplayDriver:
             line=int(workload.line[row]),
             field=field,
         )
-
-
-def _longest(job: Job) -> int:
-    """Give the seconds for which a job may run."""
-    longest = job.longest_run
-    return _NEVER if longest is None else longest

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from rota.workload import Workload
 
 ESTIMATES = ("requested", "actual")
+#: What a log of numbers does not tell of a request.
+_USER = JobSpec._fields.index("user")
+_BEFORE_USER = JobSpec()[JobSpec._fields.index("qos") : _USER]
+_AFTER_USER = JobSpec()[_USER + 1 :]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,15 +69,21 @@ class Trace:
         requests = self.workload.requests
         if requests is not None:
             return requests[row]._replace(time_limit=self.time_limit[row] or None)
-        return JobSpec(
-            self.procs[row],
-            self.time_limit[row] or None,
-            0,
-            self.user_id[row],
-            self.group_id[row],
-            "",
-            self.account[row],
-            user=self.user[row],
+        # Past the constructor, which goes through all fields with their defaults.
+        return tuple.__new__(
+            JobSpec,
+            (
+                self.procs[row],
+                self.time_limit[row] or None,
+                0,
+                self.user_id[row],
+                self.group_id[row],
+                "",
+                self.account[row],
+                *_BEFORE_USER,
+                self.user[row],
+                *_AFTER_USER,
+            ),
         )
 
     def charged(self) -> set[tuple[str, str]]:

@@ -43,6 +43,8 @@ TEXT_COLUMNS = {
 }
 _STORED = ("job_id", "user_id", "submit", "start", "end", "procs", "time_limit")
 _NULLABLE = ("start", "end")
+#: Columns in which the same values come again and again; of others a dictionary takes more time, and more room.
+_REPEATED = {"user_id", "procs", "time_limit", "state"}
 #: The field of `Schedule` that each column of text holds.
 _TEXTS = {"user_name": "user", "account": "account", "nodes": "nodes", "node_cpus": "node_cpus"}
 
@@ -55,7 +57,9 @@ def write_jobs(schedule: Schedule, path: Path) -> None:
     """
     import pyarrow.parquet as pq
 
-    pq.write_table(_table(schedule), path, compression="zstd")
+    table = _table(schedule)
+    repeated = [name for name in table.column_names if name in _REPEATED or name in _TEXTS]
+    pq.write_table(table, path, compression="zstd", use_dictionary=repeated)
 
 
 def read_jobs(path: Path) -> Schedule:

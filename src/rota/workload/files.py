@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _GZIP_MAGIC = b"\x1f\x8b"
-_GZIP_LEVEL = 6
+_GZIP_LEVEL = 4
 
 
 def read_bytes(path: Path) -> bytes:

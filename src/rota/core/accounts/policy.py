@@ -74,12 +74,9 @@ class AccountingPolicy:
             nodes_of=state.nodes_of,
             usage_factor=accounts.usage_factor,
         )
+        #: Whether there is anything that `admit` or `access` could say no to.
+        self.restricts = bool(enforced or self._for_reservations)
         self._check_limits()
-
-    @property
-    def is_on(self) -> bool:
-        """Whether anything is enforced."""
-        return self._needs_association
 
     # ---- limits that keep jobs from starting, or end them -----------------------------------------------------
 

@@ -31,7 +31,8 @@ def admit(state: ClusterState, job_id: int, spec: JobSpec) -> list[tuple[Partiti
     """
     if job_id in state.jobs:
         raise RequestError(f"there is a job {job_id} already", Errno.DUPLICATE_JOB_ID)
-    _check_values(spec)
+    if spec.num_cpus < 1 or (spec.time_limit or 0) < 0 or spec.nice or spec.priority is not None:
+        _check_values(spec)
     if "," not in spec.partition:
         partition = state.partition_of(spec.partition)
         return [(partition, _units(state, spec, partition))]
@@ -95,7 +96,7 @@ def check_partitions(cluster: Cluster, job: Job) -> None:
 
 def _units(state: ClusterState, spec: JobSpec, partition: Partition) -> int:
     """Count the units of the machine that a request takes in a partition."""
-    if partition.state in _ACCEPTS_NONE:
+    if partition.state is not PartitionState.UP and partition.state in _ACCEPTS_NONE:
         raise RequestError(
             f"Required partition not available (inactive or drain): {partition.name} is {partition.state.value}",
             Errno.PARTITION_NOT_AVAIL,

@@ -54,10 +54,12 @@ class Lifecycle:
         cluster = self.cluster
         job = new_job(cluster, job_id, spec)
         try:
-            cluster.policy.admit(job)
+            if cluster.policy.restricts:
+                cluster.policy.admit(job)
             if spec.reservation:
                 cluster.reservations.admit(job)
-            check_partitions(cluster, job)
+            if job.records or job.partition.allow_users is not None or self.state.settings.partition_limits != "NO":
+                check_partitions(cluster, job)
         except RequestError as error:
             raise PolicyError(str(error), error.errno) from None
         if job.array is not None:

@@ -90,7 +90,7 @@ class Priorities:
                     # Here, where the job is at hand: of 100,000, those in the queue's order lie all over the memory.
                     job.sort_key = queue_key(job)
                     changed = True
-        if not changed or not self._queue.jobs.resort():
+        if not changed or not self._queue.queued.resort():
             return False
         self._queue.touch()
         return True

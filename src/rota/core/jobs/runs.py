@@ -29,12 +29,12 @@ class Scheduler(Protocol):
     """What the scheduler plugin is told of jobs that run."""
 
     @property
-    def newalloc(self) -> Callable[[Job], bool]:
-        """Takes note that a job has been given resources."""
+    def newalloc(self) -> Callable[[Job], None] | None:
+        """Takes note that a job has been given resources; ``None``: it does not care."""
 
     @property
-    def freealloc(self) -> Callable[[Job], bool]:
-        """Takes note that a job's resources are about to be freed."""
+    def freealloc(self) -> Callable[[Job], None] | None:
+        """Takes note that a job's resources are about to be freed; ``None``: it does not care."""
 
 
 class Runs:
@@ -46,13 +46,14 @@ class Runs:
         priorities: Gives jobs that are queued again their priorities.
     """
 
-    __slots__ = ("_cluster", "_priorities", "_queue", "_scheduler", "_state")
+    __slots__ = ("_cluster", "_freealloc", "_newalloc", "_priorities", "_queue", "_state")
 
     def __init__(self, cluster: Cluster, scheduler: Scheduler, priorities: Priorities) -> None:
         self._cluster = cluster
         self._state = cluster.state
         self._queue = cluster.queue
-        self._scheduler = scheduler
+        self._newalloc = scheduler.newalloc
+        self._freealloc = scheduler.freealloc
         self._priorities = priorities
 
     # ---- they begin -------------------------------------------------------------------------------------------
@@ -73,11 +74,11 @@ class Runs:
         if job.array is not None and job.waiting_tasks > 1:
             job = split_off(cluster, job, job.array)
         else:
-            self._queue.take(job.whole)
-            if job.array is not None:
-                become_task(job.whole)
+            self._queue.take(job.whole if isinstance(job, QueueRecord) else job)
         if isinstance(job, QueueRecord):
             job = job.become_job()
+        if job.array is not None:
+            become_task(job)
         change_state(job, Trigger.START)
         state.pool.take(resources)
         job.alloc = resources
@@ -90,17 +91,21 @@ class Runs:
             job.time_limit = max(min(job.time_limit, job.spec.deadline - state.now), 1)
             state.timers.cancel(Timer(TimerKind.DEADLINE, job.job_id))
         job.end_time = end = state.now + job.time_limit
-        job.forget_plan()
+        if job.planned_start is not None or job.records:
+            job.forget_plan()
         state.running.add(job, (end, job.job_id))
         self._queue.changed = True
         if job.start_limits:
             self._queue.new = None
             for one in job.start_limits:
                 one.started(job)
-        cluster.accounts.started(job)
+        if cluster.accounts.usage is not None:
+            cluster.accounts.started(job)
         state.effects.append(Launch(job_id=job.job_id, restart_count=job.restart_count, resources=resources))
-        self._scheduler.newalloc(job)
-        cluster.dependencies.started(job)
+        if self._newalloc is not None:
+            self._newalloc(job)
+        if cluster.dependencies.waiting:
+            cluster.dependencies.started(job)
         return None
 
     # ---- they end ---------------------------------------------------------------------------------------------
@@ -169,14 +174,16 @@ class Runs:
     def _free(self, job: Job, end_time: int) -> None:
         """Free the resources of a job whose run was over at a time, and let it go on to where it belongs."""
         state, cluster = self._state, self._cluster
-        self._scheduler.freealloc(job)
+        if self._freealloc is not None:
+            self._freealloc(job)
         if job.suspended_since is not None:
             self._count_suspended(job, job.suspended_since)
         if job.sort_key:
             state.running.remove(job)
         else:
             del state.completing[job.job_id]
-        cluster.accounts.ended(job, end_time)
+        if cluster.accounts.usage is not None:
+            cluster.accounts.ended(job, end_time)
         for one in job.start_limits:
             one.ended(job)
         if self._queue.limited:
@@ -273,8 +280,8 @@ class Runs:
 
     def enforce_time_limits(self) -> None:
         """Stop the jobs whose time is up, unless they may go on for a while."""
-        now = self._state.now
-        while (job := self._state.running.first()) is not None and (job.end_time or 0) <= now:
+        now, running = self._state.now, self._state.running
+        while running.jobs and ((job := running.jobs[0]).end_time or 0) <= now:
             if job.state is JobState.SUSPENDED:
                 self._expect_end_of_suspended(job)
             elif job.partition.over_time_limit == 0 or not self._goes_on(job):

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from rota.core.sorted_jobs import JobView
     from rota.interfaces.profile import NodeSpaceOf, ProfileOf
     from rota.model import Association, ClusterConfig, Node, Partition, Qos
+    from rota.resources.pools.pool import Pool
 
 
 class Passes(Protocol):
@@ -69,9 +70,13 @@ class PluginController:
         "_queue",
         "_state",
         "_timers",
+        "common",
         "jobs",
+        "nodes_of",
         "partitions",
         "priority",
+        "request_class",
+        "size",
     )
 
     def __init__(
@@ -98,6 +103,14 @@ class PluginController:
         self.jobs: Mapping[int, Job] = MappingProxyType(self._state.jobs)
         self.partitions: Mapping[str, Partition] = MappingProxyType(self._state.partitions)
         self.priority = priority
+        self._state.use_pool(self._set_pool)
+
+    def _set_pool(self, pool: Pool) -> None:
+        # The pool's own functions: schedulers ask for these several times a job.
+        self.common = pool.common
+        self.size = pool.size
+        self.nodes_of = pool.nodes_of
+        self.request_class: Callable[[Job], Hashable] = pool.class_of
 
     # ---- read -------------------------------------------------------------------------------------------------
 
@@ -145,15 +158,6 @@ class PluginController:
         book = self._cluster.reservations
         return book.select(job, avail) if book.all else self._state.pool.select(job, avail)
 
-    def common(self, a: int, b: int) -> int:
-        return self._state.pool.common(a, b)
-
-    def size(self, resources: int) -> int:
-        return self._state.pool.size(resources)
-
-    def nodes_of(self, resources: int) -> int:
-        return self._state.pool.nodes_of(resources)
-
     def by_node(self, resources: int) -> dict[str, dict[str, int]]:
         return by_name(self._state.pool.by_place(resources), self._state.nodes)
 
@@ -162,9 +166,6 @@ class PluginController:
             return self._state.pool.from_places(by_place(shares, self._state.places))
         except KeyError as error:
             raise ValueError(f"there is no node {error}") from None
-
-    def request_class(self, job: Job) -> Hashable:
-        return self._state.pool.class_of(job)
 
     def profile(self, resolution: int = 1) -> ProfileOf[Job]:
         return profile_of(self._cluster, resolution)
@@ -229,12 +230,12 @@ class PluginController:
     # ---- propose ----------------------------------------------------------------------------------------------
 
     def start(self, job: Job, resources: int = 0, time_limit: int = 0) -> Reason | None:
-        state = self._state
+        state, book = self._state, self._cluster.reservations
         if not self._waits(job):
             return Reason.BAD_CONSTRAINTS if job.state is not JobState.PENDING else job.reason
-        pool = self._state.pool
+        pool = state.pool
         resources = index(resources)
-        closed = self._cluster.reservations.closed(job, state.now, time_limit or job.time_limit)
+        closed = book.closed(job, state.now, time_limit or job.time_limit) if book.all else 0
         if not resources:
             resources = self.select(job, pool.free)
         elif closed and pool.nodes_of(resources) & closed:
@@ -254,7 +255,10 @@ class PluginController:
 
     def _waits(self, job: Job) -> bool:
         """Whether a job, or a record, stands in this engine's queue."""
-        return job.is_queued and self._state.jobs.get(job.job_id) is job.whole
+        if not job.sort_key or job.alloc:
+            return False
+        known = self._state.jobs.get(job.job_id)
+        return known is job or known is job.whole
 
     def plan(self, job: Job, start_time: int | None, nodes: int = 0) -> None:
         if job.is_queued:
@@ -279,7 +283,7 @@ class PluginController:
             self._passes.pass_due = True
 
     def rank_queue(self, key: Callable[[Job], float]) -> None:
-        queue = self._queue.jobs
+        queue = self._queue.queued
         jobs = [job for job in queue if not job.admin_priority]
         jobs.sort(key=lambda job: (job.submit_time, job.job_id))
         jobs.sort(key=key)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any
 
+from rota.interfaces.stubs import sched as stubs
 from rota.model import MAX_PRIORITY, SLURM_SUCCESS, Errno, PriorityFactors
 from rota.resources import first_fit
 
@@ -87,23 +88,20 @@ class PluginGuard:
             name = Errno(errno).name if errno in Errno.__members__.values() else "unknown"
             self._report(self.plugin_type, symbol, job_id, f"returned {_show(value)} with errno {errno} ({name})")
 
-    def slow(self, symbol: str, begun: float) -> None:
-        """Report a call that began at ``begun`` if it has taken too long."""
-        if self._clock is not None and (took := self._clock() - begun) > SLOW_S:
-            self._report(self.plugin_type, symbol, None, f"took {took:.1f} s, and everything waited meanwhile")
+    def slow(self, symbol: str, took: float) -> None:
+        """Report a call that has taken too long."""
+        self._report(self.plugin_type, symbol, None, f"took {took:.1f} s, and everything waited meanwhile")
 
     def status(self, symbol: str) -> Callable[..., bool]:
         """Guard an ``int f(...)`` that is about no job: true on SLURM_SUCCESS."""
-        fn, clock = self.function(symbol), self._clock
+        fn = self.function(symbol)
 
         def call(*args: object) -> bool:
-            begun = clock() if clock is not None else 0.0
             try:
                 code = fn(*args)
             except PLUGIN_ERRORS as error:
                 self.raised(symbol, None, error)
                 return False
-            self.slow(symbol, begun)
             if _is_success(code):
                 return True
             self.failed(symbol, None, code)
@@ -111,20 +109,40 @@ class PluginGuard:
 
         return call
 
-    def job_status(self, symbol: str) -> Callable[[Job], bool]:
-        """Guard an ``int f(job_ptr)``: true on SLURM_SUCCESS."""
-        fn = self.function(symbol)
+    def makes_pass(self, symbol: str) -> Callable[[], bool]:
+        """Guard an ``int f(void)`` that makes a pass, and should not take long: true on SLURM_SUCCESS."""
+        fn, clock = self.function(symbol), self._clock
 
-        def call(job: Job) -> bool:
+        def call() -> bool:
+            begun = clock() if clock is not None else 0.0
+            try:
+                code = fn()
+            except PLUGIN_ERRORS as error:
+                self.raised(symbol, None, error)
+                return False
+            if clock is not None and (took := clock() - begun) > SLOW_S:
+                self.slow(symbol, took)
+            if (type(code) is int and code == SLURM_SUCCESS) or _is_success(code):
+                return True
+            self.failed(symbol, None, code)
+            return False
+
+        return call
+
+    def about_job(self, symbol: str) -> Callable[[Job], None] | None:
+        """Guard an ``int f(job_ptr)`` that is told of every job; ``None`` where the plugin has but the stub."""
+        fn = self.function(symbol)
+        if fn is getattr(stubs, symbol):
+            return None
+
+        def call(job: Job) -> None:
             try:
                 code = fn(job)
             except PLUGIN_ERRORS as error:
                 self.raised(symbol, job.job_id, error)
-                return False
-            if _is_success(code):
-                return True
-            self.failed(symbol, job.job_id, code)
-            return False
+                return
+            if not _is_success(code):
+                self.failed(symbol, job.job_id, code)
 
         return call
 
@@ -162,16 +180,17 @@ class PluginGuard:
 
     def callback(self, fn: Callable[..., object]) -> Callable[..., object]:
         """Guard a function that the plugin handed in; ``None`` when it fails."""
-        symbol = getattr(fn, "__name__", "callback")
+        symbol, clock = getattr(fn, "__name__", "callback"), self._clock
 
         def call(*args: object) -> object:
-            begun = self._clock() if self._clock is not None else 0.0
+            begun = clock() if clock is not None else 0.0
             try:
                 result = fn(*args)
             except PLUGIN_ERRORS as error:
                 self.raised(symbol, None, error)
                 return None
-            self.slow(symbol, begun)
+            if clock is not None and (took := clock() - begun) > SLOW_S:
+                self.slow(symbol, took)
             return result
 
         return call
@@ -189,7 +208,7 @@ def told(error: BaseException) -> str:
 
 def _is_success(code: object) -> bool:
     """Whether a return code is SLURM_SUCCESS: the integer 0, which neither False nor None is."""
-    return code == SLURM_SUCCESS if type(code) is int else _index(code) == SLURM_SUCCESS
+    return _index(code) == SLURM_SUCCESS
 
 
 def _index(value: object) -> int:
@@ -327,9 +346,9 @@ class SchedCalls:
     def __init__(self, guard: PluginGuard) -> None:
         self._guard = guard
         self.reconfig = guard.status("slurm_sched_p_reconfig")
-        self.schedule = guard.status("slurm_sched_p_schedule")
-        self.newalloc = guard.job_status("slurm_sched_p_newalloc")
-        self.freealloc = guard.job_status("slurm_sched_p_freealloc")
+        self.schedule = guard.makes_pass("slurm_sched_p_schedule")
+        self.newalloc = guard.about_job("slurm_sched_p_newalloc")
+        self.freealloc = guard.about_job("slurm_sched_p_freealloc")
         self.initial_priority = guard.priority("slurm_sched_p_initial_priority")
         self.job_is_pending = guard.notify("slurm_sched_p_job_is_pending")
         self.partition_change = guard.notify("slurm_sched_p_partition_change")

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 _Key = int | tuple[int, int]
 
 
+#: So many jobs end before those are forgotten that ended too long ago.
+_BATCH = 64
+
+
 class _Ended(NamedTuple):
     """What is remembered of a job."""
 
@@ -53,39 +57,36 @@ class DependencyBook:
         self._ended: dict[_Key, _Ended] = {}
         self._just_ended: deque[Job] = deque()
         #: Ids of jobs that wait, by what they wait for: a job's id, or a user and a name.
-        self._waiting: defaultdict[_Key | tuple[str, str], set[int]] = defaultdict(set)
+        self.waiting: defaultdict[_Key | tuple[str, str], set[int]] = defaultdict(set)
         #: Live jobs by user and name, once some job is a singleton.
-        self._named: defaultdict[tuple[str, str], set[int]] | None = None
+        self.by_name: defaultdict[tuple[str, str], set[int]] | None = None
 
     # ---- jobs come and go -------------------------------------------------------------------------------------
 
     def added(self, job: Job) -> None:
         """Take note of a live job."""
-        if job.dependencies is None and self._named is None:
-            return
         for one in job.dependencies.each if job.dependencies is not None else ():
-            self._waiting[one.key or _name(job)].add(job.job_id)
-            if one.type is DependencyType.SINGLETON and self._named is None:
-                self._named = defaultdict(set)
+            self.waiting[one.key or _name(job)].add(job.job_id)
+            if one.type is DependencyType.SINGLETON and self.by_name is None:
+                self.by_name = defaultdict(set)
                 for other in self._state.jobs.values():
-                    self._named[_name(other)].add(other.job_id)
-        if self._named is not None:
-            self._named[_name(job)].add(job.job_id)
+                    self.by_name[_name(other)].add(other.job_id)
+        if self.by_name is not None:
+            self.by_name[_name(job)].add(job.job_id)
 
     def withdrawn(self, job: Job) -> None:
         """Take note that a job waits no more for what it waited for."""
         for one in job.dependencies.each if job.dependencies is not None else ():
-            self._waiting[one.key or _name(job)].discard(job.job_id)
-        if self._named is not None:
-            self._named[_name(job)].discard(job.job_id)
+            self.waiting[one.key or _name(job)].discard(job.job_id)
+        if self.by_name is not None:
+            self.by_name[_name(job)].discard(job.job_id)
 
     def started(self, job: Job) -> None:
         """Take note that a job runs: those that wait for that can be looked at again."""
-        if self._waiting:
-            keys: list[_Key] = [job.array_job_id]
-            if job.array is not None and job.task_id is not None:
-                keys.append((job.array.job_id, job.task_id))
-            self._look_again({one for key in keys for one in self._waiting.get(key, ())})
+        keys: list[_Key] = [job.array_job_id]
+        if job.array is not None and job.task_id is not None:
+            keys.append((job.array.job_id, job.task_id))
+        self._look_again({one for key in keys for one in self.waiting.get(key, ())})
 
     def removed(self, job: Job, tasks: Sequence[int]) -> None:
         """Take note that a job is over.
@@ -95,12 +96,13 @@ class DependencyBook:
             tasks: Of an array, the tasks that are over with it.
         """
         array = job.array
-        if array is None and not self._waiting and self._named is None:  # as it is with nearly all jobs
+        if array is None and not self.waiting and self.by_name is None:  # as it is with nearly all jobs
             recent = self._just_ended
             recent.append(job)
-            forgotten = self._state.now - self._state.settings.min_job_age
-            while recent and (recent[0].end_time or 0) < forgotten:
-                recent.popleft()
+            if not len(recent) % _BATCH:  # they are few, and nobody asks for those that are too old
+                forgotten = self._state.now - self._state.settings.min_job_age
+                while recent and (recent[0].end_time or 0) < forgotten:
+                    recent.popleft()
             return
         self._file()
         self._forget()
@@ -112,9 +114,9 @@ class DependencyBook:
             over.append(array.job_id)
             self._ended[array.job_id] = _Ended(array.worst, now, array.last_start, is_array=True)
         self.withdrawn(job)
-        if self._waiting:
-            freed = {one for key in over for one in self._waiting.pop(key, ())}
-            self._look_again(freed | self._waiting.get(_name(job), set()))
+        if self.waiting:
+            freed = {one for key in over for one in self.waiting.pop(key, ())}
+            self._look_again(freed | self.waiting.get(_name(job), set()))
 
     def _file(self) -> None:
         """File the jobs that have ended under their keys."""
@@ -263,7 +265,7 @@ class DependencyBook:
 
     def _is_alone(self, job: Job) -> bool | None:
         """Whether no job of the same user and name, submitted before, is left."""
-        others = self._named.get(_name(job), ()) if self._named is not None else ()
+        others = self.by_name.get(_name(job), ()) if self.by_name is not None else ()
         jobs = self._state.jobs
         before = (jobs[other] for other in others if other != job.job_id and other in jobs)
         return None if any(other.state is JobState.RUNNING or other.job_id < job.job_id for other in before) else True

@@ -34,11 +34,11 @@ class JobQueue:
     __slots__ = (
         "_state",
         "changed",
-        "jobs",
         "limited",
         "new",
         "parked",
         "planned_reasons",
+        "queued",
         "unflushed",
         "why_parked",
     )
@@ -46,7 +46,7 @@ class JobQueue:
     def __init__(self, state: ClusterState) -> None:
         self._state = state
         #: Queued jobs, and the queue records of those with several partitions; sorted by `queue_key`.
-        self.jobs = SortedJobs()
+        self.queued = SortedJobs()
         #: By job id; ``job.reason`` says why.
         self.parked: dict[int, Job] = {}
         #: Queued since the last pass; ``None``: something else has happened, and the next pass has to look at all.
@@ -85,7 +85,7 @@ class JobQueue:
         elif (reason := self.why_parked(job)) is not None:
             self._park(job, reason)
         else:
-            self.jobs.add(job, queue_key(job))
+            self.queued.add(job, queue_key(job))
             if self.new is not None:
                 self.new.append(job)
             self._entered(job)
@@ -108,7 +108,7 @@ class JobQueue:
         entered: list[Job] = []
         for record, why in zip(job.records, reasons, strict=True):
             if why is None:
-                self.jobs.add(record, queue_key(record))
+                self.queued.add(record, queue_key(record))
                 entered.append(record)
             else:
                 record.forget_plan()
@@ -142,7 +142,7 @@ class JobQueue:
             return
         queued: list[Job] = [record for record in job.records if record.partition.name in partitions] or [job]
         for one in queued:
-            self.jobs.add(one, queue_key(one))
+            self.queued.add(one, queue_key(one))
         job.sort_key = min(one.sort_key for one in queued)
 
     def take_out(self, job: Job) -> None:
@@ -155,11 +155,11 @@ class JobQueue:
     def take(self, job: Job) -> None:
         """Take a queued job out, with all its records."""
         if not job.records:
-            self.jobs.remove(job)
+            self.queued.remove(job)
             return
         for record in job.records:
             if record.sort_key:
-                self.jobs.remove(record)
+                self.queued.remove(record)
         job.sort_key = ()
 
     def replace(self, job: Job) -> None:
@@ -198,19 +198,21 @@ class JobQueue:
 
     def waiting(self) -> list[Job]:
         """Give the jobs that are queued, each once, in their order."""
-        return list(dict.fromkeys(job.whole for job in self.jobs))
+        return list(dict.fromkeys(job.whole for job in self.queued))
 
     # ---- for passes -------------------------------------------------------------------------------------------
 
     def candidates(self) -> JobView:
         """Give the queued jobs that nothing holds back, in their order: those that start if they fit."""
-        self.flush()
-        view = self.jobs.snapshot()
+        if self.unflushed is not None:
+            self.flush()
+        view = self.queued.snapshot()
         return view if not self.limited else JobView(self._free(view))
 
     def new_candidates(self) -> list[Job] | None:
         """Give those that are new since the last pass; ``None``: look at all."""
-        self.flush()
+        if self.unflushed is not None:
+            self.flush()
         return self.new if not self.new or not self.limited else self._free(self.new)
 
     def _free(self, jobs: JobView | list[Job]) -> list[Job]:

@@ -81,11 +81,11 @@ class Reasons:
         if job.priority == 0:
             return job.reason if job.reason in HELD else Reason.JOB_HELD_ADMIN
         part, policy = job.partition, self.policy
-        if not job.units or is_shut_out(job):
+        if not job.units or (part.allow_users is not None and is_shut_out(job)):
             return Reason.PARTITION_CONFIG
-        if part.state in _PARTITION_CLOSED:
+        if part.state is not PartitionState.UP and part.state in _PARTITION_CLOSED:
             return _PARTITION_CLOSED[part.state]
-        if policy.is_on and (reason := policy.access(job)) is not None:
+        if policy.restricts and (reason := policy.access(job)) is not None:
             return reason
         if (part.max_time is not None or part.max_nodes is not None) and (
             reason := self.beyond_partition(job)
@@ -173,7 +173,7 @@ class Reasons:
         mine = job.spec.reservation or job.partition.name
         blocked: set[str] = set()
         taken = 0
-        for one in self._queue.jobs:
+        for one in self._queue.queued:
             if one is job:
                 break
             excess = one.held_back() if one.start_limits else None

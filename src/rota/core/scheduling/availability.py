@@ -93,7 +93,7 @@ def earliest_start(cluster: Cluster, job: Job) -> tuple[int, int] | None:
         avail += common(other.alloc, up)
     if select(job, avail):
         return state.now, avail
-    running = iter(state.running)
+    running = iter(state.running.jobs)
     for other in running:
         avail += other.alloc
         # By number first: that is cheap, and necessary on all kinds of machine.

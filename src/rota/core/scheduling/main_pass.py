@@ -99,7 +99,7 @@ class MainPass:
             return
         state, waiting, book = self._cluster.state, self._cluster.queue, self._cluster.reservations
         pool, limit_stops = state.pool, state.settings.assoc_limit_stop
-        queue = waiting.jobs.snapshot() if limit_stops else waiting.candidates()
+        queue = waiting.queued.snapshot() if limit_stops else waiting.candidates()
         avail = pool.free
         reserved = bool(book.all)
         most, starts = None if full else options.most_jobs, options.sched_max_job_start

@@ -214,7 +214,7 @@ class ClusterView:
     def queue(self) -> tuple[QueueLine, ...]:
         """Give the queue, first in line first: a job with several partitions once for each that could take it."""
         self.settle()
-        return tuple(map(self._lines.queue_line, self._queue.jobs))
+        return tuple(map(self._lines.queue_line, self._queue.queued))
 
     def standing(self, job_id: int) -> Standing | None:
         """Say where a live job stands; ``None``: there is none of that id."""
@@ -224,7 +224,7 @@ class ClusterView:
             return None
         ahead: list[QueueLine] = []
         if job.is_queued:
-            for other in self._queue.jobs:
+            for other in self._queue.queued:
                 if other is job:
                     break
                 ahead.append(self._lines.queue_line(other))

@@ -53,7 +53,7 @@ class Future:
         """Reserve for the jobs that stand before this one, as long as there is something to reserve."""
         seen: set[int] = set()
         queue, now, space = self._cluster.queue, self._cluster.state.now, self._space
-        for other in queue.jobs:
+        for other in queue.queued:
             if other is self._job or len(seen) == _DEPTH:
                 return
             excess = other.held_back()

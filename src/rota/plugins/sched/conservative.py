@@ -177,10 +177,10 @@ def slurm_sched_p_schedule() -> int:
 
 def _plan_anew() -> None:
     """Make the profile from the running jobs, and all reservations from the queue."""
-    global _profile, _up
+    global _profile, _rounds, _up
     now = _ctld.now
     _profile = _ctld.profile()
-    _up = _ctld.up
+    _up, _rounds = _ctld.up, 0
     _running.clear()
     for job in _ctld.running:
         _running[job.job_id] = _Slot(now, job.end_time or now, _ctld.common(job.alloc, _up))

@@ -136,16 +136,16 @@ def _whole_pass() -> None:
     global _heads, _promises
     _heads, _promises = {}, []
     candidates: list[Job] = []
-    queue, free = _ctld.queue, _ctld.free
+    queue, free, size = _ctld.queue, _ctld.free, _ctld.size
     for place, job in enumerate(queue, start=1):
         if job.partition.name in _heads:
             candidates.append(job)
             continue
         if job.start_limits and _ctld.held_back(job) is not None:
             continue
-        while job.units <= _ctld.size(free) and _start(job, free):
+        while job.units <= size(free) and _start(job, free):
             free = _ctld.free
-            if not _waits(job):
+            if job.state is not JobState.PENDING or not _waits(job):
                 break
         else:
             _heads[job.partition.name] = job
@@ -153,7 +153,8 @@ def _whole_pass() -> None:
             if len(_heads) == len(_ctld.partitions):
                 candidates += queue[place:]
                 break
-    _backfill(candidates)
+    if candidates:
+        _backfill(candidates)
 
 
 def _promise(head: Job) -> None:
@@ -166,27 +167,31 @@ def _promise(head: Job) -> None:
 
 
 def _backfill(candidates: Iterable[Job]) -> None:
-    """Start candidates that delay no head. The filter by numbers is necessary; `_start` decides."""
+    """Start candidates that delay no head."""
     free = _ctld.free
     if not free:
         return
     size, common = _ctld.size, _ctld.common
-    room = spare = size(free)
-    window = 0
+    room = size(free)
+    # The filter by numbers is necessary; `_start` decides.
+    candidates = [job for job in candidates if job.units <= room]
+    if not candidates:
+        return
+    spare, window = room, 0
     if _promises:
         spare = size(common(free, _promises[0].extra))
         window = _promises[0].shadow_time - _ctld.now
     if _shortest_first:
-        candidates = sorted(candidates, key=attrgetter("time_limit"))
+        candidates.sort(key=attrgetter("time_limit"))
     # Within a pass there is ever less: what does not fit for one job does not for those like it that run as long.
     failed: set[tuple[Hashable, int]] = set()
     for job in candidates:
         if job.units > room or (job.units > spare and job.time_limit > window):
             continue
-        alike = _ctld.request_class(job), job.time_limit
-        if alike in failed or (job.start_limits and _ctld.held_back(job) is not None):
+        if failed and (_ctld.request_class(job), job.time_limit) in failed:
             continue
-        failed.add(alike)
+        if job.start_limits and _ctld.held_back(job) is not None:
+            continue
         while _start(job, free):
             free = _ctld.free
             if not free:
@@ -194,9 +199,10 @@ def _backfill(candidates: Iterable[Job]) -> None:
             room = spare = size(free)
             if _promises:
                 spare = size(common(free, _promises[0].extra))
-            if not _waits(job):
-                failed.discard(alike)
+            if job.state is not JobState.PENDING or not _waits(job):
                 break
+        else:
+            failed.add((_ctld.request_class(job), job.time_limit))
 
 
 def _waits(job: Job) -> bool:

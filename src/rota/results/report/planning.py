@@ -47,7 +47,9 @@ def plan_data(schedule: Schedule, history: PlanHistory, busy: int) -> dict[str, 
     plans = [plan for plan in history.plans if span is None or span[0] <= plan.time <= span[1]]
     while len(plans) > 1 and sum(_runs(sets, plan) for plan in plans) > MAX_PLANNED_RUNS:
         plans = plans[::2]
-    numbers = np.array([sets.number(one) if chosen else 0 for one, chosen in zip(given, shown, strict=True)], np.int64)
+    numbers = np.zeros(len(schedule), np.int64)
+    if schedule.nodes is not None:
+        numbers[:] = [sets.number(one) if chosen else 0 for one, chosen in zip(given, shown, strict=True)]
     moments = _moments(plans, schedule, sets)
     return {
         "nodes": [list(node) for node in history.nodes],
@@ -132,8 +134,8 @@ def _runs(sets: _Sets, plan: Plan) -> int:
 
 def _moments(plans: Sequence[Plan], schedule: Schedule, sets: _Sets) -> dict[str, Any]:
     """Pack the plans: columns a moment, and columns a planned job."""
-    row_of = {job_id: row for row, job_id in enumerate(schedule.job_id.tolist())}
     jobs: list[tuple[Plan, PlannedJob]] = [(plan, job) for plan in plans for job in plan.planned]
+    row_of = {job_id: row for row, job_id in enumerate(schedule.job_id.tolist())} if jobs else {}
     reasons = {reason: place for place, reason in enumerate(dict.fromkeys(job.reason for _, job in jobs))}
     columns = [
         differences(_column(plan.time for plan in plans)),

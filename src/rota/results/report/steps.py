@@ -77,7 +77,9 @@ def bin_edges(first: int, last: int) -> NDArray[np.int64]:
 def binned(steps: StepFunction, edges: NDArray[np.int64]) -> Bins:
     """Compute mean and maximum between each two edges (seconds, increasing, at least two of them)."""
     inside = steps.times[(steps.times > edges[0]) & (steps.times < edges[-1])]
-    times = np.union1d(inside, edges)
+    place = np.searchsorted(inside, edges)
+    is_new = np.append(inside, edges[-1] + 1)[place] != edges
+    times = np.insert(inside, place[is_new], edges[is_new])
     values = steps.at(times)
     integral = np.concatenate(([0], np.cumsum(values[:-1] * np.diff(times))))
     first = np.searchsorted(times, edges)
