@@ -382,7 +382,7 @@ class Engine:
         before = self._cluster_usage()
         options, preemption = PassOptions.read(event.config), PreemptionOptions.read(event.config)
         reconfigure(self.cluster, event.config)
-        self.preemption.options = preemption
+        self.preemption.set_options(preemption)
         if options != self._main_pass.options:
             self._main_pass.options = options
             self._set_pass_times()
@@ -441,7 +441,8 @@ class Engine:
         self.passes += 1
         for fn in self._before_pass:
             fn()
-        succeeded = self.sched_plugin.schedule()
+        schedule = self.sched_plugin.schedule
+        succeeded = schedule is None or schedule()
         if self._makes_main_pass or not succeeded:
             self.make_main_pass()
         queue.new = [] if succeeded else None

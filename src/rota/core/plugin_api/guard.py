@@ -63,6 +63,11 @@ class PluginGuard:
         fn: Callable[..., Any] = getattr(self._container, symbol)
         return fn
 
+    def own(self, symbol: str) -> Callable[..., Any] | None:
+        """Give one of a scheduler's functions; ``None`` where it is the stub, which need not be called."""
+        fn = self.function(symbol)
+        return None if fn is getattr(stubs, symbol) else fn
+
     def kept(self, name: str) -> object:
         """Give what the plugin keeps under a name; ``None``: nothing."""
         return getattr(self._container, name, None)
@@ -109,9 +114,11 @@ class PluginGuard:
 
         return call
 
-    def makes_pass(self, symbol: str) -> Callable[[], bool]:
-        """Guard an ``int f(void)`` that makes a pass, and should not take long: true on SLURM_SUCCESS."""
-        fn, clock = self.function(symbol), self._clock
+    def makes_pass(self, symbol: str) -> Callable[[], bool] | None:
+        """Guard an ``int f(void)`` that should not take long: true on SLURM_SUCCESS; ``None`` where it is the stub."""
+        fn, clock = self.own(symbol), self._clock
+        if fn is None:
+            return None
 
         def call() -> bool:
             begun = clock() if clock is not None else 0.0
@@ -130,9 +137,9 @@ class PluginGuard:
         return call
 
     def about_job(self, symbol: str) -> Callable[[Job], None] | None:
-        """Guard an ``int f(job_ptr)`` that is told of every job; ``None`` where the plugin has but the stub."""
-        fn = self.function(symbol)
-        if fn is getattr(stubs, symbol):
+        """Guard an ``int f(job_ptr)`` that is told of every job; ``None`` where it is the stub."""
+        fn = self.own(symbol)
+        if fn is None:
             return None
 
         def call(job: Job) -> None:
@@ -350,7 +357,8 @@ class SchedCalls:
         self.newalloc = guard.about_job("slurm_sched_p_newalloc")
         self.freealloc = guard.about_job("slurm_sched_p_freealloc")
         self.initial_priority = guard.priority("slurm_sched_p_initial_priority")
-        self.job_is_pending = guard.notify("slurm_sched_p_job_is_pending")
+        pending = "slurm_sched_p_job_is_pending"
+        self.job_is_pending = guard.notify(pending) if guard.own(pending) else None
         self.partition_change = guard.notify("slurm_sched_p_partition_change")
 
     @property

@@ -209,22 +209,29 @@ class Reasons:
             job: A queued job, in no reservation.
             taken: Bitmap of the nodes that jobs before it have taken out of the available set.
         """
-        named = self._state.required_nodes(job).bit_count()
-        yields = job.priority < job.min_priority or named >= max(job.spec.min_nodes, 1)
-        return self.is_short(job, taken) or not (yields or self.lacks_nodes(job, taken))
+        if self.is_short(job, taken):
+            return True
+        if job.limits is not None and job.priority < job.min_priority:
+            return False
+        if job.spec.required_nodes and self._state.required_nodes(job).bit_count() >= max(job.spec.min_nodes, 1):
+            return False
+        return not self.lacks_nodes(job, taken)
 
     def is_short(self, job: Job, taken: int) -> bool:
         """Whether a job wants more nodes than are left of its partition, up and not taken out, unless it names all."""
         left = (job.partition.nodes & ~(self._state.down | taken)).bit_count()
-        return left < max(job.spec.min_nodes, 1) > self._state.required_nodes(job).bit_count()
+        least = max(job.spec.min_nodes, 1)
+        return left < least and self._state.required_nodes(job).bit_count() < least
 
     def lacks_nodes(self, job: Job, taken: int) -> bool:
         """Whether a job could not start now even if no other ran: nodes are down, reserved or taken out.
 
         Nodes that it asks for by name are not taken out for it.
         """
-        state = self._state
-        closed = self._reservations.closed(job, state.now, job.time_limit) | taken & ~state.required_nodes(job)
+        state, book = self._state, self._reservations
+        closed = taken and taken & ~state.required_nodes(job)
+        if book.all:
+            closed |= book.closed(job, state.now, job.time_limit)
         return bool(closed or state.down) and not state.pool.select(job, state.pool.without(state.pool.up, closed))
 
 

@@ -68,7 +68,7 @@ class MainPass:
     Args:
         cluster: Whose queue.
         runs: Starts the jobs.
-        tell_pending: Called when a job must wait.
+        tell_pending: Called when a job must wait; ``None``: nobody is told.
         preemption: Has running jobs give way.
 
     Raises:
@@ -78,7 +78,7 @@ class MainPass:
     __slots__ = ("_cluster", "_preemption", "_runs", "_tell_pending", "options", "statistics")
 
     def __init__(
-        self, cluster: Cluster, runs: Runs, tell_pending: Callable[[], object], preemption: Preemption
+        self, cluster: Cluster, runs: Runs, tell_pending: Callable[[], object] | None, preemption: Preemption
     ) -> None:
         self._cluster = cluster
         self._runs = runs
@@ -100,7 +100,7 @@ class MainPass:
         state, waiting, book = self._cluster.state, self._cluster.queue, self._cluster.reservations
         pool, limit_stops = state.pool, state.settings.assoc_limit_stop
         queue = waiting.queued.snapshot() if limit_stops else waiting.candidates()
-        avail = pool.free
+        length, avail = len(queue), pool.free
         reserved = bool(book.all)
         most, starts = None if full else options.most_jobs, options.sched_max_job_start
         of_partition = options.partition_job_depth
@@ -158,7 +158,8 @@ class MainPass:
             if self._preemption.is_on:
                 shut = closed | book.closed(job, state.now, job.time_limit)
                 self._preemption.make_room(job, pool.without(pool.common(avail, pool.free), shut), shut)
-            self._tell_pending()
+            if self._tell_pending is not None:
+                self._tell_pending()
             taken = partition.nodes
             if job.spec.reservation:
                 blocked.add(job.spec.reservation)  # and nobody outside
@@ -173,9 +174,9 @@ class MainPass:
                 closed |= taken
                 avail = pool.without(avail, taken)
             if not avail and not is_bounded:
-                depth = len(queue) - gone  # Slurm looks at all that is left, in vain
+                depth = length - gone  # Slurm looks at all that is left, in vain
                 break
-        self._count(reason, len(queue), depth, started)
+        self._count(reason, length, depth, started)
 
     @staticmethod
     def _has_more(job: Job) -> bool:

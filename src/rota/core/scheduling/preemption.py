@@ -86,13 +86,13 @@ class Preemption:
         self._state = cluster.state
         self._accounts = cluster.accounts
         self._runs = runs
-        #: What is in force; whoever reads slurm.conf again sets it.
-        self.options = PreemptionOptions.read(cluster.state.config)
+        self.set_options(PreemptionOptions.read(cluster.state.config))
 
-    @property
-    def is_on(self) -> bool:
-        """Whether any job may have to give way."""
-        return self.options.type != _TYPES[0]
+    def set_options(self, options: PreemptionOptions) -> None:
+        """Have other options in force."""
+        self.options = options
+        #: Whether any job may have to give way.
+        self.is_on = options.type != _TYPES[0]
 
     def make_room(self, job: Job, avail: int, closed: int) -> bool:
         """Preempt jobs so that one that waits fits.

@@ -1,0 +1,177 @@
+"""Python calls a job, by room: what a replay does, counted and therefore exact.
+
+Seconds differ from machine to machine and from minute to minute, and a feature that costs every job a little is lost in
+them. A count of calls is the same every time, so a test compares it with ``calls.json`` and fails when one is higher.
+``python benchmarks/calls.py`` prints the tables, with the share of seconds of each room; ``--write`` records them anew.
+
+Counted are calls of functions of rota while the replay runs, without reading and writing; not those of libraries.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+import rota
+from rota.config import interchangeable, read_slurm_conf
+from rota.replay.run import Replay, ReplayOptions
+from rota.workload import FILTERS, bundled, read_swf
+
+if TYPE_CHECKING:
+    from types import FrameType
+    from typing import Any
+
+    from rota.model import ClusterConfig
+    from rota.workload import Workload
+
+RECORDED = Path(__file__).with_name("calls.json")
+#: The first jobs of the log.
+JOBS = 1500
+_PACKAGE = str(Path(rota.__file__).parent) + "/"
+_NODES = """
+NodeName=n[1-50] CPUs=2 RealMemory=4000
+PartitionName=batch Nodes=ALL Default=YES MaxTime=UNLIMITED
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+PriorityType=priority/multifactor
+PriorityWeightFairshare=100000
+PriorityWeightAge=1000
+PriorityDecayHalfLife=7-0
+PriorityCalcPeriod=5
+SchedulerParameters=bf_interval=300,bf_max_job_test=500
+"""
+
+
+class Scenario(NamedTuple):
+    """What is replayed."""
+
+    scheduler: str
+    priority: str = "priority/basic"
+    #: Of slurm.conf; empty: interchangeable processors.
+    machine: str = ""
+
+
+SCENARIOS = {
+    "fcfs": Scenario("sched/builtin"),
+    "easy": Scenario("sched/easy"),
+    "conservative": Scenario("sched/conservative"),
+    "backfill on shared nodes, multifactor": Scenario("sched/backfill", "priority/multifactor", _NODES),
+}
+
+
+def log() -> Workload:
+    """Give the jobs that are replayed."""
+    path = bundled("KTH-SP2")
+    if path is None:
+        raise FileNotFoundError("the bundled log is not there")
+    whole = read_swf(path)
+    return FILTERS["sc15"](whole, whole.procs or 0).take(np.arange(JOBS))
+
+
+def count(scenario: Scenario, workload: Workload) -> Counter[str]:
+    """Replay, and count the calls in each room."""
+    calls: Counter[str] = Counter()
+
+    def note(frame: FrameType, event: str, argument: Any) -> None:  # noqa: ARG001 - as the interpreter calls it
+        if event == "call":
+            calls[room(frame)] += 1
+
+    with _replay(scenario, workload) as replay:
+        sys.setprofile(note)
+        try:
+            replay.run()
+        finally:
+            sys.setprofile(None)
+    del calls[""]
+    return calls
+
+
+def seconds(scenario: Scenario, workload: Workload) -> Counter[str]:
+    """Replay, and add up the seconds of each room; to look at the clock takes time, so that shares alone count."""
+    spent: Counter[str] = Counter()
+    stack = [""]
+    last = perf_counter()
+
+    def note(frame: FrameType, event: str, argument: Any) -> None:  # noqa: ARG001 - as the interpreter calls it
+        nonlocal last
+        now = perf_counter()
+        spent[stack[-1]] += now - last  # type: ignore[assignment] # a Counter of floats adds up as well
+        if event == "call":
+            stack.append(room(frame) or stack[-1])
+        elif event == "return" and len(stack) > 1:
+            stack.pop()
+        last = perf_counter()
+
+    with _replay(scenario, workload) as replay:
+        sys.setprofile(note)
+        try:
+            replay.run()
+        finally:
+            sys.setprofile(None)
+    return spent
+
+
+def _replay(scenario: Scenario, workload: Workload) -> Replay:
+    options = ReplayOptions(scheduler=scenario.scheduler, priority=scenario.priority)
+    return Replay(workload, _config(scenario, workload), options)
+
+
+def _config(scenario: Scenario, workload: Workload) -> ClusterConfig:
+    if not scenario.machine:
+        return interchangeable(workload.procs or 0)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "slurm.conf"
+        path.write_text(scenario.machine)
+        return read_slurm_conf(path).config
+
+
+def room(frame: FrameType) -> str:
+    """Name the room of a function: ``core/queue``; ``records``: a constructor that Python made; empty: of a library."""
+    file = frame.f_code.co_filename
+    if file.startswith(_PACKAGE):
+        return "/".join(file.removeprefix(_PACKAGE).split("/")[:-1][:2]) or "rota"
+    return "records" if file == "<string>" else ""
+
+
+def measured() -> dict[str, dict[str, float]]:
+    """Give the calls a job of all scenarios, by room, the most first, with their sum."""
+    workload = log()
+    found = {}
+    for name, scenario in SCENARIOS.items():
+        calls = count(scenario, workload)
+        table = {"all": calls.total(), **dict(calls.most_common())}
+        found[name] = {where: round(number / len(workload), 3) for where, number in table.items()}
+    return found
+
+
+def main() -> None:
+    """Print the tables, or write them down."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", action="store_true", help="print them as JSON, and nothing of seconds")
+    parser.add_argument("--write", action="store_true", help=f"record them in {RECORDED.name}")
+    options = parser.parse_args()
+    found = measured()
+    if options.write:
+        RECORDED.write_text(json.dumps(found, indent=1) + "\n")
+    if options.json:
+        print(json.dumps(found))
+        return
+    workload = log()
+    for name, table in found.items():
+        spent = seconds(SCENARIOS[name], workload)
+        print(f"\n{name}: {table['all']:.1f} calls a job\n{'room':24} {'calls':>8} {'time':>6}")
+        for where, calls in table.items():
+            if where != "all" and calls >= 0.05:
+                print(f"{where:24} {calls:8.1f} {100 * spent[where] / spent.total():5.0f}%")
+
+
+if __name__ == "__main__":
+    main()
