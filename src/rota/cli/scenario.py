@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from rota.config.keys import KNOWN_KEYS
+from rota.config.plugins import PluginTypes, plugin_dirs, plugin_types
 from rota.model import InputError
 from rota.replay.driver import PASS_PER
 from rota.replay.failures import read_failures
@@ -21,7 +22,7 @@ from rota.results.usage_file import read_usage
 from rota.workload import FILTERS, bundled, bundled_names, read_workload
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from rota.accounting import AssociationTree
     from rota.model import ClusterConfig
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound="Callable[..., object]")
 
-#: Plugins of Slurm for which cons_tres stands.
-_LIKE_CONS_TRES = frozenset({"select/cons_res", "select/cray_aries", "select/linear"})
 _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.argument("workload"),
     click.option("--config", "config_file", type=click.Path(path_type=Path), help="slurm.conf of the machine."),
@@ -115,11 +114,13 @@ def read_scenario(
         log = FILTERS[filter_name](log, sum(node.cpus for node in config.nodes))
         if not len(log):
             raise InputError(f"--filter {filter_name} leaves no job", path=workload)
+    default = PluginTypes(ReplayOptions.scheduler, ReplayOptions.priority, ReplayOptions.select)
+    configured = plugin_types(config, default)
     options = ReplayOptions(
-        scheduler=scheduler or config.get("SchedulerType", ReplayOptions.scheduler),
-        priority=priority or config.get("PriorityType", ReplayOptions.priority),
-        select=_select_type(config),
-        plugin_dir=[*plugin_dir, *_plugin_dirs(config)],
+        scheduler=scheduler or configured.sched,
+        priority=priority or configured.priority,
+        select=configured.select,
+        plugin_dir=[*plugin_dir, *_configured_dirs(config)],
         estimate=estimate,
         pass_per=pass_per,
         associations=_read_associations(association_files, config, named=config_file is not None),
@@ -145,6 +146,11 @@ def say(message: str) -> None:
     click.echo(f"rota: {message}", err=True)
 
 
+def _warn(warnings: Iterable[str]) -> None:
+    for warning in warnings:
+        say(f"warning: {warning}")
+
+
 def _read_workload(name: str) -> Workload:
     """Read a file or, when there is none of that name, a bundled log."""
     path = Path(name)
@@ -165,8 +171,7 @@ def _configure(log: Workload, config_file: Path | None, settings: tuple[str, ...
         from rota.config import read_slurm_conf
 
         loaded = read_slurm_conf(config_file)
-        for warning in loaded.warnings:
-            say(f"warning: {warning}")
+        _warn(loaded.warnings)
         config = loaded.config
     else:
         from rota.config import interchangeable
@@ -193,20 +198,12 @@ def _parse_settings(settings: tuple[str, ...]) -> dict[str, str]:
     return parsed
 
 
-def _plugin_dirs(config: ClusterConfig) -> list[str]:
-    """Give PluginDir's directories. Those of the machine that slurm.conf is from need not be on this one."""
-    directories = [part for part in config.get("PluginDir").split(":") if part]
-    there = [directory for directory in directories if Path(directory).is_dir()]
-    for directory in directories:
-        if directory not in there:
-            say(f"warning: {config.error('PluginDir', f'{directory} is not a directory of this machine; left out')}")
-    return there
-
-
-def _select_type(config: ClusterConfig) -> str:
-    """Give SelectType. What came before cons_tres, or hands everything on to it, is that."""
-    given = config.get("SelectType", ReplayOptions.select)
-    return ReplayOptions.select if given in _LIKE_CONS_TRES else given
+def _configured_dirs(config: ClusterConfig) -> list[str]:
+    """Give the directories of ``PluginDir`` that exist."""
+    warnings: list[str] = []
+    found = plugin_dirs(config, warnings)
+    _warn(warnings)
+    return found
 
 
 def _read_associations(paths: tuple[Path, ...], config: ClusterConfig, *, named: bool) -> AssociationTree | None:
@@ -215,8 +212,7 @@ def _read_associations(paths: tuple[Path, ...], config: ClusterConfig, *, named:
     from rota.sacctmgr import read_associations
 
     loaded = read_associations(paths, config.cluster_name if named else None)
-    for warning in loaded.warnings:
-        say(f"warning: {warning}")
+    _warn(loaded.warnings)
     return loaded.tree
 
 
