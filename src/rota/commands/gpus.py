@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rota.commands.sbatch_options import OptionError
+from rota.commands.option_error import OptionError
 from rota.model.tres import gres_counts
 
 

@@ -12,7 +12,8 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from rota.commands.gpus import settle_gpus
-from rota.commands.sbatch_options import ALL_MEMORY, MOST, OPTIONS, SHORT, Flag, OptionError
+from rota.commands.option_error import OptionError
+from rota.commands.sbatch_options import ALL_MEMORY, MOST, OPTIONS, SHORT, Flag
 from rota.model import JobSpec
 
 if TYPE_CHECKING:

@@ -52,14 +52,6 @@ _SHAPE = ("sockets_per_node", "cores_per_socket", "threads_per_core")
 ALL_MEMORY = -1
 
 
-class OptionError(ValueError):
-    """An option that cannot be used."""
-
-    def __init__(self, option: str, problem: str) -> None:
-        super().__init__(problem)
-        self.option = option
-
-
 # ---- values -----------------------------------------------------------------------------------------------------
 
 

@@ -31,13 +31,30 @@ _COUNT = re.compile(r"(\d+)(?:\(x(\d+)\))?(?:,|$)")
 
 
 def expand(text: str, line: Line, field: str) -> list[str]:
+    """Give the names of a hostlist that stands on a line of a file, each once.
+
+    Args:
+        text: The hostlist.
+        line: The line, for the error.
+        field: The key on that line, for the error.
+
+    Raises:
+        InputError: the text is no hostlist.
+    """
+    try:
+        return expand_hostlist(text)
+    except ValueError as error:
+        raise line.error(str(error), field) from None
+
+
+def expand_hostlist(text: str) -> list[str]:
     """Give the names of a hostlist, each once.
 
     Raises:
-        InputError: it is none.
+        ValueError: the text is no hostlist.
     """
     if _LIST.fullmatch(text) is None:
-        raise line.error(f"{text!r} is not a list of nodes", field)
+        raise ValueError(f"{text!r} is not a list of nodes")
     if "[" not in text and "]" not in text and "," not in text:
         return [text]
     from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetParseError
@@ -45,7 +62,7 @@ def expand(text: str, line: Line, field: str) -> list[str]:
     try:
         return list(NodeSet(_BRACKETS.sub(_normal, text), resolver=RESOLVER_NOGROUP))
     except (NodeSetParseError, ValueError) as error:
-        raise line.error(f"{text!r} is not a list of nodes: {error}", field) from None
+        raise ValueError(f"{text!r} is not a list of nodes: {error}") from None
 
 
 def fold(names: Iterable[str]) -> str:
