@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from rota.commands.sbatch import OptionError, parse_request, split_words
-from rota.model import JobSpec
 from rota.workload.events import read_events
 
 if TYPE_CHECKING:
@@ -21,13 +20,7 @@ if TYPE_CHECKING:
 
     LogFile = Callable[..., Path]
 
-PLAIN = JobSpec()
-
-
-def different(options: str) -> dict[str, Any]:
-    """Give what a request has that one without options has not."""
-    found = parse_request(split_words(options))._asdict()
-    return {name: value for name, value in found.items() if value != getattr(PLAIN, name)}
+from .conftest import different
 
 
 @pytest.mark.parametrize(
@@ -191,160 +184,6 @@ def test_sockets_and_cores(options: str, expected: dict[str, Any]) -> None:
     ],
 )
 def test_named_nodes(options: str, expected: dict[str, Any]) -> None:
-    assert different(options) == expected
-
-
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [
-        ("--gres=gpu:a100:1", {"gres": "gpu:a100:1"}),
-        ("--gres=none", {}),
-        ("--gres=gpu:1 --gres=gpu:2", {"gres": "gpu:2"}),
-        ("-G 2", {"gres_per_job": "gpu:2"}),
-        ("--gpus=a100:2", {"gres_per_job": "gpu:a100:2"}),
-        ("--gpus=x:1,y:1", {"gres_per_job": "gpu:x:1,gpu:y:1"}),
-        ("--gpus-per-node=a100:1", {"gres": "gpu:a100:1"}),
-        # Beside GPUs of --gres those of --gpus-per-node are not counted (TRES has gres/gpu=1).
-        ("--gpus-per-node=2 --gres=gpu:1", {"gres": "gpu:1"}),
-        ("--gpus-per-node=2 --gres=shard:1", {"gres": "gpu:2,shard:1"}),
-        (
-            "--gpus=2 --gres=gpu:1 --gpus-per-node=2",
-            {"gres_per_job": "gpu:2", "gres": "gpu:1", "min_nodes": 2, "max_nodes": 2, "num_cpus": 2},
-        ),
-        ("--gpus-per-task=1 -n 2", {"gres_per_task": "gpu:1", "num_tasks": 2, "num_cpus": 2}),
-        (
-            "--gpus-per-task=1 -N 2",
-            {"gres_per_task": "gpu:1", "num_tasks": 2, "num_cpus": 2, "min_nodes": 2, "max_nodes": 2},
-        ),
-        (
-            "--gpus-per-task=1 --gpus=4",
-            {"gres_per_task": "gpu:1", "gres_per_job": "gpu:4", "num_tasks": 4, "num_cpus": 4},
-        ),
-        (
-            "--gpus-per-task=a:2 --gpus=a:4",
-            {"gres_per_task": "gpu:a:2", "gres_per_job": "gpu:a:4", "num_tasks": 2, "num_cpus": 2},
-        ),
-        (
-            "--gpus=4 --gpus-per-node=2 -N 1-4",
-            {"gres_per_job": "gpu:4", "gres": "gpu:2", "min_nodes": 2, "max_nodes": 2, "num_cpus": 2},
-        ),
-        (
-            "--gpus=4 --gpus-per-node=2 -n 1",
-            {"gres_per_job": "gpu:4", "gres": "gpu:2", "min_nodes": 2, "max_nodes": 2, "num_tasks": 1},
-        ),
-        (
-            "--gres=gpu:2 --gpus=4",
-            {"gres_per_job": "gpu:4", "gres": "gpu:2", "min_nodes": 2, "max_nodes": 2, "num_cpus": 2},
-        ),
-        (
-            "--gpus-per-node=2 --gpus-per-task=1 -n 4",
-            {
-                "gres": "gpu:2",
-                "gres_per_task": "gpu:1",
-                "num_tasks": 4,
-                "num_cpus": 4,
-                "min_nodes": 2,
-                "ntasks_per_node": 2,
-                "min_cpus_per_node": 2,
-            },
-        ),
-        (
-            "--ntasks-per-node=2 --gpus-per-task=1 -N 2",
-            {
-                "gres_per_task": "gpu:1",
-                "num_tasks": 4,
-                "num_cpus": 4,
-                "min_nodes": 2,
-                "max_nodes": 2,
-                "ntasks_per_node": 2,
-                "min_cpus_per_node": 2,
-            },
-        ),
-    ],
-)
-def test_gpus(options: str, expected: dict[str, Any]) -> None:
-    assert different(options) == expected
-
-
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [
-        ("--cpus-per-gpu=2", {"cpus_per_gpu": 2}),
-        ("-G 2 --cpus-per-gpu=2", {"gres_per_job": "gpu:2", "cpus_per_gpu": 2, "num_cpus": 4}),
-        (
-            "-n 6 -G 2 --cpus-per-gpu=2",
-            {"gres_per_job": "gpu:2", "cpus_per_gpu": 2, "num_cpus": 6, "num_tasks": 6},
-        ),
-        (
-            "-N 2 --gres=gpu:2 --cpus-per-gpu=2",
-            {"gres": "gpu:2", "cpus_per_gpu": 2, "num_cpus": 8, "min_nodes": 2, "max_nodes": 2},
-        ),
-        (
-            "-n 2 --gpus-per-task=2 --cpus-per-gpu=2",
-            {
-                "gres_per_task": "gpu:2",
-                "cpus_per_gpu": 2,
-                "num_cpus": 8,
-                "num_tasks": 2,
-                "cpus_per_task": 4,
-                "min_cpus_per_node": 4,
-            },
-        ),
-        ("-G 1 --mem-per-gpu=1G", {"gres_per_job": "gpu:1", "mem_per_gpu": 1024}),
-        ("-G 1 --mem-per-gpu=0", {"gres_per_job": "gpu:1"}),
-        ("-G 2 --ntasks-per-gpu=2", {"gres_per_job": "gpu:2", "ntasks_per_gpu": 2, "num_cpus": 4, "num_tasks": 4}),
-        ("-n 4 --ntasks-per-gpu=2", {"gres_per_job": "gpu:2", "ntasks_per_gpu": 2, "num_cpus": 4, "num_tasks": 4}),
-        (
-            "-n 4 -G 3 --ntasks-per-gpu=2",
-            {"gres_per_job": "gpu:3", "ntasks_per_gpu": 2, "num_cpus": 6, "num_tasks": 6},
-        ),
-        (
-            "-n 4 -c 2 --ntasks-per-gpu=2",
-            {
-                "gres_per_job": "gpu:2",
-                "ntasks_per_gpu": 2,
-                "num_cpus": 8,
-                "num_tasks": 4,
-                "cpus_per_task": 2,
-                "min_cpus_per_node": 2,
-            },
-        ),
-        (
-            "-N 2 --ntasks-per-gpu=2",
-            {
-                "gres_per_job": "gpu:2",
-                "ntasks_per_gpu": 2,
-                "num_cpus": 4,
-                "num_tasks": 4,
-                "min_nodes": 2,
-                "max_nodes": 2,
-            },
-        ),
-        (
-            "-w n04 --ntasks-per-gpu=2 --gpus-per-node=2",
-            {
-                "gres": "gpu:2",
-                "ntasks_per_gpu": 2,
-                "num_cpus": 4,
-                "num_tasks": 4,
-                "min_nodes": 1,
-                "required_nodes": "n04",
-            },
-        ),
-        (
-            "-w n04 -G 2 --gpus-per-task=1",
-            {
-                "gres_per_job": "gpu:2",
-                "gres_per_task": "gpu:1",
-                "num_cpus": 2,
-                "num_tasks": 2,
-                "min_nodes": 1,
-                "required_nodes": "n04",
-            },
-        ),
-    ],
-)
-def test_what_goes_with_a_gpu(options: str, expected: dict[str, Any]) -> None:
     assert different(options) == expected
 
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from rota.model import NodeState
+from rota.replay.failures import Failure
 from rota.workload import FILTERS, Workload, bundled, read_swf
 
 if TYPE_CHECKING:
@@ -56,3 +58,7 @@ def log_of(*jobs: tuple[int, int, int, int], **columns: ArrayLike) -> Workload:
         "requested_time": requested,
     }
     return Workload.build("scenario.swf", {**told, **columns})
+
+
+def failure(time: int, duration: int | None, state: NodeState = NodeState.DOWN, *nodes: str) -> Failure:
+    return Failure(time=time, nodes=nodes or ("n01",), duration=duration, state=state)

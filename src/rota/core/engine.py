@@ -1,4 +1,7 @@
-"""The engine: events in, effects out."""
+"""The engine: events in, effects out.
+
+Over 400 lines: the handler of every event is here, and all that drivers call.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,10 @@
 """An engine with plugins, driven by a test.
 
 The harness is a driver, like the replay's and the live controller's: it sends events and performs effects. What it adds
-is a clock that the test moves, a record of all that was decided, and a check of the engine's invariants after every
-event.
+is a clock that the test moves, a log of all effects (`rota.testing.effect_log`), and a check of the engine's invariants
+after every event.
+
+Over 400 lines: one class has all that a test can do with a cluster, most of it in a line or two.
 """
 
 from __future__ import annotations
@@ -10,7 +12,6 @@ from __future__ import annotations
 import json
 from contextlib import ExitStack, contextmanager
 from copy import deepcopy
-from heapq import heappop, heappush
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -23,26 +24,16 @@ from rota.model import JobState, NodeState, PartitionState, RequestError
 from rota.resources import shares_nodes
 from rota.runtime.boot import Plugins, boot
 from rota.runtime.dispatch import background_done, dispatch_table
+from rota.testing.agenda import Agenda
 from rota.testing.builders import cluster, spec
+from rota.testing.effect_log import EffectLog
 from rota.testing.loading import load_plugin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from rota.accounting import AssociationTree
-    from rota.core.effects import (
-        Accepted,
-        Background,
-        Effect,
-        JobFinished,
-        Kill,
-        Launch,
-        Log,
-        PluginFault,
-        ResumeRun,
-        SendSignal,
-        SuspendRun,
-    )
+    from rota.core.effects import Background, Effect, JobFinished, Kill, Launch
     from rota.interfaces.controller import ControllerOf
     from rota.loader import LoadedPlugin
     from rota.model import ClusterConfig, JobRecord, JobSpec, Reason
@@ -53,7 +44,7 @@ T = TypeVar("T")
 _ENDS, _SCRIPT = 0, 1
 
 
-class Harness:
+class Harness(EffectLog):
     """One cluster in a test.
 
     Requests that the engine refuses raise `RequestError` here, with its ``errno``.
@@ -97,19 +88,7 @@ class Harness:
         Raises:
             PluginError: a plugin cannot be used.
         """
-        self.now = now
-        #: Every effect, in order.
-        self.effects: list[Effect] = []
-        self.launches: list[Launch] = []
-        self.kills: list[Kill] = []
-        #: Last record of every job that is over, in the order in which they ended.
-        self.finished: list[JobRecord] = []
-        self.refused: list[Refused] = []
-        #: Misbehaviour of plugins.
-        self.faults: list[PluginFault] = []
-        self.logs: list[str] = []
-        #: What was decided, a line each: ``"120 start 3 on 0x7"``. Two runs are the same when their traces are.
-        self.trace: list[str] = []
+        super().__init__(now)
         #: What has to be checked after every event, besides the engine's own invariants.
         self.checks: list[Callable[[], object]] = []
         #: Every job that there has been since the engine was last started, by its id.
@@ -120,8 +99,7 @@ class Harness:
         self._passes = passes
         self._performs = performs
         self._batch = False
-        self._agenda: list[tuple[int, int, int, Callable[[], object]]] = []
-        self._sequence = count()
+        self._agenda = Agenda()
         #: Run times and exit codes of jobs that end by themselves.
         self._runs: dict[int, tuple[int, int]] = {}
         self._next_id = count(1)
@@ -317,7 +295,7 @@ class Harness:
 
     def at(self, time: int, fn: Callable[[], object]) -> None:
         """Have ``fn`` called when the clock comes to ``time``; after the ends and the timers of that instant."""
-        self._put(time, _SCRIPT, fn)
+        self._agenda.put(time, _SCRIPT, fn)
 
     def wait(self, seconds: int) -> None:
         """Let time pass, and what is due in it happen."""
@@ -338,36 +316,26 @@ class Harness:
             self._instant(due)
 
     def _next_due(self) -> int | None:
-        wakeup = self.engine.wakeup
-        if not self._agenda:
-            return wakeup
-        first = self._agenda[0][0]
-        return first if wakeup is None or first < wakeup else wakeup
+        due = [time for time in (self._agenda.next_time, self.engine.wakeup) if time is not None]
+        return min(due, default=None)
 
     def _instant(self, time: int) -> None:
         """Let everything of one instant happen, then make a pass."""
         self.now = max(self.now, time)
         self._batch = True
         try:
-            self._play(_ENDS)
+            self._agenda.play(self.now, _ENDS)
             wakeup = self.engine.wakeup
             if wakeup is not None and wakeup <= self.now:
                 self.tick()
-            self._play(_SCRIPT)
+            self._agenda.play(self.now, _SCRIPT)
         finally:
             self._batch = False
         self._pass_if_due()
 
-    def _play(self, rank: int) -> None:
-        while self._agenda and self._agenda[0][:2] <= (self.now, rank):
-            heappop(self._agenda)[3]()
-
     def _pass_if_due(self) -> None:
         if self._passes and not self._batch and self.engine.pass_due:
             self.run_pass()
-
-    def _put(self, time: int, rank: int, fn: Callable[[], object]) -> None:
-        heappush(self._agenda, (time, rank, next(self._sequence), fn))
 
     # ---- effects ----------------------------------------------------------------------------------------------
 
@@ -389,55 +357,25 @@ class Harness:
         if identity in self._launched:
             return  # it runs since before a restart
         self._launched.add(identity)
-        self.launches.append(effect)
-        self.trace.append(f"{self.now} start {effect.job_id} on {effect.resources:#x}")
+        super().launch(effect)
         job = self.engine.jobs[effect.job_id]
         run = self._runs.get(job.array_job_id)
         if run is not None and self._performs:
             end = ev.JobEnded(job_id=effect.job_id, restart_count=effect.restart_count, exit_code=run[1])
-            self._put(self.now + run[0], _ENDS, lambda: self.send(end))
+            self._agenda.put(self.now + run[0], _ENDS, lambda: self.send(end))
 
     def kill(self, effect: Kill) -> None:
         """Let a run end at once."""
-        self.kills.append(effect)
-        self.trace.append(f"{self.now} kill {effect.job_id}")
+        super().kill(effect)
         if self._performs:
             self.send(ev.JobEnded(job_id=effect.job_id, restart_count=effect.restart_count))
-
-    def send_signal(self, effect: SendSignal) -> None:
-        """Write down that a run has been sent a signal."""
-        self.trace.append(f"{self.now} signal {effect.signal} to {effect.job_id}")
-
-    def suspend(self, effect: SuspendRun) -> None:
-        """Write down that a run has been suspended; one that ends by itself does so all the same."""
-        self.trace.append(f"{self.now} suspend {effect.job_id}")
-
-    def resume(self, effect: ResumeRun) -> None:
-        """Write down that a run has been resumed."""
-        self.trace.append(f"{self.now} resume {effect.job_id}")
 
     def finished_with(self, effect: JobFinished) -> None:
         """Keep the record of a job that is over."""
         record = effect.record
-        self.finished.append(record)
         if record.job_id not in self._known:
             self._known[record.job_id] = _over_at_once(record, self._config)
-        self.trace.append(f"{self.now} {record.state} {record.job_id} {record.reason}")
-
-    def answer(self, effect: Accepted | Refused) -> None:
-        """Write down what has been refused."""
-        if isinstance(effect, Refused):
-            self.refused.append(effect)
-            self.trace.append(f"{self.now} refused {effect.job_id} {effect.errno.name}")
-
-    def fault(self, effect: PluginFault) -> None:
-        """Write down that a plugin has misbehaved."""
-        self.faults.append(effect)
-        self.trace.append(f"{self.now} fault {effect.plugin} {effect.symbol}")
-
-    def log(self, effect: Log) -> None:
-        """Write down what a plugin has to say."""
-        self.logs.append(effect.message)
+        super().finished_with(effect)
 
     def background(self, effect: Background) -> None:
         """Do a piece of work on the spot."""
