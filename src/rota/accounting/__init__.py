@@ -1,4 +1,4 @@
-"""Accounting: the tree of accounts and users, what they have used, and what is their fair share."""
+"""Accounting: the tree of associations, their usage, and fair-share."""
 
 from rota.accounting.fair_tree import fair_tree
 from rota.accounting.fairshare import FairShares, classic, depth_oblivious, linear

@@ -1,14 +1,14 @@
-"""Fair Tree: users ranked so that of two accounts the better served one never has a user before the other's.
+"""Fair Tree: all users of an account with a higher level fair-share rank before those of its siblings.
 
-Within each level an association's *level fair-share* is LF = S/U, with S its shares over the level's and U its usage
-over that of its fair-share parent: 0 when it has no shares, infinite when it has used nothing or, a user, has
-`SHARES_PARENT`. Siblings are sorted by LF, highest first, users before accounts where it is equal. A walk through the
-tree in that order meets the users from best to worst: the first gets the factor 1, the last 1/users.
+Within each level an association's *level fair-share* is LF = S/U, where S is its shares over the level's shares and U
+its usage over that of its fair-share parent. LF is 0 without shares, and infinite without usage or for a user with
+`SHARES_PARENT`. Siblings are sorted by LF, highest first, users before accounts among equals. A depth-first traversal
+in this order visits the users from best to worst: the first gets the factor 1, the last 1/users.
 
-Ties: a user with the LF of the sibling before it gets the same factor, and an account with the LF of the sibling
-before it hands that on to its first child. Accounts with equal LF have their children sorted together, as if they
-were one account: so Slurm documents it. What Slurm really does is ``merge=False``: each is walked through by itself,
-and the best user of the second gets the factor of the last one of the first.
+Ties: a user with the LF of the sibling before it gets the same factor. An account with the LF of the sibling before it
+passes this on to its first child. According to Slurm's documentation, the children of accounts with equal LF are
+sorted together, as if they were one account. What Slurm actually does is ``merge=False``: accounts are traversed one
+after the other, and the best user of the second gets the factor of the last user of the first.
 
 Source: Cox and Morrison, *Fair Tree: Fairshare Algorithm for Slurm*, Slurm User Group Meeting 2014. O(n log n).
 """
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 
 def fair_tree(tree: TreeColumns, usage: NDArray[np.float64], *, merge: bool = True) -> FairShares:
-    """Compute Fair Tree's factors.
+    """Compute the factors of Fair Tree.
 
     Args:
-        tree: The associations.
-        usage: Raw usage by row.
-        merge: Sort the children of tied accounts together; see above.
+        tree: The associations as arrays.
+        usage: Raw usage of each association, by row.
+        merge: Whether the children of tied accounts are sorted together; see above.
     """
     count = len(usage)
     above = usage[tree.fs_parent]
@@ -56,20 +56,21 @@ def fair_tree(tree: TreeColumns, usage: NDArray[np.float64], *, merge: bool = Tr
 
 
 def _rank(tree: TreeColumns, level_fs: NDArray[np.float64], *, merge: bool) -> NDArray[np.float64]:
-    """Walk through the tree, a level at a time.
+    """Rank the users, level by level from the top.
 
-    Where a user comes in the walk follows from how many users come before: so each level needs only the places of the
-    groups of siblings, not the order of everything above it.
+    The rank of a user is the number of users before it in the traversal, so a level needs only the position of each
+    group of siblings, not the order of all associations above it.
     """
     count = len(level_fs)
     place = np.zeros(count, np.int64)
     tied = np.zeros(count, bool)
-    # By row of a fair-share parent: which group its children are in, where that begins, whether its first is tied.
+    # By row of a fair-share parent: the group of its children, the group's position, and whether its first child is
+    # tied.
     group = np.zeros(count, np.int64)
     begins = np.zeros(count, np.int64)
     hands_on = np.zeros(count, bool)
     for level in tree.levels:
-        # Stable sorts of what is in order already: users before accounts, then by lineage.
+        # Stable sorts of rows that are already in order: users before accounts, then by lineage.
         order = np.argsort(-level_fs[level.rows], kind="stable")
         order = order[np.argsort(group[level.above[order]], kind="stable")]
         rows, above, account = level.rows[order], level.above[order], level.account[order]
@@ -99,6 +100,6 @@ def _equal_to_previous(values: NDArray[np.float64] | NDArray[np.int64]) -> NDArr
 
 
 def _first(follows: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Give for each place the last one before it, or itself, that does not follow on its predecessor."""
+    """Give for each index the last one, up to and including it, at which no tie with the predecessor is marked."""
     first: NDArray[np.int64] = np.maximum.accumulate(np.where(follows, 0, np.arange(len(follows))))
     return first

@@ -1,15 +1,15 @@
-"""Fair-share before Fair Tree: *classic* and *depth-oblivious* effective usage.
+"""Fair-share algorithms before Fair Tree: *classic* and *depth-oblivious*.
 
-With S the share of an association in the whole cluster, U its part of the cluster's usage and UE its effective usage,
-which lets siblings feel what the account as a whole has used:
+Let S be an association's share of the cluster, U its part of the cluster's usage, and UE its effective usage, in which
+the usage of the whole account weighs on each of its children:
 
 * S is the product of shares/level from the association up to the root.
 * Classic: UE = U under the root; further down UE = U + (UE of the parent − U) · shares/level.
-* Depth-oblivious: with the parent's ratio Rp = UEp/Sp and the association's own within its level, Rl = (U/S) / (Σ U of
-  the level / Sp), UE = Rp · Rl^k · S, where k = 1 if both ratios are on the same side of 1, else 1/(1 + (5 ln Rp)²).
-  If one of S, Sp, UEp, U is 0, UE = U.
+* Depth-oblivious: with the parent's ratio Rp = UEp/Sp and the association's ratio within its level,
+  Rl = (U/S) / (Σ U of the level / Sp), UE = Rp · Rl^k · S, where k = 1 if both ratios are on the same side of 1, else
+  1/(1 + (5 ln Rp)²). If S, Sp, UEp or U is 0, UE = U.
 
-An association with `SHARES_PARENT` has S and UE of its fair-share parent.
+An association with `SHARES_PARENT` has the S and UE of its fair-share parent.
 
 Sources: Slurm's pages *Classic Fairshare Algorithm* and *Depth-Oblivious Fair-share Factor*. O(associations).
 """
@@ -29,17 +29,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FairShares:
-    """What fair-share makes of a tree and its usage: arrays by row."""
+    """The fair-share of all associations: arrays by row."""
 
-    #: S; with Fair Tree shares/level.
+    #: S; with Fair Tree, shares over the level's shares.
     shares_norm: NDArray[np.float64]
     #: U: part of the cluster's usage.
     usage_norm: NDArray[np.float64]
-    #: UE; with Fair Tree the part of the fair-share parent's usage.
+    #: UE; with Fair Tree, the part of the fair-share parent's usage.
     usage_efctv: NDArray[np.float64]
-    #: Fair Tree's shares/usage; ``None`` without Fair Tree.
+    #: Fair Tree's level fair-share; ``None`` without Fair Tree.
     level_fs: NDArray[np.float64] | None
-    #: 0 to 1; with Fair Tree 0 for accounts.
+    #: Fair-share factor, 0 to 1; with Fair Tree, 0 for accounts.
     factor: NDArray[np.float64]
 
 
@@ -49,11 +49,11 @@ def classic(
     """Compute classic fair-share, F = 2^(−(UE/S)/damping).
 
     Args:
-        tree: The associations.
-        usage: Raw usage by row; the root's is what it is normalised by.
+        tree: The associations as arrays.
+        usage: Raw usage by row; it is normalised by that of the root.
         damping: ``FairShareDampeningFactor``.
-        before: Raw usage that accounts go by, if not the same: Slurm looks at them when a period begins, and at users
-            when it is over.
+        before: Raw usage of accounts, by row, if it is to be another: Slurm takes that of accounts at the beginning of
+            a period and that of users at its end.
     """
     shares, used = _shares_norm(tree), usage_norm(usage, float(usage[0]))
     if before is not None:
@@ -95,7 +95,7 @@ def depth_oblivious(tree: TreeColumns, usage: NDArray[np.float64], *, damping: f
 
 
 def linear(tree: TreeColumns, usage: NDArray[np.float64], *, cluster_usage: float) -> FairShares:
-    """Compute fair-share as Slurm 2.0 did, F = (S − UE + 1)/2, with classic UE; ``cluster_usage`` normalises it."""
+    """Compute fair-share as Slurm 2.0 did, F = (S − UE + 1)/2 with classic UE, normalised by ``cluster_usage``."""
     shares, used = _shares_norm(tree), usage_norm(usage, cluster_usage)
     effective = classic_usage(tree, used)
     return FairShares(
@@ -108,12 +108,12 @@ def linear(tree: TreeColumns, usage: NDArray[np.float64], *, cluster_usage: floa
 
 
 def usage_norm(usage: NDArray[np.float64], cluster_usage: float) -> NDArray[np.float64]:
-    """Give each association's part of the cluster's usage, at most 1; 0 when nothing was used."""
+    """Give each association's part of the cluster's usage, at most 1; 0 if there is no usage."""
     return np.minimum(usage / cluster_usage, 1.0) if cluster_usage > 0 else np.zeros(len(usage))
 
 
 def classic_usage(tree: TreeColumns, used: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Compute classic effective usage from normalised usage."""
+    """Compute classic effective usage from normalised usage, by row."""
     effective = used.copy()
     effective[0] = 1.0
     for rows, above, _ in tree.levels[1:]:
@@ -133,7 +133,7 @@ def _shares_norm(tree: TreeColumns) -> NDArray[np.float64]:
 
 
 def _use_parents(tree: TreeColumns, values: NDArray[np.float64]) -> None:
-    """Give associations without shares of their own what their fair-share parents have."""
+    """Overwrite the values of associations without shares of their own by those of their fair-share parents."""
     without = ~tree.has_shares
     without[0] = False
     values[without] = values[tree.fs_parent[without]]

@@ -1,4 +1,4 @@
-"""``PriorityUsageResetPeriod``: when usage is set to zero. Local time, so each cluster's own midnight."""
+"""``PriorityUsageResetPeriod``: when usage is set to zero, in local time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _DAY = 86400
-#: Unix time begins on a Thursday; weeks begin on Sundays.
+#: Unix time begins on a Thursday, weeks of this option on a Sunday.
 _DAYS_TO_SUNDAY = 3
 _MONTHS = {"MONTHLY": 1, "QUARTERLY": 3, "YEARLY": 12}
 
@@ -17,12 +17,12 @@ def next_reset(period: str, after: int, utc_offset: Callable[[int], int]) -> int
     """Give the next time at which usage is set to zero.
 
     Args:
-        period: One of `rota.model.multifactor.RESET_PERIODS`. ``NOW`` is done once, by the caller: it has no next time.
-        after: Unix seconds: the last reset, or when counting began.
-        utc_offset: Local time minus UTC in seconds, at a given Unix time.
+        period: One of `rota.model.multifactor.RESET_PERIODS`. ``NOW`` has no next time: the caller resets usage once.
+        after: Unix seconds: the last reset or, without one, when accounting began.
+        utc_offset: Gives local time minus UTC in seconds, at a Unix time.
 
     Returns:
-        Unix seconds of the local midnight that begins the next day, week (Sunday), month, quarter or year.
+        Unix seconds of the local midnight at which the next day, week (Sunday), month, quarter or year begins.
     """
     if period in {"NONE", "NOW"}:
         return None
@@ -33,20 +33,20 @@ def next_reset(period: str, after: int, utc_offset: Callable[[int], int]) -> int
         day += 7 - (day - _DAYS_TO_SUNDAY) % 7
     else:
         day = _first_of_next(day, _MONTHS[period])
-    # The offset of that midnight, not of now: the clock may change in between.
+    # The offset at that midnight, which may differ from today's.
     midnight = day * _DAY - utc_offset(after)
     return day * _DAY - utc_offset(midnight)
 
 
 def _first_of_next(day: int, months: int) -> int:
-    """Give the first day of the next month, quarter or year, as days since 1970."""
+    """Give the first day of the next month, quarter or year, in days since 1970."""
     year, month = _civil(day)
     month += months - (month - 1) % months
     return _days(year + (month - 1) // 12, (month - 1) % 12 + 1)
 
 
 def _civil(day: int) -> tuple[int, int]:
-    """Give year and month of a day since 1970 (Gregorian calendar, years counted from March within eras of 400)."""
+    """Convert days since 1970 to year and month (Gregorian calendar, with eras of 400 years that begin in March)."""
     era, of_era = divmod(day + 719468, 146097)
     year = (of_era - of_era // 1460 + of_era // 36524 - of_era // 146096) // 365
     of_year = of_era - (365 * year + year // 4 - year // 100)
@@ -55,7 +55,7 @@ def _civil(day: int) -> tuple[int, int]:
 
 
 def _days(year: int, month: int) -> int:
-    """Give the first of a month as days since 1970."""
+    """Give the first day of a month in days since 1970."""
     year -= month <= 2
     era, of_era = divmod(year, 400)
     of_year = (153 * (month - 3 + 12 * (month <= 2)) + 2) // 5

@@ -1,11 +1,10 @@
-"""The tree of associations: a cluster's accounts, and the users in them.
+"""The tree of associations: a cluster's accounts and their users.
 
-Every association has a *row*, which it keeps for good: usage and everything that is computed for all associations at
-once are arrays by row. `AssociationTree.columns` has the tree itself in that form.
+Every association has a *row*, an index that never changes: usage and all that is computed for all associations at once
+are arrays by row. `AssociationTree.columns` has the tree itself as such arrays.
 
-An association whose shares are `SHARES_PARENT` has none of its own. An account of that kind is passed over by
-fair-share: its children stand at the level of its siblings, under the nearest ancestor with shares of its own, their
-*fair-share parent*.
+An association whose shares are `SHARES_PARENT` has no shares of its own. Fair-share skips such accounts: their children
+rank with the accounts' siblings, under the nearest ancestor that has shares of its own, their *fair-share parent*.
 """
 
 from __future__ import annotations
@@ -22,20 +21,20 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-#: The account at the top.
+#: Name of the account at the top.
 ROOT = "root"
 
 
 class Level(NamedTuple):
-    """The associations at one depth under their fair-share parents, users before accounts, then in lineage order.
+    """The associations at one depth below the root, users before accounts, then in lineage order.
 
-    Accounts without shares of their own are at no level: their children stand in their place.
+    Accounts without shares of their own are in no level: their children take their place.
     """
 
     rows: NDArray[np.int64]
-    #: Rows of their fair-share parents.
+    #: Row of each one's fair-share parent.
     above: NDArray[np.int64]
-    #: Whether each is an account.
+    #: Whether each one is an account.
     account: NDArray[np.bool_]
 
 
@@ -43,20 +42,20 @@ class Level(NamedTuple):
 class TreeColumns:
     """The tree as arrays by row."""
 
-    #: Row of the account above; -1 for the root.
+    #: Row of the parent account; -1 for the root.
     parent: NDArray[np.int64]
     #: Row of the fair-share parent; -1 for the root.
     fs_parent: NDArray[np.int64]
     is_user: NDArray[np.bool_]
-    #: Whether it has shares of its own.
+    #: Whether the association has shares of its own.
     has_shares: NDArray[np.bool_]
-    #: Shares over the sum of the level's: 0 where that is 0, or where there are none of its own.
+    #: Shares over the sum of the level's; 0 if that sum is 0 or there are no shares.
     shares_level: NDArray[np.float64]
-    #: Place in the order in which people see the tree: depth first, users before accounts, then by name.
+    #: Position in listings: depth first, users before accounts, then by name.
     lineage: NDArray[np.int64]
-    #: From the top, without the root.
+    #: Levels from the top, without the root.
     levels: tuple[Level, ...]
-    #: How many users each association is or has below it; 0 for accounts at no level.
+    #: Number of users in each subtree, a user itself included; 0 for accounts that are in no level.
     users: NDArray[np.int64]
     #: Rows of all users.
     user_rows: NDArray[np.int64]
@@ -67,14 +66,14 @@ class AssociationTree:
 
     Args:
         cluster: The cluster's name.
-        associations: In any order, ids unique, an account's before or after its users'. The root is the account
-            ``root`` with ``parent_id`` 0; it is made when it is missing.
-        accounts: What is known of accounts; the others are made.
-        users: What is known of users; the others are made, the first account of each being the default one.
-        qos: All QOS; without any there is ``normal``.
+        associations: In any order, with unique ids. The root is the account ``root`` with ``parent_id`` 0; it is added
+            if it is missing.
+        accounts: Records of accounts; those that are missing are added.
+        users: Records of users; those that are missing are added, with their first account as the default one.
+        qos: All QOS; ``normal`` is added if there are none.
 
     Raises:
-        ValueError: two roots, an unknown parent, a user as a parent, a cycle, or one association twice.
+        ValueError: there are two roots or duplicates, a parent is unknown or a user, or there is a cycle.
     """
 
     def __init__(
@@ -90,11 +89,11 @@ class AssociationTree:
         self.accounts = {account.name: account for account in accounts}
         self.users = {user.name: user for user in users}
         self.qos = {one.name: one for one in qos} or {"normal": Qos(name="normal", id=1, description="Normal QOS")}
-        #: By row.
+        #: All associations, by row.
         self.associations: list[Association] = []
         self._row: dict[int, int] = {}
         self._find: dict[tuple[str, str, str], Association] = {}
-        #: Those that `add` has made.
+        #: Associations that were added by `add`.
         self.added: list[Association] = []
         self._columns: TreeColumns | None = None
         self._paths: dict[int, NDArray[np.int64]] = {}
@@ -109,7 +108,7 @@ class AssociationTree:
         return len(self.associations)
 
     def __contains__(self, association: Association) -> bool:
-        """Whether it is of this tree: a record of its own, or a copy of one."""
+        """Whether an association is in the tree: one of its own records, or a copy of one."""
         row = self._row.get(association.id)
         return row is not None and _key(self.associations[row]) == _key(association)
 
@@ -119,15 +118,15 @@ class AssociationTree:
         return self.associations[0]
 
     def row(self, association: Association) -> int:
-        """Give an association's row.
+        """Give the row of an association.
 
         Raises:
-            KeyError: it is not of this tree.
+            KeyError: it is not in this tree.
         """
         return self._row[association.id]
 
     def path(self, row: int) -> NDArray[np.int64]:
-        """Give the rows of an association and of all accounts above it, up to the root."""
+        """Give the rows of an association and of all accounts above it, up to and including the root."""
         path = self._paths.get(row)
         if path is None:
             rows = [row]
@@ -137,13 +136,13 @@ class AssociationTree:
         return path
 
     def target_share(self, row: int) -> float:
-        """Give the part of the cluster that an association's shares stand for: the product of shares/level."""
+        """Give an association's target share of the cluster: the product of shares/level up to the root."""
         path, columns = self.path(row), self.columns
         own = path[:-1][columns.has_shares[path[:-1]]]
         return float(np.prod(columns.shares_level[own]))
 
     def hierarchy(self) -> Iterator[tuple[Association, int]]:
-        """Walk through the tree as people see it; each association comes with its depth, 0 for the root."""
+        """Iterate over the associations in the order of listings, each with its depth (0 for the root)."""
         for row in np.argsort(self.columns.lineage).tolist():
             yield self.associations[row], len(self.path(row)) - 1
 
@@ -153,9 +152,9 @@ class AssociationTree:
         """Find the association of a job.
 
         Args:
-            user: Its user; empty finds an account's own association.
-            account: Its account; empty: the user's default account.
-            partition: Its partition: an association for just that goes before one for any.
+            user: The job's user; empty: find the account's own association.
+            account: The job's account; empty: the user's default account.
+            partition: The job's partition. An association for this partition is preferred to one for all.
         """
         if not account:
             known = self.users.get(user)
@@ -166,7 +165,7 @@ class AssociationTree:
         return found or self._find.get((account, user, ""))
 
     def qos_names(self, association: Association) -> tuple[str, ...]:
-        """Name the QOS that an association's jobs may have, its accounts' changed by its own; without any, normal."""
+        """Name the QOS that an association may use: its accounts' lists, changed by its own; ``normal`` without any."""
         names: tuple[str, ...] = ("normal",)
         for row in reversed(self.path(self.row(association)).tolist()):
             for name in (own := self.associations[row].qos):
@@ -180,13 +179,13 @@ class AssociationTree:
         return names
 
     def add(self, user: str, account: str) -> Association:
-        """Add a user to an account, with one share; the account is added under the root if there is none.
+        """Add a user to an account, with one share. A missing account is added under the root.
 
-        This is what becomes of the users of a workload that are in no association.
+        Users of a workload who have no association are added in this way.
 
         Args:
-            user: Empty adds just the account.
-            account: Its name.
+            user: The user; empty: add the account only.
+            account: The account's name.
         """
         above = self._find.get((account, "", ""))
         if above is None:
@@ -216,13 +215,13 @@ class AssociationTree:
 
     @property
     def columns(self) -> TreeColumns:
-        """The tree as arrays; another object whenever something was added or `shares_changed`."""
+        """The tree as arrays; a new object after `add` or `shares_changed`."""
         if self._columns is None:
             self._columns = self._make_columns()
         return self._columns
 
     def shares_changed(self) -> None:
-        """Look at the associations anew, after somebody has changed shares."""
+        """Recompute the arrays after the shares of an association were changed."""
         self._columns = None
 
     def _make_columns(self) -> TreeColumns:
@@ -275,10 +274,10 @@ def _name(one: Association) -> str:
 
 
 def _in_lineage_order(associations: Iterable[Association]) -> list[Association]:
-    """Order the associations depth first, users before accounts, then by name.
+    """Sort the associations depth first, users before accounts, then by name.
 
     Raises:
-        ValueError: they are no tree.
+        ValueError: they do not form a tree.
     """
     children: dict[int, list[Association]] = {}
     by_id = {}

@@ -1,14 +1,14 @@
-"""What associations and QOS have used: decayed, for all of them at once.
+"""Decayed usage of all associations and QOS.
 
-Usage is a matrix with a row for each association or QOS. Its columns are billable TRES seconds, the seconds during
-which jobs ran (``grp_used_wall``), and seconds of each TRES.
+Usage is a matrix with a row for each association or QOS. Its columns are billable TRES seconds, wall clock seconds of
+jobs (``grp_used_wall``), and seconds of each TRES.
 
-Every period all rows are multiplied by df^Δ, df = 1 − 0.693/half-life, and a job that has run for δ seconds of it adds
-δ·df^δ of what it is charged a second, to its association, to every account above and to its QOS. What a job adds in a
-whole period is the same in each: so a period costs O(associations · TRES), whatever runs and however many jobs have
-ended. When a job ends it adds the rest, once.
+Every period all rows are multiplied by df^Δ, where df = 1 − 0.693/half-life. A job that has run for δ seconds of the
+period adds δ·df^δ times its charge rate to its association, all accounts above it, and its QOS. What a job adds in a
+whole period is the same in each, so a period costs O(associations · TRES), independent of the number of jobs. When a
+job ends, the rest of its usage is added.
 
-Source of the rules: Slurm's multifactor page and its priority plugin's behaviour.
+Source of the rules: Slurm's multifactor page and the behaviour of its priority plugin.
 """
 
 from __future__ import annotations
@@ -26,38 +26,38 @@ if TYPE_CHECKING:
 
     from rota.accounting.tree import AssociationTree
 
-#: ln 2 as Slurm has it.
+#: ln 2, rounded as in Slurm.
 LN_2 = 0.693
-#: What a decay factor is at least: the smallest normal double.
+#: Smallest decay factor: the smallest normal double.
 _LEAST = 2.2250738585072014e-308
 _BILLABLE, _WALL, _TRES = 0, 1, 2
-#: Changes when older data can no longer be read.
+#: Format of saved usage; to be changed when older data can no longer be read.
 FORMAT = "rota-usage-1"
 
 
 class _Run(NamedTuple):
-    """What a running job is charged, and where."""
+    """A running job that is charged."""
 
     associations: NDArray[np.int64]
     qos: NDArray[np.int64]
-    #: A second, in the columns of the matrix.
+    #: Charge for each second, in the columns of the matrix.
     charge: NDArray[np.float64]
     start_time: int
 
 
 class _Counters:
-    """One matrix of usage, with what its running jobs add to each row a second."""
+    """A matrix of usage, with the rate at which running jobs add to each row."""
 
     __slots__ = ("_count", "rate", "values")
 
     def __init__(self, columns: int) -> None:
         self.values = np.zeros((0, columns))
         self.rate = np.zeros((0, columns))
-        #: Running jobs by row: where there are none the rate is exactly 0 again.
+        #: Number of running jobs by row. The rate of a row without running jobs is set to exactly 0.
         self._count = np.zeros(0, np.int64)
 
     def grow(self, rows: int) -> None:
-        """Add rows of nothing until there are so many."""
+        """Add rows of zeros up to a number of rows."""
         more = rows - len(self.values)
         if more > 0:
             self.values, self.rate = (
@@ -66,35 +66,35 @@ class _Counters:
             self._count = np.concatenate((self._count, np.zeros(more, np.int64)))
 
     def begin(self, rows: NDArray[np.int64], charge: NDArray[np.float64]) -> None:
-        """Charge these rows from now on."""
+        """Begin to charge rows."""
         self.rate[rows] += charge
         self._count[rows] += 1
 
     def end(self, rows: NDArray[np.int64], charge: NDArray[np.float64]) -> None:
-        """Charge them no more."""
+        """Cease to charge rows."""
         self.rate[rows] -= charge
         self._count[rows] -= 1
         self.rate[rows[self._count[rows] == 0]] = 0.0
 
 
 class Usage:
-    """The usage of one tree's associations and QOS.
+    """The usage of the associations and QOS of a tree.
 
-    The engine says when jobs start and end, the priority plugin when a period is over.
+    The engine reports starts and ends of jobs; the priority plugin ends the periods.
 
     Args:
-        tree: The associations; more may be added to it.
+        tree: The associations. Associations that are added to it later are charged as well.
         tres: Names of the cluster's TRES.
     """
 
     def __init__(self, tree: AssociationTree, tres: Sequence[str]) -> None:
         self._tree = tree
         self.tres = tuple(tres)
-        #: Multiplies usage every second; 1: nothing fades.
+        #: Factor by which usage decays every second; 1: no decay.
         self.decay = 1.0
-        #: When usage was last brought up to date, Unix seconds; ``None``: never yet.
+        #: When usage was last updated, Unix seconds; ``None``: never.
         self.last_ran: int | None = None
-        #: When usage was last set to zero, Unix seconds; 0: never.
+        #: When usage was last reset to zero, Unix seconds; 0: never.
         self.last_reset = 0
         columns = _TRES + len(self.tres)
         self._associations = _Counters(columns)
@@ -105,41 +105,41 @@ class Usage:
         self._associations.grow(len(tree))
         #: Running jobs by id.
         self._runs: dict[int, _Run] = {}
-        #: Those of them that are not yet part of the rates: they began within this period.
+        #: Ids of the jobs that began in this period and are not yet part of the rates.
         self._fresh: set[int] = set()
 
     @property
     def raw(self) -> NDArray[np.float64]:
-        """Billable TRES seconds of each association, by row. Do not write to it."""
+        """Billable TRES seconds of each association, by row; not to be modified."""
         self._associations.grow(len(self._tree))
         raw: NDArray[np.float64] = self._associations.values[:, _BILLABLE]
         return raw
 
     @property
     def wall(self) -> NDArray[np.float64]:
-        """Seconds during which jobs ran, of each association, by row."""
+        """Wall clock seconds of the jobs of each association, by row."""
         self._associations.grow(len(self._tree))
         wall: NDArray[np.float64] = self._associations.values[:, _WALL]
         return wall
 
     @property
     def tres_raw(self) -> NDArray[np.float64]:
-        """Seconds of each TRES, a row an association."""
+        """Seconds of each TRES, one row for each association."""
         self._associations.grow(len(self._tree))
         return self._associations.values[:, _TRES:]
 
     def qos_raw(self, name: str) -> float:
-        """Give billable TRES seconds of a QOS, 0 of one that is not known."""
+        """Give the billable TRES seconds of a QOS; 0 if it is unknown."""
         row = self._qos_row.get(name)
         return 0.0 if row is None else float(self._qos.values[row, _BILLABLE])
 
     def qos_used(self, name: str, tres: int) -> float:
-        """Give the seconds that a QOS has had of a TRES, by its place, or with -1 those that its jobs ran."""
+        """Give a QOS's seconds of a TRES by the TRES's index or, for -1, the wall clock seconds of its jobs."""
         row = self._qos_row.get(name)
         return 0.0 if row is None else float(self._qos.values[row, _TRES + tres])
 
     def set_half_life(self, seconds: int) -> None:
-        """Set how fast usage fades; 0: not at all."""
+        """Set the half-life of usage; 0: no decay."""
         self.decay = 1 - LN_2 / seconds if seconds else 1.0
 
     # ---- jobs -------------------------------------------------------------------------------------------------
@@ -155,16 +155,16 @@ class Usage:
         qos: Sequence[str] = (),
         usage_factor: float = 1.0,
     ) -> None:
-        """Charge a job from ``start_time`` on.
+        """Charge a job from its start on.
 
         Args:
-            job_id: The job.
-            row: Of its association.
-            billable: Billable TRES that it is charged.
-            tres: Counts of what it has been given, in the order of the TRES.
-            start_time: Unix seconds.
-            qos: Names of its QOS and of its partition's.
-            usage_factor: Multiplies everything.
+            job_id: Job id.
+            row: Row of the job's association.
+            billable: Billable TRES of the job.
+            tres: Counts of allocated TRES, in the cluster's order.
+            start_time: When charging begins, Unix seconds.
+            qos: Names of the job's QOS and of its partition's QOS.
+            usage_factor: Factor by which all its usage is multiplied.
         """
         charge = np.array((billable, 1.0, *tres)) * usage_factor
         rows = np.array(sorted({self._qos_row[name] for name in qos if name in self._qos_row}), np.int64)
@@ -172,7 +172,7 @@ class Usage:
         self._fresh.add(job_id)
 
     def job_ended(self, job_id: int, end_time: int) -> None:
-        """Add what a job has used since the last period; the rest was added as it ran."""
+        """Charge a job up to its end and forget it."""
         run = self._runs.pop(job_id, None)
         if run is None:
             return
@@ -193,7 +193,7 @@ class Usage:
             self._qos.values[run.qos] += used
 
     def save_running(self) -> dict[str, Any]:
-        """Give how what runs is counted, as data that JSON can hold."""
+        """Give the state of charging of all running jobs, as JSON data."""
         rates = zip(self._tree.associations, self._associations.rate.tolist(), strict=False)
         return {
             "counted": sorted(self._runs.keys() - self._fresh),
@@ -202,10 +202,10 @@ class Usage:
         }
 
     def restore_running(self, running: Mapping[str, Any]) -> None:
-        """Go on counting the jobs that run, to the last bit, if they are charged as they were.
+        """Restore the state of charging of running jobs, bit by bit, where their charges are the same.
 
         Args:
-            running: What was saved. All jobs have been started anew.
+            running: The saved state. `job_started` has been called for all running jobs.
         """
         counted = self._fresh.intersection(running["counted"])
         for job_id in sorted(counted):
@@ -224,9 +224,9 @@ class Usage:
     # ---- periods ----------------------------------------------------------------------------------------------
 
     def advance(self, now: int) -> None:
-        """Bring usage up to ``now`` (Unix seconds): let it fade and add what running jobs have used since.
+        """Update usage to a time: apply decay, and add the usage of running jobs since the last update.
 
-        The first time nothing fades. A time that is not later than the last changes nothing.
+        The first update applies no decay. A time that is not later than the last changes nothing.
         """
         self._associations.grow(len(self._tree))
         last = self.last_ran
@@ -248,7 +248,7 @@ class Usage:
         self.last_ran = now
 
     def reset(self, now: int) -> None:
-        """Set all usage to zero."""
+        """Reset all usage to zero."""
         self._associations.values[:] = 0.0
         self._qos.values[:] = 0.0
         self.last_reset = now
@@ -256,7 +256,7 @@ class Usage:
     # ---- keeping it -------------------------------------------------------------------------------------------
 
     def save(self) -> dict[str, Any]:
-        """Give the usage as data that JSON can hold: what has been used, not what runs."""
+        """Give the usage as JSON data, without the state of charging of running jobs."""
         self._associations.grow(len(self._tree))
         return {
             "format": FORMAT,
@@ -272,10 +272,10 @@ class Usage:
         }
 
     def restore(self, saved: Mapping[str, Any]) -> None:
-        """Take up saved usage. Associations and QOS that are no more are left out, TRES that are new have none.
+        """Restore saved usage. Rows of unknown associations and QOS are ignored, TRES that are not saved are 0.
 
         Raises:
-            InputError: it is of another version or of another cluster, or not what `save` gives.
+            InputError: the data is of another version or cluster, or was not made by `save`.
         """
         if saved.get("format") != FORMAT:
             raise InputError(f"{saved.get('format')!r} is not {FORMAT}: rota did not save this usage", field="format")
@@ -305,7 +305,7 @@ class Usage:
 
 
 def _refine(rates: NDArray[np.float64], row: int, rate: Sequence[float]) -> None:
-    """Take rates over that are the same but for rounding: added up in another order."""
+    """Take over a rate if it differs from the current one by rounding only."""
     if len(rate) == rates.shape[1] and np.allclose(rates[row], rate, rtol=1e-9, atol=1e-9):
         rates[row] = rate
 

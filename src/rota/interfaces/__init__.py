@@ -1,4 +1,4 @@
-"""What a plugin author reads, and all that a plugin imports."""
+"""All that a plugin may import, and all that its author needs to read."""
 
 from rota.interfaces.controller import Controller
 from rota.interfaces.job import Job
@@ -31,7 +31,7 @@ from rota.model import (
     RotaError,
 )
 
-#: Every API that this rota hosts, by major type.
+#: Every plugin API that rota supports, by major type.
 APIS: dict[str, PluginApi] = {api.major: api for api in (PRIORITY_API, SCHED_API, SELECT_API)}
 
 __all__ = [

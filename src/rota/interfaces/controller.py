@@ -1,12 +1,12 @@
-"""The `Controller`: all that a plugin can see and do.
+"""The `Controller`: everything that a plugin can read, ask and do.
 
-It reads (now, configuration, jobs, queue, nodes, partitions), asks (what would this job get now, when could it
-start) and proposes (start, plan, hold, requeue …). The engine may refuse a proposal with a typed `Reason`, and stays
-consistent whatever is proposed.
+A plugin reads (now, configuration, jobs, queue, nodes, partitions), asks (what a job would get now, when it could
+start) and proposes (start, plan, hold, requeue …). The engine may refuse a proposal with a `Reason`; whatever is
+proposed, its state stays consistent.
 
-A **resource set** is an ``int``. On a machine of interchangeable processors it is their number, on a machine of
-nodes a bitmap of whole nodes. One notation serves both: disjoint sets are joined with ``+``, a subset is taken away
-with ``-``, 0 is the empty set; `Controller.common` is the intersection and `Controller.size` the number of units.
+A **resource set** is an ``int``: on a machine of interchangeable processors a number of processors, on a machine with
+whole nodes a bitmap of nodes. In both cases disjoint sets are joined with ``+``, a subset is removed with ``-``, and 0
+is the empty set; `Controller.common` gives the intersection, `Controller.size` the number of units.
 """
 
 from __future__ import annotations
@@ -37,25 +37,25 @@ class PriorityCalls(Protocol[J_contra]):
 
 
 class ControllerOf(Protocol[J]):
-    """What ``init(ctld)`` is handed: a `Controller`."""
+    """The argument of ``init(ctld)``: a `Controller`."""
 
     # ---- read -------------------------------------------------------------------------------------------------
 
     @property
     def now(self) -> int:
-        """Unix seconds."""
+        """The time now, Unix seconds."""
 
     @property
     def boot_time(self) -> int:
-        """When this engine's clock began, Unix seconds: in a replay the start of the log."""
+        """When the engine's clock began, Unix seconds: in a replay, when the log begins."""
 
     @property
     def config(self) -> ClusterConfig:
-        """slurm.conf, as it is in force."""
+        """The configuration (slurm.conf) in force."""
 
     @property
     def nodes(self) -> Sequence[Node]:
-        """All nodes, in the order of their bits."""
+        """All nodes, in the order of their bits in bitmaps."""
 
     @property
     def partitions(self) -> Mapping[str, Partition]:
@@ -63,41 +63,42 @@ class ControllerOf(Protocol[J]):
 
     @property
     def jobs(self) -> Mapping[int, J]:
-        """Every job that has not ended, by job id."""
+        """All jobs that have not ended, by job id."""
 
     @property
     def queue(self) -> Sequence[J]:
-        """Pending jobs that may start now if they fit, first in line first: those that nothing holds back.
+        """Pending jobs that may start now if resources are free, in queue order. Jobs that are held back are not in it.
 
-        Jobs in reservations come first; then the order is partition tier, priority, submit time, job id. During one
-        call into a plugin the sequence does not change: a job that was started stays in it, with ``job.state`` RUNNING,
-        until the call returns, and one that is held back since another was started stays in it as well: see
-        `held_back`.
+        Jobs in reservations come first; the order is then by partition tier, priority, submit time and job id. During
+        one call of a plugin function the sequence does not change: a job that was started stays in it, with
+        ``job.state`` RUNNING, until the call returns, as does a job that a limit holds back since another was started:
+        see `held_back`.
 
-        A job that names several partitions stands in it once for each that could take it now, as a `QueueRecord`:
-        that reads as a job does, with partition, units, time limit and priority of its own, and can be given to every
-        function that takes a job. What becomes of one of them becomes of the `whole` job.
+        A job that names several partitions is in it once for each partition in which it could start, as a
+        `QueueRecord`. A record can be read like a job, with partition, units, time limit and priority of its own, and
+        can be passed to every function that takes a job. What is done to a record is done to the `whole` job.
         """
 
     @property
     def new_jobs(self) -> Sequence[J] | None:
-        """What joined the queue since the last pass, if nothing else happened since that could let a job start.
+        """Jobs that joined the queue since the last pass, if nothing else has happened that could let a job start.
 
-        ``None``: look at the whole queue. A scheduler may ignore this; one that keeps what it knew at the end of the
-        last pass can limit itself to these jobs.
+        ``None``: the whole queue has to be considered. A scheduler may ignore this. One that keeps its results of the
+            last
+        pass needs to consider these jobs only.
         """
 
     @property
     def running(self) -> Sequence[J]:
-        """Running jobs by ``end_time``, the expected one, soonest first."""
+        """Running jobs, by their expected ``end_time``, soonest first."""
 
     @property
     def free(self) -> int:
-        """Resource set that is up and not allocated."""
+        """Resources that are up and not allocated, as a resource set."""
 
     @property
     def up(self) -> int:
-        """Resource set that is up, free or not: it changes when nodes go down, are drained, or come back."""
+        """Resources that are up, allocated or not, as a resource set. It changes when nodes fail or return."""
 
     @property
     def priority(self) -> PriorityCalls[J]:
@@ -105,44 +106,44 @@ class ControllerOf(Protocol[J]):
 
     @property
     def associations(self) -> AssociationTree:
-        """Accounts and users."""
+        """The tree of associations."""
 
     @property
     def tres(self) -> tuple[str, ...]:
-        """Names of the cluster's TRES; counts and weights of TRES are in this order."""
+        """Names of the cluster's TRES; counts and weights are in this order."""
 
     # ---- ask --------------------------------------------------------------------------------------------------
 
     def select(self, job: J, avail: int, nodes: int = 0) -> int:
-        """Give the part of resource set ``avail`` that the job would be given, 0 when it does not fit.
+        """Give the part of a resource set that the job would get, 0 if it does not fit.
 
-        With ``nodes``, a bitmap, it is given only what is on these.
+        With ``nodes``, a bitmap, only resources of these nodes are given.
         """
 
     def common(self, a: int, b: int) -> int:
-        """Intersect two resource sets (interchangeable processors: the smaller)."""
+        """Intersect two resource sets; of interchangeable processors, give the smaller number."""
 
     def size(self, resources: int) -> int:
-        """Count the units in a resource set: processors, or nodes where these are given out whole."""
+        """Count the units of a resource set: processors, or nodes where whole nodes are allocated."""
 
     def nodes_of(self, resources: int) -> int:
-        """Give the nodes of which a resource set has something, as a bitmap: bit 0 is the first of `nodes`."""
+        """Give the nodes on which a resource set has resources, as a bitmap: bit 0 is the first of `nodes`."""
 
     def by_node(self, resources: int) -> dict[str, dict[str, int]]:
-        """Say how much of what a resource set has of each node, by the node's name: plain data, for `keep`."""
+        """Describe a resource set as plain data, for `keep`: amounts by resource, by the name of the node."""
 
     def from_nodes(self, shares: Mapping[str, Mapping[str, int]]) -> int:
-        """Make the resource set that `by_node` has told of.
+        """Make a resource set from what `by_node` has given.
 
         Raises:
-            ValueError: a node is no more, or has not so much.
+            ValueError: a node does not exist any more, or does not have that much.
         """
 
     def profile(self, resolution: int = 1) -> ProfileOf[J]:
-        """Make a profile of what will be free from now on, as running jobs reach their expected ends.
+        """Make an availability profile: what is free from now on, as running jobs reach their expected ends.
 
         Args:
-            resolution: Seconds; expected ends are rounded up to a multiple.
+            resolution: Seconds; expected ends are rounded up to a multiple of this.
         """
 
     def node_space(
@@ -155,128 +156,128 @@ class ControllerOf(Protocol[J]):
         step: int = 0,
         soft_limits: bool = False,
     ) -> NodeSpaceOf[J]:
-        """Make what backfill plans with, as it is now.
+        """Make the node space map with which backfill plans.
 
         Args:
-            resolution: The grid of reservations, seconds.
-            window: How far to look, seconds.
-            prefer_busy: What starts later gets nodes that are in use now before others of their weight.
-            reserve_running: Running jobs that have whole nodes hold them until their ends on the grid, except those
-                that can be preempted.
-            step: Running jobs that end within 30 s are taken to end together, then those within twice that, and so on;
-                or, with this, within so many seconds more each time.
-            soft_limits: Running jobs with ``--time-min`` are expected to end after that; those that have run for
-                longer, in the middle of what is left of their time limits.
+            resolution: Seconds between the points of time at which reservations may begin and end.
+            window: How far ahead to plan, seconds.
+            prefer_busy: Prefer nodes that are in use now to others of their weight, for jobs that start later.
+            reserve_running: Reserve the nodes of running jobs that have whole nodes until their ends, unless they can
+                be preempted.
+            step: Running jobs that end within 30 s are assumed to end together, then those within twice that time, and
+                so on; with this, each time within so many seconds more.
+            soft_limits: Running jobs with ``--time-min`` are expected to end after that time; those that have run
+                longer, in the middle of what is left of their time limit.
         """
 
     def request_class(self, job: J) -> Hashable:
-        """Give what is equal for jobs that would be placed alike: where one does not fit, none of them does."""
+        """Give a value that is equal for jobs that are placed alike: if one of them does not fit, none does."""
 
     def held_back(self, job: J) -> Reason | None:
-        """Why a job of the queue may not start now whatever is free: a limit, licences …; ``None``: it may.
+        """Why a job of the queue may not start now, whatever resources are free: a limit, licences …; ``None``: it may.
 
-        Such jobs are not in `queue`. Ask where starting one job can hold back another of the same walk: what is held
-        back should be passed over, and nobody should wait for it.
+        Such jobs are not in `queue`. A scheduler should ask after it has started another job, and skip jobs that are
+        held back without reserving resources for them.
         """
 
     def earliest_start(self, job: J) -> tuple[int, int] | None:
-        """When the job could start if no other job in the queue did, as running jobs reach their expected ends.
+        """When the job could start if it were alone in the queue, as running jobs reach their expected ends.
 
         Returns:
-            That time (Unix seconds; EASY's *shadow time*) and all that will be free then, of which the job needs a
-            part; ``None`` when it is not foreseeable, because nodes that it needs are down.
+            That time (Unix seconds; EASY's *shadow time*) and all resources that will be free then, of which the job
+            needs a part; ``None`` if it cannot be foreseen, because nodes that it needs are down.
         """
 
     def reason(self, job: J) -> Reason:
-        """Why the job is where it is."""
+        """Why the job is pending, or in its state."""
 
     def association_of(self, job: J) -> Association:
-        """Whom the job is charged to. A user who is in no association is added to the tree, with one share."""
+        """The association that the job is charged to. A user without one is added to the tree, with one share."""
 
     def qos_of(self, job: J) -> Qos | None:
-        """The job's QOS; ``None`` when it has asked for one that there is not."""
+        """The job's QOS; ``None`` if it asks for one that does not exist."""
 
     def tres_of(self, job: J) -> tuple[float, ...]:
-        """How much of each TRES the job has been given or, while it waits, asks for."""
+        """Counts of the TRES that the job has been given or, while it is pending, asks for."""
 
     def partition_tres(self, partition: Partition) -> tuple[float, ...]:
-        """How much of each TRES the partition has."""
+        """Counts of the partition's TRES."""
 
     def keep_usage(self) -> Usage:
-        """Have the engine charge associations for what jobs use from now on; without this it does not.
+        """Have the engine account for usage from now on, which it does not do otherwise.
 
-        The engine says when jobs start and end; the plugin says how usage fades, and calls `Usage.advance` when a
-        period is over.
+        The engine reports starts and ends of jobs; the plugin sets the decay and calls `Usage.advance` at the end of
+        each period.
         """
 
     # ---- propose ----------------------------------------------------------------------------------------------
 
     def start(self, job: J, resources: int = 0, time_limit: int = 0) -> Reason | None:
-        """Start a pending job now, on ``resources`` or, when that is 0, on what `select` gives it.
+        """Start a pending job now, on a resource set or, if that is 0, on what `select` gives.
 
         Args:
             job: The job, or one of its queue records.
-            resources: Where.
-            time_limit: Seconds, if that is to be another one than it has.
+            resources: Resource set to allocate.
+            time_limit: Another time limit in seconds; 0: the job's.
 
         Returns:
-            ``None`` when it was started, else why not: nothing has changed then.
+            ``None`` if the job was started, else why not; then nothing has changed.
         """
 
     def preempt(self, job: J, nodes: int) -> bool:
-        """Have running jobs give way, as ``PreemptType`` and ``PreemptMode`` say, so that one that waits fits.
+        """Preempt running jobs, as ``PreemptType`` and ``PreemptMode`` say, so that a pending job fits.
 
-        It can be started when they have ended: in a later pass.
+        The job can be started in a later pass, when they have ended.
 
         Args:
             job: The job, or one of its queue records.
-            nodes: Bitmap of the nodes that it may have.
+            nodes: Bitmap of the nodes that the job may use.
 
         Returns:
-            Whether it will fit then, also if those had been told to go before; else nothing has changed.
+            Whether the job will fit, also if enough jobs had been preempted before; else nothing has changed.
         """
 
     def plan(self, job: J, start_time: int | None, nodes: int = 0) -> None:
-        """Record when and where the scheduler means to start the job; people see it, nothing enforces it.
+        """Record when and where the scheduler plans to start the job. It is shown to users, and has no other effect.
 
         Args:
             job: The job, or one of its queue records.
-            start_time: Unix seconds; ``None``: nothing is planned any more.
-            nodes: Bitmap, 0 when left open.
+            start_time: Unix seconds; ``None``: remove the plan.
+            nodes: Bitmap of the planned nodes; 0: left open.
         """
 
     def set_priority(self, job: J, priority: int) -> None:
-        """Give a pending job, or one of its queue records, another priority. 0 holds the job.
+        """Set the priority of a pending job or of one of its queue records. 0 holds the job.
 
         Raises:
             RequestError: the job is not pending.
-            ValueError: not an unsigned 32-bit number.
+            ValueError: the priority is not an unsigned 32-bit number.
         """
 
     def set_priorities(self, jobs: Sequence[J], priorities: Sequence[int] | NDArray[np.integer[Any]]) -> None:
-        """Give many jobs new priorities and sort the queue once; a pass follows if its order has changed.
+        """Set the priorities of many jobs and sort the queue once. A pass follows if the order has changed.
 
-        Jobs that have ended, are held or have a priority that an administrator set are left as they are.
+        Jobs that have ended or are held, and jobs with a priority set by an administrator, are skipped.
 
         Raises:
-            ValueError: not as many whole numbers from 1 to 2**32 - 1 as there are jobs.
+            ValueError: the priorities are not as many whole numbers from 1 to 2**32 - 1 as there are jobs.
         """
 
     def rank_queue(self, key: Callable[[J], float]) -> None:
-        """Order the queue by ascending ``key``: priorities become ranks, equal keys stay in order of submission.
+        """Sort the queue by ascending ``key``: priorities become ranks; equal keys stay in order of submission.
 
-        For orders that an unsigned 32-bit number cannot express. Partition tiers still come first, and jobs whose
-        priority an administrator has set are left alone.
+        For orders that an unsigned 32-bit number cannot express. Partition tiers still come first. Jobs with a priority
+        set by an administrator are skipped.
         """
 
     def hold(self, job: J) -> Reason | None:
-        """Hold a pending job, as an administrator would. ``None``, or why not."""
+        """Hold a pending job, as an administrator would. Gives ``None``, or why not."""
 
     def release(self, job: J) -> Reason | None:
-        """Release a held job. ``None``, or why not."""
+        """Release a held job. Gives ``None``, or why not."""
 
     def requeue(self, job: J) -> Reason | None:
-        """Stop a running job and put it back in the queue. ``None``, or why not."""
+        """Stop a running job and requeue it. Gives ``None``, or why not."""
 
     # ---- time and life ----------------------------------------------------------------------------------------
 
@@ -290,58 +291,57 @@ class ControllerOf(Protocol[J]):
     def every(
         self, seconds: int, fn: Callable[[], object], *, only_after_change: bool = False, quiet: bool = False
     ) -> Callable[[], None]:
-        """Call ``fn`` every so many seconds from now on, virtual ones in a replay; a scheduling pass follows.
+        """Call ``fn`` every so many seconds from now on; a scheduling pass follows each call.
 
-        With ``only_after_change`` the calls at which nothing could be different are left out: no job, node or
-        partition has changed since the last. A ``quiet`` one is followed by no pass, unless ``fn`` does something that
-        calls for one.
+        With ``only_after_change`` calls are skipped while no job, node or partition has changed since the last call.
+        With ``quiet`` no pass follows, unless ``fn`` does something that requires one.
 
         Returns:
-            A function that stops it.
+            A function that stops the calls.
         """
 
     def utc_offset(self, time: int) -> int:
-        """Local time minus UTC in seconds, at ``time`` (Unix seconds)."""
+        """Give local time minus UTC in seconds, at a Unix time."""
 
     def in_background(self, fn: Callable[[], object], done: Callable[[object], object]) -> None:
-        """Run ``fn`` outside the engine, then call ``done`` with its result; a replay runs it on the spot."""
+        """Run ``fn`` outside of the engine, then call ``done`` with its result. A replay runs it immediately."""
 
     def keep(self, save: Callable[[], object]) -> Any:
-        """Have what the plugin remembers outlive the process; to be called in ``init``.
+        """Save the plugin's state with the engine's; to be called in ``init``.
 
         Args:
-            save: Gives it as plain data, as JSON has it. Called whenever the engine's state is saved.
+            save: Gives the plugin's state as JSON data. It is called whenever the engine's state is saved.
 
         Returns:
-            What it gave when the state was saved from which the engine goes on, as JSON gives it back; ``None``:
-            nothing. Jobs, nodes and slurm.conf may be others by now.
+            The plugin's state from before a restart, as JSON gives it back; ``None`` if there is none. Jobs, nodes and
+            slurm.conf may have changed.
         """
 
     def before_queue(self, fn: Callable[[], object]) -> None:
-        """Call ``fn`` once, before somebody next looks at the order of the queue; it replaces the one given before.
+        """Call ``fn`` once, before the order of the queue is next needed. It replaces the function set before.
 
-        For priorities that have changed while nobody could tell the difference. With timers that sleep until something
-        changes, `every` ``only_after_change``, that is at once.
+        For priorities whose computation can be deferred. While there are timers with ``only_after_change``, ``fn`` is
+        called immediately.
         """
 
     def before_pass(self, fn: Callable[[], object]) -> None:
         """Call ``fn`` before every scheduling pass, for priorities that change with time."""
 
     def main_pass(self) -> None:
-        """Make Slurm's main pass now: start jobs in queue order, with its blocking rule."""
+        """Make Slurm's main pass now: start jobs in queue order; a job that does not fit blocks its partition."""
 
     def disable_main_pass(self) -> None:
-        """Take over: from now on only this plugin starts jobs.
+        """Disable the engine's main pass: from now on only the plugin starts jobs.
 
-        Otherwise the engine makes its main pass after every successful ``slurm_sched_p_schedule``. It still makes one
-        when that call fails.
+        Otherwise the engine makes its main pass after every successful ``slurm_sched_p_schedule``. It always makes one
+        if that call fails.
 
-        As long as no job is queued, and none was when the last pass ended, no passes are made then, unless something
-        else goes by them: `before_pass`, periodic timers, options of SchedulerParameters that space passes out.
+        Then no passes are made while the queue is empty, and was so at the end of the last pass, unless something
+        depends on them: `before_pass`, periodic timers, options of SchedulerParameters that delay passes.
         """
 
     def plan_licenses(self, *, on: bool = True) -> None:
-        """Plan with licences: from now on `node_space` knows of them, and `queue` has the jobs that wait for them."""
+        """Plan licences: from now on `node_space` includes them, and `queue` includes jobs that wait for licences."""
 
     def log(self, message: str) -> None:
         """Write to rota's log."""

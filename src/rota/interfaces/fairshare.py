@@ -1,6 +1,6 @@
-"""What priority plugins may build on: the tree of associations, usage, and Slurm's fair-share algorithms.
+"""Building blocks of priority plugins: the tree of associations, usage, and Slurm's fair-share algorithms.
 
-Apart from the rest of `rota.interfaces`, since only such plugins need NumPy.
+They are not in `rota.interfaces` itself because they need NumPy.
 """
 
 from rota.accounting import (

@@ -11,17 +11,17 @@ if TYPE_CHECKING:
 
 
 class Job(Protocol):
-    """A job that has not ended, or a `queue record` of one: read it, and leave changing it to the `Controller`.
+    """A job that has not ended, or a `queue record` of one. Plugins read it, and change it through the `Controller`.
 
-    The record of a job that may run in several partitions stands for it in one of these. It has partition, units, time
-    limit, priority and plan of its own; all else is that of the `whole` job.
+    A queue record stands for a job with several partitions in one of these. It has partition, units, time limit,
+    priority and plan of its own; everything else is that of the `whole` job.
     """
 
     # ---- what is asked for ------------------------------------------------------------------------------------
 
     @property
     def job_id(self) -> int:
-        """Job id; several records of one job have the same."""
+        """Job id; the same in all records of a job."""
 
     @property
     def spec(self) -> JobSpec:
@@ -29,131 +29,131 @@ class Job(Protocol):
 
     @property
     def user_id(self) -> int:
-        """Who submitted it."""
+        """User id."""
 
     @property
     def user_name(self) -> str:
-        """The user's name; where none is known, one made of the number: ``user7``."""
+        """User name; if it is unknown, ``user`` and the user id: ``user7``."""
 
     @property
     def num_cpus(self) -> int:
-        """Processors asked for."""
+        """Number of processors that the job asks for."""
 
     @property
     def partition(self) -> Partition:
-        """Its partition."""
+        """The job's or the record's partition."""
 
     @property
     def units(self) -> int:
-        """What it takes at least of the machine, in the machine's own unit: whole nodes or processors."""
+        """The fewest units that the job needs: whole nodes, or processors, depending on the machine."""
 
     @property
     def time_limit(self) -> int:
-        """Seconds, always known: without any limit it is a year."""
+        """Time limit in seconds; a year if there is none."""
 
     # ---- what it is worth -------------------------------------------------------------------------------------
 
     @property
     def priority(self) -> int:
-        """0 (held) to 2**32 - 1."""
+        """Priority, 0 (held) to 2**32 - 1."""
 
     @property
     def admin_priority(self) -> bool:
-        """The priority was set by an administrator and is not computed."""
+        """Whether an administrator has set the priority, which is then not computed."""
 
     @property
     def nice(self) -> int:
-        """Subtracted from the priority."""
+        """Nice value, which is subtracted from the priority."""
 
     @property
     def site_factor(self) -> int:
-        """Added to the priority as it is, ±2147483645."""
+        """Site factor, which is added to the priority: ±2147483645."""
 
     @property
     def min_priority(self) -> int:
-        """The priority that it must have to hold up others and have resources reserved; 0: any."""
+        """The smallest priority with which the job may block others and have resources reserved; 0: any."""
 
     # ---- where it stands --------------------------------------------------------------------------------------
 
     @property
     def state(self) -> JobState:
-        """Its state."""
+        """State of the job."""
 
     @property
     def reason(self) -> Reason:
-        """For a pending job that no pass may consider, why; of the others ask `Controller.reason`."""
+        """Why a pending job is not in the queue. For other jobs ask `Controller.reason`."""
 
     @property
     def sort_key(self) -> tuple[int, ...]:
-        """Orders the queue: what has the smaller key is first in line; empty when it is not in the queue."""
+        """Key by which the queue is sorted, ascending; empty if the job is not in the queue."""
 
     @property
     def start_limits(self) -> Sequence[object]:
-        """What may hold it back although there is room for it, see `Controller.held_back`; empty: nothing ever does."""
+        """Limits that may hold the job back, see `Controller.held_back`; empty: nothing ever does."""
 
     @property
     def submit_time(self) -> int:
-        """Unix seconds."""
+        """When the job was submitted, Unix seconds."""
 
     @property
     def eligible_time(self) -> int | None:
-        """When it could first have been considered, Unix seconds; ``None``: not yet."""
+        """When the job first became eligible, Unix seconds; ``None``: not yet."""
 
     @property
     def planned_start(self) -> int | None:
-        """When it is planned to start, Unix seconds; ``None``: nothing is planned."""
+        """Planned start, Unix seconds; ``None``: not planned."""
 
     @property
     def planned_nodes(self) -> int:
-        """Bitmap of the nodes planned, 0 when left open."""
+        """Planned nodes, a bitmap; 0: left open."""
 
     # ---- what it has ------------------------------------------------------------------------------------------
 
     @property
     def alloc(self) -> int:
-        """Resource set that it holds: not 0 while it runs or completes."""
+        """Allocated resource set; not 0 while the job is running or completing."""
 
     @property
     def alloc_nodes(self) -> int:
-        """Bitmap of the nodes that it holds something of."""
+        """Allocated nodes, a bitmap."""
 
     @property
     def start_time(self) -> int | None:
-        """Unix seconds; ``None``: it does not run, and has not."""
+        """Start of the job, Unix seconds; ``None``: it has not started."""
 
     @property
     def end_time(self) -> int | None:
-        """While it runs the expected end, Unix seconds."""
+        """While the job runs, its expected end, Unix seconds."""
 
     @property
     def restart_count(self) -> int:
-        """How often it was put back in the queue."""
+        """Number of times that the job was requeued."""
 
     # ---- what it is part of -----------------------------------------------------------------------------------
 
     @property
     def whole(self) -> Job:
-        """The job itself, of which this is perhaps a record."""
+        """The job of which this may be a record."""
 
     @property
     def records(self) -> Sequence[Job]:
-        """One for each partition that it may run in; empty when there is only one."""
+        """The queue records of the job, one for each of several partitions; empty if there is only one."""
 
     def in_partition(self, name: str) -> Job:
-        """Give its record in a partition; the job itself where it has none."""
+        """Give the job's record in a partition; the job itself if it has no records."""
 
     @property
     def array_job_id(self) -> int:
-        """The job id of the array that it is of; else its own."""
+        """Job id of the job array; for other jobs, their own job id."""
 
     @property
     def task_id(self) -> int | None:
-        """Which task of its array it is; ``None``: it is of none, or stands for all tasks that wait."""
+        """Task id; ``None``: the job is of no array, or stands for all pending tasks of one."""
 
     @property
     def waiting_tasks(self) -> int:
-        """How many times it may still be started: more than once for the record of a job array."""
+        """Number of times that it can still be started: more than 1 for the record of a job array's pending tasks."""
 
     @property
     def latest_task(self) -> Job:
-        """Of a job array the task that was started last, else the job itself."""
+        """The task of the job array that was started last; for other jobs, the job itself."""

@@ -1,4 +1,4 @@
-"""What every plugin has in common: the identity symbols, the life cycle, the symbol table.
+"""What all plugins have in common: identity symbols, life cycle, and the table of documented functions.
 
 Source: the Slurm Plugin API (July 2004). A plugin is a *symbol container*, a module or any object, with the
 documented names as attributes.
@@ -24,35 +24,35 @@ from dataclasses import dataclass
 
 #: Identity symbols that a plugin must have, with their types.
 REQUIRED_IDENTITY: dict[str, type] = {"plugin_type": str, "plugin_name": str, "plugin_version": int}
-#: Identity symbols that it may have.
+#: Optional identity symbols, with their types.
 OPTIONAL_IDENTITY: dict[str, type] = {"plugin_legacy": int, "plugin_release": str}
 
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """One documented function of an API."""
+    """A documented function of an API."""
 
     name: str
-    #: Names of the positional arguments that it is called with.
+    #: Names of its positional arguments.
     arguments: tuple[str, ...] = ()
 
     @property
     def arity(self) -> int:
-        """How many arguments it is called with."""
+        """Number of its arguments."""
         return len(self.arguments)
 
     def __str__(self) -> str:
-        """Write it as it is documented, such as ``priority_p_set(last_prio, job_ptr)``."""
+        """Give the signature, such as ``priority_p_set(last_prio, job_ptr)``."""
         return f"{self.name}({', '.join(self.arguments)})"
 
 
 @dataclass(frozen=True, slots=True)
 class PluginApi:
-    """One major type: what its plugins must provide, and which API majors this rota speaks."""
+    """The API of one major type: the functions that its plugins provide, and the API majors that rota supports."""
 
     major: str
     symbols: tuple[Symbol, ...]
-    #: API majors that the host speaks; ``plugin_version`` 100 is API major 0.
+    #: Supported API majors; ``plugin_version`` 100 is API major 0.
     api_majors: frozenset[int] = frozenset({0})
-    #: The 2019 scheduler document lets ``plugin_version`` be left out: such a plugin loads with a warning.
+    #: Whether ``plugin_version`` may be left out, with a warning, as the 2019 scheduler document allows.
     version_optional: bool = False

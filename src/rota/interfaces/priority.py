@@ -1,7 +1,7 @@
-"""The priority plugin API: what order jobs have.
+"""The priority plugin API: in which order jobs are considered.
 
-Source: the Slurm Priority Plugin API, version 100 (February 2009). All five functions must be there; those without
-a use are stubs, which ``from rota.interfaces.stubs.priority import *`` provides.
+Source: the Slurm Priority Plugin API, version 100 (February 2009). All five functions are required; those without a use
+are stubs, which ``from rota.interfaces.stubs.priority import *`` provides.
 """
 
 from __future__ import annotations
@@ -37,26 +37,26 @@ class PriorityPlugin(Protocol):
         Called when a job is submitted (through the scheduler plugin's ``slurm_sched_p_initial_priority``) and when it
         is released. ``last_prio`` is the lowest priority given so far, 4294901760 at first.
 
-        A job with several partitions has this priority in all of them, unless the plugin gives its ``records`` others
-        with `Controller.set_priority` meanwhile; then the highest of these is to be returned.
+        A job with several partitions has this priority in all of them, unless the plugin sets others for its
+        ``records`` with `Controller.set_priority` during the call; then it must return the highest of them.
         """
 
     def priority_p_reconfig(self) -> None:
         """Read the configuration again. Called on every reconfiguration, before the scheduler plugin's."""
 
     def priority_p_set_max_cluster_usage(self, procs: int, half_life: int) -> int:
-        """Take the reference that usage is normalised by.
+        """Take the reference by which usage is normalised.
 
-        Called after ``init`` and whenever the processor count changes. ``procs`` is the machine's processor count,
+        Called after ``init`` and whenever the processor count changes. ``procs`` is the machine's number of processors,
         ``half_life`` is ``PriorityDecayHalfLife`` in seconds. Returns `SLURM_SUCCESS` or `SLURM_ERROR`.
         """
 
     def priority_p_set_assoc_usage(self, assoc: Association) -> None:
-        """Fill ``assoc.usage_norm`` and ``assoc.usage_efctv``. Called when somebody asks for an association's usage.
+        """Fill in ``assoc.usage_norm`` and ``assoc.usage_efctv``. Called when an association's usage is shown.
 
-        What is to be filled in is a copy of the record in the tree: ``assoc in ctld.associations`` holds of it, and
-        `AssociationTree.row` gives its row.
+        ``assoc`` is a copy of the record in the tree: ``assoc in ctld.associations`` is true, and `AssociationTree.row`
+        gives its row.
         """
 
     def priority_p_get_priority_factors_list(self, req_msg: PriorityFactorsRequest) -> Sequence[PriorityFactors] | None:
-        """Give the factors of the jobs asked for; ``None`` or empty when there are none. Called for ``sprio``."""
+        """Give the factors of the jobs asked for; ``None`` or empty if there are none. Called for ``sprio``."""

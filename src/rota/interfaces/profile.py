@@ -1,4 +1,4 @@
-"""What will be free when: what `Controller.profile` and `Controller.node_space` make."""
+"""Plans of free resources over time, as `Controller.profile` and `Controller.node_space` make them."""
 
 from __future__ import annotations
 
@@ -10,71 +10,71 @@ J_contra = TypeVar("J_contra", contravariant=True)
 
 
 class ProfileOf(Protocol[J_contra]):
-    """What is free when: a step function of time whose values are resource sets."""
+    """An availability profile: a step function of time whose values are the free resource sets."""
 
     def earliest(
         self, job: J_contra, duration: int, after: int, before: int | None = None, held: int = 0
     ) -> tuple[int, int] | None:
-        """Find the first time when the job fits for ``duration`` seconds.
+        """Find the earliest time at which the job fits for a duration.
 
         Args:
-            job: What to place.
+            job: The job to place.
             duration: Seconds, at least 1.
-            after: Not before this time, Unix seconds.
-            before: Only starts strictly before this time; ``None``: whenever.
-            held: Resource set that the job has already reserved for ``duration`` from ``before`` on, and which
-                therefore counts as free to it: "could it start sooner than planned?".
+            after: Earliest start, Unix seconds.
+            before: The start must be before this time, Unix seconds; ``None``: no bound.
+            held: Resource set that is reserved for the job itself for ``duration`` from ``before`` on. It counts as
+                free, so that the answer says whether the job could start sooner than planned.
 
         Returns:
-            Start (Unix seconds) and resource set, or ``None`` when there is none.
+            Start (Unix seconds) and resource set, or ``None`` if there is none.
         """
 
     def take(self, start: int, end: int, resources: int) -> None:
-        """Reserve ``resources`` from ``start`` to before ``end``; they must be free all that time."""
+        """Reserve resources from ``start`` to before ``end``; they must be free all the time."""
 
     def give(self, start: int, end: int, resources: int) -> None:
-        """Give back what was taken, or part of that time."""
+        """Free resources that were reserved, or part of the time for which they were."""
 
     def advance(self, now: int) -> None:
-        """Forget what was before ``now``."""
+        """Discard everything before ``now``."""
 
 
 class NodeSpaceOf(Protocol[J_contra]):
-    """What backfill plans with: which nodes are reserved when, and which running jobs free theirs when.
+    """The node space map of backfill: reserved nodes over time, and running jobs with their expected ends.
 
-    Times are Unix seconds, durations seconds. Reservations begin and end on a grid. Nodes are reserved whole, also
-    where jobs share them; interchangeable processors by their number.
+    Times are Unix seconds, durations seconds. Reservations begin and end at multiples of the resolution. Whole nodes
+    are reserved, even where jobs share them; of interchangeable processors, a number.
     """
 
     @property
     def size(self) -> int:
-        """How many slots of time there are, each with other nodes that are open."""
+        """Number of time slots with different sets of unreserved nodes."""
 
     def earliest(self, job: J_contra, duration: int, after: int, *, now_only: bool = False) -> tuple[int, int] | None:
-        """Find the first time, not before ``after``, when the job fits on nodes that are reserved at no time meanwhile.
+        """Find the earliest time at which the job fits on nodes that are not reserved while it would run.
 
         Args:
-            job: What to place.
-            duration: How long it would run.
-            after: Not before this time.
-            now_only: At ``after`` or not at all.
+            job: The job to place.
+            duration: Run time of the job.
+            after: Earliest start.
+            now_only: Consider a start at ``after`` only.
 
         Returns:
-            Start and nodes as a bitmap, or ``None`` when there is none within the window. Running jobs that would give
-            way to the job count as gone, so that a start now may be one for which they have to be preempted first.
+            Start and nodes as a bitmap, or ``None`` if there is none within the window. Jobs that could be preempted
+            for the job are ignored, so a start now may require that they are preempted first.
         """
 
     def open_nodes(self, job: J_contra, start: int, duration: int) -> int:
-        """Give the nodes that nobody has reserved for that time, as a bitmap."""
+        """Give the nodes that are not reserved at that time, as a bitmap."""
 
     def is_open(self, job: J_contra, start: int, duration: int, nodes: int) -> bool:
-        """Whether nobody has reserved, for that time, one of the nodes or the processors that the job needs."""
+        """Whether the nodes, or as many processors as the job needs, are not reserved at that time."""
 
     def reserve(self, job: J_contra, start: int, duration: int, nodes: int) -> None:
-        """Reserve nodes or, where processors are interchangeable, as many as the job needs."""
+        """Reserve nodes or, of interchangeable processors, as many as the job needs."""
 
     def started(self, job: J_contra) -> None:
-        """Take account of a job that has just been started."""
+        """Include a job that has just been started."""
 
 
 Profile: TypeAlias = ProfileOf[Job]

@@ -1,7 +1,7 @@
 """The scheduler plugin API: which jobs start when.
 
-Source: the Slurm Scheduler Plugin API (March 2019). All functions must be there; those without a use are stubs,
-which ``from rota.interfaces.stubs.sched import *`` provides. A scheduler of stubs is a FIFO: after
+Source: the Slurm Scheduler Plugin API (March 2019). All functions are required; those without a use are stubs, which
+``from rota.interfaces.stubs.sched import *`` provides. A scheduler of stubs is a FIFO: after
 ``slurm_sched_p_schedule`` the engine makes its own main pass, unless the plugin has called
 `Controller.disable_main_pass`.
 """
@@ -38,22 +38,22 @@ class SchedPlugin(Protocol):
     """A plugin of type ``sched/*``. Integer functions return `SLURM_SUCCESS` or `SLURM_ERROR`, or raise."""
 
     def init(self, ctld: Controller) -> int:
-        """Start. ``ctld`` is the plugin's way to read, ask and propose; keep it."""
+        """Start the plugin. ``ctld`` is its way to read, ask and propose; it should keep it."""
 
     def fini(self) -> None:
-        """Stop."""
+        """Stop the plugin."""
 
     def slurm_sched_p_reconfig(self) -> int:
         """Read the configuration again. Called on every reconfiguration, after the priority plugin's."""
 
     def slurm_sched_p_schedule(self) -> int:
-        """Make a scheduling pass. Called once for every pass; on failure the engine makes a FIFO pass instead."""
+        """Make a scheduling pass. Called in every pass; if it fails, the engine makes a FIFO pass instead."""
 
     def slurm_sched_p_newalloc(self, job_ptr: Job) -> int:
-        """Note that the job has just been given resources. The last step of an allocation."""
+        """The job has just been allocated resources. Called last in an allocation."""
 
     def slurm_sched_p_freealloc(self, job_ptr: Job) -> int:
-        """Note that the job's resources are about to be freed; ``job_ptr.alloc`` still names them."""
+        """The job's resources are about to be freed; ``job_ptr.alloc`` still has them."""
 
     def slurm_sched_p_initial_priority(self, last_prio: int, job_ptr: Job) -> int:
         """Give a new job its priority, unsigned 32-bit; 0 holds it.
@@ -63,10 +63,10 @@ class SchedPlugin(Protocol):
         """
 
     def slurm_sched_p_job_is_pending(self) -> None:
-        """Note that a job could not start because its nodes are busy."""
+        """A job could not start because its nodes are in use."""
 
     def slurm_sched_p_partition_change(self) -> None:
-        """Note that a partition was created, changed or deleted, or the configuration was read again."""
+        """A partition was created, changed or deleted, or the configuration was read again."""
 
     def slurm_sched_p_get_conf(self) -> str | None:
-        """Give what ``scontrol show config`` prints as SchedulerParameters when slurm.conf sets none."""
+        """Give what ``scontrol show config`` shows as SchedulerParameters if slurm.conf does not set them."""

@@ -1,8 +1,7 @@
-"""The node selection API: which nodes a job gets where jobs share them.
+"""The node selection API: which nodes a job gets where nodes are shared.
 
-The engine knows what is free and what a job needs of a node; which of the nodes that could serve it are taken is the
-plugin's to say. Machines of interchangeable processors, and those that give out whole nodes (``select/linear``), have
-no such plugin.
+The engine knows what is free and what a job needs on a node; the plugin chooses among the nodes that can serve the job.
+Machines of interchangeable processors, and those that allocate whole nodes (``select/linear``), have no such plugin.
 """
 
 from __future__ import annotations
@@ -30,21 +29,22 @@ class SelectPlugin(Protocol):
     """A plugin of type ``select/*``."""
 
     def init(self, ctld: Controller) -> int:
-        """Start. `SLURM_SUCCESS`, or raise."""
+        """Start the plugin: return `SLURM_SUCCESS`, or raise."""
 
     def fini(self) -> None:
-        """Stop."""
+        """Stop the plugin."""
 
     def select_p_job_test(self, needs: Needs, candidates: Candidates) -> list[tuple[int, int]] | None:
-        """Pick the nodes of a job.
+        """Choose the nodes of a job.
 
-        Called very often, also for times to come, and must not keep anything of it.
+        Called very often, also for times in the future. The plugin must not keep any of it.
 
         Args:
-            needs: What the job asks for.
-            candidates: The nodes that could each take part of it, with the processors that it could have there.
+            needs: The resources that the job asks for.
+            candidates: Nodes that could each serve part of the job, with the number of processors that it could have
+                there.
 
         Returns:
-            Places of nodes among the candidates' with the processors that the job gets on each, ``needs.cpus`` at least
-            in all and no more than the candidate has; ``None`` when it cannot be served.
+            Pairs of a candidate's index and the number of processors that the job gets there: at least ``needs.cpus``
+            in all, and no more on each than the candidate has; ``None`` if the job cannot be served.
         """

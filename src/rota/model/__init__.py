@@ -1,4 +1,4 @@
-"""Data in Slurm's words. No behaviour beyond what a record knows of itself, no I/O."""
+"""Data in Slurm's words: plain records, with no I/O and no behaviour beyond what follows from their own fields."""
 
 from rota.model.association import SHARES_PARENT, Account, Association, Qos, User
 from rota.model.cluster import ClusterConfig

@@ -1,4 +1,4 @@
-"""Which tasks a job array has: ``0-15:4``, ``1,3,7%2``, as ``sbatch --array`` takes it."""
+"""The tasks of a job array, as ``sbatch --array`` takes them: ``0-15:4``, ``1,3,7%2``."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-#: Slurm's ``MaxArraySize``, where slurm.conf says nothing: task ids are less than that.
+#: Default of Slurm's ``MaxArraySize``: task ids are smaller than this.
 MAX_ARRAY_SIZE = 1001
-#: The largest that it can be.
+#: The largest ``MaxArraySize`` that Slurm takes.
 MOST_TASKS = 4_000_001
 _ITEM = re.compile(r"(?P<first>\d{1,9})(?:-(?P<last>\d{1,9})(?::(?P<step>\d{1,9}))?)?", re.ASCII)
 _THROTTLE = re.compile(r"-?\d{1,9}", re.ASCII)
@@ -19,9 +19,9 @@ _PROBLEM = "Invalid job array specification"
 
 
 class ArrayTasks(NamedTuple):
-    """The tasks of an array."""
+    """The tasks of a job array."""
 
-    #: Ascending, each once.
+    #: Task ids, ascending and without duplicates.
     ids: tuple[int, ...]
     #: How many of them may run at a time; 0: any number.
     throttle: int = 0
@@ -31,11 +31,11 @@ def parse_array(text: str, size: int = MAX_ARRAY_SIZE) -> ArrayTasks:
     """Read what follows ``--array=``.
 
     Args:
-        text: Task ids and ranges of them, with a step if wanted; ``%N`` after them: at most N run at a time.
-        size: Task ids are less than that.
+        text: Task ids and ranges, such as ``1,3-9:2``; ``%N`` at the end limits how many tasks run at a time.
+        size: ``MaxArraySize``: task ids must be smaller than this.
 
     Raises:
-        ValueError: not of that form, or an id is too large.
+        ValueError: the text has another form, or an id is too large.
     """
     listed, percent, throttle = text.partition("%")
     if percent and _THROTTLE.fullmatch(throttle) is None:
@@ -55,12 +55,12 @@ def parse_array(text: str, size: int = MAX_ARRAY_SIZE) -> ArrayTasks:
     return ArrayTasks(tuple(sorted(ids)), max(int(throttle or 0), 0))
 
 
-#: Even steps are written as such where the last id is more than this above the first.
+#: Task ids are written with a step if the last is larger than the first by more than this.
 _MANY = 10
 
 
 def fold_tasks(ids: Sequence[int]) -> str:
-    """Write ascending task ids as Slurm does: ``1-3,7``; many with even steps as ``0-98:2``."""
+    """Write ascending task ids as Slurm does: ``1-3,7``; many ids at even distances as ``0-98:2``."""
     if len(ids) > 1 and ids[-1] - ids[0] > _MANY:
         steps = {after - before for before, after in pairwise(ids)}
         if len(steps) == 1 and 1 not in steps:

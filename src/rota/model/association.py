@@ -5,52 +5,51 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-#: ``fairshare=parent``: the association has no shares of its own, see `Association.shares_raw`.
+#: ``fairshare=parent``: the association has no shares of its own; see `Association.shares_raw`.
 SHARES_PARENT = 0x7FFFFFFF
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Association:
-    """A place in the tree of accounts and users; ``acct_association_rec_t`` of the priority API.
+    """A node in the tree of accounts and users; ``acct_association_rec_t`` of the priority API.
 
-    The first group of attributes is what an administrator sets. The others are the association's usage at the time
-    when somebody asked for it: the engine fills those of usage, the priority plugin's ``priority_p_set_assoc_usage``
-    those of shares and fair-share.
+    The first group of attributes is what an administrator sets. The second is a snapshot of usage and fair-share: the
+    engine fills in the usage, the priority plugin's ``priority_p_set_assoc_usage`` the shares and fair-share.
     """
 
     id: int = 0
     account: str
     #: Empty for an account's own association.
     user: str = ""
-    #: The one partition that it is for; empty: any.
+    #: The only partition in which it counts; empty: all partitions.
     partition: str = ""
-    #: 0 for the root.
+    #: Id of the account's association above this one; 0 for the root.
     parent_id: int = 0
-    #: `SHARES_PARENT`: use the parent's; an account's children then stand beside its siblings.
+    #: `SHARES_PARENT`: it has its parent's shares; children of such an account rank with the account's siblings.
     shares_raw: int = 1
     #: For the association factor of priorities.
     priority: int = 0
     default_qos: str = ""
-    #: Names of the QOS that jobs may have; ``+`` or ``-`` before each: changes to the parent's; empty: the parent's.
+    #: Names of the QOS that its jobs may use; names with ``+`` or ``-`` change the parent's list; empty: the parent's.
     qos: tuple[str, ...] = ()
-    #: Limits by sacctmgr's own names (``GrpTRES``, ``MaxJobs`` …), as a dump has them; `Limits.of` reads them.
+    #: Limits by sacctmgr's names (``GrpTRES``, ``MaxJobs`` …), as a dump has them; `Limits.of` parses them.
     limits: dict[str, str] = field(default_factory=dict)
 
     #: Billable TRES seconds, decayed.
     usage_raw: float = 0.0
-    #: The same for each TRES, in the order of the cluster's TRES.
+    #: Decayed seconds of each TRES, in the order of the cluster's TRES.
     usage_tres_raw: tuple[float, ...] = ()
     #: Seconds during which jobs ran, decayed.
     grp_used_wall: float = 0.0
-    #: TRES seconds that running jobs may still use, in the order of the cluster's TRES.
+    #: TRES seconds that its running jobs may still use until their time limits, in the order of the cluster's TRES.
     grp_used_tres_run_secs: tuple[float, ...] = ()
-    #: Share of the level, 0 to 1 (classic: of the cluster).
+    #: Normalised shares, 0 to 1: within the level with Fair Tree, within the cluster otherwise.
     shares_norm: float = 0.0
-    #: Part of the cluster's usage, 0 to 1.
+    #: Normalised usage: the part of the cluster's usage, 0 to 1.
     usage_norm: float = 0.0
-    #: Usage that fair-share works with, 0 to 1.
+    #: Effective usage, from which fair-share is computed, 0 to 1.
     usage_efctv: float = 0.0
-    #: Shares to usage within the level, from 0 to infinity; ``None``: not of Fair Tree, or it has none.
+    #: Level fair-share: shares over usage within the level, 0 to infinity; ``None`` without Fair Tree or shares.
     level_fs: float | None = None
     #: Fair-share factor of a user, 0 to 1.
     fs_factor: float = 0.0
@@ -58,7 +57,7 @@ class Association:
 
 @dataclass(slots=True, kw_only=True)
 class Account:
-    """What sacctmgr keeps of an account besides its place in the tree."""
+    """An account as sacctmgr keeps it, apart from its place in the tree."""
 
     name: str
     description: str = ""
@@ -67,10 +66,10 @@ class Account:
 
 @dataclass(slots=True, kw_only=True)
 class User:
-    """What sacctmgr keeps of a user besides the places in the tree."""
+    """A user as sacctmgr keeps it, apart from the user's places in the tree."""
 
     name: str
-    #: The account of jobs that name none.
+    #: The account that is charged for jobs that name none.
     default_account: str = ""
     #: ``None``, ``Operator`` or ``Administrator``.
     admin_level: str = "None"
@@ -102,33 +101,33 @@ class Qos:
     name: str
     id: int = 0
     description: str = ""
-    #: For the QOS factor of priorities.
+    #: Enters into the QOS factor of priorities.
     priority: int = 0
-    #: What a job's usage is multiplied with.
+    #: Factor by which a job's usage is multiplied.
     usage_factor: float = 1.0
-    #: Flags by name; those that sacctmgr's files set are of `QosFlag`. Ask with `has`, which heeds no case.
+    #: Names of flags; those in sacctmgr's files are names of `QosFlag`. Test them with `has`, which ignores case.
     flags: tuple[str, ...] = ()
-    #: Limits by sacctmgr's full names (``MaxJobsPerUser`` …), as a dump would have them; `Limits.of` reads them.
+    #: Limits by sacctmgr's full names (``MaxJobsPerUser`` …), as a dump has them; `Limits.of` parses them.
     limits: dict[str, str] = field(default_factory=dict)
-    #: What TRES limits of associations are multiplied with for its jobs; ``None``: nothing.
+    #: Factor by which TRES limits of associations are multiplied for jobs of this QOS; ``None``: none.
     limit_factor: float | None = None
-    #: Fair-share that its jobs need; ``None``: any. Of effect with the flag EnforceUsageThreshold.
+    #: Smallest fair-share factor with which its jobs may run, given the flag EnforceUsageThreshold; ``None``: any.
     usage_threshold: float | None = None
-    #: Seconds between the notice and the end of a preempted job.
+    #: Seconds between the preemption of one of its jobs and the kill.
     grace_time: int = 0
-    #: Names of the QOS whose jobs its jobs preempt.
+    #: Names of the QOS whose jobs may be preempted by jobs of this one.
     preempt: tuple[str, ...] = ()
-    #: What becomes of preempted jobs of this QOS: ``cancel``, ``requeue`` or ``suspend``, and ``gang`` and ``within``
-    #: before that; empty: what the cluster has.
+    #: What happens to jobs of this QOS that are preempted: ``cancel``, ``requeue`` or ``suspend``, perhaps with
+    #: ``gang`` and ``within``; empty: the cluster's ``PreemptMode``.
     preempt_mode: tuple[str, ...] = ()
-    #: Seconds that its jobs run before they may be preempted; ``None``: what the cluster has.
+    #: Seconds that its jobs run before they may be preempted; ``None``: the cluster's ``PreemptExemptTime``.
     preempt_exempt_time: int | None = None
 
     def has(self, flag: QosFlag) -> bool:
-        """Whether it has a flag."""
+        """Whether the QOS has a flag."""
         return any(one.lower() == flag.lower() for one in self.flags)
 
     @property
     def decays(self) -> bool:
-        """Whether its usage fades: without the flag NoDecay."""
+        """Whether its usage decays, which the flag NoDecay prevents."""
         return not self.has(QosFlag.NO_DECAY)

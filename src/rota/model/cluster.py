@@ -14,7 +14,7 @@ from rota.model.units import parse_time_seconds
 
 _EMPTY: Mapping[str, str] = MappingProxyType({})
 
-#: What ``AccountingStorageEnforce`` may name, and what that stands for.
+#: Values of ``AccountingStorageEnforce``, and all that each of them enforces.
 _ENFORCE: dict[str, tuple[str, ...]] = {
     "": (),
     "associations": ("associations",),
@@ -41,23 +41,23 @@ class ClusterConfig:
     partitions: tuple[Partition, ...]
     #: Every ``Key=Value`` that is not a node or partition line, by lower-case key, unknown keys included.
     parameters: Mapping[str, str] = field(default_factory=lambda: _EMPTY)
-    #: Where those stand that are from a file, as (path, line from 1), by lower-case key.
+    #: File and line (from 1) of each parameter that was read from a file, by lower-case key.
     places: Mapping[str, tuple[str, int]] = field(default_factory=lambda: MappingProxyType({}))
 
     def get(self, key: str, default: str = "") -> str:
-        """Give the value of ``key`` (any case) as it was written, or ``default``."""
+        """Give the value of a key (in any case) as it was written, or the default."""
         return self.parameters.get(key.lower(), default)
 
     def error(self, key: str, problem: str) -> InputError:
-        """Make the error about the value of ``key``, with file and line where they are known."""
+        """Make an error about the value of a key, with file and line where they are known."""
         path, line = self.places.get(key.lower(), (None, None))
         return InputError(problem, path=path, line=line, field=key)
 
     def seconds(self, key: str, default: int, least: int = 0) -> int:
-        """Give a time in seconds, in whole minutes as Slurm rounds it up; UNLIMITED is 0.
+        """Give a time in seconds, rounded up to whole minutes as Slurm does; UNLIMITED is 0.
 
         Raises:
-            InputError: it is not a time, or shorter than ``least`` seconds.
+            InputError: the value is not a time, or is shorter than ``least`` seconds.
         """
         text = self.get(key)
         if not text:
@@ -75,7 +75,7 @@ class ClusterConfig:
         """Give a whole number.
 
         Raises:
-            InputError: not one, or outside ``low`` to ``high``.
+            InputError: the value is not a whole number, or is not between ``low`` and ``high``.
         """
         text = self.get(key)
         if not text:
@@ -85,22 +85,22 @@ class ClusterConfig:
         return value
 
     def half_life(self) -> int:
-        """Give ``PriorityDecayHalfLife`` in seconds, 0 for none; Slurm's default is seven days.
+        """Give ``PriorityDecayHalfLife`` in seconds; 0: usage does not decay. Slurm's default is seven days.
 
         Raises:
-            InputError: it is not a time.
+            InputError: the value is not a time.
         """
         return self.seconds("PriorityDecayHalfLife", 7 * 86400)
 
     def tres(self) -> tuple[str, ...]:
-        """Name the cluster's TRES, in their order."""
+        """Name the cluster's TRES, in Slurm's order."""
         return cluster_tres(self.get("AccountingStorageTRES"))
 
     def enforced(self) -> frozenset[str]:
-        """Give what ``AccountingStorageEnforce`` names, with what each of it stands for besides.
+        """Give all that is enforced by ``AccountingStorageEnforce``.
 
         Raises:
-            InputError: it names something that there is not.
+            InputError: it has a word that Slurm does not know.
         """
         found: set[str] = set()
         for item in self.get("AccountingStorageEnforce").split(","):
@@ -120,7 +120,7 @@ class ClusterConfig:
         """Give one integer of ``SchedulerParameters``.
 
         Raises:
-            InputError: not an integer, or outside ``low`` to ``high``.
+            InputError: the value is not an integer, or is not between ``low`` and ``high``.
         """
         text = self.scheduler_parameters().get(option)
         if text is None:
@@ -131,7 +131,7 @@ class ClusterConfig:
 
 
 def _whole(text: str, low: int, high: int) -> int | None:
-    """Read a whole number; ``None``: it is none, or outside of the bounds."""
+    """Read a whole number; ``None`` if the text is none, or is not between ``low`` and ``high``."""
     try:
         value = int(text)
     except ValueError:

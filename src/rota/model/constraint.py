@@ -1,16 +1,16 @@
-"""What ``--constraint`` asks of nodes: features, joined as Slurm joins them.
+"""Constraints: the features that ``--constraint`` asks of nodes.
 
 ::
 
     a  a&b  a,b  a|b  (a|b)&c  [a|b]  [a|b]&c  a*2  [a*2&b*4]  [(a|b)*1&c*2]
 
-Operators are taken from left to right, none before another: ``a|b&c`` is ``(a|b)&c``. Parentheses hold features only,
-not further parentheses. One pair of brackets may be given. ``[a|b]``: all nodes have the same one of these.
-``[a*2&b*4]``: two nodes with ``a`` and four others with ``b``; a single count does without brackets. Of several counts
-all nodes serve one; with a single count any node may be added. Beside counts, features without one say nothing: Slurm
-22.05 does not look at them either.
+Operators are evaluated from left to right, without precedence: ``a|b&c`` is ``(a|b)&c``. Parentheses cannot be nested.
+One pair of brackets is allowed. ``[a|b]``: all nodes have the same one of these features. ``[a*2&b*4]``: two nodes with
+``a`` and four others with ``b``; a single count needs no brackets. With several counts each node counts for one of
+them; with a single count, nodes without the feature may be added. Features without a count are ignored beside counts,
+as in Slurm 22.05.
 
-What sets of nodes that comes to is worked out on bitmaps, in one operation for each feature that is named.
+A constraint is evaluated on node bitmaps, with one operation for each feature that it names.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    #: Gives the bitmap of the nodes that have a feature; 0 for one that nobody knows.
+    #: Gives the bitmap of the nodes that have a feature; 0 for an unknown feature.
     Having = Callable[[str], int]
 
 _TOKEN = re.compile(r"[&|,()\[\]*]|\s+|[^&|,()\[\]*\s]+")
 _OPERATORS = {"&": "&", ",": "&", "|": "|"}
-#: What can stand for no feature: tokens of the language, and the end.
+#: Tokens that cannot be a feature: operators, and the end of the text.
 _NO_FEATURE = frozenset({"", *"&|,()[]*"})
-#: Any node: what remains when nothing is asked for. All bits are set, so it is to be cut with a set of nodes.
+#: The result of a constraint that asks for nothing. All bits are set: intersect it with a bitmap of nodes.
 EVERY_NODE = -1
 _MOST = 2**32 - 1
 
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """Features and groups of them, each with the operator before it; the first is joined to every node with ``&``."""
+    """Features and groups joined by operators. Each item has the operator before it; that of the first is ``&``."""
 
     steps: tuple[tuple[str, str | Joined], ...] = ()
 
     def nodes(self, having: Having) -> int:
-        """Give the nodes that fulfil it, from left to right; `EVERY_NODE` where it is empty."""
+        """Give the bitmap of the nodes that satisfy it; `EVERY_NODE` if it is empty."""
         nodes = EVERY_NODE
         for operator, operand in self.steps:
             found = having(operand) if isinstance(operand, str) else operand.nodes(having)
@@ -51,7 +51,7 @@ class Joined:
         return nodes
 
     def features(self) -> Iterator[str]:
-        """Name the features, as written."""
+        """Give the names of the features, as written."""
         for _, operand in self.steps:
             if isinstance(operand, str):
                 yield operand
@@ -61,31 +61,31 @@ class Joined:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Constraint:
-    """A request for features. At most one of ``options`` and ``counted`` is not empty."""
+    """A parsed constraint. At most one of ``options`` and ``counted`` is not empty."""
 
-    #: As it was written.
+    #: The text from which it was parsed.
     text: str
-    #: What each node must have, whatever the brackets say; beside counts these are only names that must exist.
+    #: Features that every node needs, outside of brackets. Beside counts they only have to exist.
     required: Joined
-    #: ``[a|b]``: all nodes have the same one of these; two or more, or none.
+    #: ``[a|b]``: all nodes have the same one of these. Empty, or two or more.
     options: tuple[Joined, ...] = ()
-    #: ``a*2``: at least so many nodes, none of which counts twice.
+    #: ``a*2``: the smallest number of nodes with these features. A node counts for one of them only.
     counted: tuple[tuple[Joined, int], ...] = ()
 
     @property
     def features(self) -> tuple[str, ...]:
-        """The features that are named, each once. A job that names one that no node has is refused by Slurm."""
+        """The features that it names, without duplicates. Slurm refuses a job that names a feature that no node has."""
         parts = (self.required, *self.options, *(group for group, _ in self.counted))
         return tuple(dict.fromkeys(name for part in parts for name in part.features()))
 
     def nodes(self, having: Having) -> int:
-        """Give the nodes of which each could be used at all.
+        """Give the nodes that can be used at all.
 
         Args:
-            having: The bitmap of the nodes that have a feature, 0 where there are none.
+            having: Gives the bitmap of the nodes that have a feature; 0 if there are none.
 
         Returns:
-            A bitmap, bit i for node i; `EVERY_NODE` where a single count leaves all others open.
+            A bitmap, bit i for node i; `EVERY_NODE` if a single count leaves the other nodes open.
         """
         if len(self.counted) == 1:
             return EVERY_NODE
@@ -94,22 +94,22 @@ class Constraint:
         return reduce(or_, self.alternatives(having)) if self.options else self.required.nodes(having)
 
     def alternatives(self, having: Having) -> tuple[int, ...]:
-        """Give the sets of which all nodes must come from one, in the order written; one where there is no choice."""
+        """Give a bitmap for each option of ``[a|b]``, in their order: all nodes of a job are from one of them."""
         if not self.options:
             return (self.nodes(having),)
         required = self.required.nodes(having)
         return tuple(required & option.nodes(having) for option in self.options)
 
     def counts(self, having: Having) -> tuple[tuple[int, int], ...]:
-        """Give the sets of which a number of nodes must come, with it; no node counts for two of them."""
+        """Give a bitmap of nodes and a number of nodes for each count. No node counts for two of them."""
         return tuple((group.nodes(having), count) for group, count in self.counted)
 
 
 def parse_constraint(text: str) -> Constraint:
-    """Read what ``--constraint`` or ``--prefer`` says.
+    """Parse the value of ``--constraint`` or ``--prefer``.
 
     Raises:
-        ValueError: it makes no sense; says why.
+        ValueError: the syntax is wrong; the text says where.
     """
     try:
         return _Reader(text).constraint()
@@ -118,18 +118,18 @@ def parse_constraint(text: str) -> Constraint:
 
 
 class _Item(NamedTuple):
-    """A feature, a group or brackets, with the operator before it."""
+    """A feature, a group or a pair of brackets, with the operator before it."""
 
     operator: str
     operand: str | Joined
-    #: The number behind it; 0: none.
+    #: The count after it; 0: none.
     number: int = 0
-    #: What it holds, if it is brackets.
+    #: The items inside of the brackets; empty for a feature or a group.
     inner: tuple[_Item, ...] = ()
 
 
 class _Reader:
-    """Reads one text, token by token."""
+    """A recursive-descent parser of one text."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -153,7 +153,7 @@ class _Reader:
         )
 
     def _items(self, closing: str, opening: str) -> tuple[_Item, ...]:
-        """Read what operators join, up to what closes it."""
+        """Read items joined by operators, up to the token that closes them."""
         items = [self._item("&", opening)]
         while (token := self._take()) != closing:
             if token not in _OPERATORS:
@@ -164,7 +164,7 @@ class _Reader:
         return tuple(items)
 
     def _item(self, operator: str, opening: str) -> _Item:
-        """Read a feature, or a group of a kind that may open here, and its count."""
+        """Read a feature, or a group that may open here, and its count."""
         token = self._take()
         if token == "[" and token in opening:
             return _Item(operator, "", inner=self._items("]", opening="("))
@@ -181,21 +181,21 @@ class _Reader:
         return _Item(operator, operand, _count(self._take()))
 
     def _take(self) -> str:
-        """Give the next token; empty at the end."""
+        """Consume a token and give it; empty at the end of the text."""
         token = self._tokens[self._place]
         self._place += 1
         return token
 
 
 def _split(items: tuple[_Item, ...]) -> tuple[tuple[_Item, ...], tuple[_Item, ...]]:
-    """Part what is outside of brackets from what is in them; brackets around one thing are as good as none."""
+    """Separate the items outside of brackets from those inside. Brackets around a single item are dropped."""
     places = [place for place, item in enumerate(items) if item.inner]
     if not places:
         return items, ()
     if len(places) > 1:
         raise ValueError("only one pair of brackets is possible")
     before, brackets, after = items[: places[0]], items[places[0]], items[places[0] + 1 :]
-    # Operators are taken from left to right: whatever comes later is joined to the brackets too.
+    # Operators are evaluated from left to right: whatever comes later is joined to the brackets too.
     if any(item.operator == "|" for item in (brackets, *after)):
         raise ValueError("brackets are joined to what is outside of them with & only")
     if len(brackets.inner) == 1:

@@ -1,4 +1,4 @@
-"""What a job waits for: ``afterok:12:13,afterany:14`` and the like, as ``sbatch --dependency`` takes it."""
+"""Job dependencies, as ``sbatch --dependency`` takes them: ``afterok:12:13,afterany:14``."""
 
 from __future__ import annotations
 
@@ -12,68 +12,68 @@ _PROBLEM = "Job dependency problem"
 
 
 class DependencyType(StrEnum):
-    """Slurm's types, as users write them."""
+    """Slurm's dependency types, as users write them."""
 
-    #: Once the job has started, or was cancelled; perhaps some minutes later.
+    #: The other job has started or was cancelled, some minutes ago if a time is given.
     AFTER = "after"
-    #: Once it is over.
+    #: The other job has ended.
     AFTER_ANY = "afterany"
-    #: Once it has ended well.
+    #: The other job has completed with exit code 0.
     AFTER_OK = "afterok"
-    #: Once it has ended, and not well.
+    #: The other job has failed.
     AFTER_NOT_OK = "afternotok"
-    #: As ``afterok``, task by task of an array.
+    #: As ``afterok``, between the tasks of the same id of two job arrays.
     AFTER_CORR = "aftercorr"
-    #: Once all jobs of before of the same name and user are over.
+    #: All earlier jobs of the same name and user have ended.
     SINGLETON = "singleton"
 
 
 class Dependency(NamedTuple):
-    """One thing that a job waits for."""
+    """One dependency of a job."""
 
     type: DependencyType
-    #: 0 for ``singleton``.
+    #: The other job; 0 for ``singleton``.
     job_id: int = 0
-    #: After the start; of ``after`` alone.
+    #: Seconds after the other job's start; for ``after`` only.
     seconds: int = 0
-    #: Of a job array; ``None``: all of it.
+    #: Task id, where the other job is a task of a job array; ``None``: the whole job.
     task_id: int | None = None
 
     @property
     def key(self) -> int | tuple[int, int]:
-        """What it waits for: a job or array, or one task."""
+        """The job or array (its id) or task (array job id, task id) that it refers to."""
         return self.job_id if self.task_id is None else (self.job_id, self.task_id)
 
     def __str__(self) -> str:
-        """Give it as users write it."""
+        """Give the dependency as users write it."""
         task = "" if self.task_id is None else f"_{self.task_id}"
         delay = f"+{self.seconds // 60}" if self.seconds else ""
         return f"{self.type}:{self.job_id}{task}{delay}" if self.job_id else str(self.type)
 
 
 class Dependencies(NamedTuple):
-    """All that a job waits for."""
+    """All dependencies of a job."""
 
     each: tuple[Dependency, ...]
-    #: One of them is enough.
+    #: Whether one of them is enough (joined by ``?``).
     any_of: bool = False
 
     def __str__(self) -> str:
-        """Give it as users write it."""
+        """Give the dependencies as users write them."""
         return ("?" if self.any_of else ",").join(map(str, self.each))
 
 
 def parse_dependency(text: str) -> Dependencies:
-    """Read what follows ``--dependency=``.
+    """Parse the value of ``--dependency``.
 
     Raises:
-        ValueError: not ``type:job[+minutes][:job …]``, a job alone or ``singleton``, joined by ``,`` (all of them) or
-            ``?`` (any: so it is with both).
+        ValueError: the text is not ``type:job[+minutes][:job …]``, a job id alone or ``singleton``, joined by ``,``
+            (all of them must be satisfied) or ``?`` (any one; also where both are used).
     """
     found: list[Dependency] = []
     for item in re.split("[,?]", text):
         name, *jobs = item.strip().split(":")
-        if name.isdigit():  # as Slurm once had it
+        if name.isdigit():  # an old syntax of Slurm: the same as afterany
             name, jobs = DependencyType.AFTER_ANY, [name, *jobs]
         try:
             kind = DependencyType(name.lower())

@@ -1,6 +1,6 @@
-"""Errors: one root, each saying whose fault it is and what the caller can do.
+"""Errors. Each says whose mistake it is and what the caller can do about it.
 
-The numbers are Slurm's (``slurm_errno.h``), so that a client which knows Slurm's codes knows these.
+Error numbers are Slurm's (``slurm_errno.h``), so that clients that know these codes need no others.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Errno(IntEnum):
     JOB_NOT_RUNNING = 2085
     JOB_NOT_SUSPENDED = 2087
     INTERNAL = 2090
-    #: Not Slurm's: an event whose fields are not what they have to be.
+    #: Not in Slurm: an event with a field of the wrong type or value.
     INVALID_EVENT = 9000
     UNSUPPORTED_GRES = 2122
     INVALID_NICE = 2123
@@ -63,9 +63,9 @@ class Errno(IntEnum):
 
 
 class RotaError(Exception):
-    """Root of every error that rota raises on purpose.
+    """Root of all errors that rota raises on purpose.
 
-    ``errno`` is Slurm's number, where Slurm has one.
+    ``errno`` is Slurm's error number, where there is one.
     """
 
     errno: Errno = Errno.INTERNAL
@@ -77,15 +77,15 @@ class RotaError(Exception):
 
 
 class InputError(RotaError):
-    """A file or an option that the user gave is wrong; correcting it is the way on.
+    """The user gave a file or an option that cannot be used, and has to correct it.
 
-    The text is one line: ``path:line: field: problem``, with the parts that are known.
+    The text is one line: ``path:line: field: problem``, as far as the parts are known.
 
     Args:
-        problem: What is wrong, and perhaps what would be right.
-        path: The file, as text or path object.
-        line: Number of the line, from 1.
-        field: Key, column or option.
+        problem: What is wrong and, if possible, what would be right.
+        path: Path of the file, as text or path object.
+        line: Line number, from 1.
+        field: Key, column or option in which the mistake is.
     """
 
     def __init__(self, problem: str, *, path: object = None, line: int | None = None, field: str | None = None) -> None:
@@ -99,18 +99,18 @@ class InputError(RotaError):
 
 
 class PluginError(RotaError):
-    """A plugin cannot be used: not found, not understood, refused, or its ``init`` failed."""
+    """A plugin cannot be used: it was not found or is malformed, or its ``init`` failed."""
 
     errno = Errno.PLUGIN_NAME_INVALID
 
 
 class RequestError(RotaError):
-    """A request about a job, node or partition that cannot be met; ``errno`` says why."""
+    """A request about a job, node or partition that cannot be carried out; ``errno`` says why."""
 
 
 class PolicyError(RequestError):
-    """A request that the cluster's rules forbid: a limit, or a partition that is closed to the user."""
+    """A request that the cluster's policy forbids: by a limit, or in a partition that is closed to the user."""
 
 
 class InvariantError(RotaError):
-    """The engine contradicts itself. Always a defect of rota: please report it with the workload."""
+    """The engine's state is inconsistent. This is a defect of rota: please report it with the workload."""

@@ -1,4 +1,4 @@
-"""What is handed out of a job when it is over."""
+"""The record of a job that has ended."""
 
 from __future__ import annotations
 
@@ -12,46 +12,46 @@ if TYPE_CHECKING:
 
 
 class JobRecord(NamedTuple):
-    """A job that is over, for good: a named tuple, since a replay makes hundreds of thousands of them.
+    """A job that has ended. A named tuple, since a replay makes hundreds of thousands of them.
 
-    Of a job array each task that ran has one; those that were cancelled while they waited together have one in common.
+    Each task of a job array that has run has a record; tasks that were cancelled while pending share one.
     """
 
     job_id: int
     spec: JobSpec
     state: JobState
-    #: Why it ended so.
+    #: Why the job ended in this state.
     reason: Reason
-    #: Name of the partition in which it ran, or which it was last to run in.
+    #: Name of the partition in which the job ran, or was to run last.
     partition: str
-    #: Whom it was charged to; empty: nobody has asked.
+    #: The account that was charged; empty: it was never looked up.
     account: str
     qos: str
-    #: The array that it was of, by its job id, and the tasks that are over with it; ``None`` and empty: it is of none.
+    #: Job id of the job array, and the ids of the tasks of this record; ``None`` and empty: the job is of no array.
     array_job_id: int | None
     tasks: tuple[int, ...]
-    #: Whether no task of the array is left.
+    #: Whether the last task of the array has ended.
     array_is_over: bool
-    #: Unix seconds; ``None``: it never was eligible, never started.
+    #: Unix seconds; ``None``: the job never became eligible or never started.
     submit_time: int
     eligible_time: int | None
     start_time: int | None
     end_time: int
-    #: Seconds of its last run during which it was suspended.
+    #: Seconds for which the job was suspended during its last run.
     suspended: int
-    #: Seconds.
+    #: Time limit in seconds.
     time_limit: int
     priority: int
     restart_count: int
-    #: How it ended: the exit code of its script, and the signal that ended it; 0: none.
+    #: Exit code of the script, and the signal that ended it; 0: none.
     exit_code: int
     signal: int
-    #: What it held last, as a resource set, and the bitmap of the nodes of that; 0: nothing.
+    #: The last allocation, as a resource set, and the bitmap of its nodes; 0: none.
     resources: int
     nodes: int
     steps: tuple[StepRecord, ...]
 
     @property
     def task_id(self) -> int | None:
-        """Which task of its array it was; ``None``: it is of none, or stands for several."""
+        """The task id; ``None``: the job is of no array, or the record is of several tasks."""
         return self.tasks[0] if len(self.tasks) == 1 else None

@@ -1,4 +1,4 @@
-"""States of jobs, in Slurm's words."""
+"""Job states."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class JobState(Enum):
-    """Slurm's base states. The value is the long form, ``compact`` the one of ``squeue``."""
+    """Slurm's base states. The value is the long name; ``compact`` is the short one of ``squeue``."""
 
     PENDING = "PENDING"
     RUNNING = "RUNNING"
@@ -26,20 +26,20 @@ class JobState(Enum):
 
     @property
     def compact(self) -> str:
-        """The two letters of ``squeue -o %t``."""
+        """The short name of two letters, as ``squeue -o %t`` shows it."""
         return _COMPACT[self]
 
     @property
     def finished(self) -> bool:
-        """Whether the job has ended for good."""
+        """Whether the job has ended."""
         return self not in _LIVE
 
     def __str__(self) -> str:
-        """Give Slurm's long form."""
+        """Give the long name."""
         return self.value
 
 
-#: States of a job that has begun, has not ended, and is not being stopped.
+#: States of a job that has started, has not ended, and is not completing.
 RUNS = frozenset({JobState.RUNNING, JobState.SUSPENDED})
 _LIVE = RUNS | {JobState.PENDING}
 _COMPACT = {

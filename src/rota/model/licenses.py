@@ -1,4 +1,4 @@
-"""How licences are written: ``matlab:2,ansys``, in slurm.conf and in requests."""
+"""The notation of licences in slurm.conf and in requests: ``matlab:2,ansys``."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ _LICENSE = re.compile(r"(?P<name>[\w.@/-]+)(?:[:*](?P<count>\d{0,9}))?", re.ASCI
 
 
 def parse_licenses(text: str) -> dict[str, int]:
-    """Count licences by name; without a count it is one, and what is named twice is added.
+    """Count licences by name. The count is 1 if it is left out; counts of the same name are added.
 
     Raises:
-        ValueError: not ``name[:count]``, separated by commas or semicolons.
+        ValueError: the text is not ``name[:count]``, separated by commas or semicolons.
     """
     found: dict[str, int] = {}
     for item in filter(None, (item.strip() for item in re.split("[,;]", text))):

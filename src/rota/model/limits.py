@@ -1,8 +1,8 @@
-"""Limits of associations and QOS as numbers, and the notations that ``sacctmgr`` has for them.
+"""Limits of associations and QOS as numbers, and sacctmgr's notations for them.
 
-A limit is text where it is set and kept (`Association.limits`, `Qos.limits`), by sacctmgr's own names. `Limits.of`
-reads all of one association or QOS. Memory is in MiB, minutes of TRES in minutes, and times in seconds; since Slurm
-keeps times of limits in minutes, what is over a minute counts as one more.
+Limits are set and kept as text (`Association.limits`, `Qos.limits`), by sacctmgr's names. `Limits.of` parses all limits
+of an association or a QOS. Memory is in MiB, TRES minutes in minutes, times in seconds. Slurm keeps times of limits in
+minutes, so they are rounded up to whole minutes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rota.model.units import parse_time_seconds
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-#: Names of limits, and the attributes of `Limits` that hold them: counts of TRES, or of minutes of them.
+#: Names of limits on TRES or on TRES minutes, and the attributes of `Limits` that hold them.
 TRES_LIMITS = {
     "GrpTRES": "grp_tres",
     "GrpTRESMins": "grp_tres_mins",
@@ -32,7 +32,7 @@ TRES_LIMITS = {
     "MaxTRESRunMinsPerUser": "max_tres_run_mins_per_user",
     "MinTRESPerJob": "min_tres_per_job",
 }
-#: The same for numbers of jobs, and for the threshold of priorities.
+#: Names of limits on numbers of jobs, and of the priority threshold, with their attributes.
 COUNT_LIMITS = {
     "GrpJobs": "grp_jobs",
     "GrpJobsAccrue": "grp_jobs_accrue",
@@ -48,24 +48,24 @@ COUNT_LIMITS = {
     "MaxSubmitJobsPerUser": "max_submit_jobs_per_user",
     "MinPrioThreshold": "min_prio_thresh",
 }
-#: The same for times.
+#: Names of limits on times, with their attributes.
 TIME_LIMITS = {"GrpWall": "grp_wall", "MaxWallDurationPerJob": "max_wall"}
 
-#: What sacctmgr takes for "no limit".
+#: sacctmgr's value for "no limit".
 _UNSET = "-1"
-#: The last two values of 32 and of 64 bits mean "infinite" and "not set" in Slurm.
+#: Slurm's largest number: the last two values of 32 bits mean "infinite" and "not set".
 _MOST = 2**32 - 3
 _MOST_TRES = 2**64 - 3
 _NAME = re.compile(r"[a-z]\w*(/[\w.@:+-]+)?", re.ASCII)
 _COUNT = re.compile(r"(?P<number>\d{1,20}(?P<fraction>\.\d{1,9})?)(?P<unit>[KMGTP]?)B?", re.ASCII | re.IGNORECASE)
-#: Powers of 1024 that units of memory stand for. Slurm reads K as M here: it has nothing smaller.
+#: Units of memory as powers of 1024. As in Slurm, K is taken as M, the smallest unit.
 _MEMORY = {"": 0, "K": 0, "M": 0, "G": 1, "T": 2, "P": 3}
-#: The same for other TRES. Slurm drops T and P there, so nobody can have meant them.
+#: Units of other TRES, as powers of 1024. Slurm ignores T and P here, so they are refused.
 _OTHER = {"": 0, "K": 1, "M": 2, "G": 3}
 
 
 class LimitError(ValueError):
-    """A limit that cannot be used; the text names it."""
+    """A limit that cannot be used. The text starts with its name."""
 
     def __init__(self, key: str, problem: str) -> None:
         super().__init__(f"{key}: {problem}")
@@ -75,25 +75,25 @@ class LimitError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What an association or a QOS limits; what is empty or ``None`` is without limit.
+    """The limits of an association or a QOS. Limits that are empty or ``None`` are not set.
 
-    TRES are by name, in the cluster's order. An association has none of the limits per user and per account, a QOS
-    none of the attributes `max_jobs`, `max_jobs_accrue`, `max_submit_jobs` and `max_tres_run_mins`.
+    TRES are by name, in the cluster's order. Associations have no limits per user and per account; QOS have none of the
+    attributes `max_jobs`, `max_jobs_accrue`, `max_submit_jobs` and `max_tres_run_mins`.
     """
 
-    #: Of all running jobs.
+    #: TRES of all running jobs together.
     grp_tres: Mapping[str, int] = field(default_factory=dict)
-    #: Minutes of TRES, of all jobs ever (less what has decayed).
+    #: TRES minutes used by all jobs, running or ended, after decay.
     grp_tres_mins: Mapping[str, int] = field(default_factory=dict)
-    #: Minutes of TRES that running jobs may still use.
+    #: TRES minutes that all running jobs may still use until their time limits.
     grp_tres_run_mins: Mapping[str, int] = field(default_factory=dict)
-    #: Running jobs.
+    #: Number of running jobs.
     grp_jobs: int | None = None
-    #: Pending jobs whose age counts.
+    #: Number of pending jobs that accrue age priority.
     grp_jobs_accrue: int | None = None
-    #: Pending and running jobs.
+    #: Number of pending and running jobs.
     grp_submit_jobs: int | None = None
-    #: Seconds that all jobs ever ran (less what has decayed).
+    #: Seconds for which all jobs have run, after decay.
     grp_wall: int | None = None
 
     max_tres_per_job: Mapping[str, int] = field(default_factory=dict)
@@ -101,14 +101,14 @@ class Limits:
     max_tres_mins_per_job: Mapping[str, int] = field(default_factory=dict)
     max_tres_per_user: Mapping[str, int] = field(default_factory=dict)
     max_tres_per_account: Mapping[str, int] = field(default_factory=dict)
-    #: Minutes of TRES that an association's running jobs may still use.
+    #: TRES minutes that an association's running jobs may still use until their time limits.
     max_tres_run_mins: Mapping[str, int] = field(default_factory=dict)
     max_tres_run_mins_per_user: Mapping[str, int] = field(default_factory=dict)
     max_tres_run_mins_per_account: Mapping[str, int] = field(default_factory=dict)
-    #: Less than this a job may not ask for.
+    #: Smallest number of TRES for which a job may ask.
     min_tres_per_job: Mapping[str, int] = field(default_factory=dict)
 
-    #: Running jobs of an association.
+    #: Number of running jobs of an association.
     max_jobs: int | None = None
     max_jobs_accrue: int | None = None
     max_submit_jobs: int | None = None
@@ -118,21 +118,22 @@ class Limits:
     max_submit_jobs_per_account: int | None = None
     max_jobs_accrue_per_user: int | None = None
     max_jobs_accrue_per_account: int | None = None
-    #: Seconds that a job may run.
+    #: Largest time limit of a job, in seconds.
     max_wall: int | None = None
-    #: Jobs of less priority get no resources reserved.
+    #: Smallest priority with which a job has resources reserved in a plan.
     min_prio_thresh: int | None = None
 
     @classmethod
     def of(cls, limits: Mapping[str, str], tres: Sequence[str] | None) -> Limits:
-        """Read limits.
+        """Parse limits.
 
         Args:
-            limits: By sacctmgr's full names, as `Association.limits` and `Qos.limits` have them; -1 is no limit.
-            tres: Names of the cluster's TRES; ``None``: they are not known, and any name may be one.
+            limits: Text by sacctmgr's full name of the limit, as in `Association.limits` and `Qos.limits`; -1: no
+                limit.
+            tres: Names of the cluster's TRES; ``None``: unknown, any name is taken.
 
         Raises:
-            LimitError: one cannot be read: a TRES that the cluster does not have, a negative number, no number …
+            LimitError: a limit cannot be parsed, or is of a TRES that the cluster does not have.
         """
         values: dict[str, Any] = {}
         for key, text in limits.items():
@@ -149,15 +150,15 @@ class Limits:
         return cls(**values)
 
 
-#: Of what sets no limit.
+#: The limits of an association or QOS that sets none.
 NO_LIMITS = Limits()
 
 
 def read_tres_limit(key: str, text: str, tres: Sequence[str] | None) -> dict[str, int | None]:
-    """Read ``cpu=100,mem=64G``: the count of each TRES, ``None`` for -1, which takes a limit back.
+    """Parse ``cpu=100,mem=64G`` into a count for each TRES; ``None`` for -1, which removes a limit.
 
     Raises:
-        LimitError: not of that form, or no TRES of the cluster.
+        LimitError: the text has another form, or names a TRES that the cluster does not have.
     """
     counts: dict[str, int | None] = {}
     if text.strip() in {"", _UNSET}:
@@ -172,7 +173,7 @@ def read_tres_limit(key: str, text: str, tres: Sequence[str] | None) -> dict[str
 
 
 def _tres_name(key: str, name: str, tres: Sequence[str] | None) -> str:
-    # sacctmgr takes Slurm's numbers as well; those of other TRES than these are not the same on every cluster.
+    # sacctmgr also takes Slurm's numeric ids; those of other TRES than these differ between clusters.
     if name.isascii() and name.isdigit() and 1 <= int(name) <= len(STATIC_TRES):
         return STATIC_TRES[int(name) - 1]
     if tres is not None and name not in tres:
@@ -205,10 +206,10 @@ def _tres_count(key: str, name: str, text: str) -> int | None:
 
 
 def read_count_limit(key: str, text: str) -> int | None:
-    """Read a number of jobs, or a priority; ``None`` for -1.
+    """Parse a number of jobs or a priority; ``None`` for -1.
 
     Raises:
-        LimitError: no whole number of at least 0.
+        LimitError: the text is not a whole number of at least 0.
     """
     text = text.strip()
     if text == _UNSET:
@@ -219,10 +220,10 @@ def read_count_limit(key: str, text: str) -> int | None:
 
 
 def read_time_limit(key: str, text: str) -> int | None:
-    """Read a time, ``None`` for none: seconds, of whole minutes.
+    """Parse a time into seconds, rounded up to whole minutes; ``None`` for no limit.
 
     Raises:
-        LimitError: no time, or too long a one.
+        LimitError: the text is not a time, or the time is too long.
     """
     try:
         seconds = parse_time_seconds(text)

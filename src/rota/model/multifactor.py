@@ -1,4 +1,4 @@
-"""What slurm.conf says about multifactor priorities: its ``Priority…`` keys."""
+"""The configuration of multifactor priorities: the ``Priority…`` keys of slurm.conf."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from rota.model.cluster import ClusterConfig
 
-#: ``PriorityFlags``. ``compat`` and ``V100`` are rota's: see docs/plugins/multifactor.md.
+#: ``PriorityFlags``. ``compat`` and ``V100`` are rota's own: see docs/plugins/multifactor.md.
 FLAGS = (
     "ACCRUE_ALWAYS",
     "CALCULATE_RUNNING",
@@ -39,37 +39,37 @@ _MAX_32 = 2**32 - 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MultifactorConf:
-    """The keys as they are in force; times in seconds."""
+    """The configuration in force; times in seconds."""
 
     weights: PriorityWeights
-    #: Of `FLAGS`, those that follow from others included.
+    #: Flags in force, those that others imply included.
     flags: frozenset[str]
-    #: After so long a job's age factor is 1; at least 1 s, for who has not waited is not old.
+    #: ``PriorityMaxAge``: the wait after which the age factor is 1; at least 1 s.
     max_age: int
-    #: 0: usage does not fade.
+    #: ``PriorityDecayHalfLife``; 0: usage does not decay.
     half_life: int
     calc_period: int
-    #: One of `RESET_PERIODS`.
+    #: ``PriorityUsageResetPeriod``: one of `RESET_PERIODS`.
     reset_period: str
-    #: FairShareDampeningFactor.
+    #: ``FairShareDampeningFactor``.
     damping: float
     favor_small: bool
 
     @property
     def fair_tree(self) -> bool:
-        """Whether fair-share is Fair Tree's."""
+        """Whether fair-share is computed by Fair Tree."""
         return "FAIR_TREE" in self.flags
 
     @classmethod
     def of(cls, config: ClusterConfig, tres: Sequence[str]) -> MultifactorConf:
-        """Read the keys.
+        """Read the configuration.
 
         Args:
             config: slurm.conf.
             tres: Names of the cluster's TRES.
 
         Raises:
-            InputError: a value cannot be used; names file and line of the key where they are known.
+            InputError: a value cannot be used. The text names file and line of the key where they are known.
         """
         half_life, reset_period = config.half_life(), _word(config, "PriorityUsageResetPeriod", RESET_PERIODS)
         if half_life == 0 and reset_period == "NONE":

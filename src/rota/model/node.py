@@ -1,4 +1,4 @@
-"""Nodes."""
+"""Compute nodes."""
 
 from __future__ import annotations
 
@@ -7,37 +7,37 @@ from enum import Enum
 
 
 class NodeState(Enum):
-    """The administrator's side of a node's state; idle and allocated follow from the jobs."""
+    """The part of a node's state that an administrator sets. Whether it is idle or allocated follows from the jobs."""
 
     UP = "UP"
-    #: No new jobs; running ones go on.
+    #: No jobs are started; running ones go on.
     DRAIN = "DRAIN"
-    #: No jobs at all; running ones are lost.
+    #: No jobs are started; running ones are lost.
     DOWN = "DOWN"
 
 
 @dataclass(slots=True, kw_only=True)
 class Node:
-    """One compute node. Its place in the configuration is its bit in node bitmaps."""
+    """A compute node. Its index in the configuration is its bit in node bitmaps."""
 
     name: str
-    #: Logical processors that jobs may use, at least 1.
+    #: Logical processors available to jobs, at least 1.
     cpus: int = 1
     sockets: int = 1
     cores_per_socket: int = 1
     threads_per_core: int = 1
-    #: MiB.
+    #: Memory in MiB.
     real_memory: int = 1
     features: tuple[str, ...] = ()
-    #: As written: ``gpu:tesla:2``.
+    #: GRES, as written: ``gpu:tesla:2``.
     gres: tuple[str, ...] = ()
-    #: Lower is preferred.
+    #: Nodes of lower weight are allocated first.
     weight: int = 1
-    #: Which of the NodeName lines of slurm.conf it is from. Where nodes are given out whole, the first are preferred.
+    #: Index of the NodeName line of slurm.conf. ``select/linear`` allocates nodes of earlier lines first.
     line: int = 0
     state: NodeState = NodeState.UP
-    #: Why it is not up, who said so, and when; empty: nobody has said.
+    #: Why the node is not up, and who set this; empty: not given.
     reason: str = ""
     reason_uid: int = 0
-    #: Unix seconds.
+    #: When the reason was set, Unix seconds.
     reason_time: int = 0

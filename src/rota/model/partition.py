@@ -6,72 +6,72 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-#: Largest number of jobs that can have a core at a time.
+#: Largest number of jobs that may share a core.
 MAX_SHARE = 64
 
 
 class PartitionState(Enum):
     """Slurm's partition states."""
 
-    #: Accepts and starts jobs.
+    #: Jobs are accepted and started.
     UP = "UP"
-    #: Accepts jobs and does not start them.
+    #: Jobs are accepted, and not started.
     DOWN = "DOWN"
-    #: Accepts no jobs and starts those that it has.
+    #: No jobs are accepted; pending ones are started.
     DRAIN = "DRAIN"
-    #: Neither.
+    #: Jobs are neither accepted nor started.
     INACTIVE = "INACTIVE"
 
 
 @dataclass(slots=True, kw_only=True)
 class Partition:
-    """A queue with its nodes and limits. Partitions may share nodes."""
+    """A partition: a job queue with nodes and limits. A node may be in several partitions."""
 
     name: str
-    #: Bitmap over the configuration's nodes.
+    #: Nodes, a bitmap over the configuration's nodes.
     nodes: int
     state: PartitionState = PartitionState.UP
     default: bool = False
-    #: Seconds; ``None`` is UNLIMITED.
+    #: Largest time limit in seconds; ``None``: UNLIMITED.
     max_time: int | None = None
-    #: Seconds, for jobs that ask for no time; ``None``: ``max_time``.
+    #: Time limit in seconds of jobs that ask for none; ``None``: ``max_time``.
     default_time: int | None = None
     min_nodes: int = 0
-    #: ``None`` is UNLIMITED.
+    #: Largest number of nodes of a job; ``None``: UNLIMITED.
     max_nodes: int | None = None
-    #: All jobs of a higher tier come before those of a lower.
+    #: Jobs in partitions of a higher tier are all considered first.
     priority_tier: int = 1
     priority_job_factor: int = 1
-    #: The partition's own QOS; empty: none.
+    #: Name of the partition's QOS; empty: none.
     qos: str = ""
-    #: ``TRESBillingWeights`` by TRES name, memory for one MiB; empty: CPUs are billed.
+    #: ``TRESBillingWeights`` by TRES name, memory per MiB; empty: CPUs are billed.
     billing_weights: Mapping[str, float] = field(default_factory=dict)
-    #: MiB that a job gets which asks for no memory; 0: not set.
+    #: Default memory per processor and per node in MiB, for jobs that ask for none; 0: not set.
     def_mem_per_cpu: int = 0
     def_mem_per_node: int = 0
-    #: Jobs get whole nodes (``OverSubscribe=EXCLUSIVE``).
+    #: Whether jobs get whole nodes (``OverSubscribe=EXCLUSIVE``).
     exclusive: bool = False
-    #: How many jobs may have a core at a time, of those that share (``OverSubscribe=YES:n``, ``FORCE:n``), and whether
-    #: all do, or only those that ask for it.
+    #: Largest number of jobs that share a core (``OverSubscribe=YES:n``, ``FORCE:n``), and whether all jobs share or
+    #: only those that ask for it.
     max_share: int = 1
     force_share: bool = False
-    #: Jobs get the nodes that are least loaded (``LLN``).
+    #: Whether the least loaded nodes are allocated first (``LLN``).
     least_loaded: bool = False
-    #: Seconds between the notice and the end of a preempted job.
+    #: Seconds between the preemption of a job and the kill.
     grace_time: int = 0
-    #: Seconds that a job whose time limit is over may go on; ``None`` is UNLIMITED.
+    #: Seconds that a job may run beyond its time limit; ``None``: UNLIMITED.
     over_time_limit: int | None = 0
-    #: Names of the users who are in its ``AllowGroups``; root may always use it. ``None``: all may.
+    #: Names of the users in ``AllowGroups``; ``None``: all users may use the partition. Root always may.
     allow_users: frozenset[str] | None = None
-    #: Names of the accounts and QOS whose jobs may run here, in small letters; empty: all. Those denied are looked at
-    #: where none are allowed by name.
+    #: Lower-case names of the accounts and QOS that may use the partition; empty: all. The lists of those denied count
+    #: only where the list of those allowed is empty.
     allow_accounts: tuple[str, ...] = ()
     deny_accounts: tuple[str, ...] = ()
     allow_qos: tuple[str, ...] = ()
     deny_qos: tuple[str, ...] = ()
-    #: Options of slurm.conf that nothing reads yet, by lower-case key.
+    #: Options of slurm.conf that rota does not use, by lower-case key.
     options: dict[str, str] = field(default_factory=dict)
 
     def lets_in(self, user: str) -> bool:
-        """Whether a user is in one of its groups."""
+        """Whether a user may use the partition, as ``AllowGroups`` says."""
         return self.allow_users is None or user in self.allow_users or user == "root"

@@ -1,4 +1,4 @@
-"""Priority factors: the records that the priority API passes, and ``sprio`` shows."""
+"""Priority factors: the records of the priority API that ``sprio`` shows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PriorityFactorsRequest:
-    """``priority_factors_request_msg_t``: whose factors are asked for; empty is everybody's."""
+    """``priority_factors_request_msg_t``: ids of the jobs and users that are asked for; empty: all."""
 
     job_ids: frozenset[int] = frozenset()
     user_ids: frozenset[int] = frozenset()
@@ -20,7 +20,7 @@ class PriorityFactorsRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PriorityWeights:
-    """``PriorityWeight…`` of slurm.conf: what each factor is multiplied with. Unsigned 32-bit."""
+    """``PriorityWeight…`` of slurm.conf: the weight of each factor, unsigned 32-bit."""
 
     age: int = 0
     assoc: int = 0
@@ -28,25 +28,25 @@ class PriorityWeights:
     job_size: int = 0
     partition: int = 0
     qos: int = 0
-    #: ``PriorityWeightTRES`` by TRES name; may have fractions and be negative.
+    #: ``PriorityWeightTRES`` by TRES name; weights may be fractions or negative.
     tres: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
-    #: The same as it was written.
+    #: ``PriorityWeightTRES`` as written.
     tres_text: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PriorityFactors:
-    """``priority_factors_object_t``: one job in one partition, its factors multiplied with their weights."""
+    """``priority_factors_object_t``: the weighted factors of a job in a partition."""
 
     job_id: int
     user_id: int
-    #: Names; empty where there is none.
+    #: Names; empty: none.
     user: str = ""
     account: str = ""
     partition: str = ""
     qos: str = ""
     priority: int
-    #: An administrator has set the priority: all factors are 0.
+    #: Whether an administrator has set the priority; then all factors are 0.
     direct: bool = False
     priority_age: float = 0.0
     priority_assoc: float = 0.0
@@ -54,9 +54,9 @@ class PriorityFactors:
     priority_js: float = 0.0
     priority_part: float = 0.0
     priority_qos: float = 0.0
-    #: By TRES name, in the order of the cluster's TRES.
+    #: Weighted TRES factors by name, in the order of the cluster's TRES.
     priority_tres: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
-    #: Added as it is.
+    #: Site factor, which is added without a weight.
     priority_site: int = 0
-    #: Subtracted.
+    #: Nice value, which is subtracted.
     nice: int = 0

@@ -1,4 +1,4 @@
-"""Why a job is in the state that it is in, in Slurm's words."""
+"""Slurm's reasons: why a job is pending, or why it ended as it did."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class Reason(Enum):
-    """Slurm's reason strings (``squeue -o %r``); the value is the text that people read."""
+    """Slurm's reason strings (``squeue -o %r``). The value is the text that is shown."""
 
     NONE = "None"
     PRIORITY = "Priority"
@@ -39,7 +39,8 @@ class Reason(Enum):
     QOS_NOT_ALLOWED = "QOSNotAllowed"
     ACCOUNT_NOT_ALLOWED = "AccountNotAllowed"
 
-    # Limits of associations and QOS, by Slurm's names for the codes: `rota.core.limits.job_limits` finds them by these.
+    # Limits of associations and QOS, by Slurm's names of the codes: `rota.core.limits.job_limits` looks them up by
+    # name.
     ASSOC_GRP_JOB = "AssocGrpJobsLimit"
     ASSOC_GRP_SUB_JOB = "AssocGrpSubmitJobsLimit"
     ASSOC_GRP_WALL = "AssocGrpWallLimit"
@@ -160,5 +161,5 @@ class Reason(Enum):
     __hash__ = object.__hash__
 
     def __str__(self) -> str:
-        """Give Slurm's text."""
+        """Give the text."""
         return self.value

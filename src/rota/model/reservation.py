@@ -1,4 +1,4 @@
-"""Advance reservations: nodes that are set aside for a time."""
+"""Advance reservations."""
 
 from __future__ import annotations
 
@@ -8,52 +8,59 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-#: Flags that make a reservation come again, and after how many seconds.
+#: Flags of recurring reservations, with their period in seconds.
 REPEATS = {"HOURLY": 3600, "DAILY": 86400, "WEEKLY": 7 * 86400}
-#: All flags that there are.
+#: All flags that rota knows.
 FLAGS = frozenset({*REPEATS, "MAINT", "FLEX", "IGNORE_JOBS", "OVERLAP", "SPEC_NODES"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reservation:
-    """Nodes that only some may use for a time."""
+    """An advance reservation: nodes that only some users may use for a time."""
 
     name: str
-    #: Unix seconds; the end is the first second that is no longer reserved.
+    #: Unix seconds; the end is the first second that is not reserved any more.
     start_time: int
     end_time: int
-    #: Bitmap over the configuration's nodes; with a ``node_cnt`` those of which so many are chosen on its creation.
+    #: Bitmap over the configuration's nodes. With ``node_cnt``: the nodes from which the reservation's are to be
+    #: chosen.
     nodes: int
-    #: How many nodes it is to have; 0: all.
+    #: Number of nodes to choose when the reservation is created; 0: it gets all of ``nodes``.
     node_cnt: int = 0
-    #: Bitmap of the nodes from which its own have been chosen; 0: it was given them.
+    #: Bitmap of the nodes from which its nodes were chosen; 0: they were given.
     choice: int = 0
-    #: What each node must have that is chosen, as ``--constraint`` of a job says it; counts and brackets apart.
+    #: Features that each chosen node must have, written as ``--constraint``; counts and brackets are not supported.
     features: str = ""
-    #: Whose jobs may use it; with both, a job must be of one of each. A name after ``-`` may not, and all others may.
+    #: Users and accounts whose jobs may use it; with both lists, a job needs both. ``-name`` excludes one, allowing all
+    #: others.
     users: tuple[str, ...] = ()
     accounts: tuple[str, ...] = ()
-    #: Of `FLAGS`.
+    #: Flags; each is one of `FLAGS`.
     flags: frozenset[str] = frozenset()
 
     def lets_in(self, user: str, accounts: Sequence[str]) -> bool:
-        """Whether a job may use it: of a user, and of an account, which comes with those above it."""
+        """Whether a job may use the reservation.
+
+        Args:
+            user: The job's user.
+            accounts: The job's account, and all accounts above it.
+        """
         return bool(self.users or self.accounts) and _allows(self.users, [user]) and _allows(self.accounts, accounts)
 
     @property
     def rank(self) -> int:
-        """Whether it keeps the jobs of another reservation from nodes that both have: that of a lower rank."""
+        """Precedence among reservations with common nodes: jobs of those of lower rank are kept off these nodes."""
         return 2 if "MAINT" in self.flags else int("OVERLAP" in self.flags)
 
     @property
     def repeats_after(self) -> int:
-        """Seconds from one beginning to the next; 0: it comes once."""
+        """Period in seconds of a recurring reservation; 0: it does not recur."""
         return next((seconds for flag, seconds in REPEATS.items() if flag in self.flags), 0)
 
     def holds(self, start: int, end: int) -> bool:
-        """Whether its nodes are reserved at some time from ``start`` to before ``end``, as often as it may come."""
+        """Whether its nodes are reserved at some time from ``start`` to before ``end``, in any of its occurrences."""
         every = self.repeats_after
-        # The first that is not over by the start decides.
+        # The first occurrence that has not ended by the start decides.
         later = max((start - self.end_time) // every + 1, 0) * every if every else 0
         return self.start_time + later < end and self.end_time + later > start
 

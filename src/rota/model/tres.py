@@ -1,7 +1,7 @@
 """Trackable resources (TRES): what jobs use and are billed for.
 
-Counts are tuples in the order of the cluster's TRES: Slurm's eight, then what ``AccountingStorageTRES`` adds. Memory
-is MiB.
+Counts of TRES are tuples in the cluster's order: Slurm's eight, then those of ``AccountingStorageTRES``. Memory is in
+MiB.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ if TYPE_CHECKING:
 STATIC_TRES = ("cpu", "mem", "energy", "node", "billing", "fs/disk", "vmem", "pages")
 CPU, MEM, ENERGY, NODE, BILLING = range(5)
 _WEIGHT = re.compile(r"(?P<number>[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?)(?P<unit>[KMGTP]?)", re.ASCII)
-#: MiB that a weight's unit stands for.
+#: Units of memory in weights, in MiB.
 _MIB = {"": 1.0, "K": 2.0**-10, "M": 1.0, "G": 2.0**10, "T": 2.0**20, "P": 2.0**30}
-#: Kinds of TRES that no node holds.
+#: Prefixes of TRES that are not resources of a node.
 _GLOBAL = ("license/", "bb/")
 
 
 def cluster_tres(added: str) -> tuple[str, ...]:
-    """Name a cluster's TRES in their order: Slurm's own, then those of ``AccountingStorageTRES``."""
+    """Name a cluster's TRES in order: Slurm's own, then those of ``AccountingStorageTRES``."""
     names = (name.strip().lower() for name in added.split(","))
     return tuple(dict.fromkeys((*STATIC_TRES, *(name for name in names if name))))
 
 
 def parse_tres_weights(text: str, names: Sequence[str]) -> dict[str, float]:
-    """Read ``CPU=1.0,Mem=0.25G,GRES/gpu=2``: a weight for one of each TRES; a unit makes it one for a GiB and so on.
+    """Parse ``CPU=1.0,Mem=0.25G,GRES/gpu=2``. A unit after the weight of memory is what the weight is for: G for a GiB.
 
     Args:
-        text: As in ``TRESBillingWeights`` and ``PriorityWeightTRES``.
-        names: The cluster's TRES.
+        text: The value of ``TRESBillingWeights`` or ``PriorityWeightTRES``.
+        names: Names of the cluster's TRES.
 
     Returns:
-        Weights by TRES name, in the order of ``names``; memory for one MiB.
+        Weights by TRES name, in the order of ``names``; that of memory for each MiB.
 
     Raises:
-        ValueError: not of that form, or no TRES of the cluster.
+        ValueError: the text has another form, or names a TRES that the cluster does not have.
     """
     weights = {}
     for item in filter(None, (item.strip() for item in text.split(","))):
@@ -57,14 +57,14 @@ def parse_tres_weights(text: str, names: Sequence[str]) -> dict[str, float]:
 
 
 def billable(counts: Sequence[float], names: Sequence[str], weights: Mapping[str, float], largest: str = "") -> float:
-    """Compute what is billed for resources: Σ weight · count; without weights the number of CPUs.
+    """Compute billable TRES: Σ weight · count; without weights, the number of CPUs.
 
     Args:
-        counts: One for each name.
-        names: The cluster's TRES.
-        weights: ``TRESBillingWeights`` by name.
-        largest: ``MAX_TRES``: of what nodes hold only the largest product counts. ``MAX_TRES_GRES``: the same of CPU,
-            memory and nodes, with all GRES added.
+        counts: Counts of TRES, in the order of ``names``.
+        names: Names of the cluster's TRES.
+        weights: ``TRESBillingWeights`` by TRES name.
+        largest: ``MAX_TRES``: of the TRES of nodes only the largest product counts. ``MAX_TRES_GRES``: the largest of
+            CPU, memory and nodes counts, and all GRES are added.
     """
     if not weights:
         return counts[CPU]
@@ -82,10 +82,10 @@ def billable(counts: Sequence[float], names: Sequence[str], weights: Mapping[str
 
 
 def gres_counts(text: str) -> dict[str, int]:
-    """Count what a GRES request or a node's GRES asks for or has: ``gpu:a100:2`` is two gpu and two gpu:a100.
+    """Count GRES of a request or a node by kind: ``gpu:a100:2`` is two of ``gpu`` and two of ``gpu:a100``.
 
     Raises:
-        ValueError: not ``name[:type][:count]``, separated by commas.
+        ValueError: the text is not ``name[:type][:count]``, separated by commas.
     """
     counts: dict[str, int] = {}
     for item in filter(None, (item.strip() for item in text.split(","))):

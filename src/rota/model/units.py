@@ -1,10 +1,10 @@
-"""Slurm's notations for values."""
+"""Slurm's notations of times and limits."""
 
 from __future__ import annotations
 
 import re
 
-#: What "no limit" is called.
+#: Words for "no limit".
 UNLIMITED = frozenset({"unlimited", "infinite", "-1"})
 _TIME = re.compile(
     r"(?:(?P<days>\d+)-(?P<day_hours>\d+)(?::(?P<day_minutes>\d+)(?::(?P<day_seconds>\d+))?)?"
@@ -14,13 +14,13 @@ _TIME = re.compile(
 
 
 def parse_time_seconds(text: str) -> int | None:
-    """Read a time: ``minutes``, ``minutes:seconds``, ``hours:minutes:seconds``, ``days-hours[:minutes[:seconds]]``.
+    """Parse a time: ``minutes``, ``minutes:seconds``, ``hours:minutes:seconds``, ``days-hours[:minutes[:seconds]]``.
 
     Returns:
-        Seconds, or ``None`` for ``UNLIMITED``, ``INFINITE`` or -1.
+        Seconds; ``None`` for ``UNLIMITED``, ``INFINITE`` or -1.
 
     Raises:
-        ValueError: none of these.
+        ValueError: the text has none of these forms.
     """
     text = text.strip()
     if text.lower() in UNLIMITED:

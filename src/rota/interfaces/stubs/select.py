@@ -24,5 +24,5 @@ def fini() -> None:
 
 
 def select_p_job_test(needs: Needs, candidates: Candidates) -> list[tuple[int, int]] | None:
-    """Pick the lightest nodes, the first ones first."""
+    """Choose nodes by weight, then in their order."""
     return first_fit(needs, candidates)
