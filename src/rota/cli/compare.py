@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from rota.results.report import Comparison
     from rota.results.report.comparison import MetricRow
 
-#: With more runs than this, a row of the table is a run rather than a metric.
+#: With more runs than this the table has a row for each run instead of a column.
 _MAX_COLUMNS = 4
-#: Wide enough for any table when the output is no terminal, so that nothing is cut off in a file.
+#: Width of tables in a file: enough that nothing is cut off.
 _FILE_WIDTH = 240
 
 
@@ -50,7 +50,7 @@ def compare(results: tuple[Path, ...], out: Path | None, as_json: bool) -> None:
 
 
 def comparison_json(comparison: Comparison) -> dict[str, Any]:
-    """Give the comparison as data: seconds, shares of 1, and ratios to the first run."""
+    """Give the comparison as JSON data: times in seconds, shares from 0 to 1, and ratios to the first run."""
     rows = comparison.metrics()
     runs = [
         {
@@ -75,13 +75,13 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
 
 
 def _names(folders: Sequence[Path]) -> tuple[str, ...]:
-    """Call runs by their folders' names, or by the whole paths where these are not distinct."""
+    """Name the runs by their folders or, if two folders have the same name, by their paths."""
     short = [folder.resolve().name for folder in folders]
     return tuple(short) if len(set(short)) == len(short) else distinct([str(folder) for folder in folders])
 
 
 def _write_page(comparison: Comparison, out: Path) -> None:
-    """Write the page beside its destination, then rename it: never half a page.
+    """Write the page to a temporary file beside its destination and rename that: there is never half a page.
 
     Raises:
         InputError: it cannot be written.
@@ -97,7 +97,7 @@ def _write_page(comparison: Comparison, out: Path) -> None:
 
 
 def _print_table(comparison: Comparison) -> None:
-    """Print the metrics: a column a run while they fit, a row a run otherwise."""
+    """Print the metrics, with a column for each run while they fit, else with a row for each run."""
     console = Console()
     if not console.is_terminal:
         console = Console(width=_FILE_WIDTH)
@@ -127,7 +127,7 @@ def _table(comparison: Comparison) -> Table:
 
 
 def _cell(row: MetricRow, run: int) -> str:
-    """Word one value: ``01:53:56 ×0.98 *``, the places of ratio and mark kept free so that columns align."""
+    """Format a value: ``01:53:56 ×0.98 *``. Missing ratios and marks are blank, so that columns align."""
     ratio = row.ratios[run]
     versus = "" if run == 0 or ratio is None else f"×{ratio:.2f}"
     mark = "*" if run in row.best else " "

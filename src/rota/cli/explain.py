@@ -1,4 +1,4 @@
-"""``rota explain JOB WORKLOAD``: where a job's priority comes from, and which jobs stand before it."""
+"""``rota explain JOB WORKLOAD``: why a job is pending, what its priority is made of, and which jobs are before it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rota.inspect.explain import Explanation
     from rota.inspect.start_estimate import StartEstimate
 
-#: Jobs before it that are listed; the others are counted.
+#: Number of jobs before it that are listed; the others are counted.
 _LISTED = 10
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -31,7 +31,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 @click.option("--at", metavar="TIME", help="When: see rota replay --until.  [default: just before it starts]")
 @click.option("--json", "as_json", is_flag=True, help="Print all of it as JSON.")
 def explain(*, job_id: int, at: str | None, as_json: bool, **words: Any) -> None:
-    """Say of a job of a replay where its priority comes from and which jobs stand before it.
+    """Say what a job's priority is made of, and which jobs are before it in the queue.
 
     The workload is replayed with the same options as `rota replay` takes, so the answer is about that very schedule.
     """
@@ -41,9 +41,9 @@ def explain(*, job_id: int, at: str | None, as_json: bool, **words: Any) -> None
         with Replay(scenario.log, scenario.config, scenario.options) as first:
             start = first.find_start(job_id)
             submit = first.trace.submit[first.trace.job_id.index(job_id)]
-            # A job that starts at once, and one that never does, is looked at as it is submitted.
+            # A job that starts at once, or never, is explained as of its submission.
             moment = submit if start is None else max(start - 1, submit)
-        scenario.options.report = lambda _text: None  # it has been said
+        scenario.options.report = lambda _text: None  # the first replay has reported everything
     with Replay(scenario.log, scenario.config, scenario.options) as run:
         run.run(run.moment(at) if at is not None else moment)
         explanation = explain_job(run.engine.view, job_id)
@@ -84,7 +84,7 @@ def _print(one: Explanation, start: int | None, utc_offset: Callable[[int], int]
 
 
 def _print_held(one: Explanation) -> None:
-    """Say which limit holds the job back, and for which jobs it has asked to wait."""
+    """Print the limit that holds the job back, and its dependencies."""
     if (held := one.held_by) is not None:
         size = _time if held.name == "MaxWallDurationPerJob" else _number
         counts = f"{size(held.used)} is in use, and the job would add {size(held.asked)}"
@@ -104,7 +104,7 @@ def _number(value: float) -> str:
 
 
 def _print_start_estimate(one: Explanation, when: Callable[[int], str]) -> None:
-    """Say what the job waits for, and what would start sooner."""
+    """Print what the job waits for, and what would make it start sooner."""
     plan = one.start_estimate
     if plan.start is not None and plan.start > one.now:
         where = f" on {plan.nodes}" if plan.nodes else ""
@@ -130,7 +130,7 @@ def _print_start_estimate(one: Explanation, when: Callable[[int], str]) -> None:
 
 
 def _cost(plan: StartEstimate, when: Callable[[int], str]) -> str:
-    """Say what jobs that were started ahead cost the one that waits."""
+    """Describe by how much jobs that were started ahead of it delay the job."""
     if plan.start is None or plan.start_without is None or plan.start_without >= plan.start:
         return "That costs it nothing: without them it would fit no sooner."
     return f"Without them it would fit at {when(plan.start_without)}."

@@ -1,15 +1,15 @@
-"""The frame of the command line: finding the command, and what happens when one fails.
+"""The command line: finding and running a command, and reporting its failure.
 
 Exit status, for every command:
 
 === =============================================================================================================
 0   done
-1   a defect of rota, with a traceback, or whoever read the output has gone away
-2   what the user gave cannot be used: one line says what, where and why
+1   a defect of rota, with a traceback; or the reader of the output has closed it
+2   the user's input cannot be used: one line says what is wrong, where and why
 130 interrupted (Ctrl-C)
 === =============================================================================================================
 
-Start-up matters, since commands are used in shell loops and completions: nothing here imports more than click.
+Commands are used in shell loops and completions, so start-up must be fast: this module imports nothing but click.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Command(NamedTuple):
-    """Where a command is, and the line that `rota --help` shows without importing it."""
+    """A command: the module and name of its function, and its line of ``rota --help``, for which it is not imported."""
 
     module: str
     attribute: str
@@ -48,7 +48,7 @@ COMMANDS: dict[str, Command] = {
 
 
 class LazyGroup(click.Group):
-    """A group that imports a command's module when the command is used, not before."""
+    """A group of commands whose modules are imported when a command is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """Name the commands."""
@@ -87,7 +87,7 @@ def main(args: Sequence[str] | None = None) -> int:
     """
     try:
         status = cli.main(args, prog_name="rota", standalone_mode=False)
-        sys.stdout.flush()  # While a reader that has gone away can still be noticed.
+        sys.stdout.flush()  # here, where a closed pipe can still be handled
     except click.ClickException as error:
         error.show()
         return error.exit_code
@@ -95,7 +95,7 @@ def main(args: Sequence[str] | None = None) -> int:
         print("rota: interrupted", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        # As the Python documentation has it: the interpreter flushes once more at its exit, and must not fail then.
+        # As the Python documentation recommends: the interpreter flushes again when it exits, which must not fail.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except Exception as error:  # noqa: BLE001 - the one place where everything ends up
@@ -104,7 +104,7 @@ def main(args: Sequence[str] | None = None) -> int:
 
 
 def _report(error: Exception) -> int:
-    """Tell the user about an error: in one line when it is theirs to mend, with the traceback when it is ours."""
+    """Report an error: in one line if it is the user's, with a traceback if it is a defect of rota."""
     from rota.model import InvariantError, RotaError
 
     if isinstance(error, RotaError) and not isinstance(error, InvariantError):

@@ -1,4 +1,4 @@
-"""``rota plan WORKLOAD``: one backfill cycle over the queue of a moment."""
+"""``rota plan WORKLOAD``: the plan of one backfill cycle at a given time."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON.")
 def plan(*, at: int | None, as_json: bool, **words: Any) -> None:
-    """Make one backfill cycle over the queue of a moment and print which jobs start, and when and where the others do.
+    """Make one backfill cycle at a given time; print which jobs start, and when and where the others would start.
 
-    The workload is replayed up to then. What is submitted at that second waits; only the cycle starts it.
+    The workload is replayed up to that time. Jobs submitted in that second are pending: only the cycle starts them.
     """
     scenario = read_scenario(**words)
     with Replay(scenario.log, scenario.config, scenario.options) as run:

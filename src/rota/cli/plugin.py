@@ -1,7 +1,7 @@
-"""`rota plugin`: which plugins there are, which are used, and whether one is fit to be.
+"""`rota plugin`: list, show and check plugins.
 
-``list`` and ``show`` only look, and run nothing. ``check`` runs the plugin's module, as loading it would, but not its
-``init``. With ``--json``, candidates are described by the keys of `rota.loader.describe`:
+``list`` and ``show`` read files without running them. ``check`` runs the plugin's module, as loading it would, but not
+its ``init``. With ``--json``, candidates are described by the keys of `rota.loader.describe`:
 
 ========= ===============================================================================================
 command   keys of its object
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
     from rota.loader import Selection, Verdict
 
-#: How each state looks on a terminal.
+#: Style of each state on a terminal.
 STYLES = {State.CHOSEN: "green", State.LOST: "dim", State.REJECTED: "red"}
-#: Columns of a table that is not for a terminal.
+#: Width of tables where the output is no terminal.
 PIPED_WIDTH = 100
 
 
@@ -61,7 +61,7 @@ def plugin() -> None:
 def list_plugins(plugin_dir: str, as_json: bool) -> None:
     """List every plugin that can be found, without running any.
 
-    Of several of one type the one with the highest API version that both sides speak is chosen, then the highest minor
+    Of several plugins of one type, the one with the highest common API version is chosen, then the highest minor
     revision, then the first in search order.
     """
     selections = PluginHost(plugin_dir).survey()
@@ -100,10 +100,10 @@ def show_plugin(plugin_type: str, plugin_dir: str, as_json: bool) -> None:
 @_options
 @click.pass_context
 def check_plugin(ctx: click.Context, target: str, plugin_dir: str, as_json: bool) -> None:
-    """Load a plugin and check that it has every function its API documents.
+    """Load a plugin and check that it has every function that its API requires.
 
-    This runs the plugin's module, though not its init(). A plugin that is rejected at sight is not run. Names of files
-    end in ".py". The exit status is 0 when the plugin can be used and 1 when it cannot.
+    This runs the plugin's module, but not its init(). A plugin that is rejected without being run is not run.
+    TYPE_OR_FILE is a file if it ends in ".py". The exit status is 0 if the plugin can be used and 1 if it cannot.
     """
     verdict = _verdict_on(target, plugin_dir)
     result = _check(verdict)
@@ -115,7 +115,7 @@ def check_plugin(ctx: click.Context, target: str, plugin_dir: str, as_json: bool
 
 
 def _verdict_on(target: str, plugin_dir: str) -> Verdict:
-    """Find the plugin that is to be checked: the chosen one of a type, or else the first in search order."""
+    """Find the plugin to check: the one chosen for its type or, if there is none, the first in search order."""
     host = PluginHost(plugin_dir)
     if target.endswith(".py"):
         candidate = candidate_from_file(Path(target))
@@ -149,7 +149,7 @@ def _check(verdict: Verdict) -> dict[str, Any]:
 
 
 def _print_check(result: dict[str, Any]) -> None:
-    """Write the result for people: one line that says it all, then one for each problem and warning."""
+    """Print the result: a line with the verdict, then one for each problem and warning."""
     click.echo(f"{result['type']} ({result['where']})")
     for problem in result["problems"]:
         click.echo(f"  problem: {problem}")
@@ -162,7 +162,7 @@ def _print_check(result: dict[str, Any]) -> None:
 
 
 def _console() -> Console:
-    """Make a console that gives a pipe plain text of a fixed width."""
+    """Make a console that writes plain text of a fixed width unless it is a terminal."""
     console = Console(highlight=False)
     if not console.is_terminal:
         console.width = PIPED_WIDTH
@@ -201,7 +201,7 @@ def _row(verdict: Verdict) -> tuple[Text, ...]:
 
 
 def _card(verdict: Verdict) -> Table:
-    """Lay out everything about one candidate."""
+    """Lay out all that is known of one candidate."""
     candidate, identity = verdict.candidate, verdict.candidate.identity
     rows = {
         "type": candidate.plugin_type,

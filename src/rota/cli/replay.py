@@ -85,7 +85,7 @@ def replay(
 
 
 def _commands(show: str) -> list[str]:
-    """Split and check ``--show``, before hours of work."""
+    """Split and check ``--show`` before the replay, which may take long."""
     from rota.listings import check, split_commands
 
     commands = split_commands(show)
@@ -95,7 +95,7 @@ def _commands(show: str) -> list[str]:
 
 
 def _show(names: list[str], run: Replay, *, as_json: bool) -> None:
-    """Print listings, each with its command line where there are several."""
+    """Print listings, each after its command line if there are several."""
     from rota.inspect.view import view_of
     from rota.listings import check, render, to_json
 
@@ -107,7 +107,7 @@ def _show(names: list[str], run: Replay, *, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps({name: [_strict(one) for one in to_json(name, view)] for name in names}, default=str))
         return
-    listings = [render(name, view) for name in names]  # all of them, before one that cannot be spoils the others
+    listings = [render(name, view) for name in names]  # all are made before the first is printed, as one may fail
     for number, (name, text) in enumerate(zip(names, listings, strict=True)):
         if len(names) > 1:
             click.echo(f"{chr(10) if number else ''}$ {name}")
@@ -115,7 +115,7 @@ def _show(names: list[str], run: Replay, *, as_json: bool) -> None:
 
 
 def _strict(record: dict[str, Any]) -> dict[str, Any]:
-    """Write an infinite LevelFS as sshare does: JSON has no number for it."""
+    """Replace an infinite LevelFS by text, as sshare shows it: JSON has no such number."""
     return {key: str(value) if value == math.inf else value for key, value in record.items()}
 
 
@@ -143,7 +143,7 @@ def _write(result: ReplayResult, log: Workload, out: Path) -> None:
 
 
 def _print_summary(result: ReplayResult, out: Path | None) -> None:
-    """Print the figures for people."""
+    """Print the summary as text."""
     summary = result.summary
     submitted = len(result.schedule)
     rows = [

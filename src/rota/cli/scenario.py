@@ -1,4 +1,4 @@
-"""What several commands replay: a workload, a machine, plugins, accounts; their common options."""
+"""The arguments that several commands share: workload, machine, plugins, associations."""
 
 from __future__ import annotations
 
@@ -42,16 +42,17 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "association_files",
         multiple=True,
         type=click.Path(path_type=Path),
-        help="Accounts, users, QOS: a sacctmgr dump, a script of sacctmgr commands; may be repeated.",
+        help="Accounts, users and QOS: a sacctmgr dump or a script of sacctmgr commands; may be repeated.",
     ),
     click.option(
-        "--usage", "usage_file", type=click.Path(path_type=Path), help="What they had used before, from --save-usage."
+        "--usage",
+        "usage_file",
+        type=click.Path(path_type=Path),
+        help="Their usage before the log begins, from --save-usage.",
     ),
+    click.option("--node-failures", "failure_file", type=click.Path(path_type=Path), help="File of node failures."),
     click.option(
-        "--node-failures", "failure_file", type=click.Path(path_type=Path), help="When which nodes fail, for how long."
-    ),
-    click.option(
-        "--reservations", "reservation_file", type=click.Path(path_type=Path), help="Which nodes are set aside when."
+        "--reservations", "reservation_file", type=click.Path(path_type=Path), help="File of advance reservations."
     ),
     click.option("--filter", "filter_name", type=click.Choice(sorted(FILTERS)), help="Clean the workload first."),
     click.option(
@@ -73,13 +74,13 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
 
 
 def scenario_options(command: F) -> F:
-    """Give a command the argument WORKLOAD and the options of what is replayed; `read_scenario` takes them."""
+    """Add the argument WORKLOAD and the options of a replay to a command; `read_scenario` takes their values."""
     return reduce(lambda fn, option: option(fn), reversed(_OPTIONS), command)
 
 
 @dataclass(slots=True)
 class Scenario:
-    """What is to be replayed."""
+    """A workload, the machine on which it is replayed, and the options of the replay."""
 
     log: Workload
     config: ClusterConfig
@@ -103,10 +104,10 @@ def read_scenario(
     pass_per: str,
     time_zone: str,
 ) -> Scenario:
-    """Read all that the options name.
+    """Read the files that the options name, and make a scenario.
 
     Raises:
-        InputError: something of it cannot be used.
+        InputError: a file or an option cannot be used.
     """
     log = _read_workload(workload)
     config = _configure(log, config_file, settings)
@@ -142,7 +143,7 @@ def read_scenario(
 
 
 def say(message: str) -> None:
-    """Tell the user something that is no result."""
+    """Print a message for the user to standard error."""
     click.echo(f"rota: {message}", err=True)
 
 
@@ -152,7 +153,7 @@ def _warn(warnings: Iterable[str]) -> None:
 
 
 def _read_workload(name: str) -> Workload:
-    """Read a file or, when there is none of that name, a bundled log."""
+    """Read a file or, if there is none of this name, a bundled log."""
     path = Path(name)
     if not path.exists():
         path = bundled(name) or path
@@ -166,7 +167,7 @@ def _read_workload(name: str) -> Workload:
 
 
 def _configure(log: Workload, config_file: Path | None, settings: tuple[str, ...]) -> ClusterConfig:
-    """Find out what the machine is: slurm.conf's nodes, or the processors that the log's header names."""
+    """Make the configuration: slurm.conf or, without one, the number of processors in the log's header."""
     if config_file is not None:
         from rota.config import read_slurm_conf
 
@@ -217,5 +218,5 @@ def _read_associations(paths: tuple[Path, ...], config: ClusterConfig, *, named:
 
 
 def _label(settings: tuple[str, ...], **others: str | None) -> str:
-    """Say what is not the default."""
+    """Describe the options that are not at their defaults."""
     return " ".join([*settings, *(f"{name}={value}" for name, value in others.items() if value)])

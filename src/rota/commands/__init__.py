@@ -1,1 +1,1 @@
-"""The language of Slurm's commands: their options as requests."""
+"""Parsers of the options of Slurm's commands."""

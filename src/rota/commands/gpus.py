@@ -1,7 +1,7 @@
-"""What options of ``sbatch`` say of GPUs together.
+"""The options of ``sbatch`` about GPUs, in combination.
 
-Of those for job, node and task two that are given tell the number of nodes or of tasks. Tasks of each GPU tell the
-number of tasks or, where none are asked for, that of GPUs. Each GPU may have processors with it.
+GPUs for the job, a node and a task: two of these determine the number of nodes or of tasks. Tasks for each GPU
+determine the number of tasks or, if no GPUs are asked for, that of GPUs. Processors may be asked for with each GPU.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from rota.model.tres import gres_counts
 
 
 def settle_gpus(fields: dict[str, Any]) -> None:
-    """Write GPUs as GRES, and work out what follows for nodes, tasks and processors."""
+    """Replace the options by GRES, and derive numbers of nodes, tasks and processors from them."""
     job, task, node = (fields.pop(name, "") for name in ("gpus", "gpus_per_task", "gpus_per_node"))
     gres = fields.get("gres", "")
     listed = ",".join(item for item in gres.split(",") if item.partition(":")[0] == "gpu")
     counts = [gres_counts(text) for text in (job, task, listed, node)]
     if len({len(count) > 1 for count in counts if count}) > 1:
         raise OptionError("--gpus", "GPUs are asked for with and without a type: write it everywhere or nowhere")
-    if not listed:  # else it goes before --gpus-per-node
+    if not listed:  # --gres overrides --gpus-per-node
         fields["gres"] = ",".join(filter(None, (node, gres)))
     fields["gres_per_job"], fields["gres_per_task"] = job, task
     per_job, per_task, per_node = (count.get("gpu", 0) for count in (*counts[:2], counts[2] or counts[3]))
@@ -46,7 +46,7 @@ def settle_gpus(fields: dict[str, Any]) -> None:
 
 
 def _settle_tasks(fields: dict[str, Any], per_job: int, per_task: int) -> None:
-    """Make sure that there is a number of tasks for ``--gpus-per-task``."""
+    """Determine the number of tasks that ``--gpus-per-task`` requires."""
     tasks, per_node = fields.get("num_tasks", 0), fields.get("ntasks_per_node", 0)
     least, most = fields.get("min_nodes", 0), fields.get("max_nodes", 0)
     if not tasks and (per_node or (least and most == least)):
@@ -61,7 +61,7 @@ def _settle_tasks(fields: dict[str, Any], per_job: int, per_task: int) -> None:
 
 
 def _settle_tasks_of_gpus(fields: dict[str, Any], per_job: int, per_task: int, per_node: int) -> int:
-    """Work out the number of tasks from GPUs or, without any, the other way round; give the GPUs of the whole job."""
+    """Determine the number of tasks from that of GPUs or, without GPUs, the reverse; give the GPUs of the whole job."""
     each, tasks, nodes = fields["ntasks_per_gpu"], fields.get("num_tasks", 0), fields.get("min_nodes", 0)
     if per_task or "ntasks_per_node" in fields:
         other = "--gpus-per-task" if per_task else "--ntasks-per-node"
@@ -76,7 +76,7 @@ def _settle_tasks_of_gpus(fields: dict[str, Any], per_job: int, per_task: int, p
 
 
 def _settle_processors_of_gpus(fields: dict[str, Any], per_job: int, per_task: int, per_node: int) -> None:
-    """Work out how many processors there are at least: those of the GPUs."""
+    """Determine the smallest number of processors: those that come with the GPUs."""
     each = fields.get("cpus_per_gpu", 0)
     if each and "cpus_per_task" in fields:
         raise OptionError("--cpus-per-gpu", "--cpus-per-task is there too: give one of them")

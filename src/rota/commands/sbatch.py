@@ -1,8 +1,9 @@
-"""Command lines of ``sbatch``, as they stand in event files: what their options ask for, each and together.
+"""Command lines of ``sbatch`` in event files, parsed into requests.
 
-Where options meet, it is as with Slurm 22.05: nodes are no more than tasks, those of ``--nodelist`` are counted, of
-GPUs for job, node and task two that are given tell the number of nodes or of tasks, ``--mem`` and ``--mem-per-cpu``
-exclude each other. A number of tasks follows from nodes and tasks on each where none is given.
+Combinations of options mean what they mean in Slurm 22.05: there are no more nodes than tasks, nodes of ``--nodelist``
+are included in the number of nodes, GPUs for two of job, node and task determine the number of nodes or tasks, and
+``--mem`` and ``--mem-per-cpu`` exclude each other. If no number of tasks is given, it follows from the nodes and the
+tasks on each.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ from rota.model import JobSpec
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-#: What says how the nodes of a job are built.
+#: Fields about the sockets, cores and threads of nodes.
 _SHAPE = {"extra_node_info", "hint", "sockets_per_node", "cores_per_socket", "threads_per_core"}
-#: What says something of GPUs, and is to be worked out together.
+#: Fields about GPUs, which are evaluated together.
 _GPUS = {"gpus", "gpus_per_node", "gpus_per_task", "cpus_per_gpu", "ntasks_per_gpu", "mem_per_gpu"}
 _MEMORY = {"mem_per_gpu": "--mem-per-gpu", "mem_per_cpu": "--mem-per-cpu", "mem_per_node": "--mem"}
-#: What says how many tasks there are.
+#: Fields that determine the number of tasks.
 _TASKS = {"num_tasks", "ntasks_per_node"}
 
 __all__ = ["OptionError", "parse_request", "split_words"]
@@ -40,13 +41,13 @@ def split_words(line: str) -> list[str]:
 
 
 def parse_request(words: Sequence[str]) -> JobSpec:
-    """Make the request of a command line without ``sbatch``: options, then the script, which is not looked at.
+    """Parse a command line without the word ``sbatch``: options, then the script, which is ignored.
 
     Returns:
-        The request; its ``begin_time`` and ``deadline`` are seconds after submission, 0 where there is none.
+        The request. Its ``begin_time`` and ``deadline`` are seconds after submission, 0 if not given.
 
     Raises:
-        OptionError: an option is not known, has no value or one that cannot be used, or goes against another.
+        OptionError: an option is unknown, has no value or a wrong one, or contradicts another.
     """
     fields = _fields(words)
     fields.pop("", None)
@@ -73,7 +74,7 @@ def _fields(words: Sequence[str]) -> dict[str, Any]:
     while queue:
         word = queue.pop()
         if not word.startswith("-") or word == "-":
-            break  # the script, and then its own arguments
+            break  # the script and its arguments
         long = word.startswith("--")
         if long:
             name, equals, value = word[2:].partition("=")
@@ -86,7 +87,7 @@ def _fields(words: Sequence[str]) -> dict[str, Any]:
         if isinstance(option, Flag) or not (long or option.needed):
             if attached and long:
                 raise OptionError(shown, "takes no value")
-            if attached:  # letters may follow each other: -Hn2
+            if attached:  # short options can be combined: -Hn2
                 queue.append(f"-{value}")
             fields[option.target] = option.value if isinstance(option, Flag) else option.read("")
             continue
@@ -103,11 +104,11 @@ def _fields(words: Sequence[str]) -> dict[str, Any]:
     return fields
 
 
-# ---- what options say together ----------------------------------------------------------------------------------
+# ---- combinations of options ------------------------------------------------------------------------------------
 
 
 def _settle_nodes(fields: dict[str, Any]) -> None:
-    """Work out the number of nodes: those named are part of it, and no node is without a task."""
+    """Determine the number of nodes: it includes those of ``--nodelist``, and no node is without a task."""
     least, most = fields.pop("nodes", (0, 0))
     named: tuple[str, ...] = fields.pop("required_nodes", ())
     excluded: tuple[str, ...] = fields.pop("excluded_nodes", ())
@@ -127,7 +128,7 @@ def _settle_nodes(fields: dict[str, Any]) -> None:
 
 
 def _settle_shape(fields: dict[str, Any]) -> None:
-    """Work out the number of tasks where nodes are described, and not how many tasks: each core named has one."""
+    """Determine the number of tasks from sockets, cores and threads if it is not given: one for each core named."""
     info, hint = fields.pop("extra_node_info", None), fields.pop("hint", None)
     if hint is not None and info is None and not {"threads_per_core", "ntasks_per_core"} & fields.keys():
         fields |= {"sockets_per_node": 0, "cores_per_socket": 0, "threads_per_core": hint}
@@ -168,10 +169,10 @@ def _check_plane(fields: dict[str, Any]) -> None:
 
 
 def _settle_processors(fields: dict[str, Any]) -> JobSpec:
-    """Work out processors, in all and on a node, from tasks and nodes."""
+    """Determine the number of processors, in all and on each node, from tasks and nodes."""
     tasks, per_node = fields.get("num_tasks", 0), fields.get("ntasks_per_node", 0)
     cpus, nodes = fields.get("cpus_per_task", 1), fields.get("min_nodes", 0)
-    if tasks and per_node:  # then it is the most that a node gets
+    if tasks and per_node:  # the largest number of tasks on a node
         most = fields.get("max_nodes", 0)
         nodes = fields["min_nodes"] = max(nodes, -(-tasks // per_node))
         if most and nodes > most:

@@ -1,10 +1,10 @@
-"""The options of ``sbatch`` that rota knows: one table says where the value of each goes and how it is read.
+"""The options of ``sbatch`` that rota supports: a table of the field that each sets and how its value is parsed.
 
-What Slurm 22.05 would take and rota cannot replay is an error that names the option, and so is what Slurm refuses.
-`_NO_MEANING` are the options that say nothing about when and where a job runs: they are read past. ``--begin`` and
-``--deadline`` are taken as ``now+COUNT[UNIT]``, since nothing else has a meaning in a replay.
+Options that Slurm 22.05 takes and rota cannot replay are errors, as are those that Slurm refuses. Options in
+`_NO_MEANING` have no influence on when and where a job runs and are ignored. ``--begin`` and ``--deadline`` have to be
+``now+COUNT[UNIT]``, since other times have no meaning in a replay.
 
-``--exclusive=user``, ``=mcs`` and ``=topo`` let some jobs share a node; here they share with none.
+``--exclusive=user``, ``=mcs`` and ``=topo`` allow some jobs to share a node in Slurm; here they are ``--exclusive``.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ _NODE_COUNT = re.compile(r"(?P<number>\d+)(?P<unit>[KM]?)", re.IGNORECASE | re.A
 _NOW = re.compile(r"now(?:\s*\+\s*(?P<count>\d+)\s*(?P<unit>[a-z]*))?", re.IGNORECASE | re.ASCII)
 _UNITS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 7 * 86400}
 _SECONDS = {"": 1, **_UNITS, **{f"{name}s": seconds for name, seconds in _UNITS.items()}}
-#: What names of nodes and lists of them are made of: ClusterShell's operators and groups mean nothing to Slurm.
+#: Characters of node names and hostlists. ClusterShell's operators and groups are not Slurm's.
 _HOSTS = re.compile(r"[\w.,\[\]-]+", re.ASCII)
 _RANGE = re.compile(r"(\d+)-(\d+)")
 _TOO_MANY = 1_000_000
 _GRES = re.compile(r"[^\s:,]+(?::[^\s:,]+){0,2}")
-#: What sbatch takes a job's ``--nice`` without a value as.
+#: The value of ``--nice`` without one.
 _NICE = 100
 _MOST_NICE = 2**31 - 3
-#: Counts, minutes and MiB are at most this, which is more than there is of anything.
+#: Largest number of processors, minutes, MiB and so on.
 MOST = 2**32 - 1
-#: Priorities beyond mean something else to Slurm.
+#: Largest priority: those above have a special meaning in Slurm.
 _TOP = MAX_PRIORITY - 2
 _DISTRIBUTION = re.compile(
     r"(?:plane=(?P<size>\d+)|(?:block|cyclic|\*)(?::(?:block|f?cyclic|\*)){0,2})(?:,(?:no)?pack)?|(?:no)?pack",
     re.IGNORECASE | re.ASCII,
 )
 _HINTS = ("multithread", "nomultithread", "compute_bound", "memory_bound")
-#: What ``--extra-node-info`` sets.
+#: Fields that ``--extra-node-info`` sets.
 _SHAPE = ("sockets_per_node", "cores_per_socket", "threads_per_core")
-#: ``mem_per_node`` of a job that asks for all memory.
+#: ``mem_per_node`` of a job that asks for all memory of its nodes.
 ALL_MEMORY = -1
 
 
@@ -91,7 +91,7 @@ def _priority(text: str) -> int:
 
 
 def _nodes(text: str) -> tuple[int, int]:
-    """Read ``min-max``; one number is both."""
+    """Parse ``min-max``, or one number for both."""
     least, dash, most = text.partition("-")
     low = _node_count(least)
     high = _node_count(most) if dash else low
@@ -108,7 +108,7 @@ def _node_count(text: str) -> int:
 
 
 def _minutes(text: str) -> int | None:
-    """Read a time limit: whole minutes, rounded up; ``None`` without limit, and for 0 as sbatch has it."""
+    """Parse a time limit into seconds of whole minutes, rounded up; ``None`` for no limit, which 0 means as well."""
     seconds = parse_time_seconds(text)
     return _bounded(-(-seconds // 60), text) * 60 if seconds else None
 
@@ -121,7 +121,7 @@ def _shortest(text: str) -> int:
 
 
 def _moment(text: str) -> int:
-    """Read seconds from now on."""
+    """Parse ``now+COUNT[UNIT]`` into seconds from now."""
     match = _NOW.fullmatch(text.strip())
     scale = _SECONDS.get((match["unit"] or "").lower()) if match else None
     if match is None or scale is None:
@@ -149,7 +149,7 @@ def _gres(text: str) -> str:
 
 
 def _gpus(text: str) -> str:
-    """Read ``[type:]count`` and lists of it."""
+    """Parse ``[type:]count``, or several separated by commas."""
     return _checked_gres(",".join(f"gpu:{item}" for item in text.split(",")))
 
 
@@ -187,7 +187,7 @@ def _features(text: str) -> str:
 
 
 def _hosts(text: str) -> tuple[str, ...]:
-    """Name the nodes of a hostlist, sorted, each once."""
+    """Expand a hostlist, sorted and without duplicates."""
     if "/" in text:
         raise ValueError(f"{text!r} is a file: write the names of the nodes")
     names = ",".join(_text(text).split())
@@ -210,14 +210,14 @@ def _exclusive(text: str) -> str:
 
 
 def _hint(text: str) -> int:
-    """Read how many threads of a core a hint leaves; 0: all."""
+    """Parse a hint into the number of threads that are used of a core; 0: all."""
     if text not in _HINTS:
         raise ValueError(f"{text!r} is not {', '.join(_HINTS[:-1])} or {_HINTS[-1]}")
     return int(text != "multithread")
 
 
 def _node_shape(text: str) -> dict[str, int]:
-    """Read ``sockets[:cores[:threads]]``; of a range the least counts, and ``*`` is any number."""
+    """Parse ``sockets[:cores[:threads]]``. Of a range the smaller number counts; ``*`` is any number."""
     parts = text.split(":")
     if len(parts) > len(_SHAPE):
         raise ValueError(f"{text!r} is not sockets[:cores[:threads]]")
@@ -229,7 +229,7 @@ def _node_shape(text: str) -> dict[str, int]:
 
 
 def _distribution(text: str) -> int:
-    """Read how tasks are dealt out to nodes, sockets and cores: tells the size of a plane, 0 where there are none."""
+    """Parse the distribution of tasks to nodes, sockets and cores; give the plane size, or 0 without planes."""
     match = _DISTRIBUTION.fullmatch(text)
     if match is None:
         known = "block or cyclic for nodes[:sockets[:cores]] or plane=SIZE, with pack or nopack"
@@ -247,23 +247,24 @@ def _text(text: str) -> str:
 
 
 class Option(NamedTuple):
-    """One option: where its value goes and how it is read."""
+    """An option with a value: the field that it sets, and the function that parses the value."""
 
     target: str
     read: Callable[[str], Any]
-    #: ``False``: only ``--name=VALUE`` gives a value, and without one the empty text is read.
+    #: Whether a value is required. If not, it can be given as ``--name=VALUE`` only, and the empty text is parsed
+    #: without it.
     needed: bool = True
 
 
 class Flag(NamedTuple):
-    """An option that takes no value: what it sets."""
+    """An option without a value: the field that it sets, and to what."""
 
     target: str
     value: bool | str = True
 
 
-#: Long names. Targets that `JobSpec` has not are worked into it by `rota.commands.sbatch.parse_request`; a value that
-#: is a dictionary sets all that it names as well.
+#: Options by long name. `rota.commands.sbatch.parse_request` evaluates the fields that `JobSpec` does not have. A value
+#: that is a dictionary sets several fields.
 OPTIONS: dict[str, Option | Flag] = {
     "account": Option("account", _text),
     "array": Option("array", _array),
@@ -316,7 +317,7 @@ OPTIONS: dict[str, Option | Flag] = {
     "uid": Option("user", _text),
     "use-min-nodes": Flag("use_min_nodes"),
 }
-#: Where output goes, who is told, what is in the environment, how hardware is tuned while the job runs.
+#: Options about output, mail, environment and hardware settings.
 _NO_MEANING = (
     "acctg-freq chdir comment container cpu-freq error export export-file gid gpu-bind gpu-freq input "
     "mail-type mail-user mcs-label mem-bind open-mode output power profile propagate signal wckey "

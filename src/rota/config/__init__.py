@@ -1,4 +1,4 @@
-"""slurm.conf in, `rota.model.ClusterConfig` out: the one configuration, for replay and live alike."""
+"""Reading slurm.conf into `rota.model.ClusterConfig`."""
 
 from rota.config.default import interchangeable, this_machine
 from rota.config.slurm_conf import LoadedConfig, read_slurm_conf

@@ -1,8 +1,8 @@
-"""Hostlists, ``n[001-087],gn[1-2]``, and numbers node by node, ``32(x4),8``.
+"""Hostlists, ``n[001-087],gn[1-2]``, and numbers for each of several nodes, ``32(x4),8``.
 
-What people write is read by ClusterShell, see docs/decisions, with widths as Slurm reads them. Sets of one machine's
-nodes, of which a replay has tens of thousands, are written run by run of the configuration (`NodeNames`): a general
-library takes 30 µs for each node of each set.
+Hostlists in input are parsed with ClusterShell, see docs/decisions, with the widths of numbers as Slurm has them.
+Bitmaps of the configuration's nodes, of which a replay writes tens of thousands, are formatted by `NodeNames`, which
+works on runs of consecutive nodes: ClusterShell takes 30 µs for each node of each set.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ if TYPE_CHECKING:
 
     from rota.config.lines import Line
 
-#: What names and lists of them are made of. ClusterShell's operators and group names mean nothing to Slurm.
+#: Characters of hostlists. ClusterShell's operators and group names are not Slurm's.
 _LIST = re.compile(r"[\w.:,\[\]-]+", re.ASCII)
 _BRACKETS = re.compile(r"\[([^\[\]]*)\]")
 _RANGE = re.compile(r"(\d+)-(\d+)")
-#: More nodes in one range than any machine has.
+#: Largest number of nodes in a range.
 _TOO_MANY = 1_000_000
 _NUMBERED = re.compile(r"(.*?)(\d+)", re.DOTALL)
-#: One name, or one prefix with numbers.
+#: A name, or a prefix with numbers in brackets.
 _PART = re.compile(r"([^\[\],]+)(?:\[([\d,-]+)\])?(?:,|$)")
 _COUNT = re.compile(r"(\d+)(?:\(x(\d+)\))?(?:,|$)")
 
 
 def expand(text: str, line: Line, field: str) -> list[str]:
-    """Give the names of a hostlist that stands on a line of a file, each once.
+    """Expand a hostlist in a line of a file, without duplicates.
 
     Args:
         text: The hostlist.
-        line: The line, for the error.
-        field: The key on that line, for the error.
+        line: The line that an error is to name.
+        field: The key that an error is to name.
 
     Raises:
         InputError: the text is no hostlist.
@@ -48,7 +48,7 @@ def expand(text: str, line: Line, field: str) -> list[str]:
 
 
 def expand_hostlist(text: str) -> list[str]:
-    """Give the names of a hostlist, each once.
+    """Expand a hostlist, without duplicates.
 
     Raises:
         ValueError: the text is no hostlist.
@@ -66,7 +66,7 @@ def expand_hostlist(text: str) -> list[str]:
 
 
 def fold(names: Iterable[str]) -> str:
-    """Write names as a hostlist, ``n[01-04],m7``; empty for none."""
+    """Format names as a hostlist, ``n[01-04],m7``; empty for no names."""
     listed = list(names)
     if len(listed) < 2:
         return "".join(listed)
@@ -81,10 +81,10 @@ def _normal(brackets: re.Match[str]) -> str:
 
 
 def _same_width(item: str) -> Iterator[str]:
-    """Split a range so that both ends have one width: ClusterShell asks for that, Slurm takes the lower end's."""
+    """Split a range into ranges with ends of equal width, as ClusterShell needs; Slurm uses the lower end's width."""
     match = _RANGE.fullmatch(item)
     if match is None or int(match[1]) > int(match[2]):
-        yield item  # for ClusterShell to take or to refuse
+        yield item  # ClusterShell parses or refuses it
         return
     low, high, width = int(match[1]), int(match[2]), len(match[1])
     if high - low >= _TOO_MANY:
@@ -97,24 +97,24 @@ def _same_width(item: str) -> Iterator[str]:
 
 
 class NodeNames:
-    """Writes sets of one machine's nodes as hostlists, and reads them back.
+    """Formats bitmaps of the configuration's nodes as hostlists, and parses these.
 
     Args:
-        names: Of all nodes, in the order of the configuration.
+        names: Names of all nodes, in the order of the configuration.
     """
 
     def __init__(self, names: Iterable[str]) -> None:
         self._names = list(names)
         self._place = {name: place for place, name in enumerate(self._names)}
-        #: Each name as (prefix, digits); no digits: it does not end in a number.
+        #: Each name as prefix and digits; no digits if it does not end in a number.
         self._parts = [
             (match[1], match[2]) if (match := _NUMBERED.fullmatch(one)) else (one, "") for one in self._names
         ]
-        #: Whether each node's name is the next number after that of the node before.
+        #: Whether each name has the same prefix as the one before and the next number.
         self._follows = [False, *map(_is_next, self._parts, self._parts[1:])]
 
     def fold(self, nodes: int) -> str:
-        """Write a bitmap of nodes as a hostlist; empty for none."""
+        """Format a bitmap of nodes as a hostlist; empty for no nodes."""
         runs: list[list[int]] = []
         for place in indices(nodes):
             if runs and runs[-1][-1] == place - 1 and self._follows[place]:
@@ -132,10 +132,10 @@ class NodeNames:
         return f"{prefix}[{','.join('-'.join(self._parts[place][1] for place in run) for run in runs)}]"
 
     def places(self, text: str) -> list[int]:
-        """Read a hostlist that `fold` has written: the places of its nodes, ascending.
+        """Parse a hostlist that `fold` has written; give the indices of its nodes, ascending.
 
         Raises:
-            ValueError: it is none, or not of this machine.
+            ValueError: it was not written by `fold`, or for another machine.
         """
         found: list[int] = []
         at = 0
@@ -154,22 +154,22 @@ class NodeNames:
 
 
 def _is_next(before: tuple[str, str], after: tuple[str, str]) -> bool:
-    """Whether one name, as prefix and digits, has the number after the other's."""
+    """Whether two names, as prefix and digits, have the same prefix and consecutive numbers of the same width."""
     (prefix, low), (same, high) = before, after
     return bool(low) and prefix == same and f"{int(low) + 1:0{len(low)}}" == high
 
 
 def fold_counts(counts: Sequence[int]) -> str:
-    """Write numbers as Slurm does in ``SLURM_JOB_CPUS_PER_NODE``: ``32(x4),8``."""
+    """Format numbers as Slurm does in ``SLURM_JOB_CPUS_PER_NODE``: ``32(x4),8``."""
     runs = ((count, len(list(same))) for count, same in groupby(counts))
     return ",".join(f"{count}(x{times})" if times > 1 else str(count) for count, times in runs)
 
 
 def read_counts(text: str) -> list[int]:
-    """Read what `fold_counts` has written.
+    """Parse numbers that `fold_counts` has written.
 
     Raises:
-        ValueError: it is something else.
+        ValueError: the text has another form.
     """
     found: list[int] = []
     at = 0

@@ -1,7 +1,7 @@
-"""The syntax of slurm.conf: logical lines of ``Key=Value`` pairs, with where they stand.
+"""The syntax of slurm.conf: logical lines of ``Key=Value`` pairs, with file and line number.
 
-``#`` begins a comment, a backslash takes the meaning of the character after it, and at the end of a line it continues
-the line. A value with blanks is in double quotes. ``Include`` reads another file in place.
+``#`` begins a comment. A backslash escapes the next character; at the end of a line it continues the line. Values with
+blanks are in double quotes. ``Include`` inserts another file.
 """
 
 from __future__ import annotations
@@ -16,44 +16,44 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _COMMENT = re.compile(r"\A(?P<content>(?:[^\\#]|\\.)*+)#.*")
-#: The last backslash is not itself escaped.
+#: A line that ends in a backslash that is not itself escaped.
 _CONTINUED = re.compile(r"(?:[^\\]|\\.)*\\")
 _ESCAPED = re.compile(r"\\(.)")
 _INCLUDE = re.compile(r"include\s+(?P<file>\S+)", re.IGNORECASE)
-#: Slurm reads ``+=`` and its kin as ``=``, outside a few keys of newer releases.
+#: Slurm treats ``+=`` and the like as ``=``, except in a few keys of newer releases.
 _PAIR = re.compile(r"""(?P<key>[\w.]+)\s*[-+*/]?=\s*(?P<value>"[^"]*"(?!\S)|[^\s"]\S*)?\s*""", re.ASCII)
-#: Characters of a bad line that its message quotes.
+#: Number of characters of a bad line that its error message quotes.
 _QUOTED = 60
 
 
 class Pair(NamedTuple):
     """One ``Key=Value``."""
 
-    #: As written.
+    #: Key as written.
     key: str
-    #: Without quotes.
+    #: Value without quotes.
     value: str
 
 
 class Line(NamedTuple):
-    """One logical line that says something."""
+    """A logical line, comments and blank lines excepted."""
 
     path: Path
-    #: Of its first physical line, from 1.
+    #: Number of its first physical line, from 1.
     number: int
     pairs: tuple[Pair, ...]
 
     def error(self, problem: str, field: str | None = None) -> InputError:
-        """Make the error that points here."""
+        """Make an error that names this line."""
         return InputError(problem, path=self.path, line=self.number, field=field)
 
     def warning(self, problem: str, field: str) -> str:
-        """Write the warning that points here."""
+        """Make a warning that names this line."""
         return str(self.error(problem, field))
 
 
 def read_lines(path: Path) -> Iterator[Line]:
-    """Read a file and those that it includes.
+    """Read a file and the files that it includes.
 
     Raises:
         InputError: a file cannot be read or includes itself, or a line is not made of ``Key=Value`` pairs.
@@ -63,7 +63,7 @@ def read_lines(path: Path) -> Iterator[Line]:
 
 class _Reader:
     def __init__(self) -> None:
-        #: For ``Include file_%c``: the last ``ClusterName`` so far.
+        #: The last ``ClusterName`` so far, for ``Include file_%c``.
         self.cluster_name = ""
 
     def read(self, path: Path, text: str, chain: tuple[Path, ...]) -> Iterator[Line]:
@@ -79,7 +79,7 @@ class _Reader:
             yield line
 
     def _include(self, name: str, line: Line, chain: tuple[Path, ...]) -> Iterator[Line]:
-        """Read a file, found beside the one that includes it."""
+        """Read a file that is included; its path is relative to the including file."""
         path = line.path.parent / name.replace("%c", self.cluster_name)
         if path.resolve() in {other.resolve() for other in chain}:
             files = " includes ".join(str(one) for one in (*chain, path))
@@ -93,20 +93,20 @@ class _Reader:
 
 def _text(path: Path) -> str:
     try:
-        # What is not UTF-8 stands in comments, as a rule, and Slurm does not mind it.
+        # What is not UTF-8 is in comments as a rule, and Slurm ignores it.
         return path.read_text(encoding="utf-8-sig", errors="replace")
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", path=path) from None
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Join continued lines, drop comments and empty lines; give each with the number of its first."""
+    """Join continued lines and drop comments and blank lines. Each line comes with the number of its first."""
     pending, begun = "", 0
     for number, physical in enumerate(text.split("\n"), start=1):
         content = _COMMENT.sub(r"\g<content>", physical).rstrip()
         begun = begun or number
         if _CONTINUED.fullmatch(content):
-            # Nothing comes between: a long value may go on at the very beginning of the next line.
+            # No blank is inserted: a long value may be continued at the very beginning of the next line.
             pending += content[:-1]
             continue
         content = _ESCAPED.sub(r"\1", pending + content).strip()

@@ -1,4 +1,4 @@
-"""Local time, and how moments are written."""
+"""Time zones, and the notation of points of time in a replay."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-#: A day before the calendar ends, so that there is local time everywhere.
+#: A day before the end of the calendar, so that local time exists everywhere.
 _LAST = (datetime(9999, 12, 31, tzinfo=UTC) - _EPOCH) // timedelta(seconds=1)
 
 
 def utc_offset_of(zone: str) -> Callable[[int], int]:
-    """Give the function that says what local time is: seconds east of UTC, at a Unix time.
+    """Give a function from Unix time to the offset of local time from UTC, in seconds east.
 
     Raises:
-        InputError: there is no such time zone.
+        InputError: the time zone is unknown.
     """
     try:
         info = ZoneInfo(zone)
@@ -38,11 +38,11 @@ def utc_offset_of(zone: str) -> Callable[[int], int]:
 
 
 def parse_moment(text: str, start: int, utc_offset: Callable[[int], int]) -> int:
-    """Read a moment of a replay.
+    """Parse a point of time in a replay.
 
     Args:
-        text: ``2022-01-01T12:00:00`` in local time, or how long after the log's start:
-            ``days-hours[:minutes[:seconds]]``, ``[hours:]minutes:seconds`` or, plain, seconds.
+        text: A date in local time, ``2022-01-01T12:00:00``, or the time since the log's start:
+            ``days-hours[:minutes[:seconds]]``, ``[hours:]minutes:seconds`` or a number of seconds.
         start: Unix time of the log's second 0.
         utc_offset: See `utc_offset_of`.
 
@@ -50,7 +50,7 @@ def parse_moment(text: str, start: int, utc_offset: Callable[[int], int]) -> int
         Unix seconds.
 
     Raises:
-        InputError: neither, or not from 1970 to 9999.
+        InputError: the text is neither, or is not between 1970 and 9999.
     """
     text = text.strip()
     after = _seconds_after(text)
@@ -61,7 +61,7 @@ def parse_moment(text: str, start: int, utc_offset: Callable[[int], int]) -> int
 
 
 def _seconds_after(text: str) -> int | None:
-    """Read how long after the log's start; ``None``: it is no such thing, as UNLIMITED is not."""
+    """Parse the time since the log's start; ``None`` for other texts and for UNLIMITED."""
     if text.isascii() and text.isdigit():
         return int(text)
     try:
@@ -82,5 +82,5 @@ def _date(text: str, utc_offset: Callable[[int], int]) -> int:
     local = (moment.replace(tzinfo=moment.tzinfo or UTC) - _EPOCH) // timedelta(seconds=1)
     if moment.tzinfo is not None or not 0 <= local < _LAST:
         return local
-    # Twice: the first offset may be that of the other side of a change of the clocks.
+    # Twice: the first offset may be from the other side of a daylight saving change.
     return local - utc_offset(local - utc_offset(local))

@@ -28,22 +28,22 @@ _STATES = {
     "fail": NodeState.DRAIN,
     "failing": NodeState.DRAIN,
     "down": NodeState.DOWN,
-    #: Defined for later: no part of the machine.
+    #: Not part of the machine yet.
     "future": None,
 }
 
 
 class ReadNodes(NamedTuple):
-    """What the node lines say."""
+    """The nodes that slurm.conf defines."""
 
-    #: In the order of their bits.
+    #: Nodes in the order of their bits.
     nodes: tuple[Node, ...]
-    #: Names of nodes that are defined for later. Partitions may name them.
+    #: Names of nodes in state FUTURE, which partitions may name.
     future: frozenset[str]
 
 
 def read_nodes(lines: Iterable[Line], down_lines: Iterable[Line], warnings: list[str]) -> ReadNodes:
-    """Make the nodes, in Slurm's order: by name, numbers in names by value.
+    """Read the nodes, and sort them as Slurm does: by name, with numbers in names by value.
 
     Raises:
         InputError: a value cannot be used, or a node is defined twice.
@@ -67,7 +67,7 @@ def read_nodes(lines: Iterable[Line], down_lines: Iterable[Line], warnings: list
 
 
 def _take_down(nodes: dict[str, Node | None], lines: Iterable[Line], warnings: list[str]) -> None:
-    """Do what the ``DownNodes`` lines say. A node that is not there is no reason to stop, for Slurm too."""
+    """Apply the ``DownNodes`` lines. Unknown nodes give a warning, as in Slurm."""
     for line in lines:
         record = Record(line, {})
         state = _state(record, "down")
@@ -79,7 +79,7 @@ def _take_down(nodes: dict[str, Node | None], lines: Iterable[Line], warnings: l
 
 
 def _natural(name: str) -> list[tuple[int, int, str]]:
-    """Sort key: digits by value, digits that begin with 0 before them and as text, as everything else."""
+    """Sort key of a name: digits by value, except that digits beginning with 0 come before them and sort as text."""
     key = []
     for part in re.findall(r"\d+|\D", name):
         if not part.isdigit():
@@ -92,7 +92,7 @@ def _natural(name: str) -> list[tuple[int, int, str]]:
 
 
 def _pattern(record: Record, warnings: list[str]) -> Node:
-    """Make what the nodes of one line have in common."""
+    """Make a node with the attributes that all nodes of a line share."""
     cores = record.integer("corespersocket", 1, 1, MAX_16)
     threads = record.integer("threadspercore", 1, 1, MAX_16)
     sockets, cpus = _sockets_and_cpus(record, cores, threads, warnings)
@@ -110,7 +110,7 @@ def _pattern(record: Record, warnings: list[str]) -> Node:
 
 
 def _sockets_and_cpus(record: Record, cores: int, threads: int, warnings: list[str]) -> tuple[int, int]:
-    """Work out what is not given; processors that fit neither sockets, cores nor threads are set right, as in Slurm."""
+    """Derive missing numbers of sockets and processors. An inconsistent number is corrected, as in Slurm."""
     boards = record.integer("boards", 1, 1, MAX_16)
     cpus_key = "cpus" if "cpus" in record.values else "procs"
     given = record.integer(cpus_key, 0, 1, MAX_16)
@@ -131,7 +131,7 @@ def _sockets_and_cpus(record: Record, cores: int, threads: int, warnings: list[s
 
 
 def _state(record: Record, default: str) -> NodeState | None:
-    """Read a state, ``None`` for a node that is no part of the machine yet."""
+    """Read a state; ``None`` for FUTURE."""
     text = record.text("state") or default
     if text.lower() not in _STATES:
         known = ", ".join(state.upper() for state in _STATES)

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from rota.config.nodes import ReadNodes
 
 _OVERSUBSCRIBE = re.compile(r"NO|EXCLUSIVE|(?P<how>YES|FORCE)(:(?P<jobs>\d{1,9}))?")
-#: Where OverSubscribe does not say, as in Slurm.
+#: Slurm's default of the number after ``YES:`` and ``FORCE:``.
 _JOBS_OF_A_CORE = 4
-#: Minutes that OverTimeLimit may be.
+#: Largest OverTimeLimit, in minutes.
 _MOST_OVER_TIME = 65533
-#: Keys that become attributes of `Partition`; the others are kept as text.
+#: Keys that are attributes of `Partition`; other keys are kept as text.
 _READ = frozenset(
     [
         "partitionname",
@@ -65,18 +65,18 @@ def read_partitions(
     *,
     over_time_limit: int | None = 0,
 ) -> tuple[Partition, ...]:
-    """Make the partitions, in the order of the file.
+    """Read the partitions, in the order of the file.
 
     Args:
-        lines: Their lines, those of ``PartitionName=DEFAULT`` included.
+        lines: ``PartitionName`` lines, with those of ``PartitionName=DEFAULT``.
         set_lines: ``NodeSet`` lines.
-        machine: The nodes that they may name.
+        machine: The nodes of the configuration.
         tres: Names of the cluster's TRES.
-        warnings: What people should know is added here.
-        over_time_limit: Of those that have none of their own, seconds; ``None`` is UNLIMITED.
+        warnings: Warnings are appended here.
+        over_time_limit: Default for partitions without an OverTimeLimit of their own, seconds; ``None``: UNLIMITED.
 
     Raises:
-        InputError: a value cannot be used, a partition is defined twice, or names a node that is not defined.
+        InputError: a value cannot be used, a partition is defined twice, or a node is not defined.
     """
     bits = _bits(set_lines, machine)
     partitions: dict[str, Partition] = {}
@@ -99,7 +99,7 @@ def read_partitions(
             warnings.append(record.warning("allowgroups", f"this system knows no user who may use partition {name}"))
         if partition.default:
             if chosen is not None:
-                # There can be one, and Slurm takes the last.
+                # Only one partition can be the default, and Slurm takes the last.
                 chosen.default = False
                 warnings.append(record.warning("default", f"{name} takes the place of {chosen.name}"))
             chosen = partition
@@ -107,10 +107,10 @@ def read_partitions(
 
 
 def read_over_time_limit(record: Record, otherwise: int | None) -> int | None:
-    """Read ``OverTimeLimit`` of a line, minutes, as seconds; ``None`` is UNLIMITED, ``otherwise`` counts without it.
+    """Read ``OverTimeLimit`` of a line in seconds; ``None`` for UNLIMITED, ``otherwise`` if the line does not set it.
 
     Raises:
-        InputError: it cannot be used.
+        InputError: the value cannot be used.
     """
     text = record.text("overtimelimit")
     if text is None:
@@ -119,7 +119,7 @@ def read_over_time_limit(record: Record, otherwise: int | None) -> int | None:
 
 
 def _bits(set_lines: Iterable[Line], machine: ReadNodes) -> dict[str, int]:
-    """Give the bitmap of every name that may stand in ``Nodes``: nodes, future ones (0) and node sets."""
+    """Give a bitmap for every name that ``Nodes`` may have: nodes, future nodes (0) and node sets."""
     bits = dict.fromkeys(machine.future, 0) | {node.name: 1 << i for i, node in enumerate(machine.nodes)}
     sets: dict[str, int] = {}
     for line in set_lines:
@@ -131,7 +131,7 @@ def _bits(set_lines: Iterable[Line], machine: ReadNodes) -> dict[str, int]:
 
 
 def _nodes(record: Record, bits: Mapping[str, int], machine: ReadNodes) -> int:
-    """Read a partition's ``Nodes``: ``ALL``, or names. Empty is a partition without nodes, if only for a time."""
+    """Read a partition's ``Nodes``: ``ALL`` or a hostlist. An empty value is a partition without nodes."""
     text = record.text("nodes")
     if text is None:
         name = record.values["partitionname"]
@@ -153,7 +153,7 @@ def _partition(name: str, record: Record, nodes: int, tres: Sequence[str]) -> Pa
     max_time, default_time = record.seconds("maxtime"), record.seconds("defaulttime")
     if max_time is not None and default_time is not None and default_time > max_time:
         default_time = None
-    # Priority is older than the two that it sets, and wins over both.
+    # Priority is the old key for both of these, and overrides them.
     tier, factor = ("priority",) * 2 if "priority" in record.values else ("prioritytier", "priorityjobfactor")
     exclusive, max_share, force_share = _sharing(record)
     return Partition(
@@ -191,8 +191,8 @@ def _allowed_users(record: Record) -> frozenset[str] | None:
 
 
 def users_of(groups: Iterable[str]) -> frozenset[str]:
-    """Name the users of groups, as the system's databases have them now. A group that there is not has none."""
-    import grp  # there is none on some systems, and few files ask for it
+    """Name the members of groups in the system's user database. Unknown groups have none."""
+    import grp  # not available on every system, and rarely needed
     import pwd
 
     names: set[str] = set()
@@ -206,15 +206,15 @@ def users_of(groups: Iterable[str]) -> frozenset[str]:
 
 
 def _names(record: Record, key: str) -> tuple[str, ...]:
-    """Read a list of names; ``ALL``, as none at all, is empty."""
+    """Read a list of names. ``ALL`` is an empty list."""
     text = (record.text(key) or "").lower()
     return () if text == "all" else tuple(filter(None, (name.strip() for name in text.split(","))))
 
 
 def _sharing(record: Record) -> tuple[bool, int, bool]:
-    """Read OverSubscribe: whether nodes are given out whole, how many jobs may have a core, and whether all do.
+    """Read OverSubscribe: whether whole nodes are allocated, how many jobs may share a core, and whether all share.
 
-    It is NO, EXCLUSIVE, YES or FORCE, the last two with a number or without.
+    The value is NO, EXCLUSIVE, YES or FORCE, the last two perhaps with a number.
     """
     key = "oversubscribe" if "oversubscribe" in record.values else "shared"
     text = (record.text("oversubscribe", "shared") or "NO").upper()

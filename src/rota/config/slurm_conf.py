@@ -1,4 +1,4 @@
-"""slurm.conf: the meaning of its lines."""
+"""Reading slurm.conf."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
     from rota.config.lines import Line, Pair
 
-#: Given once for each controller: no mistake. They are kept joined with commas.
+#: Keys that may be repeated, once for each controller. The values are joined with commas.
 _SEVERAL = frozenset({"slurmctldhost"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedConfig:
-    """A configuration, and what the administrator should know about the file."""
+    """A configuration, and warnings about its file."""
 
     config: ClusterConfig
-    #: One line each, with file and line number.
+    #: Each is one line, with file and line number.
     warnings: tuple[str, ...]
 
 
@@ -36,7 +36,7 @@ def read_slurm_conf(path: Path) -> LoadedConfig:
     """Read slurm.conf and the files that it includes.
 
     Raises:
-        InputError: it cannot be read or used; the message names file, line and key.
+        InputError: the file cannot be read or used. The message names file, line and key.
     """
     records: dict[str, list[Line]] = {kind: [] for kind in RECORD_KEYS}
     scalars: list[Line] = []
@@ -62,7 +62,7 @@ def read_slurm_conf(path: Path) -> LoadedConfig:
     if not partitions:
         raise InputError("no partitions are defined: add a PartitionName line", path=path)
     config = ClusterConfig(
-        cluster_name=parameters.get("clustername", "cluster").lower(),  # as Slurm has it
+        cluster_name=parameters.get("clustername", "cluster").lower(),  # Slurm ignores case here
         nodes=machine.nodes,
         partitions=partitions,
         parameters=parameters,
@@ -72,7 +72,7 @@ def read_slurm_conf(path: Path) -> LoadedConfig:
 
 
 def _parameters(lines: Iterable[Line], warnings: list[str]) -> dict[str, str]:
-    """Collect the other keys: of a repeated one the last value counts, as in Slurm; unknown ones are kept."""
+    """Read the lines of one pair. The last value of a repeated key counts, as in Slurm. Unknown keys are kept."""
     parameters: dict[str, str] = {}
     for line in lines:
         (name, value), *others = line.pairs
@@ -80,7 +80,7 @@ def _parameters(lines: Iterable[Line], warnings: list[str]) -> dict[str, str]:
         if key not in KNOWN_KEYS:
             if key not in parameters:
                 warnings.append(line.warning("no key of slurm.conf; it is kept, and nothing reads it", name))
-            # Perhaps a line of several pairs, of a kind that is new: they stay together.
+            # Perhaps a line of several pairs of an unknown kind: keep them together.
             value = " ".join((value, *(f"{other}={text}" for other, text in others)))
         elif others:
             raise line.error(_surplus(others[0]), name)
@@ -97,7 +97,7 @@ def _surplus(pair: Pair) -> str:
 
 
 def _doubtful_keys(records: Mapping[str, Iterable[Line]]) -> list[str]:
-    """Warn about keys on node, partition and such lines: of unknown ones once, and of those that a line repeats."""
+    """Warn about unknown and repeated keys on node, partition and similar lines."""
     warnings: list[str] = []
     warned: set[tuple[str, str]] = set()
     for kind, known in RECORD_KEYS.items():

@@ -1,4 +1,4 @@
-"""The values on node and partition lines, each error with its file, line and key."""
+"""Values on node and partition lines. Errors name file, line and key."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from rota.config.lines import Line
     from rota.model import InputError
 
-#: Slurm keeps most counts in 16 bits, and other numbers in 32.
+#: Largest value of a count, which Slurm keeps in 16 bits.
 MAX_16 = 2**16 - 1
 _MAX = 2**31
-#: Without leading zeros: to Slurm 010 is 8, to nobody else.
+#: No leading zeros: Slurm would read 010 as 8, contrary to what everybody expects.
 _WHOLE = re.compile(r"0|[1-9][0-9]*")
 _FLAGS = {
     "yes": True,
@@ -31,7 +31,7 @@ _FLAGS = {
 
 
 class Record:
-    """One node or partition line, with the defaults that were in force."""
+    """A node or partition line, with the defaults in force."""
 
     def __init__(self, line: Line, defaults: Mapping[str, str]) -> None:
         self.line = line
@@ -39,16 +39,16 @@ class Record:
         self._defaults = defaults
         #: Values by lower-case key.
         self.values: dict[str, str] = {**defaults, **self._own}
-        #: Keys as they were written, for messages.
+        #: Keys as written, for messages.
         self._written = {pair.key.lower(): pair.key for pair in line.pairs}
 
     def defaults(self) -> dict[str, str]:
-        """Give the defaults for later lines, this being a ``DEFAULT`` line: it changes only the keys that it names."""
+        """Give the defaults for later lines, if this is a ``DEFAULT`` line: the old ones, changed by its own values."""
         name = self.line.pairs[0].key.lower()
         return {key: value for key, value in self.values.items() if key != name}
 
     def text(self, *keys: str) -> str | None:
-        """Give the value of the first of these keys that the line sets, or else that the defaults do."""
+        """Give the value of the first of these keys that the line sets or, if none, that the defaults set."""
         given = (values[key] for values in (self._own, self._defaults) for key in keys if key in values)
         return next(given, None)
 
@@ -63,19 +63,19 @@ class Record:
         return int(text)
 
     def limit(self, key: str) -> int | None:
-        """Give an integer, ``None`` when it is unlimited or not set."""
+        """Give an integer; ``None`` if it is unlimited or not set."""
         text = self.values.get(key)
         return None if text is None or text.lower() in UNLIMITED else self.integer(key, 0)
 
     def flag(self, key: str) -> bool:
-        """Give a truth value, false when it is not set."""
+        """Give a truth value; false if it is not set."""
         text = self.values.get(key, "no")
         if text.lower() not in _FLAGS:
             raise self.error(key, f"{text!r} is neither YES nor NO")
         return _FLAGS[text.lower()]
 
     def seconds(self, key: str) -> int | None:
-        """Give a time limit in seconds, ``None`` when it is unlimited or not set: whole minutes, as Slurm rounds up."""
+        """Give a time limit in seconds, rounded up to whole minutes as in Slurm; ``None``: unlimited or not set."""
         text = self.values.get(key)
         if text is None or text.lower() == "none":
             return None
@@ -90,9 +90,9 @@ class Record:
         return tuple(word.strip() for word in (self.text(*keys) or "").split(",") if word.strip())
 
     def error(self, key: str, problem: str) -> InputError:
-        """Make the error about a key."""
+        """Make an error about a key."""
         return self.line.error(problem, self._written.get(key, key))
 
     def warning(self, key: str, problem: str) -> str:
-        """Write the warning about a key."""
+        """Make a warning about a key."""
         return str(self.error(key, problem))

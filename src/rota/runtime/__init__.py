@@ -1,1 +1,1 @@
-"""What every driver needs once: `boot` (an engine with its plugins) and `dispatch` (of what the engine wants done)."""
+"""What all drivers share: making an engine with its plugins (`boot`), and handing out its effects (`dispatch`)."""

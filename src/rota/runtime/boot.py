@@ -1,4 +1,4 @@
-"""Putting an engine together with its plugins, fresh or from a saved state: once for all drivers."""
+"""Making an engine with its plugins, new or from a saved state."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 class Plugins(NamedTuple):
-    """The plugins of one engine, loaded and not started."""
+    """The plugins of an engine, loaded and not started."""
 
     priority: LoadedPlugin
     sched: LoadedPlugin
-    #: ``None``: there is nothing to pick.
+    #: ``None``: the machine's nodes are not shared, so there is nothing to select.
     select: LoadedPlugin | None = None
 
 
@@ -36,24 +36,24 @@ def boot(
     clock: Callable[[], float] | None = None,
     prepare: Callable[[Engine], object] | None = None,
 ) -> tuple[Engine, list[Effect]]:
-    """Make an engine and start its plugins: the one that selects nodes, then priority, then scheduler.
+    """Make an engine and start its plugins: first the node selection plugin, then priority, then scheduler.
 
     Args:
-        config: slurm.conf.
-        plugins: Loaded.
+        config: The configuration (slurm.conf).
+        plugins: The plugins.
         boot_time: When the clock begins, Unix seconds.
-        associations: Accounts and users, the engine's own from now on; ``None``: only the root.
-        saved: State to go on from, as `rota.core.snapshot.save` gave it.
-        utc_offset: Local time minus UTC, seconds, at a Unix time; ``None``: local time is UTC.
-        clock: Gives seconds of real time, to report slow plugins; ``None``: nobody looks.
-        prepare: Called with the engine before its plugins are started.
+        associations: The tree of associations, which the engine takes over; ``None``: only the root.
+        saved: A state that `rota.core.snapshot.save` has given; ``None``: a new engine.
+        utc_offset: Gives local time minus UTC in seconds, at a Unix time; ``None``: local time is UTC.
+        clock: Gives real time in seconds, to report slow plugins; ``None``: they are not reported.
+        prepare: Is called with the engine before its plugins are started.
 
     Returns:
-        The engine, and what is to be done since it goes on from a saved state. `Engine.begin` is still to be called.
+        The engine, and effects of restoring the saved state. The caller has to call `Engine.begin`.
 
     Raises:
         InputError: slurm.conf, the associations or the saved state cannot be used.
-        PluginError: a plugin cannot.
+        PluginError: a plugin cannot be used.
     """
     engine = Engine(
         config,

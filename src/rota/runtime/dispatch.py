@@ -1,4 +1,4 @@
-"""Effects handed to whoever performs them, once for all drivers."""
+"""Handing each effect to the function that performs it."""
 
 from __future__ import annotations
 
@@ -15,41 +15,41 @@ if TYPE_CHECKING:
 
 
 class Performer(Protocol):
-    """What performs effects, each kind in a way of its own. What it has to say to the engine it says with events."""
+    """Performs effects, with a method for each kind. It reports results to the engine as events."""
 
     def launch(self, effect: ef.Launch) -> None:
         """Start a job."""
 
     def kill(self, effect: ef.Kill) -> None:
-        """Stop a run."""
+        """Stop a job."""
 
     def send_signal(self, effect: ef.SendSignal) -> None:
-        """Send a signal to a run."""
+        """Send a signal to a job."""
 
     def suspend(self, effect: ef.SuspendRun) -> None:
-        """Stop a run for a while."""
+        """Suspend a job."""
 
     def resume(self, effect: ef.ResumeRun) -> None:
-        """Let a run go on."""
+        """Resume a suspended job."""
 
     def finished_with(self, effect: ef.JobFinished) -> None:
-        """Keep the record of a job that is over."""
+        """Keep the record of a job that has ended."""
 
     def answer(self, effect: ef.Accepted | ef.Refused) -> None:
-        """Tell somebody what has become of a request."""
+        """Answer a request."""
 
     def fault(self, effect: ef.PluginFault) -> None:
-        """Tell the administrator that a plugin misbehaved."""
+        """Tell the administrator about a fault of a plugin."""
 
     def log(self, effect: ef.Log) -> None:
-        """Write down what a plugin has to say."""
+        """Write a message to the log."""
 
     def background(self, effect: ef.Background) -> None:
-        """Run a function, and answer with `BackgroundDone`; see `background_done`."""
+        """Run a function and report the result as a `BackgroundDone`; see `background_done`."""
 
 
 def dispatch_table(performer: Performer) -> dict[type, Callable[[Any], None]]:
-    """Give what performs each kind of effect."""
+    """Give the method for each kind of effect."""
     return {
         ef.Launch: performer.launch,
         ef.Kill: performer.kill,
@@ -66,7 +66,7 @@ def dispatch_table(performer: Performer) -> dict[type, Callable[[Any], None]]:
 
 
 def background_done(effect: ef.Background) -> BackgroundDone:
-    """Do a piece of background work on the spot; what it gives has to be plain data."""
+    """Run a background function immediately. Its result has to be JSON data."""
     try:
         result = effect.fn()
     except PLUGIN_ERRORS as error:

@@ -1,6 +1,6 @@
-"""Recorded workloads: reading and writing SWF, reading event files, filters, and the log that comes with rota.
+"""Recorded workloads: SWF and event files, filters, and the bundled log.
 
-Importing this costs no more than NumPy does.
+Importing this package imports NumPy and nothing larger.
 """
 
 from rota.workload.bundled import bundled, bundled_names

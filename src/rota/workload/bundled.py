@@ -1,4 +1,4 @@
-"""The logs that come with rota, so that it has something real to show at once; ``data/README.md`` says whose."""
+"""The logs that come with rota. Their source is named in ``data/README.md``."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ _FILES = {"KTH-SP2": "KTH-SP2-1996-2.swf.gz"}
 
 
 def bundled_names() -> tuple[str, ...]:
-    """Name the logs that come with rota."""
+    """Name the bundled logs."""
     return tuple(_FILES)
 
 
 def bundled(name: str) -> Path | None:
-    """Find a log that comes with rota by its name, upper or lower case; ``None`` if there is none of that name."""
+    """Find a bundled log by its name, in any case; ``None`` if there is none of this name."""
     files = {key.casefold(): file for key, file in _FILES.items()}
     file = files.get(name.casefold())
     return None if file is None else _DATA / file

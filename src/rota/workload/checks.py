@@ -1,7 +1,7 @@
-"""What is wrong with a job, if anything: values out of range, numbers used twice, lines that are no job lines.
+"""Checks of jobs: values out of range, job numbers used twice, malformed lines.
 
-The array checks look at whole columns and cost a millisecond or two a log; only when one fails is a value looked at by
-itself. Both the reader, which knows lines, and `Workload`, which does not, word their messages here.
+Whole columns are checked as arrays, in a millisecond or two for a log; single values only after a check has failed.
+Both the reader, which knows line numbers, and `Workload`, which does not, take their messages from here.
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ if TYPE_CHECKING:
 
     from rota.workload.fields import Column, Field, IntColumn
 
-# Every text has one way to match only: no backtracking through a line of eighteen.
+# Every text can match in one way only, so there is no backtracking.
 _NUMBER = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 NUMBER = re.compile(_NUMBER)
 JOB_LINE = re.compile(rf"\s*(?:{_NUMBER}\s+){{{len(FIELDS) - 1}}}{_NUMBER}\s*")
-#: Status codes of lines that tell of one stretch of a job that was swapped out, not of the job.
+#: Status codes of lines about a part of a job's run between swaps, not about the whole job.
 _PARTIAL_STATUS = (2, 3, 4)
 _SHOWN_CHARS = 40
 
 
 class Fault(NamedTuple):
-    """The first value that is wrong."""
+    """The first wrong value of a workload."""
 
     #: Row of the job, from 0.
     row: int
-    #: Place in `FIELDS`.
+    #: Index in `FIELDS`.
     field: int
-    #: For a job number used twice, the row that had it first.
+    #: The first row with the same job number, if the number is used twice.
     earlier: int | None = None
 
 
 class ColumnError(ValueError):
-    """Columns that make no workload. ``fault`` says where; the reader turns it into a message with a line number."""
+    """Columns that are not a valid workload. The reader turns ``fault`` into a message with a line number."""
 
     def __init__(self, fault: Fault, value: object) -> None:
         problem = f"{value!r} is also that of row {fault.earlier}"
@@ -52,15 +52,15 @@ class ColumnError(ValueError):
 
 
 def partial_executions(status: IntColumn) -> NDArray[np.bool_]:
-    """Mark the lines that tell of part of a job only; the job as a whole has a line of its own."""
+    """Mark lines about a part of a job's run. The whole job has a line of its own."""
     return np.isin(status, _PARTIAL_STATUS)
 
 
 def first_fault(columns: Sequence[Column]) -> Fault | None:
-    """Find the first job, and in it the first field, whose value no log may have.
+    """Find the first job with a wrong value, and the first such field of it.
 
     Args:
-        columns: all eighteen, of equal length, in the order of `FIELDS`.
+        columns: All eighteen columns, of equal length, in the order of `FIELDS`.
     """
     faults = [
         Fault(int(rows[0]), index)
@@ -73,10 +73,10 @@ def first_fault(columns: Sequence[Column]) -> Fault | None:
 
 
 def _bad_rows(field: Field, column: Column) -> NDArray[np.intp]:
-    """Find the rows whose value is wrong by itself."""
+    """Find the rows in which a field has a wrong value."""
     if not len(column) or (column.dtype.kind == "i" and column.min() >= field.least and column.max() <= LIMIT):
         return np.empty(0, np.intp)
-    bad = ~(np.abs(column) <= LIMIT)  # also true of nan
+    bad = ~(np.abs(column) <= LIMIT)  # true for nan
     bad |= column < field.least
     if field.fractional:
         bad |= (column > UNKNOWN) & (column < 0)
@@ -86,7 +86,7 @@ def _bad_rows(field: Field, column: Column) -> NDArray[np.intp]:
 
 
 def _repeated_number(numbers: Column, status: Column) -> Fault | None:
-    """Find the first job number that an earlier job has. A job's partial executions share its number by rights."""
+    """Find the first job number that is used twice. Lines about parts of a job have its number and do not count."""
     if (numbers[1:] > numbers[:-1]).all():
         return None
     whole = np.flatnonzero(~partial_executions(status.astype(np.int64)))
@@ -98,7 +98,7 @@ def _repeated_number(numbers: Column, status: Column) -> Fault | None:
 
 
 def value_problem(field: Field, text: str) -> str:
-    """Say what is wrong with ``text`` as the value of ``field``; the caller has found that something is."""
+    """Say what is wrong with the value of a field that is known to be wrong."""
     if not NUMBER.fullmatch(text):
         return f"{shown(text)} is not a number: correct it, or write -1 for unknown"
     value = float(text)
@@ -112,14 +112,14 @@ def value_problem(field: Field, text: str) -> str:
 
 
 def line_problem(line: str, *, first: bool) -> tuple[int | None, str] | None:
-    """Say what makes ``line`` no job line, ``None`` when it is one.
+    """Say why a line is no valid job line; ``None`` if it is one.
 
     Args:
-        line: no comment and not blank.
-        first: whether it is the first such line; if that is no numbers at all, the file is something else.
+        line: A line that is neither blank nor a comment.
+        first: Whether it is the first such line. If that has no numbers at all, the file has another format.
 
     Returns:
-        The place of the field in `FIELDS`, ``None`` where the whole line is meant, and the problem.
+        The index of the field in `FIELDS`, ``None`` if the whole line is wrong, and the problem.
     """
     if JOB_LINE.fullmatch(line):
         return None
@@ -138,5 +138,5 @@ def _any_number(words: Iterable[str]) -> bool:
 
 
 def shown(text: str) -> str:
-    """Quote ``text`` for a message of one line: cut when long, escaped where it is not plain."""
+    """Quote text for an error message of one line: shortened, and with special characters escaped."""
     return ascii(text if len(text) <= _SHOWN_CHARS else text[:_SHOWN_CHARS] + "…")

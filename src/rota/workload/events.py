@@ -4,11 +4,11 @@
 
     -dt 10.50 -e submit_batch_job | -sim-walltime 84805.00 --uid=user001 -N 1 -n 32 -t 3-00:00:00 -p main --mem=500G job
 
-``-dt`` is when the job is submitted, in seconds after the start of the log; fractions are cut off and lines of one
-second stay in order. ``-sim-walltime`` is how long it runs; a negative one runs until its time limit. ``--begin`` and
-``--deadline`` are told from the submission, ``now+2hours``, and become seconds after the start of the log. Blank lines
-and comments (``#``) may be anywhere. Jobs are numbered from 1; a job array takes as many numbers as it has tasks, which
-all run equally long. ``--dependency`` names jobs by these numbers.
+``-dt`` is the submit time in seconds after the log's start; fractions are cut off, and lines of the same second stay in
+order. ``-sim-walltime`` is the run time; a job with a negative one runs until its time limit. ``--begin`` and
+``--deadline`` are relative to the submission, ``now+2hours``. Blank lines and comments (``#``) are allowed anywhere.
+Jobs are numbered from 1; a job array takes as many numbers as it has tasks, all with the same run time.
+``--dependency`` refers to these numbers.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _KIB = 1024
 
 
 def is_event_file(beginning: bytes) -> bool:
-    """Tell by the first line that says something whether a file is one."""
+    """Whether a file is an event file, by its first line that is neither blank nor a comment."""
     lines = (line.strip() for line in beginning.split(b"\n"))
     first = next((line for line in lines if line and not line.startswith(b"#")), b"")
     return first.startswith(b"-dt")
@@ -47,7 +47,7 @@ def read_events(path: Path) -> Workload:
     """Read an event file, gzip or plain.
 
     Raises:
-        InputError: it cannot be read, has no jobs or a line that cannot be used; names line and option.
+        InputError: the file cannot be read, or has no jobs or a wrong line; the message names line and option.
     """
     numbers: list[int] = []
     submit: list[int] = []
@@ -61,7 +61,7 @@ def read_events(path: Path) -> Workload:
             when, seconds, request = _read_line(text)
         except OptionError as error:
             raise InputError(str(error), path=path, line=number, field=error.option) from None
-        # Each task of an array is a job of its own here, with the request of them all.
+        # Each task of an array is a job here, with the request of the whole array.
         for _ in range(len(parse_array(request.array, MOST_TASKS).ids) if request.array else 1):
             numbers.append(number)
             submit.append(when)
@@ -94,7 +94,7 @@ def read_events(path: Path) -> Workload:
 
 
 def _read_line(text: str) -> tuple[int, int, JobSpec]:
-    """Give submit time, run time and request."""
+    """Parse a line into submit time, run time and request."""
     event, bar, command = text.partition("|")
     if not bar:
         raise OptionError("", "not an event: write -dt SECONDS -e submit_batch_job | sbatch options")
@@ -139,7 +139,7 @@ def _number(option: str, text: str) -> float:
 
 
 def _numbered(names: Iterable[str]) -> list[int]:
-    """Number names from 1 in the order in which they come; -1 for none."""
+    """Number names from 1 by first occurrence; -1 for an empty name."""
     known: dict[str, int] = {"": -1}
     numbers = count(1)
     return [known[name] if name in known else known.setdefault(name, next(numbers)) for name in names]

@@ -1,8 +1,7 @@
-"""The eighteen fields of a job line and what each may hold: the one table that reader, writer and checks share.
+"""The eighteen fields of a job line in SWF, and their valid values.
 
-Three rules cover them all. A time is a whole number of seconds, as everywhere in rota, save the processor time that
-a job used, which logs record in hundredths. What is not known is -1, and nothing else may be negative. The submit time
-alone may lie before the log's second 0, as it does where jobs were queued before the recording began.
+Times are whole seconds, except for the average CPU time, which logs have in hundredths. -1 is unknown; no other value
+is negative, except for submit times: jobs may have been queued before the log's second 0.
 """
 
 from __future__ import annotations
@@ -15,22 +14,22 @@ from numpy.typing import NDArray
 IntColumn: TypeAlias = NDArray[np.int64]
 Column: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
 
-#: What a log writes for a value that it does not have.
+#: The value for "unknown".
 UNKNOWN = -1
-#: The largest magnitude: up to it every whole number is exact as a float too, and sums stay well within 64 bits.
+#: The largest magnitude: up to it whole numbers are exact as floats, and sums stay within 64 bits.
 LIMIT = 2**53 - 1
 
 
 class Field(NamedTuple):
     """One field of a job line."""
 
-    #: Attribute of `Workload`.
+    #: Name of the attribute of `Workload`.
     name: str
-    #: For people.
+    #: Name in messages.
     title: str
-    #: The least value it may have.
+    #: Smallest valid value.
     least: int = UNKNOWN
-    #: It may have a fraction.
+    #: Whether fractions are valid.
     fractional: bool = False
 
 
@@ -54,10 +53,10 @@ FIELDS: tuple[Field, ...] = (
     Field("preceding_job", "preceding job"),
     Field("think_time", "think time"),
 )
-#: Attribute names in the order of a job line.
+#: Names of attributes in the order of a job line.
 FIELD_NAMES: tuple[str, ...] = tuple(field.name for field in FIELDS)
 
 
 def label(index: int) -> str:
-    """Name the field at ``index`` (from 0) as error messages do: ``field 4 (run time)``."""
+    """Name a field, given its index from 0, as error messages do: ``field 4 (run time)``."""
     return f"field {index + 1} ({FIELDS[index].title})"

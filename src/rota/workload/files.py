@@ -1,4 +1,4 @@
-"""Bytes from and to files: gzip by content, writing all or nothing."""
+"""Reading and writing files: gzip is recognised by content, and files are replaced atomically."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _GZIP_LEVEL = 4
 
 
 def read_bytes(path: Path) -> bytes:
-    """Read a file, unpacked if its content, whatever its name, is gzip.
+    """Read a file, decompressed if its content is gzip, whatever its name.
 
     Raises:
-        InputError: it cannot be read or unpacked.
+        InputError: the file cannot be read or decompressed.
     """
     try:
         data = path.read_bytes()
@@ -35,7 +35,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def first_bytes(path: Path, count: int) -> bytes:
-    """Read the beginning of a file, unpacked as by `read_bytes`; empty when it cannot be read."""
+    """Read the beginning of a file, decompressed as by `read_bytes`; empty if it cannot be read."""
     try:
         with path.open("rb") as stream:
             packed_file = stream.peek(2).startswith(_GZIP_MAGIC)
@@ -54,8 +54,8 @@ def _unpacked(data: bytes, path: Path) -> bytes:
 
 
 def packed(data: bytes) -> bytes:
-    """Compress, with neither time nor file name in the result: the same data and zlib give the same bytes."""
-    # Not gzip.compress(): what it puts in the header differs between Python versions.
+    """Compress data as gzip without time and file name: the same data and zlib give the same bytes."""
+    # Not gzip.compress(), whose header differs between Python versions.
     buffer = io.BytesIO()
     with gzip.GzipFile(filename="", mode="wb", compresslevel=_GZIP_LEVEL, fileobj=buffer, mtime=0) as stream:
         stream.write(data)
@@ -63,12 +63,12 @@ def packed(data: bytes) -> bytes:
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Write a file so that it is there whole or, on failure, as it was before.
+    """Write a file completely or, on failure, leave it as it was.
 
-    A device or a pipe is written to as it is, and a symbolic link is followed.
+    Devices and pipes are written to directly; symbolic links are followed.
 
     Raises:
-        InputError: it cannot be written.
+        InputError: the file cannot be written.
     """
     try:
         if path.exists() and not path.is_file():
@@ -80,8 +80,8 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 
 def _replace(path: Path, data: bytes) -> None:
-    # In the same folder, since a rename is atomic within one file system only. open() gives the modes that the
-    # user's umask asks for, which the tempfile module would not.
+    # The temporary file is in the same folder, as a rename is atomic within a file system only. open() respects the
+    # user's umask, which the tempfile module does not.
     temporary = path.with_name(f".{path.name}.{os.urandom(4).hex()}.tmp")
     try:
         with temporary.open("xb") as stream:

@@ -1,4 +1,4 @@
-"""Filters: which jobs of a log a study keeps, and how it mends them."""
+"""Filters: the jobs of a log that a study uses, and corrections of their values."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ import numpy as np
 
 from rota.workload.workload import Workload
 
-#: Takes a workload and the processors of the machine.
+#: A function of a workload and the machine's number of processors.
 Filter: TypeAlias = Callable[[Workload, int], Workload]
 
 
 def sc15(workload: Workload, procs: int) -> Workload:
-    """Filter as the schedules published with SC15 do.
+    """Filter as for the schedules published with SC15.
 
-    1. A job that asked for, or got, more than ``procs`` goes.
-    2. Processors asked for and got become one: what was asked for, or, where that is missing, what was given.
-    3. A job without processors, run time or requested time goes, and so does one submitted before second 0.
-    4. Run time is cut to the requested time, as a system that ends jobs at their limit would.
+    1. Drop jobs that asked for, or got, more than ``procs`` processors.
+    2. Use as many processors as were requested or, if that is unknown, allocated.
+    3. Drop jobs without processors, run time or requested time, and jobs submitted before second 0.
+    4. Limit the run time to the requested time.
 
-    The order of jobs stays. A log that records no requested times has nothing left.
+    The order of jobs is kept. Nothing is left of a log without requested times.
 
     Args:
-        workload: as read.
-        procs: processors of the machine, see `Workload.procs`.
+        workload: The log as read.
+        procs: The machine's number of processors, see `Workload.procs`.
 
     Source: Gaussier, Glesser, Reis, Trystram: Improving Backfilling by using Machine Learning to predict Running Times,
     SC15.
@@ -42,5 +42,5 @@ def sc15(workload: Workload, procs: int) -> Workload:
     )
 
 
-#: By the name that ``--filter`` takes.
+#: Filters by the name that ``--filter`` takes.
 FILTERS: dict[str, Filter] = {"sc15": sc15}

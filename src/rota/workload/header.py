@@ -1,4 +1,4 @@
-"""The comments of an SWF file, and the facts about the machine that they hold."""
+"""The comments of an SWF file, and what they say about the machine."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 
 
 def is_comment(line: str) -> bool:
-    """Whether ``line`` is a comment: its first character that is not blank is a semicolon."""
+    """Whether a line is a comment: the first character that is not blank is a semicolon."""
     return line.lstrip()[:1] == ";"
 
 
 def body_start(lines: Sequence[str]) -> int:
-    """Find where the header ends: the index of the first line that may be a job, ``len(lines)`` if there is none.
+    """Give the index of the first line after the header, ``len(lines)`` if there is none.
 
-    Some simulators write a value of several lines into one comment, so that its later lines lack the semicolon. Text
-    that has comments before and after it, ahead of every line that might be a job, is therefore header as well.
+    Some simulators write a value of several lines into one comment, so that its later lines have no semicolon. Such
+    lines belong to the header if they are between comments, and no line before them may be a job.
     """
     after_comment = 0
     for index, line in enumerate(lines):
@@ -35,7 +35,7 @@ def body_start(lines: Sequence[str]) -> int:
 
 
 def _may_be_job(line: str) -> bool:
-    """Whether a line begins with a number or is mostly numbers: a job with a slip in it must not pass for a comment."""
+    """Whether a line may be a job: it begins with a number or is mostly numbers. Jobs with a mistake count too."""
     words = line.split()
     return bool(words) and (NUMBER.match(words[0]) is not None or 2 * sum(map(_is_number, words)) > len(words))
 
@@ -49,11 +49,11 @@ def _only_blank(lines: Sequence[str]) -> bool:
 
 
 def comments(lines: Sequence[str], *, wrapped: bool = False) -> list[str]:
-    """Give the comments among ``lines`` as they stand, without the line end.
+    """Give the comments among some lines, unchanged, without line ends.
 
     Args:
-        lines: of the file, decoded as Latin-1 so that every byte is a character.
-        wrapped: take the lines in between for parts of a comment, and give them the semicolon that they lack.
+        lines: Lines of the file, decoded as Latin-1 so that every byte is a character.
+        wrapped: Whether other lines are parts of comments. They are given a semicolon.
     """
     found = []
     for line in lines:
@@ -66,9 +66,9 @@ def comments(lines: Sequence[str], *, wrapped: bool = False) -> list[str]:
 
 
 def header_int(header: Sequence[str], key: str, *, least: int) -> int | None:
-    """Read the number of the first line ``; key: number`` whose number is at least ``least``.
+    """Read the first line ``; key: number`` with a number of at least ``least``; ``None`` if there is none.
 
-    Remarks after the number are common and ignored. ``None`` if there is no such line: logs write -1 for unknown.
+    Remarks after the number are ignored. Logs write -1 for unknown.
     """
     pattern = re.compile(rf"\s*;\s*{re.escape(key)}\s*:\s*([+-]?[0-9]+)(?!\S)", re.IGNORECASE)
     values = (int(match[1]) for line in header if (match := pattern.match(line)))
@@ -79,12 +79,12 @@ _ZONE = re.compile(r";\s*TimeZoneString:\s*(\S+)")
 
 
 def time_zone(header: Sequence[str]) -> str:
-    """Give the time zone that a log's header names (``TimeZoneString``), ``UTC`` if it names none that is known."""
+    """Give the time zone in a log's header (``TimeZoneString``), or ``UTC`` if there is none that is known."""
     match = next(filter(None, map(_ZONE.match, header)), None)
     if match is not None:
         try:
             ZoneInfo(match[1])
-        except (KeyError, OSError, ValueError):  # unknown, or this system has no table of time zones
+        except (KeyError, OSError, ValueError):  # unknown, or no time zone data on this system
             return "UTC"
         return match[1]
     return "UTC"

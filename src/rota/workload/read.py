@@ -1,4 +1,4 @@
-"""Reading a workload in whichever format it is."""
+"""Reading a workload of any supported format."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 def read_workload(path: Path) -> Workload:
-    """Read SWF or an event file, gzip or plain; which of the two, its content tells.
+    """Read an SWF or event file, gzip or plain. The format is recognised by content.
 
     Raises:
-        InputError: it cannot be read.
+        InputError: the file cannot be read.
     """
-    # Enough for the longest comment that may stand before the first line.
+    # Enough for the longest comment before the first line.
     return read_events(path) if is_event_file(first_bytes(path, 2**16)) else read_swf(path)

@@ -1,13 +1,12 @@
-"""The Standard Workload Format of the Parallel Workloads Archive, version 2.2: one job a line, eighteen numbers each.
+"""The Standard Workload Format of the Parallel Workloads Archive, version 2.2: a line of eighteen numbers for each job.
 
-Reading hands all lines to NumPy's parser in C at once, which takes a log of a quarter of a million jobs in some 0.2 s.
-It refuses what is not wholly numbers, but says so in its own words; then the lines are looked at one by one for the
-first that is wrong. In detail:
+All lines are parsed by NumPy in C at once: a log of a quarter of a million jobs takes some 0.2 s. If that fails, lines
+are parsed one by one to find the first wrong one. In detail:
 
 - comments (``;``) and blank lines may be anywhere; comments are kept, and written at the top;
-- lines may end in CR LF, and fields may be apart by any white space;
-- ``10.0`` is read as ``10`` where a whole number belongs;
-- lines need not be in order of submission, and job numbers need not be consecutive; but no two jobs may have the same.
+- lines may end in CR LF, and fields may be separated by any white space;
+- ``10.0`` is read as ``10`` where a whole number is needed;
+- lines need not be in order of submission, nor job numbers consecutive, but job numbers must be unique.
 
 Source: https://www.cs.huji.ac.il/labs/parallel/workload/swf.html
 """
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
     from rota.workload.fields import Column, IntColumn
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-#: Whole numbers are parsed as such: that is exact, and twice as fast as parsing all as floats.
+#: Whole numbers are parsed as integers, which is exact and twice as fast as parsing floats.
 _EXACT = np.dtype([(field.name, np.float64 if field.fractional else np.int64) for field in FIELDS])
 _FLOATS = np.dtype([(field.name, np.float64) for field in FIELDS])
 
@@ -46,7 +45,7 @@ def read_swf(path: Path) -> Workload:
     """Read a workload, gzip or plain.
 
     Raises:
-        InputError: it cannot be read, is not SWF, has no jobs or a wrong one; with line and field where they are known.
+        InputError: the file cannot be read, is not SWF, or has no jobs or a wrong one; with line and field if known.
     """
     lines = _lines(path)
     start = body_start(lines)
@@ -67,7 +66,7 @@ def read_swf(path: Path) -> Workload:
 
 
 def _lines(path: Path) -> list[str]:
-    """Read the lines of a text file as Latin-1: that makes every byte a character, so nothing is lost or can fail."""
+    """Read the lines of a file as Latin-1: every byte is a character, so decoding cannot fail and loses nothing."""
     data = read_bytes(path).removeprefix(_BYTE_ORDER_MARK)
     if b"\0" in data:
         raise InputError("not SWF: binary data", path=path)
@@ -75,9 +74,9 @@ def _lines(path: Path) -> list[str]:
 
 
 def _parse(lines: Sequence[str], dtype: np.dtype[np.void]) -> NDArray[np.void] | None:
-    """Parse all lines, ``None`` if one of them does not suit ``dtype``."""
+    """Parse all lines; ``None`` if a line does not fit ``dtype``."""
     with warnings.catch_warnings():
-        # NumPy warns of no lines at all, and of a fraction where a whole number belongs, which it would cut off.
+        # NumPy warns if there are no lines, and if it would cut off a fraction.
         warnings.simplefilter("error")
         try:
             return np.loadtxt(lines, dtype, comments=None, ndmin=1)
@@ -86,10 +85,10 @@ def _parse(lines: Sequence[str], dtype: np.dtype[np.void]) -> NDArray[np.void] |
 
 
 def _parse_with_care(path: Path, lines: Sequence[str], numbers: IntColumn) -> NDArray[np.void]:
-    """Parse what did not parse at once, or say why not.
+    """Parse lines that NumPy refused, or find out why it did.
 
     Raises:
-        InputError: no jobs, or one that is not eighteen numbers.
+        InputError: there are no jobs, or one is not eighteen numbers.
     """
     if not lines:
         raise InputError("no jobs in it: check that it is the right file, and whole", path=path)
@@ -113,7 +112,7 @@ def _job_lines(body: Sequence[str], numbers: IntColumn) -> tuple[list[str], IntC
 
 
 def _input_error(path: Path, lines: Sequence[str], numbers: IntColumn, fault: Fault) -> InputError:
-    """Word a fault in the user's terms: the line of the file, and the value as it is written there."""
+    """Make the error for a fault: with the line of the file, and the value as it is written there."""
     if fault.earlier is None:
         problem = value_problem(FIELDS[fault.field], lines[fault.row].split()[fault.field])
     else:
@@ -123,13 +122,13 @@ def _input_error(path: Path, lines: Sequence[str], numbers: IntColumn, fault: Fa
 
 
 def write_swf(workload: Workload, path: Path) -> None:
-    """Write a workload: the header as it was read, then one line a job, fields apart by one space.
+    """Write a workload: the header as it was read, then a line for each job, with single spaces.
 
-    A name that ends in ``.gz`` is written as gzip. The same workload gives the same bytes; reading them gives the same
-    workload. Nothing half-written is ever left.
+    The file is gzip if its name ends in ``.gz``. The same workload gives the same bytes, and reading them gives the
+    same workload. The file is replaced atomically.
 
     Raises:
-        InputError: it cannot be written.
+        InputError: the file cannot be written.
     """
     header = "".join(f"{line}\n" for line in workload.header)
     data = header.encode("utf-8", "surrogateescape") + _lines_of(workload)
@@ -137,7 +136,7 @@ def write_swf(workload: Workload, path: Path) -> None:
 
 
 def _lines_of(workload: Workload) -> bytes:
-    """Give the lines of the jobs. Arrow writes them, ten times as fast as Python puts text together."""
+    """Format the lines of all jobs with Arrow, which is ten times as fast as Python."""
     import pyarrow as pa
     from pyarrow import csv
 
@@ -149,7 +148,7 @@ def _lines_of(workload: Workload) -> bytes:
 
 
 def _cells(column: Column) -> pa.Array:
-    """Give a column of numbers; one of fractions as text, the shortest that reads back the same, whole ones as such."""
+    """Convert a column: fractions to the shortest text that reads back the same, whole numbers without a point."""
     import pyarrow as pa
 
     if column.dtype.kind == "i":

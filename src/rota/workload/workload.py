@@ -1,4 +1,4 @@
-"""A workload: the jobs of a log as columns, with its header."""
+"""A workload: the jobs of a log in columns, with the log's header."""
 
 from __future__ import annotations
 
@@ -24,40 +24,40 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Workload:
-    """A recorded workload: one row a job, in the order of the file.
+    """A recorded workload: a row for each job, in the order of the file.
 
-    Times are seconds; submit times count from the header's ``unix_start_time``. -1 is unknown. The columns cannot be
-    written to; every workload can be written as SWF and read back the same.
+    Times are in seconds, submit times relative to the header's ``unix_start_time``. -1 is unknown. Columns are
+    read-only. Every workload can be written as SWF and read back the same.
 
     Raises:
-        ColumnError: a value that no log may have: two jobs of one number, a negative size, a fraction of a second.
-        ValueError: columns of different lengths, or a header line that is no comment.
+        ColumnError: a value is not valid: a job number used twice, a negative size, a fraction of a second.
+        ValueError: columns have different lengths, or a header line is not a comment.
     """
 
-    #: File name without its folder.
+    #: Name of the file without its folder.
     name: str
-    #: The comment lines in the order read, without line ends; bytes that are not UTF-8 are surrogate escapes.
+    #: Comment lines in order, without line ends; bytes that are not UTF-8 are surrogate escapes.
     header: tuple[str, ...] = ()
-    #: The file that it was read from.
+    #: The file from which it was read.
     source: Path | None = None
-    #: Where each job stands in ``source``, from 1; the row, from 1, where there is no source.
+    #: Line number of each job in ``source``, from 1; without a source the row, from 1.
     line: IntColumn
-    #: Unique among whole jobs, see `whole_jobs`.
+    #: Job numbers, unique among whole jobs: see `whole_jobs`.
     job_number: IntColumn
-    #: The only one that may be negative and known.
+    #: Submit times. Only these may be negative and known.
     submit_time: IntColumn
     wait_time: IntColumn
     run_time: IntColumn
     allocated_procs: IntColumn
-    #: Seconds a processor; int64 unless a job has a fraction.
+    #: CPU time for each processor in seconds; int64 unless a job has a fraction.
     avg_cpu_time: Column
-    #: KiB a processor; int64 unless a job has a fraction.
+    #: Memory for each processor in KiB; int64 unless a job has a fraction.
     used_memory: Column
     requested_procs: IntColumn
     requested_time: IntColumn
-    #: KiB a processor.
+    #: Requested memory for each processor in KiB.
     requested_memory: IntColumn
-    #: 0 failed, 1 completed, 5 cancelled; 2 to 4 part of a job.
+    #: Status: 0 failed, 1 completed, 5 cancelled; 2 to 4 a part of a job.
     status: IntColumn
     user_id: IntColumn
     group_id: IntColumn
@@ -66,11 +66,11 @@ class Workload:
     partition: IntColumn
     preceding_job: IntColumn
     think_time: IntColumn
-    #: What the file says of each request beyond the columns, one a row; ``None`` where the columns are all there is.
+    #: Requests as far as the file has more than the columns, one for each row; ``None``: it has not.
     requests: tuple[JobSpec, ...] | None = None
 
     def __post_init__(self) -> None:
-        """Check the whole, and make the columns canonical: int64 wherever that loses nothing, and read-only."""
+        """Check the workload, and convert columns: to int64 where that loses nothing, and read-only."""
         columns: list[NDArray[Any]] = [np.asarray(column) for column in self.columns()]
         if {(len(self.line),)} != {column.shape for column in columns}:
             raise ValueError("a workload's columns must be of one length")
@@ -94,18 +94,18 @@ class Workload:
         source: Path | None = None,
         requests: tuple[JobSpec, ...] | None = None,
     ) -> Workload:
-        """Make a workload of the columns that are known; the others are -1, job numbers and lines count from 1.
+        """Make a workload from some columns. The others are -1; job numbers and lines count from 1 by default.
 
         Args:
-            name: file name without its folder.
-            columns: by attribute name; ``line`` may be among them.
-            header: comment lines.
-            source: the file that it was read from.
-            requests: what is known of each beyond the columns.
+            name: Name of the file without its folder.
+            columns: Columns by attribute name, perhaps with ``line``.
+            header: Comment lines.
+            source: The file from which it was read.
+            requests: Requests, one for each row, if the file has more than the columns.
 
         Raises:
-            ValueError: as for the class, or without any column.
-            TypeError: a column of no such name.
+            ValueError: as for the class, or there is no column.
+            TypeError: there is no column of a given name.
         """
         arrays: dict[str, Any] = {key: np.asarray(values) for key, values in columns.items()}
         if not arrays:
@@ -118,15 +118,15 @@ class Workload:
         return cls(name=name, header=tuple(header), source=source, requests=requests, **arrays)
 
     def __len__(self) -> int:
-        """Count the jobs."""
+        """Give the number of jobs."""
         return len(self.line)
 
     def columns(self) -> tuple[Column, ...]:
-        """Give the eighteen columns in the order of a job line."""
+        """Give the eighteen columns, in the order of a job line."""
         return tuple(getattr(self, name) for name in FIELD_NAMES)
 
     def take(self, rows: NDArray[np.bool_] | NDArray[np.intp]) -> Workload:
-        """Give the jobs that a mask marks, or those at the given rows in the given order."""
+        """Select jobs by a mask, or by row numbers in the given order."""
         kept = {name: getattr(self, name)[rows] for name in ("line", *FIELD_NAMES)}
         requests = self.requests
         if requests is not None:
@@ -134,11 +134,11 @@ class Workload:
         return dataclasses.replace(self, requests=requests, **kept)
 
     def with_columns(self, **columns: ArrayLike) -> Workload:
-        """Give the same jobs with some columns replaced.
+        """Replace some columns.
 
         Raises:
             ValueError: as for the class.
-            TypeError: a column of no such name.
+            TypeError: there is no column of a given name.
         """
         if not columns.keys() <= {"line", *FIELD_NAMES}:
             raise TypeError(f"no such columns: {', '.join(sorted(columns.keys() - {'line', *FIELD_NAMES}))}")
@@ -146,7 +146,7 @@ class Workload:
         return dataclasses.replace(self, **arrays)
 
     def whole_jobs(self) -> Workload:
-        """Leave out the lines that tell of part of a job only (swapped out, checkpointed): replay each job once."""
+        """Drop lines about parts of jobs (swapped out, checkpointed), so that each job is replayed once."""
         partial = partial_executions(self.status)
         return self.take(~partial) if partial.any() else self
 
@@ -162,19 +162,19 @@ class Workload:
 
     @property
     def procs(self) -> int | None:
-        """Processors of the machine: ``MaxProcs``, or else ``MaxNodes``, which older logs and models give alone."""
+        """The machine's number of processors: ``MaxProcs``, or ``MaxNodes``, which is all that older logs have."""
         return self.max_procs or self.max_nodes
 
     @property
     def unix_start_time(self) -> int | None:
-        """Unix seconds of the log's second 0: ``UnixStartTime`` of the header."""
+        """Unix time of the log's second 0: ``UnixStartTime`` of the header."""
         return header_int(self.header, "UnixStartTime", least=0)
 
 
 def _canonical(column: NDArray[Any]) -> NDArray[Any]:
-    """Give a read-only view or copy as int64, or as float64 where there are fractions; the values are checked."""
+    """Convert a checked column to int64, or to float64 if it has fractions; the result is read-only."""
     whole = column.dtype.kind in "iub" or bool((column == np.rint(column)).all())
-    # The view keeps the caller's own array writable.
+    # A view, so that the caller's own array stays writable.
     canonical = np.ascontiguousarray(column, np.int64 if whole else np.float64).view()
     canonical.flags.writeable = False
     return canonical
