@@ -1,5 +1,5 @@
-"""Questions to a cluster, for replay and live. They read its view, and change nothing.
+"""Explanations of a cluster's state, from the engine's view; they change nothing.
 
-`view` (what the listings show), `explain` (why a job stands where it stands), `start_estimate` (when it could start,
-and what would let it start sooner), `plan_reader` (what the scheduler plans).
+`view` (input of the listings), `explain` (why a job is pending and how its priority is made up), `start_estimate` (when
+it could start, and what would make it start sooner), `plan_reader` (the scheduler's plan).
 """

@@ -1,4 +1,4 @@
-"""Why a job stands where it stands: its priority factor by factor, and the jobs before it."""
+"""Why a job is pending: its priority factor by factor, and the jobs before it in the queue."""
 
 from __future__ import annotations
 
@@ -14,44 +14,44 @@ if TYPE_CHECKING:
     from rota.model import PriorityFactors
     from rota.model.lines import HeldBy, QueueLine, Standing
 
-#: Factors by job id and partition.
+#: Priority factors by job id and partition.
 _Known = dict[tuple[int, str], "PriorityFactors"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Factor:
-    """One factor of a priority."""
+    """A factor of a job's priority."""
 
     name: str
-    #: ``None`` where a factor has none: site and nice count as they are.
+    #: ``None``: the factor has no weight, as site factor and nice value.
     weight: float | None
-    #: What it adds to the priority.
+    #: What the factor adds to the priority.
     points: float
 
     @property
     def value(self) -> float | None:
-        """The factor before it was weighted, from 0 to 1 as a rule."""
+        """The factor without its weight, usually from 0 to 1."""
         return self.points / self.weight if self.weight else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Before:
-    """A job that stands before the one that is explained."""
+    """A job that is before another in the queue, and why."""
 
     job_id: int
     user: str
     account: str
     partition: str
     priority: int
-    #: What puts it before: ``PriorityTier``, the name of the factor that gives it most, or ``submitted earlier``.
+    #: What decides the order: ``PriorityTier``, the factor with the largest difference, or ``submitted earlier``.
     because: str
-    #: How much more that factor gives it.
+    #: Difference of that factor in points of priority.
     points: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """One job at one moment; times are Unix seconds."""
+    """The explanation of a job at one moment. Times are Unix seconds."""
 
     job_id: int
     now: int
@@ -62,7 +62,7 @@ class Explanation:
     state: str
     reason: str
     priority: int
-    #: An administrator has set the priority.
+    #: Whether an administrator has set the priority.
     direct: bool
     submit_time: int
     eligible_time: int | None
@@ -70,28 +70,28 @@ class Explanation:
     planned_start: int | None
     num_cpus: int
     time_limit: int
-    #: Empty when the priority plugin has no factors, or the job does not wait.
+    #: Factors of the priority; empty if the priority plugin gives none, or the job is not pending.
     factors: tuple[Factor, ...]
-    #: Part of the cluster's usage, and of its shares, of the association and of the accounts above it, that of the job
-    #: first; empty without fair-share.
+    #: Name, part of the cluster's usage, and target share: of the job's association first, then of the accounts above
+    #: it; empty without fair-share.
     shares: tuple[tuple[str, float, float], ...]
-    #: Place in the queue, from 1; 0 when it is not in it.
+    #: Position in the queue, from 1; 0: the job is not in the queue.
     place: int
     queue_length: int
     before: tuple[Before, ...]
-    #: The limit, licence or array that holds it back, if one does.
+    #: The limit, licence or array throttle that keeps the job from starting, if there is one.
     held_by: HeldBy | None
-    #: The jobs that it waits for by its own wish, as ``squeue -o %E`` shows them; empty: none.
+    #: Unsatisfied dependencies, as ``squeue -o %E`` shows them; empty: none.
     dependency: str
-    #: When it could start, by the plan of that moment; empty when it is not in the queue.
+    #: When the job could start, according to a plan of the queue; empty if the job is not in the queue.
     start_estimate: StartEstimate
 
 
 def explain(cluster: ClusterView, job_id: int) -> Explanation:
-    """Explain a live job as it stands now.
+    """Explain a live job.
 
     Raises:
-        InputError: there is no such job now.
+        InputError: the cluster has no such job now.
     """
     standing = cluster.standing(job_id)
     if standing is None:

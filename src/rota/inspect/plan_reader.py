@@ -1,4 +1,4 @@
-"""The plan of a scheduler as it stands: which waiting jobs are to start, when and where, and what is closed."""
+"""The scheduler's plan: which pending jobs are to start when and where, and which nodes are not available."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class PlanReader:
-    """Reads the plan off a cluster.
+    """Reads the scheduler's plan from a view.
 
     Args:
-        cluster: To look at.
+        cluster: The view.
     """
 
     def __init__(self, cluster: ClusterView) -> None:
@@ -29,11 +29,11 @@ class PlanReader:
 
     @property
     def nodes(self) -> tuple[tuple[str, int], ...]:
-        """Name and processors of each node; none where processors are interchangeable."""
+        """Name and number of processors of each node; empty for interchangeable processors."""
         return () if self._cluster.interchangeable else self._cluster.machine
 
     def plan(self) -> Plan:
-        """Give the plan as it stands now."""
+        """Give the plan as of now."""
         cluster = self._cluster
         return Plan(
             time=cluster.now,

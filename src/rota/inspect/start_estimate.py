@@ -1,6 +1,6 @@
-"""What a waiting job waits for, when it could start, and what would let it start sooner.
+"""When a pending job could start, what it waits for, and what would make it start sooner.
 
-In the room that the jobs before it leave it is placed and, one change at a time, what it could have asked for instead.
+The job, and variants of its request, are placed into what the jobs before it in the queue leave free.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ _MINUTE = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitsFor:
-    """A running job that holds what the job is to get."""
+    """A running job that holds resources which the job is to get."""
 
     job_id: int
     user: str
-    #: When it ends at the latest, Unix seconds.
+    #: Its expected end, Unix seconds.
     end_time: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backfilled:
-    """A running job that was started ahead of the job, although it stands behind it."""
+    """A running job that was started although it is behind the job in the queue."""
 
     job_id: int
     user: str
@@ -48,9 +48,9 @@ class Change:
 
     #: ``time limit``, ``processors`` or ``partition``.
     what: str
-    #: Seconds, a number, or a name.
+    #: Time limit in seconds, number of processors, or name of the partition.
     value: int | str
-    #: Unix seconds.
+    #: Start with this request, Unix seconds.
     start: int
 
 
@@ -58,26 +58,26 @@ class Change:
 class StartEstimate:
     """When and where a job could start."""
 
-    #: Unix seconds; ``None``: it is not foreseeable.
+    #: Unix seconds; ``None``: not foreseeable.
     start: int | None = None
-    #: Hostlist; empty: left open.
+    #: Hostlist of the nodes; empty: left open.
     nodes: str = ""
-    #: The running jobs that hold its nodes until then, the last to end first.
+    #: Running jobs that hold these nodes until then, the last to end first.
     waits_for: tuple[WaitsFor, ...] = ()
-    #: The running jobs that were started ahead of it, and when it could start if they had not been; Unix seconds.
+    #: Running jobs that were backfilled ahead of the job, and when the job could start without them, Unix seconds.
     backfilled: tuple[Backfilled, ...] = ()
     start_without: int | None = None
-    #: What would start sooner, the soonest first.
+    #: Requests with which the job would start sooner, the soonest first.
     sooner: tuple[Change, ...] = ()
 
 
 def estimate_start(cluster: ClusterView, job_id: int) -> StartEstimate:
-    """Plan the queue as it is, up to a job that waits in it; of several partitions the one counts where it is first.
+    """Estimate the start of a job by planning the queue up to it; with several partitions, up to its first record.
 
-    A job that is not in the queue, or that something else than a lack of room holds back, has no estimate.
+    A job has no estimate if it is not in the queue, or if a limit holds it back.
 
     Raises:
-        InputError: an option of SchedulerParameters cannot be used.
+        InputError: SchedulerParameters has an option that cannot be used.
     """
     future, now = cluster.future(job_id), cluster.now
     if future is None:
@@ -113,7 +113,7 @@ def _lines(cluster: ClusterView, job_ids: Iterable[int]) -> Iterator[JobLine]:
 
 
 def _sooner(cluster: ClusterView, future: Future, start: int | None) -> tuple[Change, ...]:
-    """Try other requests; give those that start before ``start``, the best of each kind."""
+    """Try other requests; give the best of each kind that starts before ``start``."""
     best: dict[str, Change] = {}
     for what, value, spec, partition in _requests(cluster, future):
         if what in best and best[what].start <= cluster.now:
@@ -129,7 +129,7 @@ def _sooner(cluster: ClusterView, future: Future, start: int | None) -> tuple[Ch
 
 
 def _longest(future: Future, known: Change) -> Change:
-    """Give the longest time limit, in minutes, with which the job starts as soon as with a known one."""
+    """Give the longest time limit, in minutes, with which the job starts as soon as with the one of a known change."""
     low, high = int(known.value) // _MINUTE, future.time_limit // _MINUTE - 1
     while low < high:
         middle = (low + high + 1) // 2
@@ -142,7 +142,7 @@ def _longest(future: Future, known: Change) -> Change:
 
 
 def _requests(cluster: ClusterView, future: Future) -> Iterator[tuple[str, int | str, JobSpec, str]]:
-    """Think of other requests: what changes, to what, the request and its partition; the smallest changes first."""
+    """Generate other requests, the smallest changes first: what changes, its value, the request and its partition."""
     spec, time_limit = future.spec, future.time_limit
     limit = time_limit // 2 // _MINUTE * _MINUTE
     while limit >= _MINUTE:

@@ -1,4 +1,4 @@
-"""One moment of a replay as records: what ``squeue``, ``sprio`` and ``sshare`` show of it."""
+"""The input of ``squeue``, ``sprio`` and ``sshare``, taken from the engine's view."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 
 def view_of(cluster: ClusterView) -> View:
-    """Look at a cluster as it is now.
+    """Take the listings' input from a view, as of now.
 
     Raises:
-        InputError: what slurm.conf says of priorities cannot be used.
+        InputError: the priority configuration in slurm.conf cannot be used.
     """
     conf = cluster.priority_conf
     return View(

@@ -1,6 +1,6 @@
-"""What ``squeue``, ``sprio`` and ``sshare`` print: the state of a cluster as text, in Slurm's columns.
+"""The output of ``squeue``, ``sprio`` and ``sshare``, in Slurm's columns.
 
-Compared with the commands of Slurm 22.05.8, whose recorded output the tests hold.
+The tests compare it with recorded output of Slurm 22.05.8.
 """
 
 from rota.listings.render import LISTINGS, check, render, split_commands, to_json

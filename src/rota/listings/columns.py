@@ -1,4 +1,4 @@
-"""Formats of ``squeue`` and ``sprio``: ``%[.][size]type``, with any text between."""
+"""Formats of ``squeue`` and ``sprio``: ``%[.][size]type``, with text in between."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ _FIELD = re.compile(r"%+(?P<right>\.?)(?P<size>\d*)(?P<letter>[A-Za-z])(?P<suffi
 
 
 class Column(NamedTuple, Generic[T]):
-    """One column: its heading, and a record's text in it."""
+    """A column: its heading, and the function that gives a record's text."""
 
     heading: str
     text: Callable[[T], str]
-    #: What records are sorted by when its letter is asked for; ``None``: by the text.
+    #: Gives the value by which records are sorted; ``None``: the text.
     key: Callable[[T], float | int | str] | None = None
 
 
 class Field(NamedTuple, Generic[T]):
-    """A column as a format asks for it."""
+    """A column in a format."""
 
     column: Column[T]
-    #: Text is padded and cut to it; 0: as it is.
+    #: Width to which text is padded and cut; 0: its own width.
     size: int
     right: bool
     suffix: str
 
     def put(self, text: str) -> str:
-        """Give the text in the column's width."""
+        """Pad or cut text to the column's width."""
         if self.size:
             text = text[: self.size]
             text = text.rjust(self.size) if self.right else text.ljust(self.size)
@@ -41,13 +41,13 @@ class Field(NamedTuple, Generic[T]):
 
 
 def parse_format(text: str, columns: Mapping[str, Column[T]], command: str) -> tuple[str, list[Field[T]]]:
-    """Read a format.
+    """Parse a format.
 
     Returns:
         The text before the first field, and the fields.
 
     Raises:
-        InputError: a letter is not known.
+        InputError: a letter is unknown.
     """
     start = text.find("%")
     if start < 0:
@@ -65,7 +65,7 @@ def parse_format(text: str, columns: Mapping[str, Column[T]], command: str) -> t
 
 
 def table(prefix: str, fields: list[Field[T]], records: Iterable[T], *, header: bool) -> str:
-    """Set the records in columns, a line each."""
+    """Format records as a table, a line each."""
     lines = [prefix + "".join(field.put(field.column.heading) for field in fields)] if header else []
     lines += [prefix + "".join(field.put(field.column.text(record)) for field in fields) for record in records]
     return "".join(f"{line}\n" for line in lines)
@@ -74,10 +74,10 @@ def table(prefix: str, fields: list[Field[T]], records: Iterable[T], *, header: 
 def sort_records(
     records: Iterable[T], keys: str, columns: Mapping[str, Column[T]], command: str, *, prefix: str = ""
 ) -> list[T]:
-    """Sort by ``-S``: letters of the format, separated by commas, each with a ``-`` for descending order.
+    """Sort by ``-S``: letters of the format, separated by commas, with ``-`` before those in descending order.
 
     Raises:
-        InputError: a letter is not known.
+        InputError: a letter is unknown.
     """
     ordered = list(records)
     for word in reversed([word.strip() for word in f"{prefix}{keys}".split(",") if word.strip()]):

@@ -1,4 +1,4 @@
-"""A command line of a listing, such as ``sprio -l -u alice``, and what it prints."""
+"""Evaluates the command line of a listing, such as ``sprio -l -u alice``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class _Option(NamedTuple):
-    """Where an option goes: a keyword argument, and how its value is read (``None``: it has none, but sets this)."""
+    """An option: the keyword argument that it sets, and the parser of its value (``None``: it sets a fixed value)."""
 
     keyword: str
     read: Callable[[str], Any] | None = None
@@ -77,15 +77,15 @@ _SSHARE: dict[tuple[str, ...], _Option] = {
     ("-u", "--users"): _Option("users", _words),
     ("-U", "--Users"): _Option("users_only"),
 }
-#: The commands that there are, with their options.
+#: The supported commands and their options.
 LISTINGS: dict[str, dict[tuple[str, ...], _Option]] = {"squeue": _SQUEUE, "sprio": _SPRIO, "sshare": _SSHARE}
 
 
 def render(command_line: str, view: View) -> str:
-    """Print what a command would print.
+    """Give the output of a command.
 
     Raises:
-        InputError: there is no such command or option, or its value cannot be used.
+        InputError: the command or an option is unknown, or a value cannot be used.
     """
     command, options = _parse(command_line)
     if command == "squeue":
@@ -96,19 +96,19 @@ def render(command_line: str, view: View) -> str:
 
 
 def check(command_line: str) -> str:
-    """Check a command line before there is anything to show; give the command.
+    """Check a command line without a view; give the name of its command.
 
     Raises:
-        InputError: there is no such command or option.
+        InputError: the command or an option is unknown.
     """
     return _parse(command_line)[0]
 
 
 def to_json(command_line: str, view: View) -> list[dict[str, Any]]:
-    """Give everything that a command is about, as data; of its options only their validity counts.
+    """Give the records of a command as JSON data. Its options are checked and otherwise ignored.
 
     Raises:
-        InputError: there is no such command or option.
+        InputError: the command or an option is unknown.
     """
     command, _ = _parse(command_line)
     if command == "squeue":
@@ -120,7 +120,7 @@ def to_json(command_line: str, view: View) -> list[dict[str, Any]]:
 
 
 def _job(job: JobLine) -> dict[str, Any]:
-    """Give what ``squeue`` shows of a job."""
+    """Give the fields of a job in ``squeue``."""
     return {
         "job_id": job.job_id,
         "partition": job.partition,
@@ -149,7 +149,7 @@ def _job(job: JobLine) -> dict[str, Any]:
 
 
 def _fields(record: PriorityFactors | Association) -> dict[str, Any]:
-    # Not asdict(): that copies what it finds, which a read-only mapping does not let it do.
+    # Not asdict(): that copies values, which fails for read-only mappings.
     return {name: getattr(record, name) for name in record.__slots__}
 
 
@@ -172,13 +172,13 @@ def _parse(command_line: str) -> tuple[str, dict[str, Any]]:
             raise InputError(f"no option {name}: there are {', '.join(sorted(table))}", field=command)
         if option.read is None:
             if value and not equals and not word.startswith("--"):
-                queue.append(f"-{value}")  # several letters in one word
+                queue.append(f"-{value}")  # short options combined in one word
             elif equals:
                 raise InputError(f"option {name} has no value", field=command)
             options[option.keyword] = option.sets
             continue
         if not value and not equals:
-            # The value of sprio's and squeue's --jobs may be left out.
+            # --jobs of sprio and squeue may have no value.
             if not queue:
                 raise InputError(f"option {name} needs a value", field=command)
             value = queue.pop()
@@ -191,5 +191,5 @@ def _parse(command_line: str) -> tuple[str, dict[str, Any]]:
 
 
 def split_commands(text: str) -> list[str]:
-    """Split ``squeue,sprio -l,sshare -A a,b`` into command lines: a comma parts them where a command follows."""
+    """Split ``squeue,sprio -l,sshare -A a,b`` into command lines: at commas before the name of a command."""
     return [part.strip() for part in re.split(rf",\s*(?=(?:{'|'.join(LISTINGS)})\b)", text)]

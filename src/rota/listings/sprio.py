@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from rota.model import PriorityWeights
 
-#: Letter of the weighted and of the normalised factor, heading, and where the weight and the weighted factor are.
+#: Letters of the weighted and the normalised factor, heading, and attributes of the weight and the weighted factor.
 _FACTORS = (
     ("A", "a", "AGE", "age", "priority_age"),
     ("B", "b", "ASSOC", "assoc", "priority_assoc"),
@@ -37,7 +37,7 @@ def sprio(
     users: frozenset[str] = frozenset(),
     noheader: bool = False,
 ) -> str:
-    """Set the factors as ``sprio`` does; the arguments are its options.
+    """Format priority factors like ``sprio``; the arguments are its options.
 
     Raises:
         InputError: the format or the sort keys cannot be used.
@@ -98,14 +98,14 @@ def _value(attribute: str) -> Callable[[PriorityFactors], float]:
 
 
 def _show(attribute: str, weight: float) -> Callable[[PriorityFactors], str]:
-    """Show a factor weighted or, given its weight, as it was before."""
+    """Format a factor weighted or, if its weight is given, normalised."""
     if weight:
         return lambda one: f"{getattr(one, attribute) / weight:.7f}"
     return lambda one: f"{getattr(one, attribute):.0f}"
 
 
 def _normalised_priority(one: PriorityFactors) -> str:
-    """Show the sum of the factors before it was cut to a whole number; what an administrator has set as it is."""
+    """Format the sum of the factors before it is rounded, or the priority that an administrator has set."""
     if one.direct:
         return f"{one.priority:.14f}"
     factors = sum(getattr(one, attribute) for *_, attribute in _FACTORS) + sum(one.priority_tres.values())
@@ -120,7 +120,7 @@ def _tres(one: PriorityFactors, weights: PriorityWeights, *, norm: bool) -> str:
 
 
 def _weight_columns(weights: PriorityWeights) -> dict[str, Column[PriorityFactors]]:
-    """Give the columns of the one row that shows the weights."""
+    """Give the columns of the row with the weights."""
     columns = {
         letter: Column[PriorityFactors](column.heading, lambda _: "") for letter, column in _columns(weights).items()
     }

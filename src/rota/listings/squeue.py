@@ -1,4 +1,4 @@
-"""``squeue``: the jobs of the queue."""
+"""``squeue``: the jobs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LONG = "%.18i %.9P %.8j %.8u %.8T %.10M %.9l %.6D %R"
 _START = "%.18i %.9P %.8j %.8u %.2t %.19S %.6D %20Y %R"
 _SORT, _SORT_START = "P,t,-p", "S"
 _NAMED = re.compile(r"(?P<name>\w+)(?::(?P<right>\.?)(?P<size>\d*))?")
-#: ``-O`` names to letters of ``-o``.
+#: Letters of ``-o`` by the names of ``-O``.
 _NAMES = {
     "account": "a",
     "eligibletime": "e_",
@@ -50,9 +50,9 @@ _NAMES = {
     "userid": "U",
     "username": "u",
 }
-#: What is shown of a job without a name.
+#: Name shown for a job without one.
 NO_NAME = "(null)"
-#: Base states in Slurm's order, by which jobs are sorted.
+#: Base states in the order in which jobs are sorted by state.
 _STATES = [state.value for state in JobState]
 
 
@@ -73,18 +73,18 @@ def squeue(
     names: frozenset[str] = frozenset(),
     noheader: bool = False,
 ) -> str:
-    """Set the jobs as ``squeue`` does; the arguments are its options.
+    """Format jobs like ``squeue``; the arguments are its options.
 
     Args:
         jobs: In any order.
-        now: Unix seconds.
-        utc_offset: Local time minus UTC in seconds, at a Unix time.
+        now: The time now, Unix seconds.
+        utc_offset: Gives local time minus UTC in seconds, at a Unix time.
         long: ``-l``.
         start: ``--start``.
         fmt: ``-o``.
         named_fmt: ``-O``.
         sort: ``-S``.
-        states: ``-t``, long or compact, in any case; ``all``; empty: those that have not ended.
+        states: ``-t``: states, long or compact, in any case, or ``all``; empty: jobs that have not ended.
         job_ids: ``-j``.
         partitions: ``-p``.
         users: ``-u``.
@@ -126,7 +126,7 @@ def _states(states: frozenset[str]) -> set[str]:
 
 
 def _named_fields(text: str, columns: dict[str, Column[JobLine]]) -> list[Field[JobLine]]:
-    """Read ``-O name[:[.]size],…``; without a size a column has 20 places."""
+    """Parse ``-O name[:[.]size],…``; columns without a size have 20 characters."""
     fields = []
     for word in filter(None, (word.strip() for word in text.split(","))):
         match = _NAMED.fullmatch(word)
@@ -148,7 +148,7 @@ def _columns(now: int, utc_offset: Callable[[int], int]) -> dict[str, Column[Job
         return end - job.start_time
 
     def end(job: JobLine) -> int | None:
-        # Also of a job that goes on beyond its time limit: when it will end then is a guess.
+        # Also for a job beyond its time limit, whose end is a guess.
         live = job.pending or job.state == "RUNNING"
         if live and job.expected_start is not None and job.time_limit is not None:
             return job.expected_start + job.time_limit
@@ -196,7 +196,7 @@ def _nodes_or_reason(job: JobLine) -> str:
 
 
 def duration(seconds: int) -> str:
-    """Write ``[days-][hours:]minutes:seconds`` as squeue does: ``0:09``, ``1:40:00``, ``2-00:00:00``."""
+    """Format ``[days-][hours:]minutes:seconds`` like squeue: ``0:09``, ``1:40:00``, ``2-00:00:00``."""
     days, rest = divmod(max(seconds, 0), 86400)
     hours, rest = divmod(rest, 3600)
     minutes, rest = divmod(rest, 60)

@@ -13,24 +13,24 @@ if TYPE_CHECKING:
 
     from rota.model import Association
 
-#: Whose associations are shown when none are asked for.
+#: User whose associations are shown by default.
 _ME = "root"
 _FIELD = re.compile(r"(?P<name>\w+)(?:%(?P<width>-?\d+))?")
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """One line to be."""
+    """A row of the output."""
 
     one: Association
-    #: Blanks before the account.
+    #: Number of blanks before the account.
     indent: int
     tres: tuple[str, ...]
     root: bool
 
 
 class _Column(NamedTuple):
-    #: Negative: to the left.
+    #: Width; negative: left-aligned.
     width: int
     value: Callable[[_Row], str | float | None]
 
@@ -78,16 +78,16 @@ def sshare(
     noheader: bool = False,
     parsable: int = 0,
 ) -> str:
-    """Set the associations as ``sshare`` does; the arguments are its options.
+    """Format associations like ``sshare``; the arguments are its options.
 
     Args:
-        associations: As people see the tree, each with its depth.
-        tres: Names of the TRES that they count.
-        fair_tree: Fair-share is Fair Tree's.
+        associations: Associations in tree order, each with its depth.
+        tres: Names of the TRES in their usage.
+        fair_tree: Whether fair-share is computed by Fair Tree.
         long: ``-l``.
         all_users: ``-a``.
         accounts: ``-A``.
-        users: ``-u``; without it and without ``-a`` only root's own are shown.
+        users: ``-u``; by default only root's associations are shown, unless ``-a`` is given.
         users_only: ``-U``.
         partitions: ``-m``.
         fmt: ``-o``.
@@ -123,7 +123,7 @@ def _default(*, long: bool, partitions: bool, fair_tree: bool) -> list[tuple[str
 
 
 def _parse_format(fmt: str) -> list[tuple[str, int]]:
-    """Read ``Account,User%15``: names may be cut short; a negative width sets to the left."""
+    """Parse ``Account,User%15``: names may be abbreviated; a negative width aligns to the left."""
     fields = []
     for word in filter(None, (word.strip() for word in fmt.split(","))):
         match = _FIELD.fullmatch(word)
@@ -143,7 +143,7 @@ def _rows(
     users: frozenset[str] | set[str] | None,
     users_only: bool,
 ) -> list[_Row]:
-    """Choose the lines; ``users`` is whose associations are shown, ``None`` everybody's."""
+    """Choose the rows; ``users`` are those whose associations are shown, ``None``: all users."""
     shown = [
         (one, depth)
         for one, depth in associations
@@ -152,7 +152,7 @@ def _rows(
         and (one.user or not users_only)
     ]
     rows = []
-    # An account that is not under one that is shown begins anew at the margin.
+    # Accounts below one that is not shown begin at the left margin.
     indent_of: dict[int, int] = {}
     for one, _ in shown:
         indent = 0 if users_only else indent_of.get(one.parent_id, -1) + 1
@@ -175,7 +175,7 @@ def _plain(value: str | float | None) -> str:
 
 
 def _put(value: str | float | None, width: int) -> str:
-    """Set a value in its column: numbers that are too wide with an exponent, text that is with a ``+`` at its end."""
+    """Align a value: numbers that are too wide get an exponent, text that is too wide ends in ``+``."""
     size, text = abs(width), _plain(value)
     if len(text) > size and isinstance(value, float):
         return f"{value:.{max(size - 6, 0)}e}"

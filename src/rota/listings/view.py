@@ -1,4 +1,4 @@
-"""What the listings are made of: one moment of a cluster, as records."""
+"""The input of the listings: the records of a cluster at one moment."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """One moment of a cluster."""
+    """The records of a cluster at one moment."""
 
-    #: Unix seconds.
+    #: The time now, Unix seconds.
     now: int
-    #: Local time minus UTC in seconds, at a Unix time.
+    #: Gives local time minus UTC in seconds, at a Unix time.
     utc_offset: Callable[[int], int]
-    #: In any order.
+    #: Jobs, in any order.
     jobs: tuple[JobLine, ...] = ()
-    #: In any order.
+    #: Priority factors, in any order.
     factors: tuple[PriorityFactors, ...] = ()
     weights: PriorityWeights
-    #: As people see the tree, each with its depth.
+    #: Associations in tree order, each with its depth.
     associations: tuple[tuple[Association, int], ...] = ()
-    #: Names of the TRES that associations count.
+    #: Names of the TRES in the associations' usage.
     tres: tuple[str, ...] = ()
-    #: Fair-share is Fair Tree's.
+    #: Whether fair-share is computed by Fair Tree.
     fair_tree: bool = True

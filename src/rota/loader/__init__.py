@@ -1,14 +1,14 @@
 """The plugin host: finds plugins, chooses among them, loads, starts and unloads them.
 
-Everything about `PluginHost` happens in this order, one module each:
+`PluginHost` takes these steps, with a module for each:
 
 ========================= =================================================================================
-`rota.loader.discover`    where plugins are: ``PluginDir``, entry points, the built-in ones
-`rota.loader.trust`       whose files they are
-`rota.loader.identity`    what they say they are, read from the source without running it
-`rota.loader.negotiate`   which API version is spoken, and which of several of one type is used
-`rota.loader.load`        running the chosen one as a fresh module
-`rota.loader.symbols`     whether it has every documented function
+`rota.loader.discover`    find plugins: in ``PluginDir``, as entry points, and the built-in ones
+`rota.loader.trust`       check the owners and permissions of their files
+`rota.loader.identity`    read their identity symbols from the source, without running it
+`rota.loader.negotiate`   determine the common API version, and choose among plugins of one type
+`rota.loader.load`        run the chosen one as a new module
+`rota.loader.symbols`     check that it has every documented function
 `rota.loader.loaded`      its life from ``init`` to ``fini``
 ========================= =================================================================================
 """

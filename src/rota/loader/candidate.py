@@ -1,4 +1,4 @@
-"""A plugin that was found and looked at, but not run."""
+"""A plugin that was found, and whose source was read without running it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Source(StrEnum):
-    """By which way a plugin was found."""
+    """How a plugin was found."""
 
     PLUGIN_DIR = "plugin-dir"
     ENTRY_POINT = "entry-point"
@@ -26,50 +26,50 @@ class Source(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """What looking at one plugin has shown.
+    """A plugin that was found, with what its source says.
 
-    It keeps the bytes that were looked at, and those are what loading runs: nobody can exchange the file in between.
+    It keeps the bytes that were read, and these are run when it is loaded: the file cannot be exchanged in between.
     """
 
-    #: The type under which it was found: what the file or the entry point is called.
+    #: The plugin type in the name of the file or entry point.
     plugin_type: str
     source: Source
     #: Position in the search order, 0 first.
     order: int
-    #: The file, ``None`` when an entry point leads to none.
+    #: The file; ``None`` if an entry point does not lead to one.
     path: Path | None
-    #: Who brings it: an entry point as it is declared, empty for a file.
+    #: The entry point as declared; empty for a file.
     declared: str = ""
-    #: Dotted name of an entry point's module, empty for a file.
+    #: Name of an entry point's module; empty for a file.
     module: str = ""
-    #: Name of the object in that module that is the plugin, empty: the module itself.
+    #: Name of the object in that module; empty: the module itself.
     attr: str = ""
-    #: ``None`` exactly when there are problems that leave the identity unknown.
+    #: The identity symbols; ``None`` if they are missing or wrong, which is then among the problems.
     identity: Identity | None = None
-    #: Why it cannot be used, as far as looking shows; empty when it can.
+    #: Why it cannot be used, as far as that is known without running it; empty: it can.
     problems: tuple[str, ...] = ()
     #: First line of the docstring.
     summary: str = ""
-    #: Names that the file itself binds at its top level (or in the plugin's class).
+    #: Names that the file binds at its top level, or in the plugin's class.
     defines: frozenset[str] = frozenset()
-    #: The bytes that were looked at.
+    #: The bytes that were read.
     code: bytes = field(default=b"", repr=False, compare=False)
 
     @property
     def where(self) -> str:
-        """Where it is, for people: the file, or the entry point."""
+        """Where the plugin is: the path of the file, or the entry point."""
         return self.declared or str(self.path)
 
     @property
     def file(self) -> str:
-        """The file that it is in, as far as known."""
+        """Path of the plugin's file, if known."""
         return str(self.path) if self.path is not None else self.declared
 
 
 class PluginRefusedError(PluginError):
-    """A plugin was refused for one or more problems, all of which it lists."""
+    """A plugin was refused, for one or more problems."""
 
-    #: What is wrong, one sentence each; never empty.
+    #: The problems, a sentence each; never empty.
     problems: tuple[str, ...]
 
     def __init__(self, candidate: Candidate, problems: Sequence[str], errno: Errno | None = None) -> None:

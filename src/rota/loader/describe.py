@@ -1,23 +1,23 @@
-"""What the loader knows, as plain data for JSON. The keys are stable: they may be added to, and never change meaning.
+"""Candidates as JSON data. Keys may be added; existing ones keep their meaning.
 
 A *candidate* has:
 
 ================== ============================================================================================
-``type``           ``major/minor``, as the file or entry point is called
+``type``           ``major/minor``, from the name of the file or entry point
 ``name``           ``plugin_name``; this and the next three are null where unknown or not given
 ``version``        ``plugin_version``
 ``legacy``         ``plugin_legacy``
 ``release``        ``plugin_release``
-``api_range``      lowest and highest API major that it speaks, null when unknown
-``api_host``       API majors that this rota speaks for the type, sorted
-``spoken``         the API major spoken with it, null when it is rejected
+``api_range``      lowest and highest API major that it supports, null if unknown
+``api_host``       API majors that this rota supports for the type, sorted
+``spoken``         the common API major, null if it is rejected
 ``state``          ``chosen``, ``lost`` or ``rejected``
-``why``            the reason for that, one sentence
+``why``            the reason for the state, one sentence
 ``problems``       why it is rejected, one sentence each
-``warnings``       what is odd about it
+``warnings``       warnings about it
 ``source``         ``plugin-dir``, ``entry-point`` or ``built-in``
 ``where``          the file, or the entry point as it is declared
-``file``           the source file, null when an entry point leads to none
+``file``           the source file, null if an entry point does not lead to one
 ``summary``        first line of its docstring
 ================== ============================================================================================
 """
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def describe(verdict: Verdict, apis: Mapping[str, PluginApi]) -> dict[str, Any]:
-    """Describe a candidate and what became of it, with the keys above."""
+    """Describe a candidate and its state, with the keys above."""
     candidate, identity = verdict.candidate, verdict.candidate.identity
     api = apis.get(candidate.plugin_type.partition("/")[0])
     return {
@@ -64,8 +64,8 @@ def describe_functions(candidate: Candidate, api: PluginApi) -> list[dict[str, A
     """List the documented functions of a candidate's API.
 
     Returns:
-        For each its ``name``, its ``signature`` as documented, and ``in_source``: whether the plugin's own file has it.
-        Where it has not, a ``*`` import may still bring it: only loading tells.
+        For each its ``name``, its ``signature`` as documented, and ``in_source``: whether the plugin's own file defines
+        it. If not, a ``*`` import may still define it, which is known only after loading.
     """
     return [
         {"name": one.name, "signature": str(one), "in_source": one.name in candidate.defines} for one in api.symbols

@@ -1,4 +1,4 @@
-"""Where plugins are, and what looking at each of them shows. Nothing is run.
+"""Finding plugins, and reading their sources without running them.
 
 Search order:
 
@@ -7,8 +7,8 @@ Search order:
    ``"my_pkg.sjf:object"``;
 3. the built-in plugins: files ``<major>/<minor>.py``.
 
-The order decides only between plugins of the same spoken API version and the same minor revision
-(`rota.loader.negotiate`). A request for one type looks at the files and entry points of that name and at nothing else.
+The order decides only among plugins with the same common API version and the same minor revision
+(`rota.loader.negotiate`). When one type is asked for, only files and entry points of its name are read.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 
     PluginDir = str | Iterable[str | PathLike[str]] | None
 
-#: The tree of the built-in plugins, found as files like everybody's.
+#: The directory of the built-in plugins, which are found as files like all others.
 BUILT_IN = Path(rota.__file__).parent / "plugins"
 
 
 @dataclass(frozen=True, slots=True)
 class SearchPath:
-    """Where to look."""
+    """Where plugins are looked for."""
 
     directories: tuple[Path, ...] = ()
     entry_points: bool = True
@@ -48,7 +48,7 @@ class SearchPath:
 
     @classmethod
     def of(cls, plugin_dir: PluginDir = None, *, entry_points: bool = True) -> SearchPath:
-        """Make one from a ``PluginDir`` as in slurm.conf, colon-separated, or from a list of directories."""
+        """Make a search path from a ``PluginDir`` as in slurm.conf, colon-separated, or from a list of directories."""
         parts = plugin_dir.split(":") if isinstance(plugin_dir, str) else plugin_dir or ()
         return cls(tuple(dict.fromkeys(Path(part) for part in parts if part)), entry_points)
 
@@ -59,14 +59,14 @@ class SearchPath:
 
 
 def discover(search: SearchPath, wanted: str | None = None) -> list[Candidate]:
-    """Look at plugins.
+    """Find plugins.
 
     Args:
-        search: Where.
-        wanted: Only those of this type; ``None``: all.
+        search: Where to look.
+        wanted: The plugin type; ``None``: all types.
 
     Returns:
-        The candidates in search order; those that cannot be used say why.
+        The candidates in search order. Those that cannot be used have problems.
 
     Raises:
         InputError: a directory of ``PluginDir`` is missing or unreadable.
@@ -82,10 +82,10 @@ def discover(search: SearchPath, wanted: str | None = None) -> list[Candidate]:
 
 
 def candidate_from_file(path: Path) -> Candidate:
-    """Look at one file, named and trusted as if it were in ``PluginDir``.
+    """Read one file, with the rules for names and permissions that apply in ``PluginDir``.
 
     Raises:
-        InputError: there is no such file.
+        InputError: the file does not exist.
     """
     if not path.is_file():
         raise InputError("not a regular file" if path.exists() else "no such file", path=path)
@@ -109,7 +109,7 @@ def _may_be_plugin(name: str) -> bool:
 
 
 def _is_plugin(candidate: Candidate) -> bool:
-    """Tell plugins from other modules that live beside them: by the API in their name, or by what they say they are."""
+    """Whether a file is a plugin and not another module: by the API in its name, or by its identity symbols."""
     return candidate.plugin_type.partition("/")[0] in APIS or "plugin_type" in candidate.defines
 
 
@@ -131,7 +131,7 @@ def _from_file(path: Path, wanted: str | None = None) -> Candidate:
 
 
 def _type_by_name(stem: str) -> str:
-    """Tell the type from a file's name; majors that have a ``_`` themselves are known by the hosted APIs."""
+    """Derive the type from the name of a file. Majors that contain ``_`` are recognised by the supported APIs."""
     known = [major for major in APIS if stem.startswith(major + "_")]
     major = max(known, key=len, default=stem.partition("_")[0])
     return f"{major}/{stem[len(major) + 1 :]}"
@@ -164,9 +164,9 @@ def _built_in(root: Path, wanted: str | None) -> Iterator[Candidate]:
 
 
 def _read(path: Path, *, strict: bool) -> tuple[bytes | None, tuple[str, ...]]:
-    """Read a file that can be trusted; ``None`` and the reasons otherwise."""
+    """Read a file if it can be trusted; else ``None`` and the reasons."""
     try:
-        if not stat.S_ISREG(path.stat().st_mode):  # reading a pipe would wait for ever
+        if not stat.S_ISREG(path.stat().st_mode):  # reading a pipe would block
             return None, ("not a regular file",)
         problems = file_problems(path, strict=strict)
         return (None, problems) if problems else (path.read_bytes(), ())
@@ -180,7 +180,7 @@ def _candidate(
     return Candidate(
         source=source,
         plugin_type=plugin_type,
-        order=0,  # `discover` numbers them
+        order=0,  # set by `discover`
         path=file[0],
         declared=str(entry or ""),
         module=entry.module if entry else "",

@@ -1,8 +1,8 @@
-"""Plugins that installed packages declare, as entry points of the group ``rota.plugins``.
+"""Plugins of installed packages: entry points of the group ``rota.plugins``.
 
 ``importlib.metadata`` is slow to import and reads every installed distribution. So the import path is first searched
-for a declaration of the group by its name alone, and only when there is one the real thing is asked. The answer is kept
-for the life of the process (for one ``sys.path``): a package installed meanwhile is seen by the next process.
+for files with the group's name, and ``importlib.metadata`` is used only if there are any. The result is cached for the
+process and its ``sys.path``: a package that is installed later is found by the next process.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ METADATA_SUFFIXES = (".dist-info", ".egg-info", "egg-info")
 
 @dataclass(frozen=True, slots=True, order=True)
 class Declared:
-    """One entry point."""
+    """An entry point."""
 
-    #: Name of the distribution that declares it, empty when it has none.
+    #: Name of the distribution that declares it; empty if there is none.
     distribution: str
     name: str
     value: str
 
     @property
     def module(self) -> str:
-        """The module it leads to."""
+        """Name of the module to which it leads."""
         return self._parts()[0]
 
     @property
     def attr(self) -> str:
-        """The object in that module, empty for the module itself."""
+        """Name of the object in that module; empty for the module itself."""
         return self._parts()[1]
 
     def _parts(self) -> tuple[str, str]:
@@ -53,29 +53,29 @@ class Declared:
 
 
 def declared() -> tuple[Declared, ...]:
-    """List the entry points of the group, sorted by distribution: the same order on every machine."""
+    """List the entry points of the group, sorted by distribution."""
     return _declared(tuple(sys.path))
 
 
 def locate(module: str) -> tuple[Path, bool]:
-    """Find a module's source without importing it or its parents.
+    """Find the source of a module without importing it or its parents.
 
     Args:
-        module: Dotted name.
+        module: Name with dots.
 
     Returns:
-        Its file, and whether it is a package.
+        Path of the file, and whether it is a package.
 
     Raises:
-        LookupError: there is none, or it is not a Python source file.
+        LookupError: there is no such module, or it is not a Python source file.
     """
     if not all(part.isidentifier() for part in module.split(".")):
         raise LookupError(f"{module!r} is not a module's name")
     spec: ModuleSpec | None = None
     done: list[str] = []
     for part in module.split("."):
-        # Below the top level the last part is enough to go by, and a namespace package, given its full name, would ask
-        # for its parent to be imported.
+        # Below the top level the last part of the name suffices. Given its full name, a namespace package would import
+        # its parent.
         spec = PathFinder.find_spec(part, list(spec.submodule_search_locations or ())) if spec else _top_level(part)
         done.append(part)
         if spec is None:
@@ -86,7 +86,7 @@ def locate(module: str) -> tuple[Path, bool]:
 
 
 def _top_level(name: str) -> ModuleSpec | None:
-    """Ask every finder, for those of editable installations know packages that are not on the path."""
+    """Ask every finder, since those of editable installations know packages that are not on the path."""
     for finder in sys.meta_path:
         try:
             spec = finder.find_spec(name, None)
@@ -115,7 +115,7 @@ def _distribution(entry: EntryPoint) -> str:
 
 
 def _may_declare(path: tuple[str, ...]) -> bool:
-    """Whether anything could declare the group; true when only ``importlib.metadata`` can tell."""
+    """Whether the group may be declared somewhere; true if only ``importlib.metadata`` can tell."""
     if any(finder is not PathFinder and hasattr(finder, "find_distributions") for finder in sys.meta_path):
         return True
     return any(_directory_may_declare(directory) for directory in path)

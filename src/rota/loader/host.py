@@ -1,4 +1,4 @@
-"""The plugin host: what an engine's driver asks for its plugins.
+"""The plugin host, which gives a driver the plugins of its engine.
 
 ::
 
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
 
 class PluginHost:
-    """Chooses, loads, starts and unloads plugins. Two hosts in one process share nothing.
+    """Chooses, loads, starts and unloads plugins. Hosts in one process share no state.
 
-    Leaving the ``with`` block unloads them in reverse order of loading: ``fini`` is called exactly once for each one
-    that was started, whatever ended the block and whatever the others' ``fini`` do.
+    At the end of the ``with`` block plugins are unloaded in reverse order of loading. ``fini`` of each plugin that was
+    started is called exactly once, even after exceptions.
     """
 
     def __init__(
@@ -46,21 +46,21 @@ class PluginHost:
         release: str = __version__,
         report: Callable[[str], object] | None = None,
     ) -> None:
-        """Set up; nothing is looked at yet.
+        """Make a host; no plugin is read yet.
 
         Args:
             plugin_dir: ``PluginDir`` as in slurm.conf, colon-separated, or a list of directories.
             entry_points: Whether plugins of installed packages are found.
-            apis: What is spoken, by major type.
-            release: What ``plugin_release`` is compared with.
-            report: Is told what an administrator should know and what is no error: see `messages`.
+            apis: The supported APIs by major type.
+            release: The release with which ``plugin_release`` is compared.
+            report: Is called with warnings and other messages; see `messages`.
         """
         self.search = SearchPath.of(plugin_dir, entry_points=entry_points)
         self.apis = apis
         self.release = release
-        #: All that was reported so far: rejected plugins that were passed over, raising ``fini`` …
+        #: All messages so far: rejected plugins, exceptions in ``fini`` …
         self.messages: list[str] = []
-        #: Plugins in the order in which they were loaded; stays as it is when they are unloaded.
+        #: Plugins in the order of loading, those that were unloaded included.
         self.plugins: list[LoadedPlugin] = []
         self._tell = report
         self._stack = ExitStack()
@@ -72,17 +72,17 @@ class PluginHost:
         self.close()
 
     def close(self) -> None:
-        """Unload every plugin, the last one first. Does nothing the second time."""
+        """Unload every plugin, the last one first. A second call does nothing."""
         self._stack.close()
 
     def select(self, plugin_type: str) -> Selection:
         """Choose a plugin of a type without running any.
 
         Returns:
-            Every candidate with what became of it and why; at least one.
+            Every candidate with its state and the reason for it; at least one.
 
         Raises:
-            PluginError: not a type, not an API of this rota, or there is no plugin of that type anywhere.
+            PluginError: the text is no plugin type, its API is unknown, or there is no plugin of the type.
             InputError: a directory of ``PluginDir`` is missing or unreadable.
         """
         if problem := type_problem(plugin_type):
@@ -96,7 +96,7 @@ class PluginHost:
         return self.judge(plugin_type, found)
 
     def survey(self) -> list[Selection]:
-        """Look at every plugin there is.
+        """Read all plugins.
 
         Returns:
             One selection for each type, sorted by type.
@@ -110,11 +110,11 @@ class PluginHost:
         return [self.judge(plugin_type, found[plugin_type]) for plugin_type in sorted(found)]
 
     def judge(self, plugin_type: str, found: Sequence[Candidate]) -> Selection:
-        """Choose among candidates of one type that have been found already."""
+        """Choose among given candidates of one type."""
         return Selection(plugin_type, decide(found, self.apis, self.release))
 
     def load(self, plugin_type: str) -> LoadedPlugin:
-        """Choose a plugin of a type, execute it as a module of its own and check its symbols.
+        """Choose a plugin of a type, run it as a module of its own and check its functions.
 
         Raises:
             PluginRefusedError: every candidate is rejected, or the chosen one cannot be used.
@@ -130,17 +130,16 @@ class PluginHost:
         return plugin
 
     def start(self, ctld: Controller) -> None:
-        """Call ``init`` of every plugin not yet started, in the order in which they were loaded.
+        """Call ``init`` of all plugins that have not been started, in the order of loading.
 
         Raises:
-            PluginRefusedError: an ``init`` failed. That plugin is unloaded and those before it are left running, for
-                `close` to end.
+            PluginRefusedError: an ``init`` failed. That plugin is unloaded; those before it stay started until `close`.
         """
         for plugin in self.plugins:
             plugin.start(ctld)
 
     def report(self, text: str) -> None:
-        """Keep and pass on a message."""
+        """Keep a message and pass it on."""
         self.messages.append(text)
         if self._tell is not None:
             self._tell(text)

@@ -1,10 +1,10 @@
-"""What a plugin says it is, read from its source without running it.
+"""The identity symbols of a plugin, read from its source without running it.
 
-The identity symbols must be assigned literals at the top level of the file, annotated or not; ``2 * 1000 + 35`` counts
-as one, being how the documents put a version together. When an entry point names an object (``my_pkg.sjf:Sjf``), they
-may instead be attributes of its class, which then come first: the class itself, or for ``plugin = Sjf()`` the class
-that is called. Of several assignments the last counts. Anything else, such as a name that is imported or assigned
-under an ``if``, cannot be known without running the file and counts as missing.
+Identity symbols have to be assigned literals at the top level of the file, with or without annotation. ``2 * 1000 +
+35`` is accepted, since the documents write versions this way. If an entry point names an object (``my_pkg.sjf:Sjf``),
+they may also be attributes of its class, which take precedence: the class itself or, for ``plugin = Sjf()``, the class
+that is called. The last of several assignments counts. Anything else, such as a name that is imported or assigned under
+an ``if``, cannot be known without running the file and counts as missing.
 """
 
 from __future__ import annotations
@@ -30,42 +30,42 @@ IDENTITY = REQUIRED_IDENTITY | OPTIONAL_IDENTITY
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """The identity symbols of one plugin, of the right types and in range; ``None``: not given."""
+    """The identity symbols of a plugin, of the right types and in range; ``None``: not given."""
 
     plugin_type: str
     plugin_name: str
-    #: API major × 1000 + minor revision. Whether it may be left out is up to the API.
+    #: API major × 1000 + minor revision. The API determines whether it is required.
     plugin_version: int | None = None
     plugin_legacy: int | None = None
     plugin_release: str | None = None
 
     @property
     def minor_revision(self) -> int:
-        """The plugin author's own revision number, 0 to 999."""
+        """The minor revision, 0 to 999: the author's own number."""
         return (self.plugin_version or 0) % 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """What looking at a source shows."""
+    """What is known of a plugin from its source."""
 
     identity: Identity | None = None
     problems: tuple[str, ...] = ()
     #: First line of the docstring.
     summary: str = ""
-    #: Names bound at the top level, and in the class of the object looked for.
+    #: Names bound at the top level, and in the class of the object.
     defines: frozenset[str] = frozenset()
 
 
 def look(code: bytes, attr: str = "") -> Look:
-    """Read the identity in Python source.
+    """Read the identity symbols in Python source.
 
     Args:
-        code: The source, in whatever encoding it declares.
+        code: The source, in the encoding that it declares.
         attr: Name of the object that is the plugin; empty: the module.
 
     Returns:
-        The identity or, when it is incomplete or wrong, every problem.
+        The identity, or every problem with it.
     """
     try:
         tree = _parse(code)
@@ -84,7 +84,7 @@ def look(code: bytes, attr: str = "") -> Look:
 
 
 def type_problem(value: str) -> str | None:
-    """Say what is wrong with a plugin type, ``None`` when nothing is."""
+    """Say what is wrong with a plugin type; ``None`` if it is valid."""
     if TYPE_PATTERN.fullmatch(value):
         return None
     return f'{value!r} is not a plugin type: expected "major/minor" in lower case, such as "sched/easy"'
@@ -92,13 +92,13 @@ def type_problem(value: str) -> str | None:
 
 def _parse(code: bytes) -> ast.Module:
     with warnings.catch_warnings():
-        # A dubious escape sequence is the author's business, and is reported when the plugin is loaded.
+        # Warnings about escape sequences are given when the plugin is loaded.
         warnings.simplefilter("ignore")
         return ast.parse(code)
 
 
 def _class_body(body: Sequence[ast.stmt], attr: str) -> Sequence[ast.stmt]:
-    """Give the body of the class that makes object ``attr``, empty when there is none to be seen."""
+    """Give the body of the class of the object ``attr``; empty if it cannot be determined."""
     if not attr:
         return []
     value = _assignments(body).get(attr)
@@ -130,7 +130,7 @@ def _read(bodies: Sequence[Sequence[ast.stmt]]) -> tuple[dict[str, Value], list[
                 values[name] = _checked(name, _literal(assigned[name]))
             except ValueError as exc:
                 problems.append(f"{name} in line {assigned[name].lineno} {exc}")
-        elif name in REQUIRED_IDENTITY and name != "plugin_version":  # that one is up to the API: see `negotiate`
+        elif name in REQUIRED_IDENTITY and name != "plugin_version":  # `negotiate` knows whether that is required
             problems.append(f"{name} is missing: expected a literal assigned to it at the top level")
     return values, problems
 
@@ -157,7 +157,7 @@ def _number(node: ast.expr) -> int:
 
 def _checked(name: str, value: object) -> Value:
     expected = IDENTITY[name]
-    if type(value) is not expected:  # exactly: a bool is not a version
+    if type(value) is not expected:  # not isinstance(): a bool is no version
         raise ValueError(f"is {type(value).__name__} {value!r}: expected {expected.__name__}")
     problem = None
     if isinstance(value, int):

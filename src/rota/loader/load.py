@@ -1,12 +1,12 @@
-"""Run a plugin as a fresh module of its own, and check what it turns out to be.
+"""Running a plugin as a new module, and checking it.
 
-Every load executes another copy, so that two engines in one process share none of the plugin's globals. What is
-executed are the bytes that were looked at; no bytecode is read or written. The copy stands in ``sys.modules`` under a
-name that nothing else has until it is unloaded, for dataclasses and pickling look there.
+Every load runs a new copy, so that engines in one process share none of the plugin's globals. The bytes that were read
+during discovery are run; no bytecode is read or written. Until it is unloaded, the copy is in ``sys.modules`` under a
+unique name, where dataclasses and pickling look for it.
 
 The copy of an entry point's module belongs to the original's package: relative imports work, and the package is
-imported first, as for any import. Other modules of the package are the ordinary, shared ones; only when the plugin is
-itself a package are its submodules fresh as well.
+imported first, as for any import. Other modules of the package are shared; only if the plugin is itself a package are
+its submodules copied as well.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ if TYPE_CHECKING:
     from rota.interfaces import PluginApi
     from rota.loader.candidate import Candidate
 
-#: Numbers the copies, so that no two have the same name.
+#: Numbers of the copies, for unique names.
 _serial = count(1)
 
 
 def load(candidate: Candidate, spoken: int, apis: Mapping[str, PluginApi] = APIS) -> LoadedPlugin:
-    """Execute a plugin and check that it has what its API documents. ``init`` is not called.
+    """Run a plugin and check that it has what its API documents. ``init`` is not called.
 
     Args:
-        candidate: What discovery found, without problems.
-        spoken: The API major agreed on (`rota.loader.negotiate`).
-        apis: What the host speaks, by major type.
+        candidate: A candidate without problems.
+        spoken: The common API major (`rota.loader.negotiate`).
+        apis: The supported APIs by major type.
 
     Raises:
-        PluginRefusedError: it cannot be used; the message has every problem.
+        PluginRefusedError: the plugin cannot be used; the message has every problem.
     """
     if candidate.problems:
         raise PluginRefusedError(candidate, candidate.problems)
@@ -55,7 +55,7 @@ def load(candidate: Candidate, spoken: int, apis: Mapping[str, PluginApi] = APIS
     name = _unique_name(candidate)
     try:
         return _checked(candidate, api, name, spoken)
-    except BaseException:  # an interrupted load leaves nothing behind either
+    except BaseException:  # also if it is interrupted
         forget(name)
         raise
 
@@ -71,7 +71,7 @@ def _checked(candidate: Candidate, api: PluginApi, name: str, spoken: int) -> Lo
 
 
 class _LookedAt(SourceFileLoader):
-    """Loads the bytes that were looked at, whatever the file holds by now."""
+    """Loads the bytes that were read during discovery, whatever the file contains by now."""
 
     def __init__(self, name: str, candidate: Candidate) -> None:
         super().__init__(name, candidate.file)
@@ -83,7 +83,7 @@ class _LookedAt(SourceFileLoader):
 
 @lru_cache(maxsize=64)
 def _compiled(source: bytes, path: str) -> CodeType:
-    """Compile a file, once for all engines of a sweep: each executes the code anew."""
+    """Compile a file, once for all engines of a process: each runs the code anew."""
     code: CodeType = compile(source, path, "exec", dont_inherit=True)
     return code
 
@@ -116,7 +116,7 @@ def _execute(candidate: Candidate, name: str) -> ModuleType:
 
 
 def _container(candidate: Candidate, module: ModuleType) -> object:
-    """Follow an entry point to its object; a class is called, so that every load has an instance of its own."""
+    """Get the object of an entry point. A class is called, so that every load has an instance of its own."""
     container: Any = module
     try:
         for part in filter(None, candidate.attr.split(".")):
@@ -127,7 +127,7 @@ def _container(candidate: Candidate, module: ModuleType) -> object:
 
 
 def _identity_problems(candidate: Candidate, container: object, module: ModuleType) -> list[str]:
-    """Compare what the plugin is with what looking at it showed."""
+    """Compare the identity symbols at run time with those in the source."""
     problems = []
     for symbol in IDENTITY:
         looked = getattr(candidate.identity, symbol)

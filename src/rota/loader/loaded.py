@@ -1,4 +1,4 @@
-"""A plugin that runs in this process: its functions, and its life from ``init`` to ``fini``.
+"""A loaded plugin: its functions, and its life from ``init`` to ``fini``.
 
 =========== =============== ===================================================================================
 state       next            how
@@ -33,7 +33,7 @@ class _State(Enum):
 
 
 class LoadedPlugin:
-    """A plugin that runs in this process."""
+    """A loaded plugin."""
 
     def __init__(
         self,
@@ -45,41 +45,41 @@ class LoadedPlugin:
         module_name: str,
     ) -> None:
         self.candidate = candidate
-        #: API major that is spoken with it.
+        #: The common API major.
         self.spoken_major = spoken_major
-        #: The module or object whose attributes are the plugin's symbols.
+        #: The module or object with the plugin's functions as attributes.
         self.container = container
-        #: Every function that its API documents, by name, as it was when loaded; without ``init`` and ``fini``, which
-        #: are not the engine's to call.
+        #: Its documented functions by name, as of loading, without ``init`` and ``fini``, which the engine does not
+        #: call.
         self.functions = {name: function for name, function in functions.items() if name not in {INIT.name, FINI.name}}
         self._init = functions.get(INIT.name)
         self._fini = functions.get(FINI.name)
         self._module_name = module_name
-        #: Only ever goes forward, see above.
+        #: State; see the table above.
         self._state = _State.LOADED
 
     @property
     def plugin_type(self) -> str:
-        """Its type, such as ``sched/easy``."""
+        """The plugin type, such as ``sched/easy``."""
         return self.candidate.plugin_type
 
     @property
     def plugin_name(self) -> str:
-        """Its name for people."""
+        """The plugin's ``plugin_name``."""
         return self.candidate.identity.plugin_name if self.candidate.identity else self.plugin_type
 
     @property
     def errno(self) -> int:
-        """Its ``errno``, `SLURM_SUCCESS` when it has none."""
+        """The plugin's ``errno``; `SLURM_SUCCESS` if it has none."""
         value = getattr(self.container, "errno", SLURM_SUCCESS)
-        return value if isinstance(value, int) else SLURM_SUCCESS  # `import errno` is no plugin's errno
+        return value if isinstance(value, int) else SLURM_SUCCESS  # the module `errno` does not count
 
     def start(self, ctld: ControllerOf[Any]) -> None:
-        """Call ``init``, with the controller if it takes it. Does nothing when the plugin has been started.
+        """Call ``init``, with the controller if it takes an argument. A second call does nothing.
 
         Raises:
-            PluginRefusedError: it failed or raised. The plugin is unloaded then, and ``fini`` is not called; ``errno``
-                is the plugin's own.
+            PluginRefusedError: ``init`` failed or raised. The plugin is unloaded without ``fini``; ``errno`` is the
+                plugin's own.
         """
         if self._state is _State.CLOSED:
             raise PluginRefusedError(self.candidate, ["it has been unloaded"])
@@ -94,10 +94,10 @@ class LoadedPlugin:
                 self._unload()
 
     def close(self, report: Callable[[str], object]) -> None:
-        """Call ``fini`` if the plugin was started, and unload it. Does nothing the second time.
+        """Call ``fini`` if the plugin was started, and unload it. A second call does nothing.
 
         Args:
-            report: Is told when ``fini`` raises; nobody can do anything about that any more, so it is no error.
+            report: Is called with a message if ``fini`` raises, which is no error.
         """
         started, self._state = self._state is _State.STARTED, _State.CLOSED
         try:
@@ -112,7 +112,7 @@ class LoadedPlugin:
         try:
             result = init(ctld) if accepts(init, 1) else init()
         except InputError:
-            raise  # the plugin is fine, the user's configuration is not
+            raise  # an error in the configuration, not in the plugin
         except (Exception, SystemExit) as exc:
             errno = exc.errno if isinstance(exc, RotaError) else self._own_errno()
             raise PluginRefusedError(self.candidate, [f"init raised {blame(exc, self.candidate)}"], errno) from exc
@@ -133,13 +133,13 @@ class LoadedPlugin:
 
 
 def forget(name: str) -> None:
-    """Take a plugin's module, and the modules below it, out of ``sys.modules``."""
+    """Remove a plugin's module and its submodules from ``sys.modules``."""
     for key in [key for key in sys.modules if key == name or key.startswith(name + ".")]:
         sys.modules.pop(key, None)
 
 
 def blame(exc: BaseException, candidate: Candidate) -> str:
-    """Say in one line what was raised, and where in the plugin."""
+    """Describe an exception in one line, with the place in the plugin."""
     try:
         text = " ".join(str(exc).split())
     except Exception:  # noqa: BLE001  (even that may fail in an exception of the plugin's own)
@@ -152,7 +152,7 @@ def _place(exc: BaseException, file: str) -> str:
         return f"{exc.filename}:{exc.lineno}"
     place, trace = file, exc.__traceback__
     while trace is not None:
-        if trace.tb_frame.f_code.co_filename == file:  # the last line of the plugin itself that took part
+        if trace.tb_frame.f_code.co_filename == file:  # the innermost line of the plugin itself
             place = f"{file}:{trace.tb_lineno}"
         trace = trace.tb_next
     return place

@@ -1,14 +1,15 @@
-"""Which API version is spoken with a plugin, and which plugin of several is used. No I/O.
+"""The common API version of rota and a plugin, and the choice among plugins of one type. No I/O.
 
 Source: the Slurm Plugin API (July 2004), "Versioning".
 
-* The host speaks a set of API majors (`PluginApi.api_majors`), the plugin those from the major of ``plugin_legacy`` to
-  the major of ``plugin_version``. ``plugin_legacy`` is by default ``plugin_version`` rounded down to a thousand, and
-  only its major counts. Spoken is the highest that both have in common; without one the plugin is rejected.
-* Of several plugins of one type the one with the highest spoken major is used, then the highest minor revision, then
+* rota supports a set of API majors (`PluginApi.api_majors`), the plugin those from the major of ``plugin_legacy`` to
+the
+  major of ``plugin_version``. ``plugin_legacy`` is by default ``plugin_version`` rounded down to a thousand; only its
+  major counts. The highest common major is used; if there is none, the plugin is rejected.
+* Of several plugins of one type, the one with the highest common major is used, then the highest minor revision, then
   the first in search order.
-* ``plugin_release``, where given, must be this very release of rota.
-* A scheduler plugin may leave out ``plugin_version``, as the 2019 document has it: that counts as version 0, and warns.
+* ``plugin_release``, if given, must be exactly this release of rota.
+* A scheduler plugin may leave out ``plugin_version``, as in the 2019 document: it is 0 then, with a warning.
 """
 
 from __future__ import annotations
@@ -28,19 +29,19 @@ if TYPE_CHECKING:
 
 
 class State(StrEnum):
-    """What became of a candidate."""
+    """State of a candidate."""
 
     CHOSEN = "chosen"
-    #: Usable, but another one of its type goes first.
+    #: Usable, but another candidate of its type is preferred.
     LOST = "lost"
     REJECTED = "rejected"
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What host and plugin can agree on."""
+    """The result of a negotiation."""
 
-    #: The API major that is spoken, ``None`` exactly when there are problems.
+    #: The common API major; ``None`` if there are problems.
     spoken: int | None = None
     problems: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -48,15 +49,15 @@ class Terms:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """One candidate, what became of it, and why."""
+    """A candidate, its state, and the reason."""
 
     candidate: Candidate
     state: State
-    #: One sentence for people.
+    #: The reason, one sentence.
     why: str
-    #: The API major spoken with it, ``None`` when it is rejected.
+    #: The common API major; ``None`` if it is rejected.
     spoken: int | None = None
-    #: Why it is rejected, empty when it is not.
+    #: Why it is rejected; empty if it is not.
     problems: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
@@ -70,15 +71,16 @@ class Selection:
 
     @property
     def chosen(self) -> Verdict | None:
-        """The one to use, ``None`` when every candidate is rejected."""
+        """The candidate to use; ``None`` if all are rejected."""
         return next((verdict for verdict in self.verdicts if verdict.state is State.CHOSEN), None)
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What an administrator should hear although a plugin was chosen.
+        """What an administrator should know although a plugin was chosen.
 
-        That is what is odd about the chosen one, and every candidate that is rejected, or that loses although it comes
-        first in search order, for whoever put it there expects it to be used.
+        Warnings about the chosen one, every rejected candidate, and every candidate that comes first in search order
+        and is not
+        chosen: whoever put it there expects it to be used.
         """
         chosen = self.chosen
         if chosen is None:
@@ -89,10 +91,10 @@ class Selection:
         return tuple(told)
 
     def require(self) -> Verdict:
-        """Give the chosen one.
+        """Give the chosen candidate.
 
         Raises:
-            PluginRefusedError: every candidate is rejected; the message has all reasons.
+            PluginRefusedError: all candidates are rejected; the message has all reasons.
         """
         chosen = self.chosen
         if chosen is not None:
@@ -104,27 +106,27 @@ class Selection:
 
 
 def version_range(identity: Identity) -> tuple[int, int]:
-    """Give the lowest and the highest API major that a plugin speaks; nothing is between them if it errs."""
+    """Give the lowest and highest API major that a plugin supports; the range may be empty by mistake."""
     version = identity.plugin_version or 0
     legacy = version if identity.plugin_legacy is None else identity.plugin_legacy
     return legacy // 1000, version // 1000
 
 
 def format_range(low: int, high: int) -> str:
-    """Write a range of API majors for people."""
+    """Format a range of API majors."""
     return str(low) if low == high else f"{low} to {high}"
 
 
 def negotiate(identity: Identity, apis: Mapping[str, PluginApi], release: str) -> Terms:
-    """Find the API major to speak with a plugin.
+    """Determine the common API major of rota and a plugin.
 
     Args:
-        identity: The plugin.
-        apis: What the host speaks, by major type.
-        release: The host's release.
+        identity: The plugin's identity symbols.
+        apis: The supported APIs by major type.
+        release: The release of rota.
 
     Returns:
-        The terms, or why there are none.
+        The common API major, or the problems.
     """
     major = identity.plugin_type.partition("/")[0]
     api = apis.get(major)
@@ -155,7 +157,7 @@ def decide(candidates: Iterable[Candidate], apis: Mapping[str, PluginApi], relea
     """Choose among candidates of one type.
 
     Returns:
-        A verdict on each, in search order.
+        The state of each candidate, in search order.
     """
     terms = [(one, _terms(one, apis, release)) for one in sorted(candidates, key=lambda one: one.order)]
     usable = [(one, agreed.spoken) for one, agreed in terms if agreed.spoken is not None]

@@ -1,8 +1,7 @@
-"""Whether a plugin has every documented function, and whether each can be called as documented.
+"""Checks that a plugin has every documented function, callable as documented.
 
-All problems are found at once. What can only be called wrongly is refused here, at the door, and not when the first job
-comes: a name that is missing, something that is not callable, a function that does not take the documented number of
-positional arguments, and one that gives a coroutine or a generator where a value is expected.
+All problems are found at once, before the plugin is used: missing names, objects that are not callable, functions that
+do not take the documented number of positional arguments, and coroutines and generators where a value is expected.
 """
 
 from __future__ import annotations
@@ -29,10 +28,10 @@ def check_symbols(container: object, api: PluginApi) -> tuple[dict[str, Callable
 
     Args:
         container: A module or any object.
-        api: What is documented.
+        api: The documented functions.
 
     Returns:
-        The functions by name, and every problem.
+        The functions by name, and the problems.
     """
     listed = {symbol.name: symbol for symbol in api.symbols}
     functions: dict[str, Callable[..., Any]] = {}
@@ -53,10 +52,10 @@ def check_symbols(container: object, api: PluginApi) -> tuple[dict[str, Callable
 
 
 def accepts(function: Callable[..., Any], arity: int) -> bool:
-    """Whether a function can be called with so many positional arguments; true when it does not say."""
+    """Whether a function can be called with a number of positional arguments; true if it has no signature."""
     try:
         signature = inspect.signature(function)
-    except (ValueError, TypeError):  # functions written in C need not have one
+    except (ValueError, TypeError):  # functions written in C may have none
         return True
     try:
         signature.bind(*[None] * arity)

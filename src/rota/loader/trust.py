@@ -1,17 +1,17 @@
-"""Whose files plugins are: one that somebody else could have written is not run.
+"""Permissions of plugin files: a file that another user could have written is not run.
 
-A file of ``PluginDir`` and its directory must belong to the effective user or to root, and nobody else may be able to
-write them. The bits for *others* must be off. The bit for the group must be off too, unless the group is the user's
-private one (of the same name as the user, with no other member), for many systems give everybody such a group and a
-umask of 002. Access lists count as far as the group bits show them. A symbolic link's own directory, the file that it
-leads to and that file's directory are all checked.
+A file of ``PluginDir`` and its directory must belong to the effective user or to root, and nobody else may have write
+permission. The bits for *others* must be off. The bit for the group must be off too, unless the group is the user's
+private one (of the same name as the user, without other members), since many systems have such groups and a umask of
+002. Access control lists count as far as the group bits show them. For a symbolic link its own directory, its target
+and the target's directory are checked.
 
-Directories further up are not: whoever exchanges a directory by renaming can only put one of their own in its place,
-and its owner is checked.
+Directories further up are not checked: who exchanges a directory by renaming can only put one of their own in its
+place, and its owner is checked.
 
-Modules found through entry points lie on Python's import path. Whoever may write there can run code in every Python
-program, so owner and group, which a shared installation rightly has its own, are left alone, and only *others* must not
-be able to write. The built-in plugins are part of rota and as trusted as the rest of it.
+Modules of entry points are on Python's import path. Who may write there can run code in every Python program, so owner
+and group, which a shared installation has its own, are not checked, and only *others* must not be able to write.
+Built-in plugins are trusted as the rest of rota.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-#: Links that follow each other: Linux gives up there as well.
+#: Largest number of symbolic links in a chain, as in Linux.
 MAX_LINKS = 40
 
 
 def file_problems(path: Path, *, strict: bool) -> tuple[str, ...]:
-    """Say why a plugin file must not be trusted.
+    """Say why a plugin file cannot be trusted.
 
     Args:
         path: The file, or a link to it.
-        strict: Check owner and group as well, as for ``PluginDir``; otherwise only that others cannot write.
+        strict: Also check owner and group, as for ``PluginDir``.
 
     Returns:
-        The problems, each with what to do about it; empty when there are none.
+        The problems, each with what to do about it; empty if there are none.
 
     Raises:
-        OSError: it cannot be looked at.
+        OSError: the file or a directory cannot be examined.
     """
     checked = dict.fromkeys(_involved(path))
     problems = (_problem(one, one.lstat(), strict=strict) for one in checked)
@@ -47,7 +47,7 @@ def file_problems(path: Path, *, strict: bool) -> tuple[str, ...]:
 
 
 def _involved(path: Path) -> Iterator[Path]:
-    """Go through everything by which the file's content could be exchanged."""
+    """Give every file and directory through which the file's content could be exchanged."""
     for _ in range(MAX_LINKS):
         yield path.parent.resolve()
         yield path
@@ -61,7 +61,7 @@ def _problem(path: Path, status: os.stat_result, *, strict: bool) -> str | None:
     user = os.geteuid()
     if strict and status.st_uid not in {0, user}:
         return f"{kind} {path} belongs to user {status.st_uid}, not to root or to you: chown {user} {path}"
-    if kind == "link":  # its permissions mean nothing
+    if kind == "link":  # permissions of links have no effect
         return None
     if status.st_mode & stat.S_IWOTH:
         return f"{kind} {path} is writable by others: chmod o-w {path}"
@@ -71,7 +71,7 @@ def _problem(path: Path, status: os.stat_result, *, strict: bool) -> str | None:
 
 
 def _is_private(gid: int, uid: int) -> bool:
-    """Whether a group holds nobody but the user, as far as the system's own files tell."""
+    """Whether a group has no member but the user, as far as the user database tells."""
     import grp
     import pwd
 

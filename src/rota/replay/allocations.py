@@ -1,4 +1,4 @@
-"""On which nodes jobs run, as text: ``n[01-04],m7`` and ``32(x4),8``, as Slurm writes them for each job."""
+"""The nodes of each job, as Slurm writes them: ``n[01-04],m7`` and ``32(x4),8``."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ if TYPE_CHECKING:
     from rota.core.job import Job
     from rota.results.schedule import Schedule
 
-#: Bitmap of nodes and, where these are shared, processors of each of them.
+#: Bitmap of nodes and, where nodes are shared, the processors on each.
 _Given = tuple[int, bytes]
 
 
 class Placements:
-    """Writes down on which nodes each job runs, and with how many processors of each.
+    """Records on which nodes each job runs, and with how many processors on each.
 
     Args:
-        cluster: A machine of nodes.
-        count: Jobs that there are, one a row.
+        cluster: The view of a machine with nodes.
+        count: Number of jobs in the workload.
     """
 
     def __init__(self, cluster: ClusterView, count: int) -> None:
         self._cluster = cluster
         self._cpus = [cpus for _, cpus in cluster.machine]
         self._names = NodeNames(name for name, _ in cluster.machine)
-        #: By row: bitmap of nodes and, where these are shared, processors of each; ``None``: never started.
+        #: By row of the workload; ``None``: the job has not started.
         self._given: list[_Given | None] = [None] * count
 
     def launched(self, row: int, job: Job) -> None:
-        """Note a job that has just been started; of one that is started again the last time counts."""
+        """Record a job that has just started. A later start replaces it."""
         of_nodes = self._cluster.cpus_by_node(job)
         cpus = b"" if of_nodes is None else of_nodes[of_nodes > 0].tobytes()
         self._given[row] = job.alloc_nodes, cpus
 
     def added_to(self, schedule: Schedule) -> Schedule:
-        """Give the schedule with the nodes of the jobs that ran."""
+        """Add the nodes of all jobs to a schedule."""
         known: dict[_Given | None, tuple[str, str]] = {None: ("", "")}
         texts = []
         for given, start in zip(self._given, schedule.start.tolist(), strict=True):

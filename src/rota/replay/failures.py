@@ -1,4 +1,4 @@
-"""Files of node failures, and what they make of the nodes as time goes on.
+"""Files of node failures, and the states of nodes that follow from them.
 
 One failure a line, ``TIME NODES DURATION [down|drain]``::
 
@@ -7,13 +7,13 @@ One failure a line, ``TIME NODES DURATION [down|drain]``::
     2-06:00:00  n04           0-12:00:00  drain
     86400       gn1           -
 
-TIME is seconds after the log's start, or ``days-hours:minutes:seconds``; DURATION is written alike, ``-`` for a node
-that never comes back. ``down``, which is meant where nothing is said, loses the jobs on the node; ``drain`` lets them
-go on and starts no other. Blank lines and comments (``#``) may be anywhere; the file may be packed with gzip.
+TIME is seconds after the log's start, or ``days-hours:minutes:seconds``. DURATION is written the same way, or ``-`` for
+a node that never comes back. With ``down``, the default, the jobs on the node are lost; with ``drain`` they go on, and
+no others start. Blank lines and comments (``#``) are allowed anywhere; the file may be gzip.
 
-Failures of a node may overlap. It is down while one of them has it down, else draining while one has it draining, and
-comes back to the state that slurm.conf gives it when all are over. A failure that begins in the very second in which
-another one ends follows it without a break.
+Failures of a node may overlap. The node is down while any of them has it down, else draining while any has it draining,
+and returns to its state in slurm.conf after the last. A failure that begins in the second in which another one ends
+follows it without a gap.
 """
 
 from __future__ import annotations
@@ -37,30 +37,30 @@ if TYPE_CHECKING:
     from rota.model import Node
 
 KINDS = {"down": NodeState.DOWN, "drain": NodeState.DRAIN}
-#: From what is best for the jobs to what is worst.
+#: States from the best to the worst.
 _SEVERITY = (NodeState.UP, NodeState.DRAIN, NodeState.DOWN)
-#: A time is no longer than this: it stays within the calendar, whatever the log's start.
+#: Largest time, so that all times stay within the calendar.
 _LONGEST = 100 * YEAR
-#: Characters of a bad word that its message quotes.
+#: Number of characters of a bad word that its error message quotes.
 _QUOTED = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """Some nodes are away for some time."""
+    """A failure of some nodes."""
 
     #: Seconds after the log's start.
     time: int
-    #: Their names.
+    #: Names of the nodes.
     nodes: tuple[str, ...]
-    #: Seconds, at least 1; ``None``: they never come back.
+    #: Seconds, at least 1; ``None``: the nodes never come back.
     duration: int | None = None
     #: ``DOWN`` or ``DRAIN``.
     state: NodeState = NodeState.DOWN
 
 
 class NodeChange(NamedTuple):
-    """One node's state changes."""
+    """A change of a node's state."""
 
     #: Unix seconds.
     time: int
@@ -72,13 +72,13 @@ def read_failures(path: Path, nodes: Iterable[str]) -> tuple[Failure, ...]:
     """Read a file of node failures, gzip or plain.
 
     Args:
-        path: Where it is.
+        path: The file.
         nodes: Names of the nodes of the machine.
 
     Raises:
-        InputError: it cannot be read, has a line that cannot be used, or names a node that the machine has not.
+        InputError: the file cannot be read, has a line that cannot be used, or names an unknown node.
     """
-    known = dict.fromkeys(nodes)  # in their order, for the message
+    known = dict.fromkeys(nodes)  # in order, for the error message
     text = read_bytes(path).decode("utf-8-sig", errors="replace")
     failures = []
     for number, physical in enumerate(text.split("\n"), start=1):
@@ -89,17 +89,17 @@ def read_failures(path: Path, nodes: Iterable[str]) -> tuple[Failure, ...]:
 
 
 def node_changes(failures: Iterable[Failure], nodes: Sequence[Node], origin: int) -> list[NodeChange]:
-    """Work out when which node changes its state, in the order in which that happens.
+    """Give all changes of nodes' states, sorted by time.
 
     Args:
-        failures: In any order; may overlap.
-        nodes: The machine's. In one instant they change in this order.
+        failures: Failures in any order; they may overlap.
+        nodes: The machine's nodes. Changes at the same time are in this order.
         origin: Unix time of the log's second 0.
 
     Raises:
-        InputError: a node is not the machine's, or a failure does not last.
+        InputError: a node is unknown, or a failure has no duration.
     """
-    #: By node: when a state begins to hold (1) or ceases to (-1).
+    #: By node: the times at which a state begins (1) or ends (-1).
     edges: dict[str, list[tuple[int, int, NodeState]]] = {node.name: [] for node in nodes}
     for failure in failures:
         if failure.duration is not None and failure.duration < 1:
@@ -115,7 +115,7 @@ def node_changes(failures: Iterable[Failure], nodes: Sequence[Node], origin: int
 
 
 def _changes_of(node: Node, edges: Iterable[tuple[int, int, NodeState]]) -> Iterable[NodeChange]:
-    """Give the changes of one node: of what holds in a second only the worst counts, and only if it is new."""
+    """Give the changes of one node: at each time the worst state counts, if it differs from the last."""
     holding = Counter([node.state])
     state = node.state
     for time, group in groupby(sorted(edges, key=itemgetter(0)), key=itemgetter(0)):
@@ -157,7 +157,7 @@ def _failure(words: list[str], line: Line, known: Collection[str]) -> Failure:
 
 
 def _seconds(text: str) -> int | None:
-    """Read seconds, or one of Slurm's notations with a colon or a hyphen; ``None``: it is no such thing."""
+    """Parse seconds, or one of Slurm's notations with a colon or a hyphen; ``None`` for other texts."""
     if len(text) > _QUOTED or not text.isascii():
         return None
     try:

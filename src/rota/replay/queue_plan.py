@@ -1,6 +1,6 @@
-"""What one cycle of backfill makes of a queue: which jobs start, and when and where it plans the others.
+"""The result of one backfill cycle: which jobs start, and when and where the others are planned.
 
-This is no question: the cycle is made, and its jobs have started.
+This changes the engine: the cycle is made, and jobs have started.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Planned:
-    """One job of the queue after the cycle."""
+    """A job of the queue after the cycle."""
 
     job_id: int
-    #: The array's job id, and which of its tasks: ``2``, or ``[3-5%2]`` for those that wait as one. ``None`` and empty:
-    #: it is no array.
+    #: Job id of the job array, and its task: ``2``, or ``[3-5%2]`` for pending tasks together. ``None`` and empty: the
+    #: job is of no array.
     array_job_id: int | None
     array_task: str
     name: str
-    #: RUNNING: it has started; PENDING.
+    #: RUNNING: the job was started by the cycle; else PENDING.
     state: str
-    #: Hostlist of its nodes, those planned if it waits; empty: none.
+    #: Hostlist of its nodes or, for a pending job, of those planned; empty: none.
     nodes: str
     #: Seconds from now; ``None``: no start is planned.
     start: int | None
 
 
 def plan_queue(engine: Engine, backfill: Any) -> list[Planned]:
-    """Make a cycle of ``sched/backfill``, loaded and started; give the jobs that waited before, first in line first."""
+    """Make a cycle of ``sched/backfill``, a started plugin; give the jobs that were in the queue, in order."""
     waiting = [engine.jobs[job_id] for job_id in engine.view.waiting()]
     before = set(engine.jobs)
     backfill.cycle()
@@ -43,7 +43,7 @@ def plan_queue(engine: Engine, backfill: Any) -> list[Planned]:
 
 
 def _with_tasks(job: Job, before: set[int]) -> list[Job]:
-    """Give a job and, if it is an array, ahead of it the tasks that have been split off since."""
+    """Give a job; before an array those of its tasks that have started since."""
     array = job.array
     if array is None or array.record is not job:
         return [job]

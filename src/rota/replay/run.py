@@ -1,4 +1,4 @@
-"""Replaying: a workload, a machine and two plugins in, a schedule out."""
+"""Replaying a workload on a machine, under given plugins, into a schedule."""
 
 from __future__ import annotations
 
@@ -41,50 +41,50 @@ if TYPE_CHECKING:
     from rota.results.usage_file import UsageFile
     from rota.workload import Workload
 
-#: Parts in which a replay is played to find when a job starts.
+#: Number of parts in which the workload is played when a job's start is searched for.
 _CHUNKS = 100
 _STATE_CODE = {state: code for code, state in enumerate(STATES)}
 
 
 @dataclass(kw_only=True)
 class ReplayOptions:
-    """How to replay; the defaults are those of ``rota replay``."""
+    """Options of a replay; the defaults are those of ``rota replay``."""
 
     scheduler: str = "sched/easy"
     priority: str = "priority/basic"
-    #: Picks nodes, on machines whose nodes are shared.
+    #: Node selection plugin, for machines on which nodes are shared.
     select: str = "select/cons_tres"
-    #: Directories with plugins, before the installed and the built-in ones.
+    #: Directories of plugins, searched before the installed and the built-in ones.
     plugin_dir: Sequence[Path | str] = ()
-    #: What the scheduler takes as time limits: ``requested`` or ``actual``.
+    #: Time limits of the jobs: ``requested``, or the ``actual`` run times.
     estimate: str = "requested"
-    #: A scheduling pass after each ``event``, or one an ``instant``.
+    #: A scheduling pass after each ``event``, or one for each ``instant``.
     pass_per: str = "instant"
-    #: Accounts and users; ``None``: those of the workload, with one share each.
+    #: Associations; ``None``: the workload's users and accounts, with one share each.
     associations: AssociationTree | None = None
-    #: What they had used before.
+    #: Usage of the associations before the log begins.
     usage: UsageFile | None = None
-    #: Local time, such as ``Europe/Stockholm``; empty: what the workload names, else UTC.
+    #: Time zone, such as ``Europe/Stockholm``; empty: that of the workload, else UTC.
     time_zone: str = ""
-    #: Nodes that fail, and come back or do not; see `rota.replay.failures`.
+    #: Node failures; see `rota.replay.failures`.
     failures: Sequence[Failure] = ()
-    #: Nodes that are set aside for a time; see `rota.replay.reservation_file`.
+    #: Advance reservations; see `rota.replay.reservation_file`.
     reservations: Sequence[ReservationLine] = ()
-    #: Keep a history of plans, and of fair-share and factors if the priority plugin knows of them; and the nodes of
+    #: Record a history of plans, fair-share and priority factors (if the priority plugin has these), and the nodes of
     #: each job.
     watch: bool = False
     #: Check the engine's invariants at the end.
     check: bool = False
-    #: What tells this run from others in reports.
+    #: Distinguishes the run from others in reports.
     label: str = ""
-    #: Is told what an administrator should know: plugin faults, and what plugins log.
+    #: Is called with messages for the administrator: plugin faults, and what plugins log.
     report: Callable[[str], object] = field(default=lambda _text: None)
-    #: Is called now and then with the jobs submitted so far and their total.
+    #: Is called now and then with the number of jobs submitted so far and their total.
     progress: Callable[[int, int], object] | None = None
 
 
 class _Recorder:
-    """Writes down what became of every job."""
+    """Records the start, end and state of every job."""
 
     def __init__(self, trace: Trace, report: Callable[[str], object]) -> None:
         self._trace = trace
@@ -94,15 +94,15 @@ class _Recorder:
         self.end = [-1] * count
         self.state = [0] * count
         self.limit = trace.time_limit.copy()
-        #: Those that the jobs were charged to, where that is known; else those that they asked for.
+        #: Account that was charged, if that is known, else the one that the job asked for.
         self.account = trace.account.copy()
-        #: Jobs that limits have kept out.
+        #: Number of jobs that were refused because of limits.
         self.refused = 0
-        #: Faults by (plugin, symbol): only the first of each is reported as it happens.
+        #: Faults by (plugin, function): only the first of each is reported when it happens.
         self._faults: set[tuple[str, str]] = set()
 
     def finished(self, row: int, job: JobRecord) -> None:
-        """Note a job that has ended."""
+        """Record a job that has ended."""
         if job.start_time is not None:
             self.start[row] = job.start_time
         self.end[row] = job.end_time
@@ -112,7 +112,7 @@ class _Recorder:
             self.account[row] = job.account
 
     def effect(self, effect: Effect) -> None:
-        """Report what is not the driver's to perform."""
+        """Report an effect that the driver does not perform."""
         if isinstance(effect, PluginFault):
             if (effect.plugin, effect.symbol) not in self._faults:
                 self._faults.add((effect.plugin, effect.symbol))
@@ -126,7 +126,7 @@ class _Recorder:
             self._report(_one_line(effect.message))
 
     def schedule(self, *, named: bool) -> Schedule:
-        """Give the columns, with names of users and accounts where they mean something."""
+        """Make the schedule, with names of users and accounts if they are known."""
         trace = self._trace
         return Schedule(
             job_id=np.asarray(trace.job_id, np.int64),
@@ -143,13 +143,13 @@ class _Recorder:
 
 
 class Replay:
-    """One replay under way: a machine, its plugins, and a workload that is played to it.
+    """A replay in progress: a machine, its plugins, and a workload.
 
-    A context manager: on leaving, the plugins are unloaded.
+    A context manager: the plugins are unloaded at the end of the block.
 
     Raises:
         InputError: the workload, the configuration or an option cannot be used.
-        PluginError: a plugin cannot.
+        PluginError: a plugin cannot be used.
     """
 
     def __init__(self, workload: Workload, config: ClusterConfig, options: ReplayOptions | None = None) -> None:
@@ -180,7 +180,7 @@ class Replay:
                 config,
                 Plugins(priority, sched, select),
                 boot_time=self.trace.start,
-                # A copy: users who are in no association are added to it.
+                # A copy: users without an association are added to it.
                 associations=deepcopy(options.associations),
                 utc_offset=self.utc_offset,
                 clock=perf_counter,
@@ -209,7 +209,7 @@ class Replay:
         )
 
     def _prepare(self, engine: Engine) -> None:
-        """Put into the engine what there is before its plugins are started: reservations, and what was used before."""
+        """Prepare the engine before its plugins are started: create reservations and restore usage."""
         self.engine = engine
         for one in self._options.reservations:
             try:
@@ -217,7 +217,7 @@ class Replay:
             except RequestError as error:
                 raise one.line.error(str(error), "ReservationName") from None
         if self._options.usage is not None:
-            self._associate()  # before the usage is taken up: what users of no association had used would be lost
+            self._associate()  # before usage is restored, or that of users without an association would be lost
             try:
                 engine.take_up_usage(self._options.usage.data)
             except InputError as error:
@@ -225,7 +225,7 @@ class Replay:
 
     @property
     def usage(self) -> dict[str, Any] | None:
-        """What associations have used, as `Usage.save` gives it, if that is kept."""
+        """Usage of the associations, as `Usage.save` gives it; ``None`` if it is not kept."""
         return self.engine.view.usage()
 
     def __enter__(self) -> Self:
@@ -237,7 +237,7 @@ class Replay:
         self._stack.close()
 
     def _associate(self) -> None:
-        """Add the users to the tree who will submit jobs and are in no association, so that shares do not change."""
+        """Add all users without an association to the tree now, so that shares do not change during the replay."""
         missing = self.engine.add_users(sorted(self.trace.charged()))
         if missing and self._options.associations is not None:
             (user, account), *others = missing
@@ -247,7 +247,7 @@ class Replay:
             )
 
     def run(self, until: int | None = None) -> bool:
-        """Play the workload to its end, or to ``until`` (Unix seconds); whether there is more to play."""
+        """Play the workload to its end, or to ``until`` (Unix seconds); say whether there is more to play."""
         begun = perf_counter()
         if until is not None:
             more = self._driver.run(until)
@@ -272,9 +272,9 @@ class Replay:
         return False
 
     def plan(self, at: int) -> list[Planned]:
-        """Play up to ``at`` (Unix seconds) and make one cycle of ``sched/backfill`` over the queue of that moment.
+        """Play up to ``at`` (Unix seconds) and make one cycle of ``sched/backfill`` over the queue at that time.
 
-        What is submitted at ``at`` is in the queue; no other pass is made then. The replay cannot go on after this.
+        Jobs submitted at ``at`` are in the queue; no other pass is made then. The replay cannot go on after this.
         """
         self._driver.run(at - 1)
         self._driver.schedules = False
@@ -285,11 +285,11 @@ class Replay:
         return plan_queue(self.engine, backfill.container)
 
     def moment(self, text: str) -> int:
-        """Read a moment of this replay, see `parse_moment`; give Unix seconds."""
+        """Parse a point of time in this replay, see `parse_moment`; give Unix seconds."""
         return parse_moment(text, self.trace.origin, self.utc_offset)
 
     def start_of(self, job_id: int) -> int | None:
-        """Give when a job started, Unix seconds; ``None``: it has not, so far."""
+        """Give the start of a job, Unix seconds; ``None``: it has not started so far."""
         job = self.engine.jobs.get(job_id)
         if job is not None:
             return job.start_time
@@ -297,7 +297,7 @@ class Replay:
         return start if start >= 0 else None
 
     def find_start(self, job_id: int) -> int | None:
-        """Play on until a job starts; give when that is, Unix seconds, ``None`` if it never does.
+        """Play on until a job starts; give its start, Unix seconds, ``None`` if it never starts.
 
         Raises:
             InputError: the workload has no such job.
@@ -316,7 +316,7 @@ class Replay:
         return self.start_of(job_id)
 
     def result(self) -> ReplayResult:
-        """Give what came of it. Reports the jobs that have not ended, and what plugins did wrong."""
+        """Give the result. Reports jobs that have not ended, and faults of plugins."""
         options, engine = self._options, self.engine
         if options.check:
             engine.check_invariants()
@@ -355,11 +355,11 @@ class Replay:
 def replay(workload: Workload, config: ClusterConfig, options: ReplayOptions | None = None) -> ReplayResult:
     """Schedule a workload in virtual time.
 
-    The same arguments give the same schedule, always.
+    The same arguments always give the same schedule.
 
     Raises:
         InputError: the workload, the configuration or an option cannot be used.
-        PluginError: a plugin cannot.
+        PluginError: a plugin cannot be used.
     """
     with Replay(workload, config, options) as running:
         running.run()
@@ -367,14 +367,14 @@ def replay(workload: Workload, config: ClusterConfig, options: ReplayOptions | N
 
 
 def _check_type(plugin_type: str, major: str, option: str) -> None:
-    """Refuse a plugin of another API; the host looks after all else."""
+    """Refuse a plugin of the wrong API; everything else is checked by the host."""
     other = plugin_type.partition("/")[0]
     if other != major and other in APIS:
         raise InputError(f"{plugin_type} is a plugin of type {other}: name one of type {major}", field=option)
 
 
 def _report_unfinished(engine: Engine, total: int, report: Callable[[str], object]) -> None:
-    """Say how many jobs are left although nothing more can happen, and why."""
+    """Report how many jobs are left although nothing more can happen, and why."""
     left = Counter(f"{job.state}, {engine.view.reason(job)}" for job in engine.jobs.values())
     if left:
         kinds = "; ".join(f"{count} {kind}" for kind, count in sorted(left.items()))
@@ -382,12 +382,12 @@ def _report_unfinished(engine: Engine, total: int, report: Callable[[str], objec
 
 
 def _one_line(text: str) -> str:
-    """Put a message on one line."""
+    """Join the lines of a message."""
     return " ".join(text.split())
 
 
 def _report_faults(engine: Engine, report: Callable[[str], object]) -> None:
-    """Say how often each plugin misbehaved."""
+    """Report the number of faults of each plugin."""
     for (plugin, symbol), count in sorted(engine.faults.items()):
         report(
             f"plugin {plugin}: {symbol} misbehaved {count} times; where an answer was needed, rota gave its own (FIFO)"

@@ -1,4 +1,4 @@
-"""Watching a replay: its plan at some moments, samples of fair-share, and the factors of the jobs that wait longest."""
+"""Recording a history of a replay: plans and fair-share at intervals, and the factors of the longest-waiting jobs."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from rota.model import PriorityFactors
     from rota.results.plan_history import Plan
 
-#: Samples taken while jobs are submitted, and at least kept of a long replay; a chart is not much wider.
+#: Number of samples during the submission of jobs. At least so many are kept of a long replay.
 SAMPLES = 150
-#: Digits of the figures that are kept.
+#: Number of digits of recorded figures.
 _DIGITS = 6
 
 
 class Watcher:
-    """Takes samples of an engine: of plans, and where usage is kept of fair-share.
+    """Takes samples of an engine: of its plan and, where usage is kept, of fair-share.
 
     Args:
-        engine: To look at.
+        engine: The engine.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -39,14 +39,14 @@ class Watcher:
         self._keeps_usage = engine.view.keeps_usage
         self._times: list[int] = []
         self._plans: list[Plan] = []
-        #: By sample: by account usage and fair-share.
+        #: Usage and fair-share by account, for each sample.
         self._usage: list[dict[str, float]] = []
         self._fairshare: list[dict[str, float]] = []
-        #: Last seen factors of jobs that were among those that waited longest.
+        #: Last known factors of jobs that were among the longest-waiting ones.
         self._factors: dict[int, PriorityFactors] = {}
 
     def sample(self) -> None:
-        """Look at the engine as it is now."""
+        """Take a sample."""
         now = self._view.now
         if self._times and now <= self._times[-1]:
             return
@@ -70,7 +70,7 @@ class Watcher:
 
     @property
     def is_full(self) -> bool:
-        """Whether there are more samples than anybody could see."""
+        """Whether there are more samples than a chart can show."""
         return len(self._times) >= 2 * SAMPLES
 
     def thin(self) -> None:
@@ -79,11 +79,11 @@ class Watcher:
             del samples[1::2]
 
     def plans(self) -> PlanHistory:
-        """Put the plans together."""
+        """Give the history of plans."""
         return PlanHistory(nodes=self._reader.nodes, plans=tuple(self._plans))
 
     def history(self, waits: dict[int, int]) -> PriorityHistory | None:
-        """Put the samples of fair-share together; ``None`` where no usage is kept.
+        """Give the history of fair-share and factors; ``None`` if usage is not kept.
 
         Args:
             waits: Seconds that each job waited, by job id.

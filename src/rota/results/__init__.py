@@ -1,5 +1,5 @@
-"""What a replay leaves behind.
+"""The results of a replay.
 
-`schedule` (one row a job, and figures), `priority_history` and `plan_history` (what was to be seen meanwhile), `store`
-(all of it as a folder), `export` (the schedule as SWF), `report` (pages), `usage_file` (usage for the next replay).
+`schedule` (a row for each job, and figures), `priority_history` and `plan_history` (samples over time), `store` (a
+folder with all of it), `export` (the schedule as SWF), `report` (HTML pages), `usage_file` (usage for a later replay).
 """

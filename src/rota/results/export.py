@@ -1,4 +1,4 @@
-"""A schedule as a workload: the log with the simulated waits filled in."""
+"""A schedule as a workload: the log with simulated waits."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _STATUS_CODES = np.array([_STATUS.get(state, 0) for state in STATES])
 
 
 def scheduled_workload(workload: Workload, result: ReplayResult) -> Workload:
-    """Give the jobs that were replayed, with wait, run time and status as simulated; all other fields as they were.
+    """Give the jobs that were replayed, with simulated wait, run time and status; other fields are unchanged.
 
-    A job that never started has a wait and a run time of -1. The header says what made the schedule.
+    A job that never started has a wait and a run time of -1. The header names the policy.
     """
     schedule = result.schedule
     row_of = {number: row for row, number in enumerate(workload.whole_jobs().job_number.tolist())}

@@ -1,8 +1,8 @@
-"""``jobs.parquet``: the schedule as a table that any data tool reads.
+"""``jobs.parquet``: the schedule as a table for data tools.
 
-One row a job, in workload order. Times are int64 Unix seconds, durations int64 seconds. A job that never started has no
-``start``, one that has not ended no ``end``, and neither has what would be computed from them: null, not a number that
-means something else. The file holds no time of writing, so the same schedule gives the same bytes.
+There is a row for each job, in workload order. Times are int64 Unix seconds, durations int64 seconds. ``start`` is null
+for a job that never started, ``end`` for one that has not ended, and so is what is computed from them. The file
+contains no time of writing, so the same schedule gives the same bytes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-#: What each column holds; the file carries these texts as field metadata.
+#: Meaning of each column, which is written to the file as field metadata.
 COLUMNS = {
     "job_id": "job number in the workload",
     "user_id": "who submitted it",
@@ -34,7 +34,7 @@ COLUMNS = {
     "run": "end - start, seconds",
     "bounded_slowdown": "max(1, (wait + run) / max(run, 10 s))",
 }
-#: Columns of text, which are there only when the replay knew it.
+#: Text columns, which are present if the replay knows them.
 TEXT_COLUMNS = {
     "user_name": "name of who submitted it",
     "account": "account that it was charged to",
@@ -43,9 +43,9 @@ TEXT_COLUMNS = {
 }
 _STORED = ("job_id", "user_id", "submit", "start", "end", "procs", "time_limit")
 _NULLABLE = ("start", "end")
-#: Columns in which the same values come again and again; of others a dictionary takes more time, and more room.
+#: Columns with few different values. For others, dictionary encoding takes more time and space.
 _REPEATED = {"user_id", "procs", "time_limit", "state"}
-#: The field of `Schedule` that each column of text holds.
+#: The field of `Schedule` for each text column.
 _TEXTS = {"user_name": "user", "account": "account", "nodes": "nodes", "node_cpus": "node_cpus"}
 
 
@@ -53,7 +53,7 @@ def write_jobs(schedule: Schedule, path: Path) -> None:
     """Write the schedule to a Parquet file.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: the file cannot be written.
     """
     import pyarrow.parquet as pq
 
@@ -66,7 +66,7 @@ def read_jobs(path: Path) -> Schedule:
     """Read a schedule back.
 
     Raises:
-        InputError: no such file, not Parquet, a column is missing or holds something else.
+        InputError: the file does not exist, is not Parquet, or lacks a column or has one of another type.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -84,7 +84,7 @@ def read_jobs(path: Path) -> Schedule:
 
 
 def _table(schedule: Schedule) -> pa.Table:
-    """Lay out the columns, with their description, in the order of ``COLUMNS``, texts last."""
+    """Make the table, with descriptions of columns, in the order of ``COLUMNS``, text columns last."""
     import pyarrow as pa
 
     never = schedule.start < 0
@@ -113,7 +113,7 @@ def _table(schedule: Schedule) -> pa.Table:
 
 
 def _integers(table: pa.Table, name: str) -> NDArray[np.int64]:
-    """Give one column as int64, null as -1 where that is allowed."""
+    """Give a column as int64, with -1 for null where that is allowed."""
     import pyarrow as pa
 
     column = table.column(name)
@@ -122,11 +122,11 @@ def _integers(table: pa.Table, name: str) -> NDArray[np.int64]:
     if column.null_count:
         raise ValueError(f"column {name} has empty values")
     values: NDArray[np.int64] = column.cast(pa.int64()).to_numpy()
-    return values.copy()  # Arrow's own memory is read-only
+    return values.copy()  # Arrow's memory is read-only
 
 
 def _texts(table: pa.Table, name: str) -> tuple[str, ...]:
-    """Give one column of text."""
+    """Give a text column."""
     import pyarrow as pa
 
     column = table.column(name)
@@ -136,7 +136,7 @@ def _texts(table: pa.Table, name: str) -> tuple[str, ...]:
 
 
 def _states(table: pa.Table) -> NDArray[np.int8]:
-    """Give the states as places in ``STATES``."""
+    """Give the states as indices of ``STATES``."""
     import pyarrow as pa
 
     encoded = table.column("state").cast(pa.string()).dictionary_encode().combine_chunks()
@@ -150,6 +150,6 @@ def _states(table: pa.Table) -> NDArray[np.int8]:
 
 
 def _first_line(error: Any) -> str:
-    """Keep an error to one line; a KeyError's text is its key in quotation marks."""
+    """Give the first line of an error's text. The text of a KeyError is its key in quotes."""
     text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
     return text.splitlines()[0] if text else type(error).__name__

@@ -1,7 +1,7 @@
-"""What a scheduler planned in the course of a replay: its plan as it stood at some moments.
+"""The scheduler's plans in the course of a replay.
 
-Running jobs are no part of it: when and where they ran is in the schedule. `PlanHistory.as_dict` and `read_plans` are
-the two sides of ``plans.json``, where hostlists and reasons stand once each.
+Running jobs are not included: the schedule has them. `PlanHistory.as_dict` and `read_plans` convert to and from
+``plans.json``, in which each hostlist and reason is written once.
 """
 
 from __future__ import annotations
@@ -14,67 +14,68 @@ from rota.results.stored import reading
 if TYPE_CHECKING:
     from pathlib import Path
 
-#: Marks ``plans.json``; changes when old readers can no longer read it.
+#: Format of ``plans.json``; to be changed when older files can no longer be read.
 PLANS_FORMAT = "rota-plans-1"
-#: The most jobs of one plan that are kept, first in line first.
+#: Largest number of jobs recorded of one plan, in queue order.
 MAX_PLANNED = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedJob:
-    """A job that waits, and where and when it is to start."""
+    """A pending job with its planned start and nodes."""
 
     job_id: int
-    #: In the queue, from 1.
+    #: Position in the queue, from 1.
     place: int
-    #: Unix seconds.
+    #: Planned start, Unix seconds.
     start: int
-    #: Processors that it is to get, all nodes together.
+    #: Number of processors on all nodes together.
     cpus: int
-    #: Hostlist; empty: left open.
+    #: Hostlist of the planned nodes; empty: left open.
     nodes: str
-    #: Why it waits, in Slurm's words.
+    #: Slurm's reason.
     reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Closed:
-    """Nodes on which no job starts for a while, for a cause that is no job."""
+    """Nodes on which no job can start for some time, for another reason than jobs."""
 
-    #: ``DOWN``, ``DRAIN``, or ``reservation`` and its name.
+    #: Why: ``DOWN``, ``DRAIN``, or ``reservation`` and its name.
     what: str
-    #: Unix seconds.
+    #: Begin, Unix seconds.
     begin: int
-    #: Unix seconds; ``None``: it is not known.
+    #: End, Unix seconds; ``None``: unknown.
     end: int | None
-    #: Hostlist.
+    #: Hostlist of the nodes.
     nodes: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """The plan as it stood at one moment."""
+    """A plan at one moment."""
 
     #: Unix seconds.
     time: int
-    #: Jobs in the queue, with or without a planned start.
+    #: Number of jobs in the queue, with or without a planned start.
     waiting: int
-    #: First in line first, at most `MAX_PLANNED`.
+    #: Jobs with a planned start, in queue order, at most `MAX_PLANNED`.
     planned: tuple[PlannedJob, ...]
     closed: tuple[Closed, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanHistory:
-    """Plans over time, and the machine that they are for."""
+    """Plans over time, and the nodes of the machine."""
 
-    #: Name and processors, in the order of the configuration; empty where processors are interchangeable.
+    #: Name and number of processors of each node, in the order of the configuration; empty for interchangeable
+    #: processors.
     nodes: tuple[tuple[str, int], ...]
-    #: By time, rising.
+    #: Plans by ascending time.
     plans: tuple[Plan, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """Give the history for JSON."""
+        """Convert the history to JSON data."""
         hostlists: dict[str, int] = {}
         reasons: dict[str, int] = {}
         return {
@@ -105,14 +106,14 @@ class PlanHistory:
 
 
 def read_plans(stored: dict[str, Any], path: Path) -> PlanHistory:
-    """Build the history from what `PlanHistory.as_dict` gave.
+    """Make the history from the data of `PlanHistory.as_dict`.
 
     Args:
-        stored: The content of ``plans.json``.
-        path: Where it was read, for messages.
+        stored: Content of ``plans.json``.
+        path: Path of the file, for error messages.
 
     Raises:
-        InputError: it is something else.
+        InputError: the data is not such a history.
     """
     with reading("history of plans", stored, PLANS_FORMAT, path):
         hostlists, reasons = [list(map(str, stored[name])) for name in ("hostlists", "reasons")]

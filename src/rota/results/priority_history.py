@@ -1,7 +1,7 @@
-"""What fair-share and the multifactor priority did in the course of a replay, as samples over time.
+"""Fair-share and multifactor priorities in the course of a replay, as samples over time.
 
-Only a replay whose priority plugin knows shares and factors has a history. `PriorityHistory.as_dict` and `read_history`
-are the two sides of ``priorities.json``; JSON knows no infinity, so there an infinite level fair-share is ``null``.
+There is a history only if the priority plugin has shares and factors. `PriorityHistory.as_dict` and `read_history`
+convert to and from ``priorities.json``. JSON has no infinity: there an infinite level fair-share is ``null``.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-#: Marks ``priorities.json``; changes when old readers can no longer read it.
+#: Format of ``priorities.json``; to be changed when older files can no longer be read.
 HISTORY_FORMAT = "rota-priorities-1"
-#: The most jobs whose factors are kept.
+#: Largest number of jobs whose factors are recorded.
 MAX_WAITS = 20
-#: Types of the fields of `JobFactors`; all others are factors.
+#: Types of fields of `JobFactors`; the other fields are factors.
 _KINDS: dict[str, type] = {"job_id": int, "user": str, "account": str, "wait": int, "priority": int}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobFactors:
-    """One job, and how its priority came about: factors multiplied with their weights, as last seen before its start.
+    """The weighted priority factors of a job, as last seen before its start.
 
-    The priority is about their sum less ``nice``; it is cut to a whole number of at least 1.
+    The priority is their sum less ``nice``, rounded down to a whole number of at least 1.
     """
 
     job_id: int
@@ -45,40 +45,40 @@ class JobFactors:
     job_size: float = 0.0
     partition: float = 0.0
     qos: float = 0.0
-    #: Of all TRES together; may be negative.
+    #: Sum of the TRES factors; may be negative.
     tres: float = 0.0
-    #: Added as it is; may be negative.
+    #: Site factor, without a weight; may be negative.
     site: float = 0.0
-    #: Subtracted; may be negative.
+    #: Nice value, which is subtracted; may be negative.
     nice: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PriorityHistory:
-    """Samples over time: of every account's usage and fair-share; and the factors of the jobs that waited longest.
+    """Samples over time of every account's usage and fair-share, and the factors of the jobs that waited longest.
 
     Raises:
-        ValueError: columns differ in length, or times do not rise.
+        ValueError: columns differ in length, or times are not ascending.
     """
 
-    #: Unix seconds, rising.
+    #: Times of the samples, Unix seconds, ascending.
     times: NDArray[np.int64]
-    #: In the order of the tree, depth first, without the root.
+    #: Names of the accounts in tree order, depth first, without the root.
     accounts: tuple[str, ...]
-    #: How far below the root each account is; children of the root have the least.
+    #: Depth of each account below the root.
     depth: tuple[int, ...]
-    #: By sample and account: part of the cluster's decayed usage, from 0 to 1; an account's has that of those below it.
+    #: By sample and account: part of the cluster's decayed usage, 0 to 1, subaccounts included.
     usage_share: NDArray[np.float64]
-    #: By account: product of shares/level from the account up to the root.
+    #: By account: target share, the product of shares/level up to the root.
     target_share: NDArray[np.float64]
-    #: By sample and account: level fair-share with Fair Tree, may be infinite; otherwise the factor, from 0 to 1.
+    #: By sample and account: with Fair Tree the level fair-share, which may be infinite, else the factor, 0 to 1.
     fairshare: NDArray[np.float64]
     fair_tree: bool
-    #: The jobs that waited longest, longest first, at most `MAX_WAITS`.
+    #: The jobs that waited longest, in this order, at most `MAX_WAITS`.
     waits: tuple[JobFactors, ...]
 
     def __post_init__(self) -> None:
-        """Check what everybody who reads the columns relies on."""
+        """Check the lengths of the columns and the order of times."""
         count = len(self.accounts)
         if len(self.depth) != count or self.target_share.shape != (count,):
             raise ValueError("accounts, depth and target_share differ in length")
@@ -89,7 +89,7 @@ class PriorityHistory:
             raise ValueError("times do not rise")
 
     def as_dict(self) -> dict[str, Any]:
-        """Give the history for JSON, account by account."""
+        """Convert the history to JSON data, account by account."""
         columns = zip(
             self.accounts,
             self.depth,
@@ -111,14 +111,14 @@ _ACCOUNT_FIELDS = ("name", "depth", "target_share", "usage_share", "fairshare")
 
 
 def read_history(stored: dict[str, Any], path: Path) -> PriorityHistory:
-    """Build the history from what `PriorityHistory.as_dict` gave.
+    """Make the history from the data of `PriorityHistory.as_dict`.
 
     Args:
-        stored: The content of ``priorities.json``.
-        path: Where it was read, for messages.
+        stored: Content of ``priorities.json``.
+        path: Path of the file, for error messages.
 
     Raises:
-        InputError: it is something else.
+        InputError: the data is not such a history.
     """
     with reading("history of priorities", stored, HISTORY_FORMAT, path):
         accounts = stored["accounts"]
@@ -137,14 +137,14 @@ def read_history(stored: dict[str, Any], path: Path) -> PriorityHistory:
 
 
 def _finite(values: NDArray[np.float64]) -> list[float | None]:
-    """Give numbers for JSON: ``None`` for infinity."""
+    """Convert numbers for JSON: infinity to ``None``."""
     return [value if value != np.inf else None for value in values.tolist()]
 
 
 def _series(accounts: list[dict[str, Any]], name: str, shape: tuple[int, int]) -> NDArray[np.float64]:
-    """Give one series an account as an array by sample and account; ``None`` is infinite."""
+    """Give a series for each account as an array by sample and account; ``None`` is infinity."""
     rows = [[np.inf if value is None else value for value in account[name]] for account in accounts]
-    # Laid out as it was recorded, a row a sample.
+    # In memory as it was recorded: a row for each sample.
     return np.ascontiguousarray(np.array(rows, np.float64).reshape(shape).T)
 
 
@@ -153,5 +153,5 @@ def _job_factors(stored: dict[str, Any]) -> JobFactors:
 
 
 def _typed(values: dict[str, Any]) -> dict[str, Any]:
-    """Give the fields of a `JobFactors`, each of its own type: what is read back is then written the same again."""
+    """Convert the fields of a `JobFactors` to their types, so that they are written the same again."""
     return {field.name: _KINDS.get(field.name, float)(values[field.name]) for field in fields(JobFactors)}

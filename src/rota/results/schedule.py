@@ -1,4 +1,4 @@
-"""What a replay gives: one row a job, and the figures that the literature compares."""
+"""The schedule of a replay, and its figures of merit."""
 
 from __future__ import annotations
 
@@ -15,112 +15,112 @@ if TYPE_CHECKING:
     from rota.results.plan_history import PlanHistory
     from rota.results.priority_history import PriorityHistory
 
-#: Seconds below which a run counts as this long in the bounded slowdown (Feitelson and Rudolph).
+#: Shortest run time in the bounded slowdown, in seconds (Feitelson and Rudolph).
 BOUNDED_SLOWDOWN_TAU = 10
-#: `Schedule.state` holds places in this list.
+#: States to which the indices in `Schedule.state` refer.
 STATES: tuple[JobState, ...] = tuple(JobState)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schedule:
-    """One row a job, as parallel arrays of equal length, in workload order. Times are Unix seconds."""
+    """The schedule as arrays of equal length with a row for each job, in workload order. Times are Unix seconds."""
 
     job_id: NDArray[np.int64]
     user_id: NDArray[np.int64]
     submit: NDArray[np.int64]
-    #: -1 for a job that never ran.
+    #: Start; -1 for a job that never ran.
     start: NDArray[np.int64]
-    #: -1 for a job that has not ended.
+    #: End; -1 for a job that has not ended.
     end: NDArray[np.int64]
     procs: NDArray[np.int64]
-    #: Seconds; what the scheduler worked with.
+    #: Time limit in seconds, with which the scheduler planned.
     time_limit: NDArray[np.int64]
-    #: Places in `STATES`.
+    #: Indices of `STATES`.
     state: NDArray[np.int8]
-    #: Names of users and accounts, one a row; ``None`` where the replay knew none.
+    #: Names of users and accounts by row; ``None``: unknown.
     user: tuple[str, ...] | None = None
     account: tuple[str, ...] | None = None
-    #: Hostlist of the nodes that each job ran on last, and its processors on them as ``32(x4),8``; empty for a job that
-    #: never ran, ``None`` where nobody watched or the machine has no nodes.
+    #: Hostlist of each job's last nodes, and its processors on them as ``32(x4),8``; empty for a job that never ran;
+    #: ``None``: not recorded, or the machine has no nodes.
     nodes: tuple[str, ...] | None = None
     node_cpus: tuple[str, ...] | None = None
 
     def __len__(self) -> int:
-        """Count the jobs."""
+        """Give the number of jobs."""
         return len(self.job_id)
 
     def take(self, rows: NDArray[np.int64]) -> Schedule:
-        """Give the jobs in these rows, in this order."""
+        """Select rows, in the given order."""
         columns = {field.name: getattr(self, field.name) for field in fields(self)}
         return Schedule(**{name: _chosen(values, rows) for name, values in columns.items()})
 
     @property
     def wait(self) -> NDArray[np.int64]:
-        """Seconds from submission to start; meaningful where ``start >= 0``."""
+        """Seconds from submission to start; valid where ``start >= 0``."""
         return self.start - self.submit
 
     @property
     def run(self) -> NDArray[np.int64]:
-        """Seconds from start to end; meaningful where ``start >= 0`` and ``end >= 0``."""
+        """Seconds from start to end; valid where ``start >= 0`` and ``end >= 0``."""
         return self.end - self.start
 
     @property
     def bounded_slowdown(self) -> NDArray[np.float64]:
-        """max(1, (wait + run) / max(run, 10 s)), per job."""
+        """max(1, (wait + run) / max(run, 10 s)) of each job."""
         run = self.run
         return np.maximum(1.0, (self.wait + run) / np.maximum(run, BOUNDED_SLOWDOWN_TAU))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """The figures of one replay; ``rota replay --json`` prints just these."""
+    """The figures of a replay, which ``rota replay --json`` prints."""
 
-    #: Jobs that ran to an end.
+    #: Number of finished jobs.
     jobs: int
     mean_wait_s: float
     max_wait_s: int
     mean_bounded_slowdown: float
-    #: First submission to last end.
+    #: From the first submission to the last end.
     makespan_s: int
     #: Σ run · procs / (machine procs · makespan).
     utilisation: float
-    #: Events that the engine handled.
+    #: Number of events handled by the engine.
     events: int
-    #: Scheduling passes that it made.
+    #: Number of scheduling passes.
     passes: int
-    #: Seconds in the replay itself, reading and writing apart.
+    #: Wall time of the replay in seconds, without reading and writing files.
     wall_s: float
     us_per_job: float
 
     def as_dict(self) -> dict[str, Any]:
-        """Give the figures for JSON."""
+        """Convert the figures to JSON data."""
         return asdict(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayResult:
-    """One workload under one policy."""
+    """The result of a replay."""
 
-    #: File name of the workload, without its folder.
+    #: File name of the workload, without the folder.
     workload: str
     scheduler: str
     priority: str
-    #: What tells this run from others, such as ``easy_order=sjf``; may be empty.
+    #: Distinguishes the run from others, such as ``easy_order=sjf``; may be empty.
     options: str
-    #: Processors of the machine.
+    #: Number of processors of the machine.
     machine_procs: int
     #: Unix time of the log's second 0.
     origin: int
     schedule: Schedule
     summary: Summary
-    #: ``None`` unless the priority plugin works with shares and factors.
+    #: History of fair-share and factors; ``None`` if the priority plugin has none.
     priorities: PriorityHistory | None = None
-    #: ``None`` where nobody watched.
+    #: History of plans; ``None``: not recorded.
     plans: PlanHistory | None = None
 
 
 def summarise(schedule: Schedule, machine_procs: int, *, events: int, passes: int, wall_s: float) -> Summary:
-    """Compute the figures over the jobs that ran to an end; all zero when there are none."""
+    """Compute the figures from the finished jobs; all are zero if there are none."""
     ran = (schedule.start >= 0) & (schedule.end >= 0)
     jobs = int(ran.sum())
     if not jobs:
@@ -154,7 +154,7 @@ def summarise(schedule: Schedule, machine_procs: int, *, events: int, passes: in
 
 
 def _chosen(values: Any, rows: NDArray[np.int64]) -> Any:
-    """Give some values of a column: of an array, of names, or of nothing."""
+    """Select rows of a column: of an array, of names, or of ``None``."""
     if values is None:
         return None
     return tuple(values[row] for row in rows.tolist()) if isinstance(values, tuple) else values[rows]

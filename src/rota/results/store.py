@@ -1,16 +1,16 @@
-"""A replay's result as a folder: what ``rota replay --out`` writes and ``rota compare`` reads.
+"""The folder that ``rota replay --out`` writes and ``rota compare`` reads.
 
 | file | |
 |---|---|
-| ``schedule.swf.gz`` | the workload with the waits filled in; written by the caller |
-| ``jobs.parquet`` | one row a job, see ``parquet`` |
-| ``summary.json`` | what ran on what, and the figures |
-| ``priorities.json`` | what fair-share and priorities did, see ``history``; only where there is such a history |
-| ``plans.json`` | what the scheduler planned at some moments, see ``plans``; only where somebody watched |
-| ``timing.json`` | how long it took: the one file in which two runs of the same replay differ |
+| ``schedule.swf.gz`` | the workload with simulated waits; written by the caller |
+| ``jobs.parquet`` | a row for each job, see ``parquet`` |
+| ``summary.json`` | workload, machine, policy and figures |
+| ``priorities.json`` | history of fair-share and priorities, if there is one, see ``priority_history`` |
+| ``plans.json`` | history of plans, if there is one, see ``plan_history`` |
+| ``timing.json`` | wall time: the only file that differs between two runs of the same replay |
 | ``report.html`` | the page |
 
-All or nothing: the folder is written beside its destination under another name and then renamed.
+The folder is written under a temporary name beside its destination and then renamed, so it is never incomplete.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-#: Everything that a result folder may hold. A folder with anything else in it is somebody's, and is left alone.
+#: Names of all files of a result. A folder with other files is never overwritten.
 RESULT_FILES = frozenset(
     {
         *("schedule.swf.gz", "jobs.parquet", "summary.json", "priorities.json", "plans.json", "timing.json"),
         "report.html",
     }
 )
-#: Marks ``summary.json``, and with it the folder, as ours; changes when old readers can no longer read it.
+#: Format of ``summary.json``; to be changed when older files can no longer be read.
 FORMAT = "rota-result-1"
 _TIMING = ("wall_s", "us_per_job")
 _FIGURES = tuple(field.name for field in fields(Summary) if field.name not in _TIMING)
@@ -54,10 +54,10 @@ _HEADER: dict[str, type] = {
 
 
 def check_out(out: Path) -> None:
-    """See to it, before hours of work, that a result can be written to ``out``; nothing is left behind.
+    """Check before the replay, which may take long, that a result can be written to ``out``; nothing is left behind.
 
     Raises:
-        InputError: ``out`` is a file, holds something that is not a result, or cannot be written.
+        InputError: ``out`` is a file, contains anything that is not a result, or cannot be written.
     """
     target = out.resolve()
     _check_replaceable(out, target)
@@ -71,15 +71,16 @@ def check_out(out: Path) -> None:
 
 
 def write_result(result: ReplayResult, out: Path, *, swf: Callable[[Path], None] | None = None) -> None:
-    """Write a result folder; one that is there already is replaced.
+    """Write a result folder. An existing one is replaced.
 
     Args:
-        result: What the replay gave.
-        out: The folder. Missing parents are made.
-        swf: Called with the path at which to write ``schedule.swf.gz``; ``None``: there is none.
+        result: The result.
+        out: The folder. Missing parents are created.
+        swf: Is called with the path of ``schedule.swf.gz`` to write it; ``None``: there is none.
 
     Raises:
-        InputError: ``out`` is a file, holds something that is not a result, or cannot be written. Then it is as it was.
+        InputError: ``out`` is a file, contains anything that is not a result, or cannot be written. It is unchanged
+            then.
     """
     from rota.results.report import write_report
 
@@ -99,10 +100,10 @@ def write_result(result: ReplayResult, out: Path, *, swf: Callable[[Path], None]
 
 
 def read_result(folder: Path) -> ReplayResult:
-    """Read a result folder; the timing figures are 0 where ``timing.json`` is missing.
+    """Read a result folder. The timing figures are 0 if ``timing.json`` is missing.
 
     Raises:
-        InputError: not a result folder, or one of its files is missing or damaged.
+        InputError: it is not a result folder, or one of its files is missing or damaged.
     """
     if not folder.is_dir():
         raise InputError("no such folder" if not folder.exists() else "not a folder", path=folder)
@@ -137,7 +138,7 @@ def _read_summary(stored: dict[str, Any], path: Path, timing_path: Path) -> Summ
 
 
 def _typed(stored: dict[str, Any], name: str, kind: type | tuple[type, ...], path: Path) -> Any:
-    """Give one value of a JSON object, or say what is wrong with it."""
+    """Give a value of a JSON object, or raise an error that says what is wrong with it."""
     if name not in stored:
         raise InputError("missing", path=path, field=name)
     if not isinstance(stored[name], kind) or isinstance(stored[name], bool):
@@ -150,7 +151,7 @@ def _write_json(data: dict[str, Any], path: Path) -> None:
 
 
 def _write_compact_json(data: dict[str, Any], path: Path) -> None:
-    """Write without spaces: a history is for programs, and mostly numbers."""
+    """Write JSON without spaces: histories are large and read by programs."""
     text = json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     path.write_text(text + "\n", encoding="utf-8")
 
@@ -166,7 +167,7 @@ def _read_json(path: Path) -> dict[str, Any]:
 
 
 def _check_replaceable(out: Path, target: Path) -> None:
-    """Refuse to write over anything that rota has not written."""
+    """Refuse to overwrite anything that rota has not written."""
     if not target.exists():
         return
     if not target.is_dir():
@@ -189,7 +190,7 @@ def _is_result(folder: Path) -> bool:
 
 @contextmanager
 def _naming(out: Path) -> Iterator[None]:
-    """Say in one line which folder could not be written."""
+    """Turn errors into one line that names the folder."""
     try:
         yield
     except OSError as error:
@@ -198,7 +199,7 @@ def _naming(out: Path) -> Iterator[None]:
 
 @contextmanager
 def _new_folder(target: Path) -> Iterator[Path]:
-    """Give a folder to fill that takes the place of ``target`` at the end; on any error all is as it was."""
+    """Give a temporary folder that replaces ``target`` at the end; after an error everything is unchanged."""
     missing = [parent for parent in target.parents if not parent.exists()]
     folder = _sibling(target)
     try:
@@ -214,7 +215,7 @@ def _new_folder(target: Path) -> Iterator[Path]:
 
 
 def _put_in_place(folder: Path, target: Path) -> None:
-    """Rename, keeping what was there until the new folder is in its place."""
+    """Rename the folder, keeping the old one until the new one is in place."""
     if not target.exists():
         folder.rename(target)
         return
@@ -229,5 +230,5 @@ def _put_in_place(folder: Path, target: Path) -> None:
 
 
 def _sibling(target: Path) -> Path:
-    """Name a folder beside ``target``, hidden and new."""
+    """Give an unused hidden name beside ``target``."""
     return target.with_name(f".{target.name}.{secrets.token_hex(4)}")

@@ -1,4 +1,4 @@
-"""Reading back what a replay has stored as JSON: one message for all that can be wrong with it."""
+"""Reading the JSON files of a result: one error message for all that can be wrong with them."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
 @contextmanager
 def reading(what: str, stored: dict[str, Any], marked: str, path: Path) -> Iterator[None]:
-    """Have errors within the block name the file, and say what to do.
+    """Turn errors within the block into ones that name the file and say what to do.
 
     Args:
-        what: ``history of plans``.
-        stored: The file's content.
-        marked: What its ``format`` has to be.
-        path: Where it was read.
+        what: What the file contains, such as ``history of plans``.
+        stored: Content of the file.
+        marked: The format that it must have.
+        path: Path of the file.
 
     Raises:
-        InputError: it has another format, or the block came upon a field that is missing or cannot be used.
+        InputError: it has another format, or a field is missing or cannot be used.
     """
     if stored.get("format") != marked:
         raise InputError(f"not the {what}: format is not {marked}: replay again", path=path)

@@ -1,4 +1,4 @@
-"""What associations have used, from one replay to the next: ``--save-usage`` and ``--usage``."""
+"""Files of usage, from one replay to the next: ``--save-usage`` and ``--usage``."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class UsageFile:
-    """Saved usage, and where it was read."""
+    """Saved usage, and the file from which it was read."""
 
     path: Path
-    #: As `Usage.save` gives it.
+    #: Usage as given by `Usage.save`.
     data: dict[str, Any]
     text: str
 
     def blame(self, error: InputError) -> InputError:
-        """Make the error say where in this file what it complains about stands."""
+        """Add file and line to an error about the data."""
         key = re.search(rf'^\s*"{error.field}"', self.text, re.MULTILINE)
         line = None if key is None else self.text.count("\n", 0, key.end()) + 1
         return InputError(error.problem, path=self.path, line=line, field=error.field)
 
 
 def read_usage(path: Path) -> UsageFile:
-    """Read saved usage.
+    """Read a file of usage.
 
     Raises:
-        InputError: it cannot be read, or is something else.
+        InputError: the file cannot be read, or is not such a file.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -50,7 +50,7 @@ def read_usage(path: Path) -> UsageFile:
 
 
 def write_usage(path: Path, usage: dict[str, Any]) -> None:
-    """Save usage, as `Usage.save` gives it, whole or not at all.
+    """Write a file of usage, as given by `Usage.save`; the file is replaced atomically.
 
     Raises:
         InputError: the file cannot be written.

@@ -1,4 +1,4 @@
-"""Associations as ``sacctmgr`` writes and takes them: dumps, scripts of commands, lists of QOS."""
+"""sacctmgr's formats: dumps, scripts of commands, and lists of QOS."""
 
 from rota.sacctmgr.dump import write_dump
 from rota.sacctmgr.files import LoadedTree, read_associations

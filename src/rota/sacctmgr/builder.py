@@ -1,4 +1,4 @@
-"""A tree in the making: what dumps and scripts do to it, line by line."""
+"""Building a tree of associations from the lines of dumps and scripts."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ if TYPE_CHECKING:
 
 
 class Place(NamedTuple):
-    """Where something stands."""
+    """File and line."""
 
     path: Path
     line: int
 
     def error(self, problem: str, field: str | None = None) -> InputError:
-        """Make the error that points here."""
+        """Make an error that names this line."""
         return InputError(problem, path=self.path, line=self.line, field=field)
 
 
 class TreeBuilder:
-    """Accounts, users and QOS of one cluster."""
+    """Builds the accounts, users and QOS of a cluster."""
 
     def __init__(self) -> None:
-        #: Empty until a file has named it.
+        #: Name of the cluster; empty until a file names it.
         self.cluster = ""
         self.qos: dict[str, Qos] = {"normal": Qos(name="normal", id=1, description="Normal QOS default")}
         self.accounts: dict[str, Account] = {}
         self.users: dict[str, User] = {}
-        #: By account, user and partition.
+        #: Associations by account, user and partition.
         self._made: dict[tuple[str, str, str], Association] = {}
         self._add(Association(id=1, account="root"))
 
     def tree(self) -> AssociationTree:
-        """Give the tree."""
+        """Make the tree."""
         used = {one.user for one in self._made.values()}
         return AssociationTree(
             self.cluster,
@@ -54,10 +54,10 @@ class TreeBuilder:
     # ---- finding ----------------------------------------------------------------------------------------------
 
     def account(self, name: str, place: Place, field: str) -> Association:
-        """Find an account's association.
+        """Find the association of an account.
 
         Raises:
-            InputError: there is none.
+            InputError: the account does not exist.
         """
         found = self._made.get((name.lower(), "", ""))
         if found is None:
@@ -65,7 +65,7 @@ class TreeBuilder:
         return found
 
     def select(self, accounts: Iterable[str], users: Iterable[str], partitions: Iterable[str]) -> list[Association]:
-        """Give the associations of these accounts, users and partitions; of none given, all."""
+        """Give the associations of some accounts, users and partitions; an empty list stands for all."""
         wanted = [frozenset(map(str.lower, names)) for names in (accounts, users, partitions)]
         return [
             one
@@ -79,7 +79,7 @@ class TreeBuilder:
     # ---- adding -----------------------------------------------------------------------------------------------
 
     def begin_cluster(self, name: str, place: Place) -> Association:
-        """Name the cluster; give its root.
+        """Name the cluster and give its root association.
 
         Raises:
             InputError: it has another name already.
@@ -93,10 +93,10 @@ class TreeBuilder:
         return self._made["root", "", ""]
 
     def add_account(self, name: str, parent: str, place: Place) -> Association:
-        """Add an account under another.
+        """Add an account under another one.
 
         Raises:
-            InputError: the parent is not there, or the account is there already, elsewhere.
+            InputError: the parent does not exist, or the account exists elsewhere.
         """
         above = self.account(parent, place, "Parent")
         name = name.lower()
@@ -111,10 +111,10 @@ class TreeBuilder:
         return self._add(Association(id=len(self._made) + 1, account=name, parent_id=above.id))
 
     def add_user(self, name: str, account: str, partition: str, place: Place) -> Association:
-        """Add a user to an account; one who is there already is given as is.
+        """Add a user to an account, unless the user is in it already.
 
         Raises:
-            InputError: the account is not there.
+            InputError: the account does not exist.
         """
         above = self.account(account, place, "Account")
         key = (above.account, name.lower(), partition)
@@ -126,19 +126,19 @@ class TreeBuilder:
         )
 
     def add_qos(self, name: str) -> Qos:
-        """Add a QOS, or give the one of that name."""
+        """Give the QOS of a name, which is added if it does not exist."""
         name = name.lower()
         number = max((qos.id for qos in self.qos.values()), default=0) + 1
         return self.qos.setdefault(name, Qos(name=name, id=number, description=name))
 
     def remove_qos(self, name: str) -> None:
-        """Remove a QOS, from what others preempt as well."""
+        """Remove a QOS, also from the lists of QOS that others preempt."""
         self.qos.pop(name.lower(), None)
         for qos in self.qos.values():
             qos.preempt = tuple(other for other in qos.preempt if other != name.lower())
 
     def remove(self, doomed: Iterable[Association]) -> None:
-        """Remove associations, and all that is under them."""
+        """Remove associations with everything below them."""
         ids = {one.id for one in doomed}
         while True:
             below = {one.id for one in self._made.values() if one.parent_id in ids} - ids
@@ -148,7 +148,7 @@ class TreeBuilder:
         self._made = {key: one for key, one in self._made.items() if one.id not in ids}
 
     def _add(self, one: Association) -> Association:
-        # Numbers of removed associations are not given again.
+        # Ids of removed associations are not used again.
         one.id = max((other.id for other in self._made.values()), default=0) + 1
         self._made[one.account, one.user, one.partition] = one
         return one
@@ -164,14 +164,14 @@ class TreeBuilder:
     # ---- setting ----------------------------------------------------------------------------------------------
 
     def set_association(self, one: Association, key: str, value: str, change: str, place: Place) -> None:
-        """Set a key of an association, and of its account or user.
+        """Set a key of an association, its account or its user.
 
         Args:
             one: The association.
-            key: Full name.
-            value: As written.
+            key: Full name of the key.
+            value: Value as written.
             change: ``=``, ``+=`` or ``-=``.
-            place: For messages.
+            place: File and line, for errors.
 
         Raises:
             InputError: the value cannot be used.
@@ -213,7 +213,7 @@ class TreeBuilder:
         one.parent_id = above.id
 
     def set_qos(self, qos: Qos, key: str, value: str, change: str, place: Place) -> None:
-        """Set a key of a QOS; the arguments are those of `set_association`.
+        """Set a key of a QOS. The arguments are those of `set_association`.
 
         Raises:
             InputError: the value cannot be used.
@@ -226,7 +226,7 @@ class TreeBuilder:
             elif key == "GraceTime":
                 qos.grace_time = values.seconds(value)
             elif key == "LimitFactor":
-                # 0 is how Slurm keeps "none".
+                # Slurm stores "none" as 0.
                 qos.limit_factor = values.factor(value) or None
             elif key == "Preempt":
                 qos.preempt = values.changed_names(qos.preempt, value, change)
@@ -249,7 +249,7 @@ class TreeBuilder:
 
 @contextmanager
 def _blame(place: Place, key: str) -> Iterator[None]:
-    """Make of what is wrong with a value the error that says where it stands."""
+    """Turn errors about a value into ones that name file and line."""
     try:
         yield
     except LimitError as error:

@@ -1,7 +1,7 @@
-"""The format of ``sacctmgr dump``: a line a thing, ``Kind - 'name':Key=value:Key='value'``.
+"""The format of ``sacctmgr dump``: a line for each record, ``Kind - 'name':Key=value:Key='value'``.
 
-``Cluster`` comes first. ``Parent`` says under which account the accounts and users after it belong; it must have been
-defined before. A quote within a value is a backtick.
+``Cluster`` comes first. ``Parent`` names the account to which the following accounts and users belong, which has to be
+defined before. A quote within a value is written as a backtick.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _GRES_TYPE = re.compile(r":[\w.-]+=[^:'\"]*")
 _QUOTED = frozenset(
     {"Description", "Organization", "DefaultQOS", "DefaultAccount", "AdminLevel", "Coordinator", "QOS", "Partition"}
 )
-#: What is called otherwise when sacctmgr loads it.
+#: Keys that have another name in dumps than in commands.
 _DUMPED = {"MinPrioThreshold": "MinPrioThresh"}
 
 
 def is_dump_line(text: str) -> bool:
-    """Whether a line is one of a dump."""
+    """Whether a line is from a dump."""
     return re.match(r"(Cluster|Parent|Account|User)\s*-\s", text) is not None
 
 
@@ -40,7 +40,7 @@ def read_dump(builder: TreeBuilder, text: str, path: Path) -> None:
     """Read a dump.
 
     Raises:
-        InputError: a line cannot be used; names line and key.
+        InputError: a line cannot be used; the message names line and key.
     """
     parent = "root"
     for number, line in enumerate(text.split("\n"), start=1):
@@ -89,7 +89,7 @@ def _parse(text: str, place: Place) -> tuple[str, str, list[tuple[str, str]]]:
 
 
 def _is_cut(key: str, value: str) -> bool:
-    """Whether a limit ends in the middle, after the name of a GRES."""
+    """Whether a limit ends after the name of a GRES."""
     return key in TRES_LIMITS and re.fullmatch(r"gres/\w+", value.rpartition(",")[2].strip()) is not None
 
 
@@ -98,10 +98,10 @@ def _unquoted(text: str) -> str:
 
 
 def write_dump(tree: AssociationTree) -> str:
-    """Write a tree as ``sacctmgr dump`` does, without its introduction; ``sacctmgr load`` takes it.
+    """Write a tree as ``sacctmgr dump`` does, without its introduction; ``sacctmgr load`` accepts it.
 
     Limits on TRES with types of GRES are quoted, and memory is in whole units, since Slurm cannot load what it writes
-    of these. Slurm 22.05 does not dump the priority threshold.
+    of these itself. Slurm 22.05 does not dump the priority threshold.
     """
     children: dict[int, list[Association]] = {}
     for one, _ in tree.hierarchy():

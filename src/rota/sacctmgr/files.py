@@ -1,4 +1,4 @@
-"""Reading associations from files, in whichever of sacctmgr's formats they are."""
+"""Reading associations from files in any of sacctmgr's formats."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedTree:
-    """A tree, and what the administrator should know about the files."""
+    """A tree of associations, and warnings about the files."""
 
     tree: AssociationTree
     warnings: tuple[str, ...]
 
 
 def read_associations(paths: Sequence[Path], cluster_name: str | None = None) -> LoadedTree:
-    """Read files one after the other into one tree.
+    """Read files, one after the other, into one tree.
 
-    Each is a dump (``sacctmgr dump``), a script of sacctmgr commands, or the QOS as ``sacctmgr -P show qos`` prints
-    them, which dumps do not hold; its first line tells.
+    Each file is a dump (``sacctmgr dump``), a script of sacctmgr commands, or a list of QOS as printed by
+    ``sacctmgr -P show qos``, since dumps do not contain QOS. The format is recognised by the first line.
 
     Args:
         paths: The files.
-        cluster_name: What slurm.conf calls the cluster; ``None``: no matter.
+        cluster_name: Name of the cluster in slurm.conf; ``None``: any name is accepted.
 
     Raises:
-        InputError: a file cannot be read or used; names file, line and key.
+        InputError: a file cannot be read or used; the message names file, line and key.
     """
     builder = TreeBuilder()
     for path in paths:
@@ -85,7 +85,7 @@ def _read_qos(builder: TreeBuilder, text: str, path: Path) -> None:
 
 
 def _doubts(builder: TreeBuilder, path: Path) -> list[str]:
-    """Say which QOS associations have, or others preempt, that are not defined: their priority is not known."""
+    """Warn about QOS in the lists of associations, or of other QOS, that are not defined."""
     named = {name.lstrip("+-") for one in builder.select((), (), ()) for name in (*one.qos, one.default_qos) if name}
     named.update(name for qos in builder.qos.values() for name in qos.preempt)
     unknown = sorted(named - builder.qos.keys())

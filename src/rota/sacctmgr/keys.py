@@ -1,8 +1,8 @@
-"""What may be set on accounts, users, clusters and QOS: sacctmgr's names, which it lets one cut short."""
+"""Keys of accounts, users, clusters and QOS in sacctmgr, which may be abbreviated."""
 
 from __future__ import annotations
 
-#: Limits of associations, in the order in which a dump has them. The last one Slurm 22.05 loads and does not dump.
+#: Limits of associations, in the order of a dump. Slurm 22.05 loads the last one and does not dump it.
 LIMITS = (
     "GrpTRESMins",
     "GrpTRESRunMins",
@@ -21,7 +21,7 @@ LIMITS = (
     "MaxWallDurationPerJob",
     "MinPrioThreshold",
 )
-#: Limits of associations from before there were TRES: the limit that each is now, and of which TRES.
+#: Limits of associations from before TRES existed: the present limit and TRES of each.
 OLD_LIMITS = {
     "GrpCPUs": ("GrpTRES", "cpu"),
     "GrpCPUMins": ("GrpTRESMins", "cpu"),
@@ -33,7 +33,7 @@ OLD_LIMITS = {
     "MaxCPURunMins": ("MaxTRESRunMins", "cpu"),
     "MaxNodesPerJob": ("MaxTRESPerJob", "node"),
 }
-#: The same for a QOS.
+#: The same for QOS.
 OLD_QOS_LIMITS = {
     **OLD_LIMITS,
     "MaxCPURunMins": ("MaxTRESRunMinsPerUser", "cpu"),
@@ -67,7 +67,7 @@ QOS_LIMITS = (
     "MinPrioThreshold",
     "MinTRESPerJob",
 )
-#: What an association has.
+#: Keys of an association.
 ASSOCIATION = (
     "Account",
     "AdminLevel",
@@ -90,7 +90,7 @@ ASSOCIATION = (
     *LIMITS,
     *OLD_LIMITS,
 )
-#: What a QOS has.
+#: Keys of a QOS.
 QOS = (
     "Description",
     "Flags",
@@ -106,7 +106,7 @@ QOS = (
     *QOS_LIMITS,
     *OLD_QOS_LIMITS,
 )
-#: Other names for the same: MaxTRESPU, as ``sacctmgr show qos`` has it, for MaxTRESPerUser …
+#: Other names of keys: MaxTRESPU, as in ``sacctmgr show qos``, for MaxTRESPerUser …
 _ALIASES = {
     name.lower().replace("peruser", "pu").replace("peraccount", "pa"): name
     for name in (*QOS_LIMITS, *OLD_QOS_LIMITS)
@@ -125,9 +125,10 @@ _ALIASES = {
 
 
 def find_key(word: str, known: tuple[str, ...]) -> str | None:
-    """Give the full name of a key that may be cut short, ``None`` when there is none of that name.
+    """Give the full name of an abbreviated key; ``None`` if there is none.
 
-    Of several that begin so the shortest is meant: ``MaxTRES`` is MaxTRESPerJob, ``MaxJobs`` of a QOS MaxJobsPerUser.
+    Of several keys with the same beginning the shortest is meant: ``MaxTRES`` is MaxTRESPerJob, ``MaxJobs`` of a QOS is
+    MaxJobsPerUser.
     """
     lower = word.lower()
     alias = _ALIASES.get(lower)

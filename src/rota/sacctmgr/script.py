@@ -1,7 +1,7 @@
 """Scripts of ``sacctmgr`` commands: ``add account name=a fairshare=10``, ``modify user where name=u set qos=x``.
 
-``list`` and ``show`` are passed over. As in sacctmgr, commands, entities and keys may be cut short, and several names
-are joined with commas.
+``list`` and ``show`` are ignored. As in sacctmgr, commands, entities and keys may be abbreviated, and several names are
+separated by commas.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class _Setting(NamedTuple):
 
 
 class _Command(NamedTuple):
-    """One command: of whom, and what is to be set."""
+    """A command: the names and conditions that select records, and the settings."""
 
     names: list[str]
     where: list[_Setting]
@@ -52,10 +52,10 @@ class _Command(NamedTuple):
 
 
 def read_script(builder: TreeBuilder, text: str, path: Path) -> None:
-    """Carry out a script.
+    """Execute a script.
 
     Raises:
-        InputError: a command cannot be used; names line and key.
+        InputError: a command cannot be used; the message names line and key.
     """
     for number, line in enumerate(text.split("\n"), start=1):
         place = Place(path, number)
@@ -151,7 +151,7 @@ def _add_accounts(builder: TreeBuilder, command: _Command, place: Place) -> None
 
 def _add_users(builder: TreeBuilder, command: _Command, place: Place) -> None:
     given = {one.key: one.value for one in command.settings}
-    # A user is added to the default account as well.
+    # A user is also added to the default account.
     accounts = list(dict.fromkeys(_split(given.get("Account", "")) + _split(given.get("DefaultAccount", ""))))
     if not accounts:
         raise place.error("a user needs an account: write account=…", "Account")

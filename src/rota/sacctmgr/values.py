@@ -1,4 +1,4 @@
-"""Values of keys: what sacctmgr takes, as what is kept. What cannot be used is a ``ValueError``."""
+"""Parsers of the values of keys in sacctmgr. They raise ``ValueError`` for a value that cannot be used."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from rota.model.units import parse_time_seconds
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-#: What sacctmgr takes for "no limit", and for what it was before somebody set it.
+#: sacctmgr's value for "no limit" and "not set".
 UNSET = "-1"
 _MAX_32 = 2**32 - 1
 _FLAGS = {flag.lower(): flag for flag in QosFlag}
-#: In the order in which sacctmgr prints them. Of the last three there is one at most.
+#: Words of PreemptMode in the order in which sacctmgr prints them. At most one of the last three can be given.
 _PREEMPT_MODES = ("gang", "within", "cancel", "requeue", "suspend")
 
 
 def shares(text: str) -> int:
-    """Read a number of shares, or ``parent``."""
+    """Parse a number of shares, or ``parent``."""
     if text.lower() == "parent":
         return SHARES_PARENT
     if not text.isascii() or not text.isdigit() or int(text) > SHARES_PARENT:
@@ -39,7 +39,7 @@ def shares(text: str) -> int:
 
 
 def whole(text: str) -> int:
-    """Read a priority; -1 is 0."""
+    """Parse a priority; -1 is 0."""
     if text == UNSET:
         return 0
     if not text.isascii() or not text.isdigit() or int(text) > _MAX_32:
@@ -48,7 +48,7 @@ def whole(text: str) -> int:
 
 
 def factor(text: str) -> float | None:
-    """Read a factor, ``None`` for -1."""
+    """Parse a factor; ``None`` for -1."""
     try:
         number = float(text)
     except ValueError:
@@ -61,19 +61,19 @@ def factor(text: str) -> float | None:
 
 
 def seconds(text: str) -> int:
-    """Read a time in seconds, which sacctmgr prints as ``hours:minutes:seconds``; -1 is 0."""
+    """Parse a time in seconds, which sacctmgr prints as ``hours:minutes:seconds``; -1 is 0."""
     if text.isascii() and text.isdigit():
         return whole(text)
     return 0 if text == UNSET else parse_time_seconds(text) or 0
 
 
 def exempt_time(text: str) -> int | None:
-    """Read a time in minutes or longer notations, ``None`` for -1."""
+    """Parse a time in minutes or a longer notation; ``None`` for -1."""
     return parse_time_seconds(text)
 
 
 def preempt_mode(text: str) -> tuple[str, ...]:
-    """Read a mode of preemption; ``off`` and ``cluster`` leave it to the cluster."""
+    """Parse a preemption mode; ``off`` and ``cluster`` stand for the cluster's."""
     words = set(names(text)) - {"cluster", "off"}
     if not words <= set(_PREEMPT_MODES) or len(words - {"gang", "within"}) > 1:
         raise ValueError(f"{text!r} is not cluster, or one of cancel, requeue and suspend with gang or within, or not")
@@ -81,16 +81,16 @@ def preempt_mode(text: str) -> tuple[str, ...]:
 
 
 def names(text: str) -> tuple[str, ...]:
-    """Read a list of names."""
+    """Parse a list of names."""
     return tuple(word.strip().lower() for word in text.split(",") if word.strip())
 
 
 def changed_names(old: tuple[str, ...], text: str, change: str) -> tuple[str, ...]:
-    """Change a list of names, sorted.
+    """Apply a change to a list of names; the result is sorted.
 
     Args:
         old: The list.
-        text: Names.
+        text: Names, separated by commas.
         change: ``=``, ``+=`` or ``-=``.
     """
     words = names(text)
@@ -101,7 +101,7 @@ def changed_names(old: tuple[str, ...], text: str, change: str) -> tuple[str, ..
 
 
 def changed_qos(old: tuple[str, ...], text: str, change: str) -> tuple[str, ...]:
-    """Change a list of QOS; to what is inherited (``+x``, ``-x``, or nothing) changes are noted."""
+    """Apply a change to a list of QOS. Changes to an inherited list are kept as ``+x`` and ``-x``."""
     if change == "=" or (old and old[0][0] not in "+-"):
         return changed_names(old, text, change)
     words = names(text)
@@ -110,7 +110,7 @@ def changed_qos(old: tuple[str, ...], text: str, change: str) -> tuple[str, ...]
 
 
 def changed_flags(old: tuple[str, ...], text: str, change: str) -> tuple[str, ...]:
-    """Change the flags of a QOS; ``=-1`` takes all of them."""
+    """Apply a change to the flags of a QOS; ``=-1`` removes all."""
     words = set(names(text)) - {UNSET}
     unknown = sorted(words - _FLAGS.keys())
     if unknown:
@@ -121,19 +121,19 @@ def changed_flags(old: tuple[str, ...], text: str, change: str) -> tuple[str, ..
 
 
 def set_limit(limits: dict[str, str], key: str, text: str, old_limits: Mapping[str, tuple[str, str]]) -> None:
-    """Set a limit, written as a dump has it. Of a limit on TRES only those change that are named.
+    """Set a limit, written as in a dump. Of a limit on TRES only the named TRES change.
 
     Args:
-        limits: Those that were set before; changed.
-        key: Full name.
-        text: The limit; -1 takes it back.
-        old_limits: What limits from before there were TRES are now.
+        limits: The limits so far, which are modified.
+        key: Full name of the limit.
+        text: Value; -1 removes the limit.
+        old_limits: Present names of limits from before TRES existed.
 
     Raises:
-        LimitError: it cannot be used.
+        LimitError: the value cannot be used.
     """
     if key in old_limits:
-        # Without units: Slurm reads GrpMemory=2G as 2 MiB.
+        # No units: Slurm reads GrpMemory=2G as 2 MiB.
         number = read_count_limit(key, text)
         key, tres = old_limits[key]
         text = f"{tres}={UNSET if number is None else number}"
@@ -152,7 +152,7 @@ def set_limit(limits: dict[str, str], key: str, text: str, old_limits: Mapping[s
 
 
 def _changed_tres(old: str, key: str, text: str) -> str:
-    # Which TRES there are only slurm.conf knows, and files are read without it.
+    # The cluster's TRES are unknown here: slurm.conf names them.
     counts = read_tres_limit(key, text, None)
     if not counts:
         if text.strip() == UNSET:

@@ -1,6 +1,6 @@
-"""For the tests of plugins, and of rota itself: builders, a harness, a conformance suite.
+"""Tests of plugins: builders, a harness, and a conformance suite.
 
-A scenario builds a machine, says what happens, and asks what came of it::
+A scenario describes a machine, lets things happen, and checks the outcome::
 
     from rota.testing import Harness, cluster
 
@@ -12,7 +12,7 @@ A scenario builds a machine, says what happens, and asks what came of it::
             assert short.state is JobState.RUNNING
             assert head.planned_start == 100
 
-Whoever writes a plugin tests it in two lines, and another for each choice that his plugin makes on purpose::
+Two lines test what every plugin must do; further tests show the plugin's own policy::
 
     from rota.testing import check_scheduler
 
@@ -20,11 +20,11 @@ Whoever writes a plugin tests it in two lines, and another for each choice that 
         check_scheduler("sched/mine", plugin_dir="plugins")
 
 ===================== =====================================================================================
-`Harness`             an engine with plugins, a clock that the test moves, and a record of what was decided
+`Harness`             an engine with plugins, a clock that the test moves, and a log of all decisions
 `cluster`, `spec`     a machine, a request
-`scheduler`,          a symbol container in which the test replaces what it is about
+`scheduler`,          a symbol container in which a test replaces some functions
 `priority`
-`Recorder`            a symbol container that writes down every call into another one
+`Recorder`            a symbol container that records every call to another one
 `check_scheduler`,    the conformance suite
 `check_priority`
 ===================== =====================================================================================

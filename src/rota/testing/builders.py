@@ -1,4 +1,4 @@
-"""Builders of machines and requests: short words for what tests are about, defaults for the rest."""
+"""Builders of machines and requests, with defaults for everything that a test is not about."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ def cluster(
 ) -> ClusterConfig:
     """Describe a machine.
 
-    ``cluster(cpus=128)`` has interchangeable processors, ``cluster(nodes=8)`` nodes named ``n0``, ``n1`` … which
-    are given out whole unless ``SelectType="select/cons_tres"`` is among the parameters.
+    ``cluster(cpus=128)`` has interchangeable processors, ``cluster(nodes=8)`` nodes named ``n0``, ``n1`` …, which are
+    allocated whole unless ``SelectType="select/cons_tres"`` is among the parameters.
 
     Args:
-        cpus: Processors of a machine of one node. Give this or ``nodes``.
-        nodes: How many, or the nodes themselves.
-        cpus_per_node: Where ``nodes`` is a number.
-        partitions: What `partition` made; without any there is one of all nodes, ``batch``. The first is the default
-            one if none says that it is.
+        cpus: Number of interchangeable processors. Give this or ``nodes``.
+        nodes: Number of nodes, or the nodes themselves.
+        cpus_per_node: Processors of each node, if ``nodes`` is a number.
+        partitions: Results of `partition`; by default one with all nodes, ``batch``. The first is the default partition
+            unless another one says so.
         parameters: Any ``Key="Value"`` of slurm.conf, such as ``SchedulerParameters="bf_interval=60"``.
     """
     if bool(cpus) == bool(nodes):
@@ -57,12 +57,12 @@ def cluster(
 
 
 def with_parameters(config: ClusterConfig, **parameters: str) -> ClusterConfig:
-    """Give the same machine with other ``Key="Value"`` of slurm.conf, besides those that it has."""
+    """Give the same machine with more ``Key="Value"`` of slurm.conf, or with other values."""
     words = dict(config.parameters) | {key.lower(): value for key, value in parameters.items()}
     return replace(config, parameters=MappingProxyType(words))
 
 
-#: What `partition` writes for "all nodes", before the machine is known.
+#: Value of `partition` for "all nodes", while the machine is unknown.
 ALL_NODES = -1
 
 
@@ -80,10 +80,10 @@ def partition(
 
     Args:
         name: Its name.
-        nodes: Places of its nodes, such as ``range(4)``; ``None``: all.
+        nodes: Indices of its nodes, such as ``range(4)``; ``None``: all.
         tier: ``PriorityTier``.
-        max_time: Seconds; ``None``: unlimited.
-        max_nodes: For one job; ``None``: unlimited.
+        max_time: Largest time limit in seconds; ``None``: unlimited.
+        max_nodes: Largest number of nodes of a job; ``None``: unlimited.
         state: ``UP`` and so on.
         others: Any other field of `rota.model.Partition`.
     """
@@ -93,7 +93,7 @@ def partition(
     )
 
 
-#: Short words for the fields of a request.
+#: Short names of fields of a request.
 _SHORT: Mapping[str, str] = MappingProxyType(
     {"cpus": "num_cpus", "limit": "time_limit", "nodes": "min_nodes", "user": "user_id", "begin": "begin_time"}
 )
@@ -102,9 +102,8 @@ _SHORT: Mapping[str, str] = MappingProxyType(
 def spec(**fields: Any) -> JobSpec:
     """Describe a request.
 
-    Takes the fields of `rota.model.JobSpec` and, for short, ``cpus``, ``limit`` (seconds), ``nodes`` (least number),
-    ``user`` (a number, or a name) and ``begin``. Without a limit it asks for an hour, for jobs that run for a year make
-    poor scenarios.
+    Takes the fields of `rota.model.JobSpec` and short names: ``cpus``, ``limit`` (seconds), ``nodes`` (smallest
+    number), ``user`` (an id, or a name) and ``begin``. The default time limit is an hour.
     """
     named = {_SHORT.get(name, name): value for name, value in fields.items()}
     if isinstance(fields.get("user"), str):
@@ -113,7 +112,7 @@ def spec(**fields: Any) -> JobSpec:
 
 
 def limits_of(tree: AssociationTree) -> UpdateLimits:
-    """Make the request that gives associations and QOS the limits which they have in a tree."""
+    """Make the event that sets the limits of associations and QOS to those in a tree."""
     return UpdateLimits(
         associations=tuple(
             AssociationLimits(account=one.account, user=one.user, partition=one.partition, limits=one.limits)

@@ -10,23 +10,22 @@ Two functions, each to be called from a test::
     def test_priority():
         check_priority("priority/mine", plugin_dir="plugins")
 
-They play random scripts to the plugin on several machines: interchangeable processors, nodes with overlapping
-partitions, nodes of different sizes with partition tiers. In the scripts jobs are submitted, held, released, cancelled
-and requeued, jobs run into their time limits, nodes and partitions go down and come back, slurm.conf is read again. The
-scripts are drawn from fixed seeds, so a failure can be repeated; its message has the machine, the seed and the last
-decisions.
+Random scripts are played to the plugin on several machines: interchangeable processors, nodes with overlapping
+partitions, nodes of different sizes with partition tiers. Jobs are submitted, held, released, cancelled and requeued
+and run into their time limits, nodes and partitions go down and come back, and slurm.conf is read again. Scripts are
+drawn from fixed seeds, so failures are reproducible; the message has the machine, the seed and the last decisions.
 
 What is checked:
 
 *consistent*
-    The engine's invariants hold after every event: no resource is given twice, every job is in exactly one place.
+    The engine's invariants hold after every event: resources are allocated once, every job is in exactly one state.
 *clean*
-    No fault was counted: no function raised or returned something other than what its API documents.
+    There is no plugin fault: no function raises, or returns anything else than its API documents.
 *no starvation*
-    Once nothing new comes, every job ends. A scheduler may let a job wait, but not forever.
+    When no more jobs are submitted, every job ends. A scheduler may delay a job, but not forever.
 *deterministic*
-    The same script leads to the same decisions, line by line. A plugin must not draw from an unseeded source of
-    randomness, read the clock, or depend on the order of a set.
+    The same script leads to the same decisions. A plugin must not use an unseeded random generator, read the clock, or
+    depend on the order of a set.
 """
 
 from __future__ import annotations
@@ -47,13 +46,13 @@ if TYPE_CHECKING:
     from rota.model import ClusterConfig
     from rota.testing.scripts import Script
 
-#: Decisions that the message of a failure shows.
+#: Number of decisions in the message of a failure.
 _SHOWN = 12
 _WEEK = 7 * 24 * 3600
 
 
 class ConformanceError(AssertionError):
-    """A plugin does not do what every plugin must; the message says what, and how to see it again."""
+    """A plugin does not conform; the message says why, and how to reproduce it."""
 
 
 def check_scheduler(
@@ -69,18 +68,18 @@ def check_scheduler(
     """Check a scheduler plugin.
 
     Args:
-        plugin: A plugin type such as ``"sched/mine"``, or something that makes a fresh symbol container when called,
-            such as a class. A container itself will do if its ``init`` forgets all that it knew.
-        priority: The priority plugin to go with it; likewise.
-        plugin_dir: Where plugin types are looked for first.
-        seeds: A script is drawn from each, for each machine.
-        jobs: Submitted in each script.
-        machines: By name, functions that make a machine.
+        plugin: A plugin type such as ``"sched/mine"``, or a function or class that makes a new symbol container. A
+            container itself can be given if its ``init`` resets all its state.
+        priority: The priority plugin, given in the same way.
+        plugin_dir: Directories that are searched first for plugin types.
+        seeds: A script is drawn for each seed and machine.
+        jobs: Number of jobs in each script.
+        machines: Functions that make a machine, by name.
         parameters: ``Key="Value"`` of slurm.conf, such as ``SchedulerParameters="easy_order=sjf"``.
 
     Raises:
-        ConformanceError: it does not conform.
-        PluginError: it cannot be loaded.
+        ConformanceError: the plugin does not conform.
+        PluginError: the plugin cannot be loaded.
     """
     seeds = list(seeds)
     for name, make in machines.items():
@@ -102,11 +101,11 @@ def check_priority(
     machines: Mapping[str, Callable[[], ClusterConfig]] = MACHINES,
     **parameters: str,
 ) -> None:
-    """Check a priority plugin. The arguments are those of `check_scheduler`; ``sched`` goes with it.
+    """Check a priority plugin. The arguments are those of `check_scheduler`; ``sched`` is the scheduler plugin.
 
     Raises:
-        ConformanceError: it does not conform.
-        PluginError: it cannot be loaded.
+        ConformanceError: the plugin does not conform.
+        PluginError: the plugin cannot be loaded.
     """
     check_scheduler(
         sched,
@@ -120,16 +119,16 @@ def check_priority(
 
 
 class _Run:
-    """One script played to one pair of plugins."""
+    """A script played to a scheduler and a priority plugin."""
 
     def __init__(self, machine: str, seed: int, config: ClusterConfig, jobs: int) -> None:
         self._where = f"machine {machine!r}, seed {seed}"
         self._config = config
-        # A seeded generator is the point: the same script each time.
+        # Seeded on purpose: the same script each time.
         self._script: Script = random_script(Random(f"{machine} {seed}"), config, jobs=jobs)  # noqa: S311
 
     def play(self, sched: object, priority: object, plugin_dir: str | Path | Sequence[str | Path]) -> list[str]:
-        """Play it and check what one run can show; give the decisions."""
+        """Play the script and check it; give the decisions."""
         script = self._script
         with Harness(self._config, sched=sched, priority=priority, plugin_dir=plugin_dir) as harness:
             script.put(harness)
@@ -144,11 +143,11 @@ class _Run:
             return harness.trace
 
     def _work(self) -> int:
-        """Seconds that the jobs take one after another, requeues apart."""
+        """Seconds that the jobs take one after the other, without requeues."""
         return sum(one.spec.time_limit or 0 for one in self._script.submissions)
 
     def _ask(self, harness: Harness) -> None:
-        """Ask what sprio, sshare and scontrol ask."""
+        """Ask for all that sprio, sshare and scontrol show."""
         view = harness.engine.view
         view.factors()
         view.associations()

@@ -1,4 +1,4 @@
-"""Symbol containers for tests: stubs in which a test replaces a function or two, and a recorder of calls."""
+"""Symbol containers for tests: stubs in which a test replaces some functions, and a recorder of calls."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 def scheduler(plugin_type: str = "sched/test", **functions: object) -> SimpleNamespace:
-    """Make a scheduler plugin of stubs, with some functions (or other attributes) replaced.
+    """Make a scheduler plugin of stubs, with some functions or other attributes replaced.
 
-    Its ``init`` keeps the controller as ``plugin.ctld``, and initial priorities are forwarded to the priority plugin,
-    so that it is a FIFO as it stands::
+    Its ``init`` keeps the controller as ``plugin.ctld``, and initial priorities are those of the priority plugin, so
+    that it is a FIFO scheduler::
 
         plugin = scheduler(slurm_sched_p_schedule=lambda: 1 / 0)
     """
@@ -56,14 +56,14 @@ def _stubs(plugin_type: str, stubs: ModuleType) -> SimpleNamespace:
 
 
 class Call(NamedTuple):
-    """One call into a plugin. Jobs are given by their ids, other arguments as they are."""
+    """A call of a plugin function. Jobs are replaced by their ids."""
 
     symbol: str
     arguments: tuple[Any, ...] = ()
 
 
 class Recorder:
-    """A symbol container that passes every call on to another one and writes it down.
+    """A symbol container that passes every call on to another one and records it.
 
     Several recorders may share one list, which then shows the order across plugins::
 
@@ -75,11 +75,11 @@ class Recorder:
         """Wrap a container.
 
         Args:
-            container: The plugin whose calls are of interest.
-            calls: Where to write them; ``None``: a list of its own.
+            container: The plugin whose calls are recorded.
+            calls: List to which calls are appended; ``None``: a new one.
         """
         self._container = container
-        #: In the order in which they were made.
+        #: Calls in order.
         self.calls: list[Call] = [] if calls is None else calls
         major = str(vars(container)["plugin_type"]).partition("/")[0]
         for name in ("init", "fini", *(symbol.name for symbol in APIS[major].symbols)):
@@ -88,7 +88,7 @@ class Recorder:
                 setattr(self, name, self._recorded(name, function))
 
     def __getattr__(self, name: str) -> Any:
-        """Give what is not a function of the API, such as ``plugin_type``."""
+        """Give attributes other than functions of the API, such as ``plugin_type``."""
         return getattr(self._container, name)
 
     def _recorded(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -40,14 +40,14 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: Order within an instant, as in a replay: ends, then timers and time limits, then what the script says.
+#: Order at one time, as in a replay: ends of jobs, then timers and time limits, then the script.
 _ENDS, _SCRIPT = 0, 1
 
 
 class Harness(EffectLog):
-    """One cluster in a test.
+    """A cluster in a test.
 
-    Requests that the engine refuses raise `RequestError` here, with its ``errno``.
+    Requests that the engine refuses raise `RequestError`, with its ``errno``.
 
     Example::
 
@@ -75,32 +75,32 @@ class Harness(EffectLog):
 
         Args:
             config: The machine; ``None``: 4 processors.
-            sched: A plugin type, found and loaded as rota itself does, or a symbol container, or what makes a fresh one
-                when called, such as a class.
-            priority: Likewise.
-            plugin_dir: Where to look for plugin types first.
-            associations: Accounts, users and QOS; ``None``: users are added under the root as they come.
-            now: Where the clock begins, Unix seconds.
-            passes: Make a scheduling pass whenever one is due; else `run_pass` is the test's to call.
-            performs: Perform effects: stop jobs that are to be killed, end those whose run time is over, run background
-                work. Else the test answers, or does not.
+            sched: A plugin type, which is found and loaded as by rota itself, or a symbol container, or a function or
+                class that makes a new one.
+            priority: The priority plugin, given in the same way.
+            plugin_dir: Directories that are searched first for plugin types.
+            associations: The tree of associations; ``None``: users are added under the root when they submit a job.
+            now: Initial time, Unix seconds.
+            passes: Make a scheduling pass whenever one is due; else the test calls `run_pass`.
+            performs: Perform effects: end jobs that are to be killed or whose run time is over, and run background
+                functions. Else the test sends the events.
 
         Raises:
             PluginError: a plugin cannot be used.
         """
         super().__init__(now)
-        #: What has to be checked after every event, besides the engine's own invariants.
+        #: Functions that are called after every event, besides the check of the engine's invariants.
         self.checks: list[Callable[[], object]] = []
-        #: Every job that there has been since the engine was last started, by its id.
+        #: All jobs since the engine was last started, by job id.
         self._known: dict[int, Job] = {}
-        #: Runs that have begun, by job id and restart count.
+        #: Runs that have started, by job id and restart count.
         self._launched: set[tuple[int, int]] = set()
         self._dispatch = dispatch_table(self)
         self._passes = passes
         self._performs = performs
         self._batch = False
         self._agenda = Agenda()
-        #: Run times and exit codes of jobs that end by themselves.
+        #: Run time and exit code of jobs that end by themselves, by job id.
         self._runs: dict[int, tuple[int, int]] = {}
         self._next_id = count(1)
         self._config = config or cluster(cpus=4)
@@ -110,7 +110,7 @@ class Harness(EffectLog):
         self._boot(None)
 
     def _boot(self, saved: dict[str, Any] | None) -> None:
-        """Load the plugins and start an engine, from a saved state if there is one."""
+        """Load the plugins and start an engine, new or from a saved state."""
         with ExitStack() as stack:
             priority, sched = (self._load(stack, plugin) for plugin in self._plugins)
             select = self._load(stack, "select/cons_tres") if shares_nodes(self._config) else None
@@ -127,12 +127,12 @@ class Harness(EffectLog):
         self._take(effects)
 
     def restart(self, config: ClusterConfig | None = None) -> None:
-        """Stop, and start anew from the saved state, through JSON as a file would hold it, with freshly loaded plugins.
+        """Restart the engine from its saved state, converted to JSON and back, with newly loaded plugins.
 
-        Job records of before show nothing any more: ask `job` for the new ones.
+        Job records from before the restart are not updated any more: use `job` to get the new ones.
 
         Args:
-            config: Another slurm.conf to start with; ``None``: the same.
+            config: Another slurm.conf; ``None``: the same.
         """
         saved = json.dumps(save(self.engine))
         self._stack.close()
@@ -141,7 +141,7 @@ class Harness(EffectLog):
         self._pass_if_due()
 
     def _load(self, stack: ExitStack, plugin: object) -> LoadedPlugin:
-        """Load a plugin that is unloaded with the others."""
+        """Load a plugin; it is unloaded with the others."""
         loaded = load_plugin(plugin, self._dirs)
         stack.callback(loaded.close, self.logs.append)
         return loaded
@@ -159,13 +159,13 @@ class Harness(EffectLog):
     # ---- events -----------------------------------------------------------------------------------------------
 
     def send(self, event: ev.Event) -> list[Effect]:
-        """Send any event to the engine now, perform the effects, check the invariants.
+        """Send an event to the engine now, perform its effects, and check the invariants.
 
         Returns:
             The effects of this event.
 
         Raises:
-            InvariantError: the engine contradicts itself.
+            InvariantError: the engine's state is inconsistent.
         """
         effects = self.engine.handle(event, self.now)
         self._check()
@@ -186,17 +186,17 @@ class Harness(EffectLog):
         """Submit a job.
 
         Args:
-            request: What `spec` made; ``None``: made from ``fields``.
-            job_id: ``None``: the next one.
-            run: Seconds that it will run; ``None``: until `end` or its time limit.
-            exit_code: How it ends then.
-            fields: As for `spec`.
+            request: Result of `spec`; ``None``: it is made from ``fields``.
+            job_id: Job id; ``None``: the next one.
+            run: Run time in seconds; ``None``: until `end` or its time limit.
+            exit_code: Exit code at its end.
+            fields: Arguments of `spec`.
 
         Returns:
-            The engine's own record, which goes on to show what becomes of the job.
+            The engine's own record, which the engine goes on to update.
 
         Raises:
-            RequestError: it was refused.
+            RequestError: the job was refused.
         """
         if job_id is None:
             job_id = next(self._next_id)
@@ -206,7 +206,7 @@ class Harness(EffectLog):
         try:
             self._request(ev.Submit(job_id=job_id, spec=spec(**fields) if request is None else request))
             job = self._known[job_id]
-            for _ in range(job.waiting_tasks - 1):  # the ids of an array's tasks
+            for _ in range(job.waiting_tasks - 1):  # ids of the array's tasks
                 next(self._next_id)
         finally:
             self._batch = batch
@@ -215,7 +215,7 @@ class Harness(EffectLog):
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """Let all that is done within happen before the next scheduling pass."""
+        """Delay the next scheduling pass until the end of the block."""
         batch, self._batch = self._batch, True
         try:
             yield
@@ -224,12 +224,12 @@ class Harness(EffectLog):
             self._pass_if_due()
 
     def end(self, job: Job | int, exit_code: int = 0) -> None:
-        """Let a running or completing job end."""
+        """End a running or completing job."""
         record = self.job(job)
         self.send(ev.JobEnded(job_id=record.job_id, restart_count=record.restart_count, exit_code=exit_code))
 
     def launch_fails(self, job: Job | int) -> None:
-        """Let a job's launch fail."""
+        """Make a job's launch fail."""
         record = self.job(job)
         self.send(ev.LaunchFailed(job_id=record.job_id, restart_count=record.restart_count))
 
@@ -246,7 +246,7 @@ class Harness(EffectLog):
         self._request(ev.Release(job_id=_id(job), by_user=by_user))
 
     def requeue(self, job: Job | int) -> None:
-        """Put a running job back in the queue."""
+        """Requeue a running job."""
         self._request(ev.Requeue(job_id=_id(job)))
 
     def node(self, name: str, state: NodeState) -> None:
@@ -258,11 +258,11 @@ class Harness(EffectLog):
         self._request(ev.UpdatePartition(name=name, state=state))
 
     def reconfigure(self, config: ClusterConfig) -> None:
-        """Let slurm.conf be read again."""
+        """Read slurm.conf again."""
         self._request(ev.Reconfigure(config=config))
 
     def tick(self) -> None:
-        """Let timers and time limits that are due by now take effect."""
+        """Handle timers and time limits that are due."""
         self.send(ev.Tick())
 
     def run_pass(self) -> None:
@@ -272,10 +272,10 @@ class Harness(EffectLog):
         self._take(effects)
 
     def propose(self, fn: Callable[[ControllerOf[Job]], T]) -> T | None:
-        """Let the scheduler plugin call ``fn`` with its controller, now.
+        """Call a function with the scheduler plugin's controller, as if the plugin did so now.
 
         Returns:
-            What it returned; ``None`` also when it raised, and then a fault has been recorded.
+            Its result; ``None`` also if it raised, which is recorded as a fault.
         """
         answers: list[T] = []
 
@@ -294,21 +294,21 @@ class Harness(EffectLog):
     # ---- time -------------------------------------------------------------------------------------------------
 
     def at(self, time: int, fn: Callable[[], object]) -> None:
-        """Have ``fn`` called when the clock comes to ``time``; after the ends and the timers of that instant."""
+        """Call a function at a time, after the ends and the timers of that time."""
         self._agenda.put(time, _SCRIPT, fn)
 
     def wait(self, seconds: int) -> None:
-        """Let time pass, and what is due in it happen."""
+        """Advance the clock by some seconds, and handle what is due."""
         self.until(self.now + seconds)
 
     def until(self, time: int) -> None:
-        """Let time pass up to and including ``time``."""
+        """Advance the clock up to and including ``time``."""
         while (due := self._next_due()) is not None and due <= time:
             self._instant(due)
         self.now = max(self.now, time)
 
     def run_to_end(self, horizon: int = 2**40) -> None:
-        """Let time pass until every job is over and the agenda is empty, or nothing more can happen by ``horizon``."""
+        """Advance the clock until all jobs have ended and nothing is scheduled, or nothing is due by ``horizon``."""
         while self._agenda or self.engine.jobs:
             due = self._next_due()
             if due is None or due > horizon:
@@ -320,7 +320,7 @@ class Harness(EffectLog):
         return min(due, default=None)
 
     def _instant(self, time: int) -> None:
-        """Let everything of one instant happen, then make a pass."""
+        """Handle everything that is due at one time, then make a pass."""
         self.now = max(self.now, time)
         self._batch = True
         try:
@@ -352,10 +352,10 @@ class Harness(EffectLog):
             self._dispatch[type(effect)](effect)
 
     def launch(self, effect: Launch) -> None:
-        """Let a job run for as long as was said when it was submitted."""
+        """Start a job, which ends after the run time given at its submission."""
         identity = effect.job_id, effect.restart_count
         if identity in self._launched:
-            return  # it runs since before a restart
+            return  # it has been running since before a restart
         self._launched.add(identity)
         super().launch(effect)
         job = self.engine.jobs[effect.job_id]
@@ -365,20 +365,20 @@ class Harness(EffectLog):
             self._agenda.put(self.now + run[0], _ENDS, lambda: self.send(end))
 
     def kill(self, effect: Kill) -> None:
-        """Let a run end at once."""
+        """End a run immediately."""
         super().kill(effect)
         if self._performs:
             self.send(ev.JobEnded(job_id=effect.job_id, restart_count=effect.restart_count))
 
     def finished_with(self, effect: JobFinished) -> None:
-        """Keep the record of a job that is over."""
+        """Keep the record of a job that has ended."""
         record = effect.record
         if record.job_id not in self._known:
             self._known[record.job_id] = _over_at_once(record, self._config)
         super().finished_with(effect)
 
     def background(self, effect: Background) -> None:
-        """Do a piece of work on the spot."""
+        """Run a background function immediately."""
         if self._performs:
             self.send(background_done(effect))
 
@@ -386,14 +386,14 @@ class Harness(EffectLog):
 
     @property
     def ctld(self) -> ControllerOf[Job]:
-        """The scheduler plugin's controller, for reading; see `propose`."""
+        """The scheduler plugin's controller, to read from; see `propose`."""
         return self.engine.sched_controller
 
     def job(self, job: Job | int) -> Job:
-        """Find a job, live or over, by its id.
+        """Find a job, live or ended, by its id.
 
         Raises:
-            KeyError: there never was one.
+            KeyError: there is no such job.
         """
         if isinstance(job, Job):
             return job
@@ -404,12 +404,12 @@ class Harness(EffectLog):
         return self.job(job).state
 
     def reason(self, job: Job | int) -> Reason:
-        """Say why a job is where it is."""
+        """Say why a job is pending, or in its state."""
         return self.engine.view.reason(self.job(job))
 
     @property
     def queue(self) -> list[int]:
-        """Ids of the queued jobs, first in line first; jobs that are held or must wait for a time are not in it."""
+        """Ids of the jobs in the queue, in order; jobs that are held or wait for a time are not in it."""
         return [line.job_id for line in self.engine.view.queue() if line.is_candidate]
 
     @property
@@ -419,17 +419,17 @@ class Harness(EffectLog):
 
     @property
     def starts(self) -> dict[int, int]:
-        """When each job that has ended started, by job id; jobs that never ran are left out."""
+        """Starts of the jobs that have ended, by job id; without jobs that never ran."""
         return {job.job_id: job.start_time for job in self.finished if job.start_time is not None}
 
     @property
     def known(self) -> list[Job]:
-        """Every job that there has been since the engine was last started."""
+        """All jobs since the engine was last started."""
         return list(self._known.values())
 
     @property
     def live(self) -> list[Job]:
-        """Jobs that are not over."""
+        """Jobs that have not ended."""
         return list(self.engine.jobs.values())
 
     def count(self, state: JobState) -> int:
@@ -442,7 +442,7 @@ def _id(job: Job | int) -> int:
 
 
 def _over_at_once(record: JobRecord, config: ClusterConfig) -> Job:
-    """Make the record of a job that ended in the event in which it came, so that nobody has seen it."""
+    """Make the record of a job that ended in the event of its submission."""
     partition = next(part for part in config.partitions if part.name == record.partition)
     job = Job(record.job_id, record.spec, record.submit_time, partition, 1)
     job.state, job.reason, job.end_time = record.state, record.reason, record.end_time

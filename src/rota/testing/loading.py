@@ -1,4 +1,4 @@
-"""The plugins of a harness: found and loaded by name as rota itself does, or what a test has made."""
+"""Loading the plugins of a harness: by type as rota itself does, or symbol containers of the test."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 def load_plugin(plugin: object, directories: Sequence[Path]) -> LoadedPlugin:
-    """Load a plugin by name, or check a symbol container as the loader would.
+    """Load a plugin by its type, or check a symbol container as the loader would.
 
     Args:
-        plugin: A plugin type, or a symbol container, or what makes a fresh one when called, such as a class.
-        directories: Where to look for plugin types first.
+        plugin: A plugin type, or a symbol container, or a function or class that makes a new one.
+        directories: Directories that are searched first for plugin types.
 
     Raises:
-        PluginError: it cannot be used.
+        PluginError: the plugin cannot be used.
     """
     if isinstance(plugin, str):
         chosen = (_look(plugin, directories) if directories else _look_at_built_in(plugin)).require()
@@ -47,5 +47,5 @@ def _look(plugin_type: str, directories: Sequence[Path]) -> Selection:
 
 @cache
 def _look_at_built_in(plugin_type: str) -> Selection:
-    """Look at a plugin that rota brings, once: its file stays as it is. Each load still executes another copy."""
+    """Read a built-in plugin once, since its file does not change. Each load still runs a new copy."""
     return _look(plugin_type, [])

@@ -1,7 +1,7 @@
-"""Random scripts: what users and administrators do to a machine, drawn once and then played to any plugin.
+"""Random scripts: actions of users and administrators, which can be played to any plugin.
 
-A script does not look at what the scheduler makes of it, so that the same one can be played to several and their
-decisions compared. At its end every hold is released and every node and partition is up: whatever is left can run.
+A script does not depend on the scheduler, so the same one can be played to several to compare their decisions. At its
+end all holds are released and all nodes and partitions are up, so that every job can run.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 
 def processors() -> ClusterConfig:
-    """16 interchangeable processors."""
+    """A machine of 16 interchangeable processors."""
     return cluster(cpus=16)
 
 
 def overlapping() -> ClusterConfig:
-    """8 nodes of 4 processors, two partitions that share three of them."""
+    """8 nodes of 4 processors, and two partitions with three nodes in common."""
     return cluster(
         nodes=8,
         cpus_per_node=4,
@@ -37,7 +37,7 @@ def overlapping() -> ClusterConfig:
 
 
 def tiers() -> ClusterConfig:
-    """6 nodes of different sizes and weights, an express partition of a higher tier on two of them."""
+    """6 nodes of different sizes and weights; an express partition of a higher tier has two of them."""
     sizes = ((2, 1), (4, 2), (8, 3), (8, 1), (4, 1), (2, 2))
     nodes = [Node(name=f"n{i}", cpus=cpus, weight=weight) for i, (cpus, weight) in enumerate(sizes)]
     parts = [partition("batch"), partition("express", (2, 3), tier=10)]
@@ -45,7 +45,7 @@ def tiers() -> ClusterConfig:
 
 
 def shared() -> ClusterConfig:
-    """5 nodes whose processors, memory and GPUs jobs share; one partition gives out two of them whole."""
+    """5 nodes whose processors, memory and GPUs are shared; one partition allocates two of them whole."""
     sizes = ((4, 1, 0), (4, 1, 2), (8, 2, 2), (2, 1, 0), (8, 1, 4))
     nodes = [
         Node(name=f"n{i}", cpus=cpus, weight=weight, real_memory=1000 * cpus, gres=(f"gpu:{gpus}",) if gpus else ())
@@ -56,7 +56,7 @@ def shared() -> ClusterConfig:
 
 
 def oversubscribed(select: str = "select/cons_tres") -> ClusterConfig:
-    """4 nodes of 4 processors: two jobs a core in one partition, three of those that ask in another, one in a third."""
+    """4 nodes of 4 processors, and partitions that allow two jobs on a core, three that ask for it, and one."""
     parts = [
         partition("batch", max_share=2, force_share=True),
         partition("asked", (1, 2, 3), max_share=3),
@@ -84,30 +84,30 @@ MACHINES: Mapping[str, Callable[[], ClusterConfig]] = MappingProxyType(
 
 
 class Submission(NamedTuple):
-    """One job of a script."""
+    """A job of a script."""
 
     time: int
     job_id: int
     spec: JobSpec
-    #: Seconds; more than the time limit: the engine has to stop it.
+    #: Run time in seconds; if it is longer than the time limit, the engine has to stop the job.
     run: int
 
 
 class Script(NamedTuple):
-    """What happens to a machine."""
+    """A script."""
 
     submissions: tuple[Submission, ...]
-    #: What else happens, and when.
+    #: Events other than submissions, with their times.
     disturbances: tuple[tuple[int, ev.Event], ...]
 
     @property
     def last(self) -> int:
-        """When the last thing happens that the script says."""
+        """The time of the last submission or event."""
         times = [one.time for one in self.submissions] + [time for time, _ in self.disturbances]
         return max(times, default=0)
 
     def put(self, harness: Harness) -> None:
-        """Put everything on a harness's agenda. Requests that come too late are refused, and that is all right."""
+        """Put everything on a harness's agenda. Requests may be refused when a job has ended."""
         for one in self.submissions:
             harness.at(one.time, _submission(harness, one))
         for time, event in self.disturbances:
@@ -132,11 +132,11 @@ def random_script(
     """Draw a script.
 
     Args:
-        rng: Where chance comes from; the same state gives the same script.
-        config: The machine. Every job fits it.
-        jobs: How many.
-        calm: Only submissions: no holds, cancels, begin times, failures, priorities.
-        exact: Every job runs exactly as long as its time limit.
+        rng: Random generator; the same state gives the same script.
+        config: The machine, on which every job fits.
+        jobs: Number of jobs.
+        calm: Submissions only: no holds, cancellations, begin times, failures and priorities.
+        exact: The run time of every job is its time limit.
     """
     submissions, now = [], 0
     for job_id in range(1, jobs + 1):
@@ -160,7 +160,7 @@ def _request(rng: Random, config: ClusterConfig, now: int, *, calm: bool) -> Job
         "user": rng.randint(1, 4),
     }
     if any(node.gres for node in config.nodes):
-        # What fits one node of each of these sizes fits several as well.
+        # What fits on one node of each of these sizes fits on several as well.
         fields["mem_per_cpu"] = rng.choice((0, 0, 100, 1000))
         fields["gres"] = rng.choice(("", "", "", "gpu:1", "gpu:2")) if part.nodes >> 1 & 1 else ""
         if fields["gres"]:
@@ -181,7 +181,7 @@ def _request(rng: Random, config: ClusterConfig, now: int, *, calm: bool) -> Job
 
 
 def _disturbances(rng: Random, config: ClusterConfig, end: int, jobs: int) -> list[tuple[int, ev.Event]]:
-    """Draw what else happens before ``end``, and at ``end`` put right what is not."""
+    """Draw other events before ``end``, and those that undo them at ``end``."""
     found: list[tuple[int, ev.Event]] = []
     for _ in range(jobs):
         time, job_id = rng.randint(0, end), rng.randint(1, jobs)
@@ -195,7 +195,7 @@ def _disturbances(rng: Random, config: ClusterConfig, end: int, jobs: int) -> li
             (min(time + rng.randint(1, 400), end), ev.UpdateNode(name=node.name, state=NodeState.UP)),
         ]
         part = rng.choice(config.partitions)
-        # Not DRAIN and not INACTIVE: these refuse submissions, which the script counts on.
+        # Not DRAIN and INACTIVE, which refuse submissions.
         found.append((rng.randint(0, end), ev.UpdatePartition(name=part.name, state=PartitionState.DOWN)))
         found.append((rng.randint(0, end), ev.UpdatePartition(name=part.name, state=PartitionState.UP)))
     found += [(end, ev.UpdateNode(name=node.name, state=NodeState.UP)) for node in config.nodes]

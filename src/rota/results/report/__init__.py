@@ -1,7 +1,7 @@
-"""One replay as a self-contained page, and several side by side.
+"""HTML reports: a page for one replay, and a page that compares several.
 
-The figures are prepared with NumPy here; templates and scripts only show them. Everything that a page needs is inlined:
-it opens from ``file://``, without a network, years later.
+Figures are computed here with NumPy; templates and scripts only show them. Pages are self-contained: they open from
+``file://``, without a network.
 """
 
 from rota.results.report.compare_page import write_comparison

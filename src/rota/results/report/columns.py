@@ -1,8 +1,8 @@
-"""The whole schedule in a page, compactly: about 12 bytes a job.
+"""The schedule in a page, encoded in about 12 bytes for each job.
 
-Every column is a run of zigzag variable-length integers (LEB128), the bulky ones as differences: most jobs are
-submitted soon after the one before, wait and run for hours rather than years. No compression library is involved, so
-that the bytes are the same everywhere and the page needs no decompressor; ``js/columns.js`` is the other side.
+Every column is a sequence of zigzag variable-length integers (LEB128), the large ones as differences: most jobs are
+submitted soon after the one before, and wait and run for hours rather than years. No compression library is used, so
+the bytes are the same everywhere and the page needs no decompressor; ``js/columns.js`` decodes them.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _MAX_BYTES = 10
 
 
 def encode_schedule(schedule: Schedule) -> dict[str, Any]:
-    """Pack the columns that the page draws, in the order in which the page unpacks them.
+    """Encode the columns that the page draws, in the order in which the page decodes them.
 
-    ``begun`` is the wait and ``ended`` the run in seconds, each plus one as ``optional`` does. The run of a job that
-    never started counts from its submission.
+    ``begun`` is the wait and ``ended`` the run in seconds, plus one as in ``optional``. The run of a job that never
+    started counts from its submission.
     """
     begun = np.where(schedule.start >= 0, schedule.start, schedule.submit)
     columns = {
@@ -52,12 +52,12 @@ def encode_schedule(schedule: Schedule) -> dict[str, Any]:
 
 
 def pack(columns: Iterable[NDArray[np.uint64]]) -> str:
-    """Put columns one after the other, in base64."""
+    """Concatenate columns and encode them in base64."""
     return base64.b64encode(b"".join(map(varint, columns))).decode("ascii")
 
 
 def varint(values: NDArray[np.uint64]) -> bytes:
-    """Encode as LEB128: seven bits a byte, lowest first, the top bit set in all but the last byte of a number."""
+    """Encode as LEB128: seven bits in each byte, lowest first; the top bit is set in all but a number's last byte."""
     length = np.ones(len(values), np.int64)
     for count in range(1, _MAX_BYTES):
         length += values >= np.uint64(1 << (_PAYLOAD_BITS * count))
@@ -71,15 +71,15 @@ def varint(values: NDArray[np.uint64]) -> bytes:
 
 
 def zigzag(values: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Fold the sign into the lowest bit: 0, -1, 1, -2 become 0, 1, 2, 3."""
+    """Move the sign to the lowest bit: 0, -1, 1, -2 become 0, 1, 2, 3."""
     return ((values << 1) ^ (values >> 63)).astype(np.uint64)
 
 
 def differences(values: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Encode each value as its difference from the one before, the first from 0."""
+    """Encode each value as the difference from the one before, the first from 0."""
     return zigzag(np.diff(values, prepend=np.int64(0)))
 
 
 def optional(values: NDArray[np.int64], known: NDArray[np.bool_]) -> NDArray[np.uint64]:
-    """Encode an unknown value as 0 and move the known ones up by one."""
+    """Encode unknown values as 0 and known ones plus 1."""
     return np.where(known, zigzag(values) + np.uint64(1), np.uint64(0))

@@ -1,4 +1,4 @@
-"""The comparison page: several replays of one workload, to look at."""
+"""The page that compares several replays of one workload."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
     Numbers = NDArray[np.int64] | NDArray[np.float64]
 
-#: Users shown at either end of the list of gains and losses.
+#: Number of users shown at either end of the table of changes.
 TOP_USERS = 10
 
 
 def write_comparison(results: Sequence[ReplayResult] | Comparison, path: Path) -> None:
-    """Write the page that puts results side by side.
+    """Write the page.
 
     Raises:
-        InputError: fewer than two results, or they are not of one workload.
+        InputError: there are fewer than two results, or they are of different workloads.
         OSError: the file cannot be written.
     """
     comparison = results if isinstance(results, Comparison) else compare_results(results)
@@ -58,7 +58,7 @@ def write_comparison(results: Sequence[ReplayResult] | Comparison, path: Path) -
 
 
 def comparison_data(comparison: Comparison) -> dict[str, Any]:
-    """Compute what the page's scripts draw, one curve a run over common times and grids."""
+    """Compute what the page's scripts draw: a curve for each run, over common times and grids."""
     schedules = [result.schedule for result in comparison.results]
     spans = [steps.horizon(schedule) for schedule in schedules]
     edges = steps.bin_edges(min(first for first, _ in spans), max(last for _, last in spans))
@@ -66,7 +66,7 @@ def comparison_data(comparison: Comparison) -> dict[str, Any]:
 
     def curves(of: Callable[[Schedule], steps.StepFunction], scale: Sequence[int]) -> list[list[float]]:
         means = [steps.binned(of(schedule), edges).mean for schedule in schedules]
-        # One value an edge: the last bin's closes the line.
+        # A value for each edge: the last bin's is repeated to close the line.
         return [
             numbers(mean[[*range(len(mean)), -1]] / max(whole, 1)) for mean, whole in zip(means, scale, strict=True)
         ]
@@ -88,6 +88,6 @@ def comparison_data(comparison: Comparison) -> dict[str, Any]:
 
 
 def _overlaid(values: Sequence[Numbers]) -> dict[str, Any]:
-    """Give each run's distribution over one grid."""
+    """Give each run's distribution over a common grid."""
     grid = log_grid(max(float(v.max(initial=1)) for v in values))
     return {"x": numbers(grid), "y": [numbers(ecdf(v, grid)) for v in values]}

@@ -1,4 +1,4 @@
-"""Several replays of one workload, side by side. The first is what the others are measured against."""
+"""Comparison of several replays of one workload. The first is the reference."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
-    """One figure by which runs are compared; ``say`` words it for people."""
+    """A figure by which runs are compared; ``say`` formats it."""
 
     key: str
     label: str
@@ -46,7 +46,7 @@ def _median_slowdown(result: ReplayResult) -> float:
     return float(np.median(slowdown)) if len(slowdown) else 0.0
 
 
-#: What ``rota compare`` shows, in this order. ``better`` is ``low`` or ``high``.
+#: Metrics of ``rota compare``, in this order. ``better`` is ``low`` or ``high``.
 METRICS = tuple(
     Metric(key=key, label=label, better=better, say=say, compute=compute)
     for key, label, better, say, compute in (
@@ -66,19 +66,19 @@ METRICS = tuple(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricRow:
-    """One metric of every run."""
+    """A metric of all runs."""
 
     metric: Metric
     values: tuple[float, ...]
-    #: Each value over the first run's; ``None`` where that is 0.
+    #: Ratio of each value to that of the first run; ``None`` if that is 0.
     ratios: tuple[float | None, ...]
-    #: Which runs have the best value; empty when all are equal.
+    #: Indices of the runs with the best value; empty if all are equal.
     best: frozenset[int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassRow:
-    """One class of jobs under every run: wait in seconds and bounded slowdown, on average."""
+    """Means of a class of jobs in all runs: wait in seconds, and bounded slowdown."""
 
     label: str
     jobs: int
@@ -88,29 +88,29 @@ class ClassRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserChange:
-    """One user under the first two runs; waits in seconds."""
+    """Waits of a user's jobs in the first two runs, in seconds."""
 
     user_id: int
     jobs: int
     mean_wait: tuple[float, float]
-    #: Seconds that all jobs together waited longer in the second; negative: less.
+    #: Sum of the changes of all waits in seconds; negative: shorter in the second run.
     change: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartChange:
-    """How many jobs started at another time than in the first run, and by how much."""
+    """How many jobs started at another time than in the first run, and the change."""
 
     earlier: int
     later: int
     same: int
-    #: Seconds, over all jobs that both runs started; negative: earlier.
+    #: Mean change in seconds, over jobs that both runs started; negative: earlier.
     mean_change: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobChange:
-    """One job whose start moved between the first two runs; times are Unix seconds, ``change`` seconds."""
+    """A job whose start differs in the first two runs. Times are Unix seconds, ``change`` is seconds."""
 
     job_id: int
     user_id: int
@@ -122,25 +122,25 @@ class JobChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """Runs of one workload. All schedules are in the order of job numbers, so that row i is the same job in each."""
+    """Runs of one workload. Schedules are sorted by job number, so that row i is the same job in each."""
 
     names: tuple[str, ...]
     results: tuple[ReplayResult, ...]
 
     def metrics(self) -> list[MetricRow]:
-        """Give every metric of every run."""
+        """Give all metrics."""
         return [self._metric(metric) for metric in METRICS]
 
     def by_size(self) -> list[ClassRow]:
-        """Give mean wait and slowdown by processors."""
+        """Give mean wait and slowdown by number of processors."""
         return self._classes(size_classes(self.results[0].schedule.procs))
 
     def by_requested_time(self) -> list[ClassRow]:
-        """Give mean wait and slowdown by requested time, as the first run's scheduler saw it."""
+        """Give mean wait and slowdown by requested time, as in the first run."""
         return self._classes(time_classes(self.results[0].schedule.time_limit))
 
     def start_changes(self) -> list[StartChange]:
-        """Compare every run's starts with the first's; the first with itself too, so that places agree."""
+        """Compare the starts in each run with those in the first, which is included for equal indices."""
         changes = [self._moved(other)[1] for other in range(len(self.results))]
         return [
             StartChange(
@@ -153,7 +153,7 @@ class Comparison:
         ]
 
     def user_changes(self) -> list[UserChange]:
-        """Give the users of the first two runs, the one who gained most waiting time first."""
+        """Give the changes of users in the first two runs, the largest reduction of waits first."""
         both, change = self._moved(1)
         if not len(both):
             return []
@@ -205,7 +205,7 @@ class Comparison:
         ]
 
     def _moved(self, other: int) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
-        """Give the rows of the jobs that the first and that run both started, and the change of their starts."""
+        """Give the rows of jobs that both the first and another run started, and the changes of their starts."""
         first, second = self.results[0].schedule.start, self.results[other].schedule.start
         both = np.flatnonzero((first >= 0) & (second >= 0))
         return both, second[both] - first[both]
@@ -226,14 +226,14 @@ class Comparison:
 
 
 def compare_results(results: Sequence[ReplayResult], names: Sequence[str] | None = None) -> Comparison:
-    """Put results side by side.
+    """Compare results.
 
     Args:
         results: At least two; the first is the reference.
-        names: What to call each; by default what tells them apart.
+        names: Names of the runs; by default made of what differs.
 
     Raises:
-        InputError: fewer than two, or they are not of one workload.
+        InputError: there are fewer than two, or they are of different workloads.
     """
     if len(results) < 2:
         raise InputError("a comparison needs at least two results")
@@ -250,7 +250,7 @@ def _by_job(schedule: Schedule) -> Schedule:
 
 
 def _check_same_workload(first: ReplayResult, other: ReplayResult, first_name: str, name: str) -> None:
-    """Compare job numbers and submissions: the file's name alone says little."""
+    """Compare job numbers and submit times: equal file names do not suffice."""
     ours, theirs = first.schedule, other.schedule
     if len(ours) != len(theirs):
         why = f"{len(theirs)} jobs against {len(ours)}"
@@ -266,7 +266,7 @@ def _check_same_workload(first: ReplayResult, other: ReplayResult, first_name: s
 
 
 def _telling_names(results: Sequence[ReplayResult]) -> tuple[str, ...]:
-    """Name runs by scheduler and, where they differ in it, by priority and options; numbered where that is all one."""
+    """Name runs by scheduler and, if these are equal, by priority and options; numbered if all are equal."""
     parts = [(result.scheduler, result.priority, result.options) for result in results]
     telling = [0, *(i for i in (1, 2) if len({part[i] for part in parts}) > 1)]
     return distinct([", ".join(part[i] for i in telling if part[i]) for part in parts])

@@ -1,4 +1,4 @@
-"""Distributions of waits and slowdowns, and the classes of jobs that they are shown for."""
+"""Distributions of waits and slowdowns, and the classes of jobs for which they are shown."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
     Numbers = NDArray[np.int64] | NDArray[np.float64]
 
-#: Points of one curve.
+#: Number of points of a curve.
 ECDF_POINTS = 400
-#: The most classes by size: as many lines as can be told apart in one chart.
+#: Largest number of size classes: as many lines as can be distinguished in a chart.
 MAX_SIZE_CLASSES = 5
-#: Upper limits of the classes by requested time, seconds, and what they are called; one more class lies above.
+#: Upper limits of the classes by requested time in seconds, with labels; one more class is above.
 TIME_CLASSES = (
     (300, "≤ 5 min"),
     (3600, "5 min – 1 h"),
@@ -31,30 +31,30 @@ _ABOVE = "> 24 h"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Classes:
-    """A partition of the jobs: ``place[i]`` is job ``i``'s place in ``labels``. No class is empty."""
+    """A partition of the jobs into classes: ``place[i]`` is the index of job ``i``'s label. No class is empty."""
 
     labels: tuple[str, ...]
     place: NDArray[np.int64]
 
     def members(self) -> list[NDArray[np.bool_]]:
-        """Give one mask over the jobs for each class."""
+        """Give a mask over the jobs for each class."""
         return [self.place == i for i in range(len(self.labels))]
 
 
 def ecdf(values: Numbers, at: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Give the share of values that are at most each of ``at``; all zero without values."""
+    """Give the empirical distribution function at some points; all zero without values."""
     if not len(values):
         return np.zeros(len(at))
     return np.searchsorted(np.sort(values), at, side="right") / len(values)
 
 
 def log_grid(greatest: float) -> NDArray[np.float64]:
-    """Spread points evenly in the logarithm from 1 to ``greatest``, or to 10 when that is less."""
+    """Give points at equal logarithmic distances from 1 to ``greatest``, or to 10 if that is larger."""
     return np.geomspace(1.0, max(float(greatest), 10.0), ECDF_POINTS)
 
 
 def size_classes(procs: NDArray[np.int64]) -> Classes:
-    """Class jobs by processors: 1, 2 - 4, 5 - 16, 17 - 64, …; the rarest join a neighbour until few are left."""
+    """Classify jobs by processors: 1, 2 - 4, 5 - 16, 17 - 64, …; rare classes are merged until few are left."""
     top = int(procs.max(initial=1))
     limits = [4**k for k in range(top.bit_length() // 2 + 2) if 4**k < top] + [top]
     place = np.searchsorted(np.array(limits), procs)
@@ -70,7 +70,7 @@ def size_classes(procs: NDArray[np.int64]) -> Classes:
 
 
 def _merge_empty_and_rare(limits: list[int], counts: list[int]) -> None:
-    """Merge the class with the fewest jobs into the smaller of its neighbours, until none is empty or one too many."""
+    """Merge the class with the fewest jobs with its smaller neighbour, until none is empty and there are few enough."""
     while len(limits) > 1 and (min(counts) == 0 or len(limits) > MAX_SIZE_CLASSES):
         rarest = counts.index(min(counts))
         upwards = rarest == 0 or (rarest + 1 < len(counts) and counts[rarest + 1] < counts[rarest - 1])
@@ -80,12 +80,12 @@ def _merge_empty_and_rare(limits: list[int], counts: list[int]) -> None:
 
 
 def time_classes(time_limit: NDArray[np.int64]) -> Classes:
-    """Class jobs by requested time, in seconds."""
+    """Classify jobs by requested time in seconds."""
     limits = np.array([limit for limit, _ in TIME_CLASSES])
     return _without_empty([*(label for _, label in TIME_CLASSES), _ABOVE], np.searchsorted(limits, time_limit))
 
 
 def _without_empty(labels: Sequence[str], place: NDArray[np.int64]) -> Classes:
-    """Number the classes that have jobs anew."""
+    """Renumber the classes without the empty ones."""
     used, dense = np.unique(place, return_inverse=True)
     return Classes(labels=tuple(labels[i] for i in used), place=dense.astype(np.int64))

@@ -1,4 +1,4 @@
-"""Why jobs waited: what each factor of the priority gave to the jobs that waited longest, as bars."""
+"""Bars of the weighted priority factors of the jobs that waited longest."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from rota.results.priority_history import JobFactors
 
-#: Fields of `JobFactors` in the order of the bars, and what they are called.
+#: Fields of `JobFactors` in the order of the bars, with labels.
 FACTORS = (
     ("age", "Age"),
     ("fairshare", "Fair-share"),
@@ -27,7 +27,7 @@ _DIGITS = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Factor:
-    """One factor, as the page calls and colours it."""
+    """A factor with its label and colour."""
 
     name: str
     label: str
@@ -35,7 +35,7 @@ class Factor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Segment:
-    """One factor's part of a bar; ``left`` and ``width`` are per cent of the drawing's width."""
+    """The part of a bar for one factor; ``left`` and ``width`` are per cent of the drawing's width."""
 
     factor: Factor
     points: float
@@ -45,7 +45,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bar:
-    """One job: the parts that are not 0, and the points of every factor in `FactorBars.factors`."""
+    """The bar of a job: the segments that are not 0, and the points of every factor in `FactorBars.factors`."""
 
     job: JobFactors
     segments: tuple[Segment, ...]
@@ -54,18 +54,18 @@ class Bar:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactorBars:
-    """All bars, on one scale. What is subtracted reaches to the left of ``zero``, per cent of the drawing's width."""
+    """All bars on one scale. Negative parts are to the left of ``zero``, per cent of the drawing's width."""
 
-    #: Those that gave anything to any of the jobs.
+    #: Factors that are not 0 for at least one job.
     factors: tuple[Factor, ...]
-    #: What the others are called.
+    #: Labels of the other factors.
     idle: tuple[str, ...]
     zero: float
     bars: tuple[Bar, ...]
 
 
 def factor_bars(waits: Sequence[JobFactors]) -> FactorBars:
-    """Lay out one bar a job, in the order given."""
+    """Lay out a bar for each job, in the given order."""
     counted = [_counted(job) for job in waits]
     named = [Factor(name=name, label=label) for name, label in FACTORS]
     factors = tuple(factor for factor in named if any(points[factor.name] for points in counted))
@@ -89,12 +89,12 @@ def factor_bars(waits: Sequence[JobFactors]) -> FactorBars:
 
 
 def _counted(job: JobFactors) -> dict[str, float]:
-    """Give what each factor adds to the priority; nice takes away."""
+    """Give the contribution of each factor to the priority; that of nice is negative."""
     return {name: getattr(job, name) for name, _ in FACTORS} | {"nice": -job.nice if job.nice else 0.0}
 
 
 def _segments(factors: Sequence[Factor], points: dict[str, float], *, zero: float, scale: float) -> tuple[Segment, ...]:
-    """Stack the parts, what adds to the right of ``zero`` and what takes away to its left."""
+    """Stack the segments: positive ones to the right of ``zero``, negative ones to the left."""
     left, right, segments = zero, zero, []
     for factor in factors:
         given = points[factor.name]

@@ -1,4 +1,4 @@
-"""``report.html``: one replay, to look at."""
+"""``report.html``: the page of one replay."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _WEEK = 7 * 86400
 
 
 def write_report(result: ReplayResult, path: Path) -> None:
-    """Write the page of one replay. The same result gives the same bytes, whatever the replay took.
+    """Write the page. The same schedule gives the same bytes, however long the replay took.
 
     Raises:
         OSError: the file cannot be written.
@@ -96,13 +96,13 @@ def _plan(result: ReplayResult, busy: int) -> dict[str, Any] | None:
 
 
 def _plan_step(history: PlanHistory | None) -> int:
-    """Give the seconds from one plan to the next, on average; 0 where there are not two of them."""
+    """Give the mean number of seconds between plans; 0 if there are fewer than two."""
     plans = () if history is None else history.plans
     return (plans[-1].time - plans[0].time) // (len(plans) - 1) if len(plans) > 1 else 0
 
 
 def _fairness(result: ReplayResult) -> dict[str, Any]:
-    """Give the bars and the table of the section on fair-share, both empty without a history."""
+    """Give the bars and the table of the section on fair-share; both are empty without a history."""
     history = result.priorities
     targets = {} if history is None else dict(zip(history.accounts, history.target_share.tolist(), strict=True))
     return {
@@ -112,7 +112,7 @@ def _fairness(result: ReplayResult) -> dict[str, Any]:
 
 
 def _figures(result: ReplayResult) -> list[tuple[str, str]]:
-    """Give the header's figures, each with what it is called. No timing: see ``write_report``."""
+    """Give the header's figures with labels. No timing: see ``write_report``."""
     schedule, summary = result.schedule, result.summary
     wait = schedule.wait[tables.finished(schedule)]
     median, high = np.quantile(wait, (0.5, 0.95)).tolist() if len(wait) else (0.0, 0.0)
@@ -131,7 +131,7 @@ def _figures(result: ReplayResult) -> list[tuple[str, str]]:
 
 
 def _curve(bins: steps.Bins, whole: int = 1) -> dict[str, list[float]]:
-    """Give mean and peak as shares of ``whole``. One value an edge: the last bin's is repeated to close the line."""
+    """Give mean and peak as fractions of ``whole``. There is a value for each edge: the last bin's is repeated."""
     scale = max(whole, 1)
     return {
         "mean": numbers(np.append(bins.mean, bins.mean[-1]) / scale),
@@ -140,7 +140,7 @@ def _curve(bins: steps.Bins, whole: int = 1) -> dict[str, list[float]]:
 
 
 def _distributions(schedule: Schedule) -> dict[str, Any]:
-    """Give the share of jobs up to each wait and slowdown: of all jobs, and by size."""
+    """Give the distributions of wait and slowdown: of all jobs, and by size."""
     ran = tables.finished(schedule)
     classes = size_classes(schedule.procs[ran])
     groups = [("all jobs", np.ones(int(ran.sum()), bool))]
@@ -153,7 +153,7 @@ def _distributions(schedule: Schedule) -> dict[str, Any]:
 
 
 def _curves(values: Numbers, groups: Iterable[tuple[str, NDArray[np.bool_]]]) -> dict[str, Any]:
-    """Give one curve a group over a common logarithmic grid."""
+    """Give a curve for each group over a common logarithmic grid."""
     grid = log_grid(values.max(initial=1))
     lines = [
         {"label": label, "jobs": int(members.sum()), "y": numbers(ecdf(values[members], grid))}

@@ -1,8 +1,8 @@
-"""Plans and nodes for the page, packed like the schedule: who ran where, and what was planned at which moment.
+"""Nodes of jobs and plans in the page, encoded like the schedule.
 
-A set of nodes is a list of runs of neighbours with equally many processors each, as (nodes passed over since the run
-before, nodes, processors); sets are told once, and jobs name theirs by its number. A page stays of a size that opens
-quickly: of a long log with nodes it has those jobs that ran around the longest queue, and the plans of that time.
+A set of nodes is a list of runs of adjacent nodes with the same number of processors each, as (nodes skipped since the
+run before, nodes, processors). Each set is written once, and jobs refer to it by its number. To keep the page small, a
+long log with nodes is cut to the jobs that ran around the longest queue, and the plans of that time.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ if TYPE_CHECKING:
     from rota.results.plan_history import Plan, PlanHistory, PlannedJob
     from rota.results.schedule import Schedule
 
-    #: Nodes with the processors of each, by place.
+    #: Indices of nodes, with the number of processors on each.
     Given = tuple[tuple[int, int], ...]
 
-#: The most jobs on nodes, each counted once a node, that a page has.
+#: Largest number of allocations in a page, a job on several nodes counting once for each.
 MAX_PIECES = 300_000
-#: The most runs of nodes in the plans of a page.
+#: Largest number of runs of nodes in the plans of a page.
 MAX_PLANNED_RUNS = 150_000
 
 
 def plan_data(schedule: Schedule, history: PlanHistory, busy: int) -> dict[str, Any]:
-    """Pack what the page draws of plans and nodes.
+    """Encode what the page draws of plans and nodes.
 
     Args:
         schedule: The jobs.
         history: The plans.
-        busy: Unix seconds; around it most is of interest.
+        busy: Unix time of the longest queue.
     """
     sets = _Sets(history)
     given = _nodes_of_jobs(schedule, sets)
@@ -62,7 +62,7 @@ def plan_data(schedule: Schedule, history: PlanHistory, busy: int) -> dict[str, 
 
 
 class _Sets:
-    """Numbers sets of nodes, from 1; 0 is no set. ``sizes``: processors of each node, none where there are no nodes."""
+    """Numbers sets of nodes from 1; 0 is no set. ``sizes`` are the processors of each node, empty without nodes."""
 
     def __init__(self, history: PlanHistory) -> None:
         self._names = NodeNames(name for name, _ in history.nodes)
@@ -77,7 +77,7 @@ class _Sets:
         return found
 
     def shared_out(self, hostlist: str, cpus: int) -> Given:
-        """Share processors out among nodes: evenly, as far as each has them."""
+        """Distribute processors over nodes evenly, as far as each node has them."""
         places = self.places(hostlist) if self.sizes else []
         each = -(-cpus // len(places)) if places else 0
         return tuple((place, min(each, self.sizes[place])) for place in places)
@@ -86,7 +86,7 @@ class _Sets:
         return self._numbers.setdefault(given, len(self._numbers))
 
     def packed(self) -> dict[str, Any]:
-        """Give the sets: first the count of runs of each, then the runs."""
+        """Give all sets: the number of runs of each, then the runs."""
         runs = [list(runs_of(given)) for given in self._numbers if given]
         counts = np.array([len(some) for some in runs], np.int64)
         flat = np.array(list(chain.from_iterable(chain.from_iterable(runs))), np.int64)
@@ -94,9 +94,9 @@ class _Sets:
 
 
 def runs_of(given: Given) -> Iterable[tuple[int, int, int]]:
-    """Give the runs of a set: nodes passed over since the run before, nodes, processors of each."""
+    """Give the runs of a set: nodes skipped since the run before, number of nodes, processors of each."""
     after = 0
-    # Place less rank is how many nodes are passed over in all, and the same for neighbours.
+    # Index minus rank is the number of nodes skipped so far, and equal for adjacent nodes.
     for (passed_over, cpus), some in groupby(enumerate(given), lambda item: (item[1][0] - item[0], item[1][1])):
         yield passed_over - after, len(list(some)), cpus
         after = passed_over
@@ -113,7 +113,7 @@ def _nodes_of_jobs(schedule: Schedule, sets: _Sets) -> list[Given]:
 
 
 def _stretch(schedule: Schedule, given: Sequence[Given], busy: int) -> tuple[list[bool], list[int] | None]:
-    """Choose the jobs whose nodes the page has; give the time from which to which they began, ``None``: all of them."""
+    """Choose the jobs whose nodes are in the page; give the range of their starts, or ``None`` for all jobs."""
     pieces = np.array([len(one) for one in given], np.int64)
     if pieces.sum() <= MAX_PIECES:
         return [True] * len(given), None
@@ -133,7 +133,7 @@ def _runs(sets: _Sets, plan: Plan) -> int:
 
 
 def _moments(plans: Sequence[Plan], schedule: Schedule, sets: _Sets) -> dict[str, Any]:
-    """Pack the plans: columns a moment, and columns a planned job."""
+    """Encode the plans: columns by moment, and columns by planned job."""
     jobs: list[tuple[Plan, PlannedJob]] = [(plan, job) for plan in plans for job in plan.planned]
     row_of = {job_id: row for row, job_id in enumerate(schedule.job_id.tolist())} if jobs else {}
     reasons = {reason: place for place, reason in enumerate(dict.fromkeys(job.reason for _, job in jobs))}
@@ -164,7 +164,7 @@ def _moments(plans: Sequence[Plan], schedule: Schedule, sets: _Sets) -> dict[str
 
 
 def _names(schedule: Schedule) -> dict[str, Any]:
-    """Pack the names of users and accounts, where they are known: each once, and its number for each job."""
+    """Encode the names of users and accounts, if known: each name once, and its index for each job."""
     packed = {}
     for name in ("user", "account"):
         texts = getattr(schedule, name)

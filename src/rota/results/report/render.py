@@ -1,4 +1,4 @@
-"""From templates, styles, scripts and data to one self-contained file."""
+"""Rendering templates, styles, scripts and data into one self-contained file."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ def write_page(path: Path, template: str, **context: Any) -> None:
 
 
 def script_json(data: Any) -> Markup:
-    """Give data as JSON that may stand inside a script element, whatever text is in it."""
+    """Give data as JSON that is safe inside of a script element."""
     from markupsafe import Markup
 
     text = json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     safe = text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
-    return Markup(safe)  # noqa: S704 - nothing is left that could end the element
+    return Markup(safe)  # noqa: S704 - it cannot end the element
 
 
 def numbers(values: NDArray[Any], digits: int = 4) -> list[float]:
-    """Give an array as numbers for JSON, whole ones without a fraction."""
+    """Convert an array for JSON, whole numbers without a fraction."""
     if np.issubdtype(values.dtype, np.integer):
         return values.tolist()  # type: ignore[no-any-return]
     rounded = np.round(values.astype(np.float64), digits).tolist()
@@ -51,7 +51,7 @@ def numbers(values: NDArray[Any], digits: int = 4) -> list[float]:
 
 @cache
 def _environment() -> Environment:
-    """Set Jinja up once: escaping always on, an undefined name an error."""
+    """Make the Jinja environment: with escaping, and undefined names are errors."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     loader = PackageLoader(_PACKAGE)
@@ -78,7 +78,7 @@ def _asset(name: str) -> Markup:
 
 
 def _uplot() -> Markup:
-    """Inline uPlot with its licence in front, in place of the banner that only links to it."""
+    """Inline uPlot with its licence in place of its banner, which only links to it."""
     from markupsafe import Markup
 
     code = _read(_UPLOT).split("*/", 1)[1]

@@ -1,4 +1,4 @@
-"""Who was served how: what each account and each of its users got, against what was meant for them."""
+"""Usage and waits of each account and its users, compared with their target shares."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rota.results.schedule import Schedule
 
 _HOUR = 3600
-#: What stands for an empty name.
+#: Shown in place of an empty name.
 NAMELESS = "(none)"
 
 
@@ -26,9 +26,9 @@ class Served:
     name: str
     jobs: int
     cpu_hours: float
-    #: Of all CPU hours that were used, from 0 to 1.
+    #: Part of all CPU hours, 0 to 1.
     share: float
-    #: What was meant for it, from 0 to 1; ``None`` where nothing is known, and for users.
+    #: Target share of the cluster, 0 to 1; ``None`` if unknown, and for users.
     target: float | None
     mean_wait: float
     median_wait: float
@@ -37,18 +37,18 @@ class Served:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServedAccount:
-    """An account and the users whose jobs were charged to it, the one with most CPU hours first."""
+    """An account, and its users by descending CPU hours."""
 
     total: Served
     users: tuple[Served, ...]
 
 
 def served(schedule: Schedule, targets: Mapping[str, float]) -> list[ServedAccount]:
-    """Sum up the finished jobs by account and user, the account with most CPU hours first.
+    """Sum up the finished jobs by account and user, by descending CPU hours.
 
     Args:
-        schedule: The jobs; without names of accounts there is nothing to give. Without names of users their numbers
-            stand in.
+        schedule: The jobs. Without names of accounts the result is empty; without names of users their ids are used.
+        targets: Target share of the cluster by name of the account.
         targets: By name of an account, its share of the cluster.
     """
     jobs = schedule.take(np.flatnonzero(finished(schedule)))
@@ -66,7 +66,7 @@ def served(schedule: Schedule, targets: Mapping[str, float]) -> list[ServedAccou
 
 
 def _summed(jobs: Schedule, keys: Sequence[tuple[str, ...]]) -> list[tuple[tuple[str, ...], dict[str, float]]]:
-    """Sum up jobs by key, the one with most work first, equal ones by key."""
+    """Sum up jobs by key, by descending processor seconds, then by key."""
     distinct = sorted(set(keys))
     place = {key: i for i, key in enumerate(distinct)}
     columns = by_group(jobs, np.array([place[key] for key in keys], np.intp))

@@ -1,8 +1,8 @@
-"""What accounts used against what is theirs, over time: the curves of the fair-share chart.
+"""The curves of the fair-share chart: usage of accounts against their target shares, over time.
 
-Accounts are in one another, so only those of one *level* are drawn together: the accounts at one depth of the tree,
-and those above it that have no accounts below. Of each level the accounts that used most get a line of their own; the
-others, and users directly in accounts further up, are one line more.
+Accounts contain each other, so the chart shows one *level* at a time: the accounts at one depth of the tree, and those
+above it without subaccounts. The accounts with the largest usage of a level have a line each; the others, and users
+directly in accounts further up, share one.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 
     from rota.results.priority_history import PriorityHistory
 
-#: Accounts with a line of their own: as many as there are colours.
+#: Largest number of accounts with a line of their own, which is the number of colours.
 MAX_LINES = 8
-#: Samples of one curve, so that the page stays small.
+#: Largest number of samples of a curve.
 MAX_SAMPLES = 300
-#: The farthest that the axis of level fair-share reaches, either way of 1: more tells nobody more.
+#: Largest distance of the axis of level fair-share from 1, as a ratio.
 FARTHEST = 1000.0
-#: Usage outside of the accounts drawn below which it gets no line: what rounding leaves.
+#: Usage outside of the drawn accounts that is ignored as rounding error.
 _NOTHING = 0.0005
 
 
 def share_data(history: PriorityHistory) -> dict[str, Any]:
-    """Compute what the fair-share chart draws. Shares are from 0 to 1; an infinite level fair-share is ``None``."""
+    """Compute the data of the chart. Shares are from 0 to 1; an infinite level fair-share is ``None``."""
     kept = _samples(len(history.times))
     usage, fairshare = history.usage_share[kept], history.fairshare[kept]
-    # Whatever is used is used in some account at the top.
+    # All usage is in accounts below the root.
     top = _level(history.depth, min(history.depth, default=0))
     whole, whole_target = usage[:, top].sum(axis=1), history.target_share[top].sum()
     levels, sizes, drawn = [], [], dict[int, int]()
@@ -63,14 +63,14 @@ def share_data(history: PriorityHistory) -> dict[str, Any]:
             for account in shown
         ],
         "levels": levels,
-        # One account alone has nobody to be compared with.
+        # A single account has no siblings to be compared with.
         "level": next((i for i, size in enumerate(sizes) if size > 1), 0),
         "limits": log_limits(fairshare[:, shown]) if history.fair_tree else [0, 1],
     }
 
 
 def log_limits(values: NDArray[np.float64]) -> list[float]:
-    """Give the ends of a logarithmic axis around 1: powers of ten about the values, no farther than `FARTHEST`."""
+    """Give the ends of a logarithmic axis around 1: powers of ten that include the values, up to `FARTHEST`."""
     drawn = values[np.isfinite(values) & (values > 0)]
     low, high = float(drawn.min(initial=0.1)), float(drawn.max(initial=10.0))
     farthest = round(np.log10(FARTHEST))
@@ -81,21 +81,21 @@ def log_limits(values: NDArray[np.float64]) -> list[float]:
 
 
 def _samples(count: int) -> NDArray[np.int64]:
-    """Choose samples, evenly and with the first and the last."""
+    """Choose samples at equal distances, the first and the last included."""
     return np.unique(np.linspace(0, max(count - 1, 0), min(count, MAX_SAMPLES)).round().astype(np.int64))
 
 
 def _level(depth: Sequence[int], level: int) -> list[int]:
-    """Give the accounts that together make up the cluster at one depth. ``depth`` is in tree order, depth first."""
+    """Give the accounts that make up the cluster at one depth. ``depth`` is in tree order, depth first."""
     leaf = [below <= own for own, below in zip(depth, [*depth[1:], -1], strict=True)] if depth else []
     return [i for i, own in enumerate(depth) if own == level or (own < level and leaf[i])]
 
 
 def _most_used(usage: NDArray[np.float64], members: Sequence[int]) -> list[int]:
-    """Choose the accounts that used most on average, most first; equal ones in the order of the tree."""
+    """Choose the accounts with the largest mean usage, in this order; equal ones in tree order."""
     return sorted(members, key=lambda account: -float(usage[:, account].sum()))[:MAX_LINES]
 
 
 def _significant(values: NDArray[np.float64]) -> list[float | None]:
-    """Give numbers to three places, whatever their size; ``None`` for what is infinite."""
+    """Round numbers to three significant digits; ``None`` for infinity."""
     return [float(f"{value:.3g}") if np.isfinite(value) else None for value in values.tolist()]

@@ -1,4 +1,4 @@
-"""The worst-served jobs, and how each user fared."""
+"""Tables of the jobs with the longest waits and largest slowdowns, and of users."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
     from rota.results.schedule import Schedule
 
-#: Rows of a table of extremes.
+#: Number of rows of a table of jobs.
 TOP = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobRow:
-    """One job in a table; times are Unix seconds, durations seconds."""
+    """A job in a table. Times are Unix seconds, durations seconds."""
 
     job_id: int
     user_id: int
@@ -32,34 +32,34 @@ class JobRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserRow:
-    """One user's jobs that ran to an end; durations in seconds."""
+    """The finished jobs of a user; durations in seconds."""
 
     user_id: int
     jobs: int
     mean_wait: float
     median_wait: float
     mean_bounded_slowdown: float
-    #: Of all processor seconds that were used, from 0 to 1.
+    #: Part of all processor seconds, 0 to 1.
     share: float
 
 
 def finished(schedule: Schedule) -> NDArray[np.bool_]:
-    """Tell which jobs ran to an end: those that every figure is about."""
+    """Give a mask of the finished jobs, those to which figures refer."""
     return (schedule.start >= 0) & (schedule.end >= 0)
 
 
 def longest_waits(schedule: Schedule) -> list[JobRow]:
-    """Give the jobs that waited longest, longest first."""
+    """Give the jobs with the longest waits, in this order."""
     return _worst(schedule, schedule.wait)
 
 
 def greatest_slowdowns(schedule: Schedule) -> list[JobRow]:
-    """Give the jobs with the greatest bounded slowdown, greatest first."""
+    """Give the jobs with the largest bounded slowdowns, in this order."""
     return _worst(schedule, schedule.bounded_slowdown)
 
 
 def users(schedule: Schedule) -> list[UserRow]:
-    """Give every user with a finished job, the one with most processor hours first."""
+    """Give all users with finished jobs, by descending processor hours."""
     ran = finished(schedule)
     if not ran.any():
         return []
@@ -73,7 +73,7 @@ def users(schedule: Schedule) -> list[UserRow]:
 
 
 def by_group(schedule: Schedule, group: NDArray[np.intp]) -> dict[str, NDArray[Any]]:
-    """Sum up jobs, all of them finished, by group; groups are numbered from 0 and none of them is empty.
+    """Sum up finished jobs by group. Groups are numbered from 0, and none is empty.
 
     Returns:
         Arrays by group: ``jobs``, ``mean_wait``, ``median_wait``, ``mean_bounded_slowdown`` and ``work``, in processor
@@ -90,7 +90,7 @@ def by_group(schedule: Schedule, group: NDArray[np.intp]) -> dict[str, NDArray[A
 
 
 def _worst(schedule: Schedule, measure: NDArray[np.int64] | NDArray[np.float64]) -> list[JobRow]:
-    """Give the rows with the greatest measure; equal ones in workload order."""
+    """Give the rows with the largest measure; equal ones in workload order."""
     ran = np.flatnonzero(finished(schedule))
     chosen = ran[np.argsort(-measure[ran], kind="stable")[:TOP]]
     wait, run, slowdown = schedule.wait, schedule.run, schedule.bounded_slowdown
@@ -110,7 +110,7 @@ def _worst(schedule: Schedule, measure: NDArray[np.int64] | NDArray[np.float64])
 
 
 def _medians(group: NDArray[np.intp], values: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Give the median of each group, groups being numbered from 0 and none of them empty."""
+    """Give the median of each group. Groups are numbered from 0, and none is empty."""
     ordered = values[np.lexsort((values, group))]
     first = np.cumsum(sizes) - sizes
     medians: NDArray[np.float64] = (ordered[first + (sizes - 1) // 2] + ordered[first + sizes // 2]) / 2

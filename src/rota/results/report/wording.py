@@ -1,4 +1,4 @@
-"""Times, durations and numbers as people read them. ``js/format.js`` says the same in the browser."""
+"""Formats of times, durations and numbers in pages; ``js/format.js`` has the same for the browser."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ if TYPE_CHECKING:
     from rota.results.schedule import ReplayResult
 
 _DAY = 86400
-#: Seconds below which a time is not meant as a date: no log is as old as 1980.
+#: Times below this number of seconds are no dates: no log is that old.
 _SMALL_TIMES = 10 * 365 * _DAY
-#: Points of priority below which tenths are told.
+#: Priority points below this number are shown with tenths.
 _SMALL_POINTS = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """How to say a Unix time: as a date in UTC or, for a log that tells no date, as days from its beginning."""
+    """Formats Unix times: as a date in UTC or, for a log without a date, as days since its beginning."""
 
     dated: bool
 
     def __call__(self, seconds: int) -> str:
-        """Say a time: ``2000-04-25 22:00:03`` or ``day 3 04:05:06``, where day 0 is the first."""
+        """Format a time: ``2000-04-25 22:00:03`` or ``day 3 04:05:06``, where day 0 is the first."""
         if self.dated:
             return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
         days, rest = divmod(seconds, _DAY)
@@ -31,13 +31,13 @@ class Clock:
 
 
 def clock_of(result: ReplayResult) -> Clock:
-    """Choose the clock: days when the log has no origin and its times are small, or no jobs."""
+    """Choose the format of times: days if the log has no origin and small times, or no jobs."""
     latest = int(result.schedule.submit.max(initial=0))
     return Clock(dated=latest > 0 and (result.origin != 0 or latest >= _SMALL_TIMES))
 
 
 def duration(seconds: float) -> str:
-    """Say a duration as Slurm does, ``1-02:03:04`` for a day, two hours, three minutes and four seconds."""
+    """Format a duration as Slurm does: ``1-02:03:04`` is a day, two hours, three minutes and four seconds."""
     whole = round(abs(seconds))
     sign = "−" if seconds < 0 and whole else ""
     days, rest = divmod(whole, _DAY)
@@ -46,22 +46,22 @@ def duration(seconds: float) -> str:
 
 
 def count(number: float) -> str:
-    """Say a whole number, with thin spaces between thousands."""
+    """Format a whole number, with thin spaces between thousands."""
     return f"{number:,.0f}".replace(",", "\N{NARROW NO-BREAK SPACE}")
 
 
 def decimal(number: float) -> str:
-    """Say a number to two places, thousands apart."""
+    """Format a number with two decimals, and thin spaces between thousands."""
     return f"{number:,.2f}".replace(",", "\N{NARROW NO-BREAK SPACE}")
 
 
 def percent(share: float) -> str:
-    """Say a share of 1 in per cent."""
+    """Format a fraction in per cent."""
     return f"{share * 100:.2f} %"
 
 
 def points(number: float) -> str:
-    """Say a part of a priority: to a tenth where it is small and not whole."""
+    """Format priority points: with a tenth if the number is small and not whole."""
     small = abs(number) < _SMALL_POINTS and not float(number).is_integer()
     text = f"{abs(number):,.1f}" if small else f"{abs(number):,.0f}"
     sign = "−" if number < 0 and text.strip("0.") else ""
@@ -69,5 +69,5 @@ def points(number: float) -> str:
 
 
 def policy(result: ReplayResult) -> str:
-    """Name what ran: scheduler, priority and options, as far as they say anything."""
+    """Name the policy: scheduler, priority and options, as far as they are known."""
     return ", ".join(part for part in (result.scheduler, result.priority, result.options) if part)
