@@ -1,6 +1,6 @@
-"""The controller as a pure state machine: ``engine.handle(event, now)`` gives effects.
+"""The engine, a pure state machine: ``engine.handle(event, now)`` gives effects.
 
-No I/O, no clock, no randomness, no threads: drivers have those.
+It has no I/O, clock, randomness or threads: these are the drivers'.
 """
 
 from rota.core.engine import Engine

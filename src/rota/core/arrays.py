@@ -1,8 +1,8 @@
-"""Job arrays: tasks that were submitted together, and wait as one record.
+"""Job arrays: tasks that are submitted together, and pending as one record.
 
-The record stands in the queue for all tasks that have not started. When one is started, or somebody asks for it alone,
-it is split off as a job of its own; the last one takes over the record. An array of n tasks takes n job ids, from the
-record's own on.
+In the queue, the record stands for all tasks that have not started. A task that starts, or is addressed by itself, is
+split off as a job of its own; the last task takes over the record. An array of n tasks takes n job ids, beginning with
+the record's.
 """
 
 from __future__ import annotations
@@ -15,26 +15,26 @@ from rota.model.array import ArrayTasks, fold_tasks
 
 
 class Task(Protocol):
-    """A job of an array, as far as that looks at it."""
+    """What an array needs to know of a job."""
 
     @property
     def state(self) -> JobState:
-        """Its state."""
+        """State of the job."""
 
     @property
     def task_id(self) -> int | None:
-        """Which task it is; ``None`` for the record of those that wait."""
+        """Task id; ``None`` for the record of the pending tasks."""
 
     @property
     def start_time(self) -> int | None:
-        """Unix seconds."""
+        """Start, Unix seconds."""
 
 
 T = TypeVar("T", bound=Task)
 
 
 class JobArray(Generic[T]):
-    """What the tasks of one array have in common."""
+    """The state that the tasks of an array share."""
 
     __slots__ = (
         "_ids",
@@ -52,53 +52,54 @@ class JobArray(Generic[T]):
     )
 
     def __init__(self, job_id: int, tasks: ArrayTasks) -> None:
-        #: The record's, and the array's name.
+        #: Job id of the record, which identifies the array.
         self.job_id = job_id
         self.throttle = tasks.throttle
-        #: Ids of tasks that are not split off, ascending.
+        #: Ids of the tasks that have not been split off, ascending.
         self.pending = list(tasks.ids)
-        #: The job that stands for them; afterwards it is the last of them.
+        #: The job that stands for these tasks, and is the last of them in the end.
         self.record: T | None = None
-        #: Live jobs that were split off, by task id.
+        #: Live tasks that were split off, by task id.
         self.tasks: dict[int, T] = {}
-        #: Those of them that hold resources.
+        #: Number of these that hold resources.
         self.running = 0
-        #: The task that was last started in this run of the engine, and when one was at all, Unix seconds.
+        #: The task that was started last since the engine was started, and the time of the last start of all, Unix
+        #: seconds.
         self.latest: T | None = None
         self.last_start: int | None = None
-        #: Tasks that are over without having been split off.
+        #: Ids of tasks that ended without being split off.
         self.over: list[int] = []
-        #: COMPLETED as long as all tasks that are over are that.
+        #: COMPLETED unless a task has ended in another state.
         self.worst = JobState.COMPLETED
         self._next_id = job_id + 1
         self._ids = frozenset(tasks.ids)
 
     @property
     def is_over(self) -> bool:
-        """Whether no task is left."""
+        """Whether all tasks have ended."""
         return not self.pending and not self.tasks
 
     def has(self, task_id: int) -> bool:
-        """Whether it ever had such a task."""
+        """Whether a task id belongs to the array."""
         return task_id in self._ids
 
     def take_id(self) -> int:
-        """Give the job id of a task that is split off."""
+        """Give the job id for a task that is split off."""
         self._next_id += 1
         return self._next_id - 1
 
     def task_text(self, task_id: int | None) -> str:
-        """Write which task of the array a job is, or for the record which wait: ``2``, ``[3-5%2]``."""
+        """Format the task id of a job or, for the record, of all pending tasks: ``2``, ``[3-5%2]``."""
         if task_id is not None:
             return str(task_id)
         ids = self.pending or self.over
-        if len(ids) == 1 < len(self._ids):  # the last: it is a task like the others
+        if len(ids) == 1 < len(self._ids):  # the last task is shown like the others
             return str(ids[0])
         throttle = f"%{self.throttle}" if self.throttle and self.pending else ""
         return f"[{fold_tasks(ids)}{throttle}]"
 
     def left(self, job: T) -> list[int]:
-        """Take note that a job of the array is over; give the ids of its tasks: one, or all that still waited."""
+        """Note that a job of the array has ended; give the ids of its tasks: one, or all pending ones."""
         if job.state is not JobState.COMPLETED:
             self.worst = job.state
         if job.task_id is not None:
@@ -110,36 +111,36 @@ class JobArray(Generic[T]):
     # ---- as a start limit -------------------------------------------------------------------------------------
 
     def holds_back_all(self) -> bool:
-        """Whether as many tasks run as may."""
+        """Whether as many tasks are running as the throttle allows."""
         return bool(self.throttle) and self.running >= self.throttle
 
     def holds_back(self, job: object, resources: int) -> Excess | None:  # noqa: ARG002 - they are all the same
-        """Give the bound, if as many tasks run as may."""
+        """Give the throttle, if as many tasks are running as it allows."""
         if self.holds_back_all():
             limit = Limit(Reason.JOB_ARRAY_TASK_LIMIT, f"array {self.job_id}", f"%{self.throttle}", self.throttle)
             return Excess(limit, self.running, 1)
         return None
 
     def started(self, job: T) -> None:
-        """Count a task that runs."""
+        """Count a running task."""
         self.running += 1
         self.latest, self.last_start = job, job.start_time
 
     def ended(self, job: object) -> None:  # noqa: ARG002 - they are all the same
-        """Count it no more."""
+        """Cease to count a task."""
         self.running -= 1
 
     # ---- keeping it -------------------------------------------------------------------------------------------
 
     def save(self) -> dict[str, Any]:
-        """Give it as data that JSON can hold, without its jobs."""
+        """Give the array as JSON data, without its jobs."""
         plain = ("job_id", "throttle", "pending", "last_start", "_next_id")
         others = {"ids": sorted(self._ids), "worst": self.worst.value}
         return {name: getattr(self, name) for name in plain} | others
 
     @classmethod
     def restore(cls, saved: dict[str, Any]) -> JobArray[T]:
-        """Make it again; its jobs are added one by one, and count as running when they do."""
+        """Restore an array. Its jobs are added later, and count as running when they are."""
         made = cls(saved["job_id"], ArrayTasks(tuple(saved["ids"]), saved["throttle"]))
         made.pending = saved["pending"]
         made.last_start, made._next_id = saved["last_start"], saved["_next_id"]

@@ -1,13 +1,13 @@
-"""The machine as slurm.conf has it, save for what jobs still hold of another.
+"""The machine in force when slurm.conf changes: nodes and partitions that jobs use stay until these have ended.
 
-Between two runs, and when slurm.conf is read again, nodes and partitions may come and go, and nodes may become others.
-What jobs have of the machine stays until they are over:
+Nodes and partitions may be added, removed and changed, in a restart and when slurm.conf is read again:
 
-- A node that is not in slurm.conf any more, or has other hardware there, drains. Once it is free it leaves, or becomes
-  what slurm.conf has.
-- A partition that is not there any more is INACTIVE. It leaves with its last job.
+- A node that was removed, or whose hardware has changed, is drained as long as jobs hold it. Then it is removed, or
+takes
+  its new hardware.
+- A partition that was removed is INACTIVE as long as it has jobs.
 
-Node bitmaps go by place: that of a node in slurm.conf; what is on its way out comes after these.
+Indices of nodes are their positions in slurm.conf; removed nodes that are still in use come after these.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ if TYPE_CHECKING:
     from rota.model import ClusterConfig, Node, Partition
     from rota.resources.view import Shares
 
-    #: How much of what there is of a node, for some nodes by their names.
+    #: Amounts of a node's resources, by the node's name.
     NamedShares = dict[str, dict[str, int]]
 
-#: What jobs are given of a node. The rest may change while they run.
+#: Attributes of a node's resources. All others may change while jobs are running on it.
 _HARDWARE = ("cpus", "sockets", "cores_per_socket", "threads_per_core", "real_memory", "gres")
-#: Why nodes drain that are on their way out.
+#: Reason of nodes that are drained because they were removed.
 LEAVES = "not in slurm.conf any more: leaves when its jobs are over"
 CHANGES = "other in slurm.conf: changes when its jobs are over"
 
 
 class Machine(NamedTuple):
-    """The machine that there is from now on: copies of nodes and partitions."""
+    """The machine in force: copies of nodes and partitions."""
 
     nodes: list[Node]
-    #: By name.
+    #: Partitions by name.
     partitions: dict[str, Partition]
-    #: From the places that nodes had.
+    #: Maps the indices of the nodes before.
     move: NodeMove
-    #: Whether it may serve other requests than the one before.
+    #: Whether it can serve other requests than the machine before.
     is_other: bool
 
 
@@ -55,15 +55,15 @@ def merge(
     used_partitions: Collection[str],
     keep_state_of: Collection[str],
 ) -> Machine:
-    """Give the machine that slurm.conf wants, as far as jobs let it be.
+    """Make the machine of a new slurm.conf, as far as running jobs allow it.
 
     Args:
-        config: What slurm.conf says.
-        nodes: The nodes that there have been.
-        partitions: The partitions that there have been.
-        used_nodes: Names of the nodes of which jobs hold something.
-        used_partitions: Names of the partitions in which there are jobs.
-        keep_state_of: Names of the partitions that keep the state which they have been given; others get slurm.conf's.
+        config: The new slurm.conf.
+        nodes: The nodes so far.
+        partitions: The partitions so far.
+        used_nodes: Names of nodes that jobs hold resources of.
+        used_partitions: Names of partitions that have jobs.
+        keep_state_of: Names of partitions whose present state is kept; others get the state in slurm.conf.
     """
     merged = _merge_nodes(config, nodes, used_nodes)
     move = NodeMove([node.name for node in nodes], [node.name for node in merged])
@@ -84,7 +84,7 @@ def _merge_nodes(config: ClusterConfig, known: Iterable[Node], used: Collection[
 
 
 def _become(old: Node, new: Node, used: Collection[str]) -> Node:
-    """Give a node of slurm.conf, in the state in which it is; with its old hardware if jobs use that."""
+    """Make a node of the new slurm.conf, keeping its state and, as long as jobs use it, its hardware."""
     state, why = old.state, {name: getattr(old, name) for name in ("reason", "reason_uid", "reason_time")}
     if is_other(old, new) and new.name in used:
         return _leave(replace(new, state=state, **why, **{name: getattr(old, name) for name in _HARDWARE}), CHANGES)
@@ -94,27 +94,27 @@ def _become(old: Node, new: Node, used: Collection[str]) -> Node:
 
 
 def _leave(node: Node, reason: str) -> Node:
-    """Drain a node, unless it is not up anyway."""
+    """Drain a node unless it is not up."""
     return replace(node, state=NodeState.DRAIN, reason=reason) if node.state is NodeState.UP else replace(node)
 
 
 def is_other(old: Node, new: Node) -> bool:
-    """Whether a node has other hardware."""
+    """Whether the hardware of a node differs."""
     return any(getattr(old, name) != getattr(new, name) for name in _HARDWARE)
 
 
 def _asked_of(nodes: Iterable[Node], partitions: Iterable[Partition]) -> object:
-    """Give what decides which requests a machine could serve."""
+    """Give all that determines which requests a machine can serve."""
     plain = [replace(node, state=NodeState.UP, reason="", reason_uid=0, reason_time=0) for node in nodes]
     return plain, {part.name: part.nodes for part in partitions}
 
 
 class NodeMove:
-    """From the places of some nodes to the places that they have in another order.
+    """Maps indices and bitmaps of nodes from one order of nodes to another.
 
     Args:
-        before: Names, by place.
-        after: Names, by place; those that are not among them are left out.
+        before: Names of nodes in the old order.
+        after: Names of nodes in the new order. Nodes that are missing are left out.
     """
 
     def __init__(self, before: Sequence[str], after: Sequence[str]) -> None:
@@ -123,21 +123,21 @@ class NodeMove:
         self._bits = [1 << places[name] if name in places else 0 for name in before]
 
     def bitmap(self, nodes: int) -> int:
-        """Move a node bitmap."""
+        """Map a bitmap of nodes."""
         return nodes if self._same else sum(self._bits[place] for place in indices(nodes))
 
 
 def by_name(shares: Shares, nodes: Sequence[Node]) -> NamedShares:
-    """Name the nodes of what a job holds."""
+    """Replace indices of nodes by names."""
     return {nodes[place].name: kinds for place, kinds in shares.items()}
 
 
 def by_place(shares: Mapping[str, Mapping[str, int]], places: Mapping[str, int]) -> Shares:
-    """Find the nodes of what a job holds.
+    """Replace names of nodes by indices.
 
     Args:
-        shares: By the names of nodes.
-        places: Of nodes, by name.
+        shares: Amounts by the name of the node.
+        places: Indices of nodes by name.
 
     Raises:
         KeyError: there is no such node.

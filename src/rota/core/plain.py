@@ -1,8 +1,8 @@
-"""Plain data: what the types of a record's fields promise is checked, and turned into what JSON can hold, and back.
+"""Conversion of records to JSON data and back, with checks against the type annotations of their fields.
 
-Records are dataclasses and named tuples whose fields are whole numbers, truth values, text, enumerations, other such
-records, tuples, sets and mappings of these. A field that has its default is left out; a whole number that is too large
-for other readers of JSON is written as text, ``0x…``: bitmaps of nodes are.
+Records are dataclasses and named tuples with fields that are whole numbers, truth values, text, enumerations, other
+records, or tuples, sets and mappings of these. Fields at their defaults are left out. Whole numbers that are too large
+for some readers of JSON, such as node bitmaps, are written as text, ``0x…``.
 """
 
 from __future__ import annotations
@@ -16,37 +16,37 @@ from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from rota.model import RotaError
 
-#: What every reader of JSON reads exactly.
+#: Largest whole number that every reader of JSON represents exactly.
 _LARGEST = 2**53
 T = TypeVar("T")
 
 
 class PlainError(RotaError):
-    """A value is not of the kind that its place is for; the text says which and where."""
+    """A value has the wrong type; the text says which value, and where it is."""
 
 
 class Shape(ABC):
-    """What one kind of value looks like."""
+    """Checks and converts values of one type."""
 
     @abstractmethod
     def problem(self, value: object) -> str:
-        """Say what is wrong with a value, beginning with where in it: ``.job_id: …``; empty: nothing."""
+        """Say what is wrong with a value, beginning with its place: ``.job_id: …``; empty if it is valid."""
 
     @abstractmethod
     def encode(self, value: Any) -> Any:
-        """Turn a value without problem into what JSON can hold."""
+        """Convert a valid value to JSON data."""
 
     @abstractmethod
     def decode(self, data: Any) -> Any:
-        """Turn that back, whatever it is: what comes of it is for `problem` to judge.
+        """Convert JSON data back, without complete checks: `problem` has to be called with the result.
 
         Raises:
-            PlainError: it is of another kind altogether.
+            PlainError: the data has another structure.
         """
 
 
 class _Simple(Shape):
-    """Whole numbers, truth values, text, ``None``."""
+    """Whole numbers, truth values, text and ``None``."""
 
     def __init__(self, kind: type) -> None:
         self._kind = kind
@@ -71,7 +71,7 @@ _NAMES = {int: "whole number", bool: "truth value", str: "text", float: "number"
 
 
 class _Anything(Shape):
-    """Whatever JSON can hold."""
+    """Any JSON data."""
 
     def problem(self, value: object) -> str:
         if isinstance(value, Mapping):
@@ -112,7 +112,7 @@ class _Choice(Shape):
 
 
 class _Either(Shape):
-    """One of several kinds, which differ in what Python has them as."""
+    """A union of types, which can be distinguished in Python."""
 
     def __init__(self, kinds: list[Shape]) -> None:
         self._kinds = kinds
@@ -133,7 +133,7 @@ class _Either(Shape):
 
 
 class _Several(Shape):
-    """Tuples and sets of one kind of value."""
+    """Tuples and sets with items of one type."""
 
     def __init__(self, kind: type, item: Shape) -> None:
         self._kind = kind
@@ -155,7 +155,7 @@ class _Several(Shape):
 
 
 class _Pair(Shape):
-    """Tuples of a fixed number of values."""
+    """Tuples of fixed length."""
 
     def __init__(self, items: list[Shape]) -> None:
         self._items = items
@@ -175,7 +175,7 @@ class _Pair(Shape):
 
 
 class _Named(Shape):
-    """Mappings from text."""
+    """Mappings with text as keys."""
 
     def __init__(self, item: Shape) -> None:
         self._item = item
@@ -203,13 +203,13 @@ class Record(Shape):
     """Dataclasses and named tuples.
 
     Args:
-        kind: Which one.
+        kind: The class.
     """
 
     def __init__(self, kind: type) -> None:
         self._kind = kind
         hints = get_type_hints(kind)
-        #: By name; of a dataclass those that its maker takes.
+        #: Shapes of the fields by name, of a dataclass only those that are arguments of its constructor.
         self.fields: dict[str, Shape] = {name: shape_of(hints[name]) for name in _defaults(kind)}
         self._defaults = _defaults(kind)
 
@@ -247,7 +247,7 @@ class Record(Shape):
 
 
 def _defaults(kind: type) -> dict[str, Any]:
-    """Give the default of each field, ``MISSING`` where there is none."""
+    """Give the default of each field, ``MISSING`` for none."""
     if is_dataclass(kind):
         found: dict[str, Any] = {}
         for one in fields(kind):
@@ -261,7 +261,7 @@ def _defaults(kind: type) -> dict[str, Any]:
 
 
 def _same(value: object, default: object) -> bool:
-    """Whether a value is its field's default: True is not 1 there."""
+    """Whether a value is the field's default, of the same type: True is not 1."""
     return type(value) is type(default) and value == default
 
 
@@ -274,10 +274,10 @@ def _show(value: object) -> str:
 
 
 def shape_of(kind: Any) -> Shape:
-    """Give the shape of what a type annotation says.
+    """Give the shape of a type annotation.
 
     Raises:
-        TypeError: there is none for it.
+        TypeError: the type is not supported.
     """
     known = _SHAPES.get(kind)
     if known is None:
@@ -285,7 +285,7 @@ def shape_of(kind: Any) -> Shape:
     return known
 
 
-#: By what they are of.
+#: Shapes by type annotation.
 _SHAPES: dict[Any, Shape] = {}
 
 

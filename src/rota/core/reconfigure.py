@@ -1,4 +1,4 @@
-"""Reading slurm.conf again: other limits and parameters, and another machine around the jobs that run."""
+"""Reading slurm.conf again: new limits and parameters, and a new machine while jobs are running."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 def reconfigure(cluster: Cluster, config: ClusterConfig) -> None:
-    """Take the configuration over, whole or not at all; of the machine as far as jobs let it be changed.
+    """Put a configuration into force, or change nothing. Nodes and partitions that jobs use stay as `machine` says.
 
     Raises:
-        RequestError: jobs hold what could not be given to them on the machine that it has.
+        RequestError: running jobs hold resources that could not be allocated to them on the new machine.
         InputError: a parameter cannot be used.
     """
     state = cluster.state
@@ -41,17 +41,17 @@ def reconfigure(cluster: Cluster, config: ClusterConfig) -> None:
 
 
 def change_machine(cluster: Cluster) -> None:
-    """Let nodes and partitions leave, or become what slurm.conf has, that had to stay for jobs that are over now."""
+    """Remove or change nodes and partitions that have stayed for jobs which have ended now."""
     state = cluster.state
     try:
         change = _plan(state, state.config, keep_state_of=state.partitions)
     except RequestError:
-        return  # other jobs are in the way still
+        return  # other jobs still use it
     _carry_out(cluster, change)
 
 
 def may_change(state: ClusterState) -> bool:
-    """Whether a node or partition is free that had to stay for jobs."""
+    """Whether a node or partition that has stayed for jobs is free now."""
     nodes = state.leaving_nodes
     for job in state.holding() if nodes else ():
         nodes &= ~job.alloc_nodes
@@ -64,27 +64,27 @@ def _is_used(state: ClusterState, partition: str) -> bool:
 
 
 def units_of(state: ClusterState, job: Job) -> int:
-    """Count the units that a job, or a record of it, needs at least; 0: its partition cannot serve it any more."""
+    """Count the units that a job or queue record needs at least; 0: its partition can never serve it."""
     try:
         return state.pool.units(job.spec, job.partition)
-    except RequestError:  # it asks for what no node has any more
+    except RequestError:  # no node has what it asks for any more
         return 0
 
 
 class _Change(NamedTuple):
-    """A machine in place of another."""
+    """A change of machine."""
 
     machine: Machine
     pool: Pool
-    #: What each job holds of it that holds something.
+    #: Resource sets on the new machine of all jobs that hold resources.
     held: list[tuple[Job, int]]
 
 
 def _plan(state: ClusterState, config: ClusterConfig, *, keep_state_of: Collection[str]) -> _Change:
-    """Work out what machine there is if slurm.conf is this.
+    """Work out the machine for a configuration.
 
     Raises:
-        RequestError: it has no place for what jobs hold.
+        RequestError: running jobs hold resources that could not be allocated to them on the new machine.
     """
     holding = state.holding()
     machine = merge(
@@ -117,7 +117,7 @@ def _carry_out(cluster: Cluster, change: _Change) -> None:
     state, machine = cluster.state, change.machine
     partitions = {}
     for new in machine.partitions.values():
-        known = partitions[new.name] = state.partitions.get(new.name, new)  # jobs have it
+        known = partitions[new.name] = state.partitions.get(new.name, new)  # jobs refer to this object
         for one in fields(Partition):
             setattr(known, one.name, getattr(new, one.name))
     state.set_machine(machine.nodes, partitions, change.pool)
@@ -125,7 +125,7 @@ def _carry_out(cluster: Cluster, change: _Change) -> None:
         job.alloc, job.alloc_nodes = resources, change.pool.nodes_of(resources)
     for job in state.jobs.values():
         for record in (job, *job.records):
-            record.request_class = None  # it was worked out for the machine of before
+            record.request_class = None  # it was computed for the old machine
             record.planned_nodes = machine.move.bitmap(record.planned_nodes)
             if machine.is_other:
                 record.units = units_of(state, record)

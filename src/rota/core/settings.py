@@ -1,4 +1,4 @@
-"""What of slurm.conf the engine itself goes by, besides nodes, partitions and accounting."""
+"""The parameters of slurm.conf that the engine uses itself, apart from nodes, partitions and accounting."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ _YEAR = 365 * 86400
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What is in force."""
+    """The parameters in force."""
 
-    #: How many of a job's partitions it must be within the limits of when it is submitted: ``NO``, ``ANY``, ``ALL``.
+    #: In how many of its partitions a job must respect the limits on submission: ``NO``, ``ANY`` or ``ALL``.
     partition_limits: str
-    #: Jobs are queued again unless they say otherwise.
+    #: Whether jobs are requeued by default.
     job_requeue: bool
-    #: How often a job that loses its nodes is queued again before it is held.
+    #: Number of times that a job which loses its nodes is requeued before it is held.
     max_requeue: int
-    #: Seconds that a job which is queued again waits at least.
+    #: Seconds before a requeued job may start again.
     requeue_delay: int
-    #: Seconds between SIGTERM and SIGKILL for what is stopped.
+    #: Seconds between SIGTERM and SIGKILL.
     kill_wait: int
-    #: Task ids of job arrays are less than this, and no array has more tasks than that.
+    #: Upper bound of the task ids of job arrays (exclusive), and largest number of tasks of an array.
     max_array_size: int
     max_array_tasks: int
-    #: A job that a limit holds back is first in line nevertheless.
+    #: Whether a job that a limit holds back blocks the jobs behind it.
     assoc_limit_stop: bool
-    #: Seconds for which jobs that have ended are remembered, for those that depend on them.
+    #: Seconds for which ended jobs are known, for jobs that depend on them.
     min_job_age: int
-    #: Jobs whose dependencies can never be satisfied are cancelled unless they say otherwise.
+    #: Whether jobs with dependencies that can never be satisfied are cancelled by default.
     kill_invalid_depend: bool
 
     @classmethod

@@ -1,7 +1,7 @@
-"""The engine's timers as data: what is due when, of which job and which of its runs.
+"""The engine's timers as data: when each is due, with its job and run.
 
-One table holds them all. It calls nobody: whoever asks what is `due` hands each timer to the one that knows its kind.
-So timers can be saved, listed, and cancelled with their job.
+This table calls no functions: the caller of `due` passes each timer to the part that handles its kind. So timers can be
+saved, listed, and cancelled with their job.
 """
 
 from __future__ import annotations
@@ -16,32 +16,32 @@ if TYPE_CHECKING:
 
 
 class TimerKind(Enum):
-    """What a timer is for."""
+    """The purpose of a timer."""
 
-    #: A job's begin time comes.
+    #: A job's begin time.
     BEGIN_TIME = "begin time"
-    #: A waiting job could no longer end by its deadline.
+    #: The last time at which a pending job could start and end by its deadline.
     DEADLINE = "deadline"
-    #: So many minutes have passed since a job started that another waits for (``after:17+5``).
+    #: The end of the minutes in a dependency ``after:17+5``.
     DEPENDENCY = "dependency"
-    #: A running job has used up the TRES minutes that it may have.
+    #: A running job has used up the TRES minutes of its limits.
     JOB_MINUTES = "job minutes"
-    #: The running jobs of an association or QOS may have used up what it may have; the name is the ledger's.
+    #: The running jobs of an association or QOS have perhaps used up a limit; the name is the ledger's.
     GROUP_MINUTES = "group minutes"
-    #: Usage has faded, or running jobs have less to come: what limits hold back is looked at again.
+    #: Usage has decayed, or running jobs have less left to use: jobs that limits hold back are tested again.
     LIMITS_FADE = "limits fade"
-    #: A reservation begins or ends; the name is its own.
+    #: A reservation begins or ends; the name is the reservation's.
     RESERVATION = "reservation"
-    #: A running job may be preempted from now on.
+    #: A running job can be preempted from now on.
     PREEMPT_EXEMPT = "preemption exempt time"
-    #: The grace time of a preempted job is over.
+    #: The grace time of a preempted job ends.
     PREEMPT_GRACE = "preemption grace time"
-    #: A pass that was put off is made: for submissions, or because the last was too short a time ago.
+    #: A delayed pass: for submissions, or because of ``sched_min_interval``.
     PASS_FOR_NEW_JOBS = "pass for new jobs"
     PASS_PUT_OFF = "pass put off"
-    #: A pass looks at the whole queue.
+    #: A pass over the whole queue.
     FULL_PASS = "full pass"
-    #: A plugin has asked to be called, again and again or once; the name is the plugin's and its function's.
+    #: A plugin's timer, periodic or not; the name is that of the plugin and its function.
     PLUGIN = "plugin"
     PLUGIN_ONCE = "plugin once"
 
@@ -50,12 +50,12 @@ class TimerKind(Enum):
 
 
 class Timer(NamedTuple):
-    """What identifies a timer: there is at most one of each."""
+    """Identifies a timer: only one with the same fields can be set."""
 
     kind: TimerKind
-    #: 0: it is of no job.
+    #: Job id; 0: none.
     job_id: int = 0
-    #: The job's restart count, where it is about one run of it.
+    #: Restart count of the job, for a timer of one run.
     run: int = 0
     name: str = ""
 
@@ -65,23 +65,23 @@ class Period(NamedTuple):
 
     origin: int
     seconds: int
-    #: It is left out until something has changed since it was last due.
+    #: Whether the timer is skipped while nothing has changed since it was last due.
     only_after_change: bool = False
 
     def next_due(self, now: int) -> int:
-        """The first time of its grid that is after ``now``."""
+        """Give the first such time after ``now``."""
         return now + self.seconds - (now - self.origin) % self.seconds
 
 
 class Timers:
-    """Timers by due time; equal times in the order of setting."""
+    """Timers by due time; those with equal times in the order of setting."""
 
     __slots__ = ("_due", "_sequence", "asleep", "heap", "of_job", "periods")
 
     def __init__(self) -> None:
-        #: When each timer is due, with the number of its setting.
+        #: When each timer is due, with a sequence number.
         self._due: dict[Timer, tuple[int, int]] = {}
-        #: The same as a heap, with entries that hold no more; the first one always holds.
+        #: The same as a heap, with stale entries; the first entry is never stale.
         self.heap: list[tuple[int, int, Timer]] = []
         self._sequence = 0
         #: The timers of each job that has any.
@@ -94,7 +94,7 @@ class Timers:
     # ---- setting ----------------------------------------------------------------------------------------------
 
     def set(self, time: int, timer: Timer) -> None:
-        """Have a timer due at a time, Unix seconds, and at no other."""
+        """Set a timer to a time, Unix seconds; an earlier setting is replaced."""
         known = self._due.get(timer)
         if known is not None and known[0] == time:
             return
@@ -107,13 +107,13 @@ class Timers:
             self._drop_stale()
 
     def set_sooner(self, time: int, timer: Timer) -> None:
-        """Have a timer due at a time, unless it is due before that."""
+        """Set a timer to a time unless it is due before that."""
         known = self._due.get(timer)
         if known is None or time < known[0]:
             self.set(time, timer)
 
     def set_period(self, now: int, timer: Timer, period: Period) -> None:
-        """Have a timer due again and again, from the next time of its grid on; if it is already, it keeps its grid."""
+        """Set a periodic timer, due from the next of its times on. If it is set already, its times do not change."""
         known = self.periods.get(timer)
         if known is None or known[1:] != period[1:]:
             self.cancel(timer)
@@ -121,7 +121,7 @@ class Timers:
             self.set(period.next_due(now), timer)
 
     def cancel(self, timer: Timer) -> None:
-        """Have a timer not be due, if it is set."""
+        """Cancel a timer, if it is set."""
         self.periods.pop(timer, None)
         self.asleep.pop(timer, None)
         if self._due.pop(timer, None) is not None:
@@ -157,22 +157,22 @@ class Timers:
         return timer in self._due
 
     def __iter__(self) -> Iterator[Timer]:
-        """Walk through all timers."""
+        """Iterate over all timers."""
         return iter((*self._due, *self.asleep))
 
     def period_of(self, timer: Timer) -> Period | None:
-        """Give when a periodic timer is due; ``None``: it is set for one time, or not at all."""
+        """Give the period of a timer; ``None``: it is not periodic, or not set."""
         return self.periods.get(timer)
 
     @property
     def has_sleepers(self) -> bool:
-        """Whether there are timers that are left out until something has changed."""
+        """Whether there are timers that are skipped while nothing changes."""
         return any(period.only_after_change for period in self.periods.values())
 
     # ---- time goes by -----------------------------------------------------------------------------------------
 
     def due(self, now: int) -> Iterator[Timer]:
-        """Give the timers that are due, one by one, also those that are set meanwhile; periodic ones are set anew."""
+        """Give the timers that are due, one by one, with those set in between; periodic ones are set again."""
         while self.heap and self.heap[0][0] <= now:
             timer = heappop(self.heap)[2]
             del self._due[timer]
@@ -186,7 +186,7 @@ class Timers:
             yield timer
 
     def wake(self, now: int) -> None:
-        """Something has changed: set the timers that have waited for this to their next times."""
+        """Set the timers that wait for a change to their next times, as something has changed."""
         for timer in self.asleep:
             self.set(self.periods[timer].next_due(now), timer)
         self.asleep.clear()
@@ -194,7 +194,7 @@ class Timers:
     # ---- keeping them -----------------------------------------------------------------------------------------
 
     def save(self) -> dict[str, Any]:
-        """Give them as data that JSON can hold; those that call a function which a plugin has made are left out."""
+        """Give the timers as JSON data, without those that call a function made at run time."""
         kept = [entry for entry in sorted(self.heap) if self._holds(entry)]
         return {
             "due": [[time, *_plain(timer)] for time, _, timer in kept],
@@ -206,7 +206,7 @@ class Timers:
         return self._due.get(entry[2]) == entry[:2] and entry[2].kind is not TimerKind.PLUGIN_ONCE
 
     def restore(self, saved: dict[str, Any]) -> None:
-        """Take up what was saved, in the place of all there are."""
+        """Replace all timers by the saved ones."""
         self.__init__()  # type: ignore[misc] # as new
         for *plain, origin, seconds, only_after_change in saved["periods"]:
             self.periods[_timer(plain)] = Period(origin, seconds, only_after_change)

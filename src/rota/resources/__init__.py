@@ -1,4 +1,4 @@
-"""What the machine has: node sets as bitmaps, the pool of free resources, the profile of future availability."""
+"""The machine's resources: bitmaps of nodes, pools of free resources, and availability over time."""
 
 from rota.resources.future.node_space import CountedSpace, NodeSpace
 from rota.resources.future.profile import FutureProfile

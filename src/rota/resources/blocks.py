@@ -1,40 +1,40 @@
-"""Bitmaps in a row, and their unions by blocks, so that many are looked at as one."""
+"""A sequence of bitmaps, with the unions of blocks of it, so that many bitmaps are examined at once."""
 
 from __future__ import annotations
 
 from functools import reduce
 from operator import or_
 
-#: How many make a block, and blocks a larger one.
+#: Number of bitmaps in a block, and of blocks in a larger one.
 _BRANCHES = 8
 _SIZES = tuple(_BRANCHES**level for level in (3, 2, 1))
 
 
 class Blocks:
-    """Bitmaps in a row.
+    """A sequence of bitmaps.
 
-    Unions of blocks are made when somebody asks, and kept until something comes before or into them. To find one costs
-    few operations on bitmaps, however many there are.
+    Unions of blocks are computed on demand and cached until a bitmap is inserted before or into the block. A search
+    takes few operations on bitmaps, however many there are.
 
     Args:
-        bitmaps: They, none negative; the list is this object's from now on.
+        bitmaps: The bitmaps, not negative. The list must not be used otherwise any more.
     """
 
     __slots__ = ("_bitmaps", "_unions")
 
     def __init__(self, bitmaps: list[int]) -> None:
         self._bitmaps = bitmaps
-        #: Of each size, by number.
+        #: Unions of blocks, by size and number of the block.
         self._unions: dict[int, dict[int, int]] = {size: {} for size in _SIZES}
 
     def insert(self, place: int, bitmap: int) -> None:
-        """Put in one more."""
+        """Insert a bitmap at an index."""
         self._bitmaps.insert(place, bitmap)
         for size, known in self._unions.items():
             self._unions[size] = {number: union for number, union in known.items() if number < place // size}
 
     def next_on(self, place: int, nodes: int, limit: int) -> int:
-        """Give the first place from ``place`` to before ``limit`` with some of the nodes, ``limit`` if none has."""
+        """Give the first index from ``place`` to before ``limit`` with some of the nodes, else ``limit``."""
         bitmaps = self._bitmaps
         while place < limit:
             if bitmaps[place] & nodes:  # most often it is one of the first
@@ -50,7 +50,7 @@ class Blocks:
         return limit
 
     def last_on(self, limit: int, nodes: int) -> int:
-        """Give the last place before ``limit`` with some of the nodes, -1 if none has."""
+        """Give the last index before ``limit`` whose bitmap has some of the nodes, else -1."""
         bitmaps, place = self._bitmaps, limit
         while place > 0:
             place -= 1
@@ -66,9 +66,9 @@ class Blocks:
         return -1
 
     def reach(self, place: int, limit: int, nodes: int, count: int, there: int) -> int:
-        """Give the first end of a row from ``place`` on that has, with those that are there, so many of some nodes.
+        """Give the first end of a range from ``place`` on whose union, with ``there``, has ``count`` of some nodes.
 
-        It is after ``limit`` if the row up to there has fewer.
+        It is larger than ``limit`` if the range up to there has fewer.
         """
         bitmaps = self._bitmaps
         while place < limit:
@@ -87,7 +87,7 @@ class Blocks:
         return limit + 1
 
     def union(self, first: int, last: int) -> int:
-        """Give the union of those from ``first`` to before ``last``."""
+        """Give the union of the bitmaps from ``first`` to before ``last``."""
         nodes, place = 0, first
         while place < last:
             for size in _SIZES:

@@ -1,7 +1,7 @@
-"""Runs: nodes that follow each other, found in bitmaps.
+"""Runs of adjacent nodes in bitmaps.
 
-No node is looked at by itself. A bitmap that is cut with itself, moved by one place, loses the last node of each run;
-moved by two, by four and so on, it tells in few steps how long runs are: O(log n) operations on the bitmap.
+Nodes are not examined one by one. The intersection of a bitmap with itself shifted by one position lacks the last node
+of each run; shifts by two, four and so on give the lengths of runs in O(log n) operations on bitmaps.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ if TYPE_CHECKING:
 
 
 def each_run(nodes: int) -> Iterator[int]:
-    """Give the runs of a set as bitmaps, ascending."""
+    """Give the runs of a bitmap as bitmaps, ascending."""
     while nodes:
-        rest = nodes & nodes + (nodes & -nodes)  # the carry goes through the lowest run
+        rest = nodes & nodes + (nodes & -nodes)  # the carry clears the lowest run
         yield nodes ^ rest
         nodes = rest
 
 
 def take_runs(nodes: int, least: int, count: int) -> int:
-    """Take nodes run by run: the tightest run that suffices or, where none does, the largest, until it is enough.
+    """Choose nodes run by run: the shortest run that suffices or, if none does, the longest, until there are enough.
 
     Args:
-        nodes: At least ``least`` of them.
-        least: So many suffice.
-        count: So many are taken, if there are so many; not less than ``least``.
+        nodes: Bitmap of at least ``least`` nodes.
+        least: Number of nodes that suffices.
+        count: Number of nodes to choose if there are so many; at least ``least``.
 
     Returns:
-        The nodes taken, of each run the first ones; of runs of one length the first is taken.
+        The chosen nodes: the first ones of each run, and the first of several runs of the same length.
     """
     if nodes.bit_count() <= count:
         return nodes
@@ -53,12 +53,12 @@ def take_runs(nodes: int, least: int, count: int) -> int:
 def _tightest(nodes: int, least: int) -> int:
     """Give the shortest run of at least ``least`` nodes, 0 if there is none."""
     size = 1
-    while nodes and size < least:  # of each run this leaves the places where so many begin
+    while nodes and size < least:  # keeps the positions at which so many adjacent nodes begin
         step = min(size, least - size)
         nodes &= nodes >> step
         size += step
     starts = nodes & ~(nodes << 1)
-    if not starts & starts - 1:  # there is one, or none
+    if not starts & starts - 1:  # at most one
         return (1 << nodes.bit_length() + least - 1) - starts if starts else 0
     more = step = 1
     while (shorter := nodes & nodes >> step) & starts == starts:
@@ -68,13 +68,13 @@ def _tightest(nodes: int, least: int) -> int:
         step >>= 1
         if (shorter := nodes & nodes >> step) & starts == starts:
             nodes, more = shorter, more + step
-    starts &= ~(nodes & nodes >> 1)  # one shorter, and these are gone
+    starts &= ~(nodes & nodes >> 1)  # clears the shortest run
     first = starts & -starts
     return (first << least - 1 + more) - first
 
 
 def _largest(nodes: int, most: int) -> tuple[int, int]:
-    """Give the longest runs, the first ones, as many as have less than ``most`` nodes before the last; and how many."""
+    """Give the longest runs, the first of equal ones, until they have ``most`` nodes; and the number of nodes."""
     size = step = 1
     while shorter := nodes & nodes >> step:
         nodes, size = shorter, size + step

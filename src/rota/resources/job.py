@@ -1,4 +1,4 @@
-"""A job as far as the machine's resources are concerned."""
+"""What the machine's resources need to know of a job."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ if TYPE_CHECKING:
 
 
 class PlacedJob(Protocol):
-    """What is placed, or has been: a job, or one of its queue records."""
+    """A job or queue record."""
 
-    #: What the pool has worked out of its request; ``None``: not yet.
+    #: Result of evaluating its request; ``None``: not evaluated yet.
     request_class: RequestClass | None
 
     @property
@@ -21,35 +21,35 @@ class PlacedJob(Protocol):
 
     @property
     def spec(self) -> JobSpec:
-        """What it asks for."""
+        """The request."""
 
     @property
     def partition(self) -> Partition:
-        """Where it is to run."""
+        """The partition in which it is to run."""
 
     @property
     def units(self) -> int:
-        """What it takes at least of the machine, in the machine's own unit."""
+        """The fewest units that it needs: whole nodes, or processors, depending on the machine."""
 
     @property
     def time_limit(self) -> int:
-        """Seconds."""
+        """Time limit in seconds."""
 
     @property
     def start_time(self) -> int | None:
-        """Unix seconds; ``None``: it has not started."""
+        """Start, Unix seconds; ``None``: it has not started."""
 
     @property
     def end_time(self) -> int | None:
-        """When it is expected to end, Unix seconds."""
+        """Expected end, Unix seconds."""
 
     @property
     def alloc(self) -> int:
-        """Resource set that it holds."""
+        """Allocated resource set."""
 
     @property
     def alloc_nodes(self) -> int:
-        """Bitmap of the nodes that it holds something of."""
+        """Allocated nodes, a bitmap."""
 
 
 J = TypeVar("J", bound=PlacedJob)

@@ -1,4 +1,4 @@
-"""Node sets as ``int`` bitmaps: bit *i* is the *i*-th node of the configuration."""
+"""Sets of nodes as ``int`` bitmaps: bit *i* is the node of index *i* in the configuration."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def lowest(nodes: int, count: int) -> int:
-    """Give the ``count`` lowest nodes of a set that has at least so many.
+    """Give the ``count`` lowest nodes of a bitmap that has at least so many.
 
-    Binary search for the last of them, each time in half as many places: as much work as two operations on the bitmap.
+    A binary search for the last of them, on half as many bits each time: it costs as much as two operations on bitmaps.
     """
     if count <= 0:
         return 0
@@ -32,12 +32,12 @@ def lowest(nodes: int, count: int) -> int:
 
 
 def highest(nodes: int, count: int) -> int:
-    """Give the ``count`` highest nodes of a set that has at least so many."""
+    """Give the ``count`` highest nodes of a bitmap that has at least so many."""
     return nodes ^ lowest(nodes, nodes.bit_count() - count)
 
 
 def indices(nodes: int) -> Iterator[int]:
-    """Give the places of the nodes in a set, ascending."""
+    """Give the indices of the nodes in a bitmap, ascending."""
     while nodes:
         bit = nodes & -nodes
         yield bit.bit_length() - 1
@@ -45,11 +45,11 @@ def indices(nodes: int) -> Iterator[int]:
 
 
 def to_mask(nodes: int, count: int) -> NDArray[np.bool_]:
-    """Give a bitmap as an array with one place for each of ``count`` nodes."""
+    """Convert a bitmap to an array of ``count`` truth values."""
     packed = np.frombuffer(nodes.to_bytes((count + 7) // 8, "little"), np.uint8)
     return np.unpackbits(packed, bitorder="little", count=count).view(np.bool_)
 
 
 def from_mask(mask: NDArray[np.bool_]) -> int:
-    """Give the bitmap of a mask."""
+    """Convert an array of truth values to a bitmap."""
     return int.from_bytes(np.packbits(mask, bitorder="little").tobytes(), "little")

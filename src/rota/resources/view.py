@@ -1,4 +1,4 @@
-"""Views: resource sets of nodes that jobs share, unpacked to be looked at."""
+"""Views: resource sets of shared nodes, unpacked into arrays."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    #: A row a kind of resource, a column a node.
+    #: A row for each kind of resource, a column for each node.
     View = NDArray[np.uint32]
 
-#: How much of what there is of a node, for some nodes by their places.
+#: Amounts of a node's resources by name, by index of the node.
 Shares = dict[int, dict[str, int]]
 
-#: Rows of a view: processors, MiB of memory; GRES come after these.
+#: Rows of a view: processors, and MiB of memory; GRES follow.
 CPU, MEMORY = 0, 1

@@ -1,1 +1,1 @@
-"""Accounting as the engine does it: whom a job is charged to and with what, and what it may therefore do."""
+"""Accounting in the engine: the association of each job, its charges, and its limits."""

@@ -1,4 +1,4 @@
-"""Whom a job is charged to, and with what."""
+"""Associations of jobs, and charging them for usage."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from rota.core.state import ClusterState
     from rota.model import Association, Partition, Qos
 
-#: The account of jobs that name none and whose users have none.
+#: Account of jobs that name none and whose users have no default account.
 DEFAULT_ACCOUNT = "default"
-#: GRES requests whose counts are remembered.
+#: Largest number of GRES requests whose counts are cached.
 _MOST_KNOWN = 10_000
 
 
 class Accounts:
-    """What the engine knows of accounting. Without a plugin that asks, no usage is kept and nothing is looked up."""
+    """Finds the associations of jobs and charges them. Usage is kept only if a plugin asks for it."""
 
     __slots__ = (
         "_gres",
@@ -48,29 +48,29 @@ class Accounts:
         self.tree = tree
         #: Names of the cluster's TRES.
         self.tres = state.config.tres()
-        #: ``None`` until a plugin wants it kept.
+        #: Usage; ``None``: no plugin has asked for it to be kept.
         self.usage: Usage | None = None
-        #: Has the priority plugin write shares and fair-share into a copy of an association; ``None``: not yet.
+        #: Makes the priority plugin fill in shares and fair-share of a copy of an association; ``None``: not set yet.
         self.ask_shares: Callable[[Association], object] | None = None
-        #: Usage from before a restart, until it is taken up.
+        #: Saved usage, until usage is kept.
         self.saved: dict[str, Any] | None = None
         self._saved_running: dict[str, Any] | None = None
         self.reconfigured()
 
     def reconfigured(self) -> None:
-        """Forget what was worked out from slurm.conf."""
+        """Drop what was derived from slurm.conf."""
         flags = {flag.strip().upper() for flag in self._state.config.get("PriorityFlags").split(",")}
         self._largest = next((flag for flag in ("MAX_TRES_GRES", "MAX_TRES") if flag in flags), "")
         self._partition_tres: dict[str, tuple[float, ...]] = {}
-        #: GRES counts in the order of the TRES, by request.
+        #: GRES counts by request, with the index of each TRES.
         self._gres: dict[str, tuple[tuple[int, int], ...]] = {}
 
-    # ---- whose ------------------------------------------------------------------------------------------------
+    # ---- associations -----------------------------------------------------------------------------------------
 
     def associate(self, job: Job) -> Association:
-        """Find a job's association; one that is missing is added, see `AssociationTree.add`.
+        """Find a job's association. A missing one is added, see `AssociationTree.add`.
 
-        This is no question: with another user in the tree everybody's shares are others.
+        This changes the state: another user in the tree changes everybody's shares.
         """
         if job.assoc is None:
             user, account = job.user_name, job.spec.account
@@ -79,7 +79,7 @@ class Accounts:
         return job.assoc
 
     def add_users(self, charged: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-        """Add users to accounts, by name, that are in no association with them; give those that were added."""
+        """Add users to accounts unless they have an association there; give those that were added."""
         missing = [(user, account) for user, account in charged if self.tree.find(user, account) is None]
         added = [(user, account or DEFAULT_ACCOUNT) for user, account in missing]
         for user, account in added:
@@ -87,12 +87,12 @@ class Accounts:
         return added
 
     def submitted(self, job: Job) -> None:
-        """Find the association of a job that is submitted, in each of its partitions: from now on it stays the same."""
+        """Set the association of a job that is being submitted, in each of its partitions. It does not change later."""
         for record in job.records or (job,):
             self.associate(record)
 
     def association_of(self, job: Job) -> Association | None:
-        """Find a job's association; ``None``: it has none so far."""
+        """Find a job's association; ``None``: it has none."""
         if job.assoc is None:
             found = self.tree.find(job.user_name, job.spec.account, job.partition.name)
             if found is not None:
@@ -101,18 +101,18 @@ class Accounts:
         return job.assoc
 
     def account_of(self, job: Job) -> str:
-        """Name the account that a job is charged to, or would be if it were charged."""
+        """Name the account that a job is, or would be, charged to."""
         association = self.association_of(job)
         return (job.spec.account or DEFAULT_ACCOUNT) if association is None else association.account
 
     def path_of(self, job: Job) -> NDArray[np.int64]:
-        """Give the rows of a job's association and of all accounts above; if it has none, of those that there are."""
+        """Give the rows of a job's association and all accounts above it; without one, those of existing accounts."""
         tree = self.tree
         nearest = job.assoc or self.association_of(job) or tree.find("", job.spec.account or DEFAULT_ACCOUNT)
         return tree.path(tree.row(nearest or tree.root))
 
     def qos_of(self, job: Job) -> Qos | None:
-        """Find a job's QOS: the one that it asks for, else its association's, else an account's above, else normal."""
+        """Find a job's QOS: the requested one, else that of its association or an account above it, else ``normal``."""
         qos, tree = self.tree.qos, self.tree
         if job.spec.qos:
             return qos.get(job.spec.qos)
@@ -123,20 +123,20 @@ class Accounts:
         return qos.get("normal")
 
     def with_shares(self, association: Association) -> Association:
-        """Give a copy of an association's record in which the priority plugin has written its shares and fair-share."""
+        """Give a copy of an association with shares and fair-share filled in by the priority plugin."""
         one = replace(association)
         if self.ask_shares is not None:
             self.ask_shares(one)
         return one
 
-    # ---- what -------------------------------------------------------------------------------------------------
+    # ---- TRES -------------------------------------------------------------------------------------------------
 
     def tres_of(self, job: Job, resources: int | None = None) -> tuple[float, ...]:
-        """Count the TRES that a job has been given or, while it waits, asks for.
+        """Count the TRES that are allocated to a job or, while it is pending, requested.
 
         Args:
             job: The job, or one of its queue records.
-            resources: Count these as given to it; 0: none, what it asks for.
+            resources: Resource set to count in place of the allocation; 0: count the request.
         """
         spec, cpus, nodes = job.spec, job.spec.num_cpus, max(job.spec.min_nodes, 1)
         resources = job.alloc if resources is None else resources
@@ -152,7 +152,7 @@ class Accounts:
         return tuple(counts)
 
     def asked(self, job: Job) -> Sequence[float]:
-        """Count the TRES that a job asks for, once."""
+        """Count the TRES that a job requests; the result is cached."""
         if job.tres_req is None:
             job.tres_req = self.tres_of(job, 0)
         return job.tres_req
@@ -166,22 +166,22 @@ class Accounts:
         return part.def_mem_per_cpu * cpus or part.def_mem_per_node * nodes
 
     def _gres_of(self, text: str) -> tuple[tuple[int, int], ...]:
-        """Count GRES by their place among the TRES; those that are not accounted for are left out."""
+        """Count GRES by the index of each TRES; those that are not accounted for are left out."""
         known = self._gres.get(text)
         if known is None:
             try:
                 counts = gres_counts(text)
             except ValueError:
-                counts = {}  # requests are checked where they are read
+                counts = {}  # requests are checked when they are submitted
             names = {name: index for index, name in enumerate(self.tres)}
             known = tuple((names[f"gres/{key}"], count) for key, count in counts.items() if f"gres/{key}" in names)
-            if len(self._gres) >= _MOST_KNOWN:  # users may ask for ever new things
+            if len(self._gres) >= _MOST_KNOWN:  # users can make up any number of requests
                 self._gres.clear()
             self._gres[text] = known
         return known
 
     def partition_tres(self, partition: Partition) -> tuple[float, ...]:
-        """Count the TRES that a partition has."""
+        """Count the TRES of a partition."""
         known = self._partition_tres.get(partition.name)
         if known is None:
             counts = [0.0] * len(self.tres)
@@ -199,7 +199,7 @@ class Accounts:
     # ---- usage ------------------------------------------------------------------------------------------------
 
     def save(self) -> dict[str, Any]:
-        """Give usage, and who was added to the tree, as data that JSON can hold."""
+        """Give usage, and the users added to the tree, as JSON data."""
         return {
             "added": [[one.user, one.account] for one in self.tree.added],
             "usage": self.saved if self.usage is None else self.usage.save(),
@@ -207,23 +207,23 @@ class Accounts:
         }
 
     def restore(self, saved: Mapping[str, Any]) -> None:
-        """Take up what was saved."""
+        """Restore the saved data."""
         self.add_users((user, account) for user, account in saved["added"])
         if saved["usage"] is not None:
             self.take_up_usage(saved["usage"])
             self._saved_running = saved["running"]
 
     def take_up_usage(self, saved: dict[str, Any]) -> None:
-        """Have usage, once it is kept, go on from what was saved.
+        """Restore saved usage, as soon as usage is kept.
 
         Raises:
-            InputError: it is something else, or of another cluster.
+            InputError: it is not such data, or of another cluster.
         """
         Usage(self.tree, self.tres).restore(saved)
         self.saved = saved
 
     def keep_usage(self) -> Usage:
-        """Keep usage from now on, from what was saved if anything was; running jobs are charged."""
+        """Keep usage from now on, starting with the saved usage if there is any. Running jobs are charged."""
         if self.usage is None:
             self.usage = Usage(self.tree, self.tres)
             if self.saved is not None:
@@ -238,7 +238,7 @@ class Accounts:
         return self.usage
 
     def started(self, job: Job) -> None:
-        """Charge a job that has been given resources or goes on, if usage is kept."""
+        """Charge a job that has been started or resumed, if usage is kept."""
         if self.usage is None:
             return
         tres, qos = self.tres_of(job), self.qos_of(job)
@@ -253,9 +253,9 @@ class Accounts:
         )
 
     def fill(self, associations: Iterable[Association], *, run_seconds: bool = True) -> None:
-        """Write what is kept of usage into copies of associations' records; those that are not of the tree are left.
+        """Fill in the usage of copies of associations; copies of unknown ones are unchanged.
 
-        Without ``run_seconds`` what running jobs may still use is left as it was: to add it up takes longest.
+        Without ``run_seconds``, `grp_used_tres_run_secs`, which takes longest, is left out.
         """
         usage, tree = self.usage, self.tree
         if usage is None:
@@ -273,7 +273,7 @@ class Accounts:
                 one.grp_used_tres_run_secs = tuple(run_secs[row].tolist())
 
     def _run_seconds(self) -> NDArray[np.float64]:
-        """Sum what running jobs could use from the last period to their time limits: TRES seconds, a row each."""
+        """Sum up the TRES seconds of running jobs from the last period to their time limits, by association."""
         running = self._state.running
         seconds = np.zeros((len(self.tree), len(self.tres)))
         for job in running:
@@ -283,11 +283,11 @@ class Accounts:
         return seconds
 
     def usage_factor(self, job: Job) -> float:
-        """Give what a job's usage is multiplied with."""
+        """Give the factor by which a job's usage is multiplied."""
         qos = self.qos_of(job)
         return 1.0 if qos is None else qos.usage_factor
 
     def ended(self, job: Job, time: int) -> None:
-        """Charge a job no more from a time on, Unix seconds."""
+        """Cease to charge a job, as of a time (Unix seconds)."""
         if self.usage is not None:
             self.usage.job_ended(job.job_id, time)

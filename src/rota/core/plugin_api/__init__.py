@@ -1,1 +1,1 @@
-"""Where plugins meet the engine: guarded calls into them, and the `Controller` that they are handed."""
+"""The engine's side of plugins: guarded calls of their functions, and the `Controller` that they get."""

@@ -1,4 +1,4 @@
-"""What plugins remember, and want to know again after a restart."""
+"""State of plugins that is saved with the engine's."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ if TYPE_CHECKING:
 
 
 class PluginMemory:
-    """What plugins have wanted kept, by their types; those that are not loaded now keep what they had."""
+    """The saved state of each plugin, by its type. That of plugins which are not loaded is kept."""
 
     __slots__ = ("_kept", "_sources")
 
     def __init__(self) -> None:
-        #: What gives what is to be kept.
+        #: Functions that give a plugin's state.
         self._sources: dict[str, tuple[PluginGuard, Callable[[], object]]] = {}
-        #: What was kept before a restart.
+        #: State of plugins from before a restart.
         self._kept: dict[str, Any] = {}
 
     def keep(self, guard: PluginGuard, save: Callable[[], object]) -> Any:
-        """Have what ``save`` gives kept for a plugin; give what was kept before a restart, ``None``: nothing."""
+        """Register the function that gives a plugin's state; give the state from before a restart, or ``None``."""
         self._sources[guard.plugin_type] = guard, save
         return self._kept.get(guard.plugin_type)
 
     def save(self) -> dict[str, Any]:
-        """Ask the plugins; give it as data that JSON can hold."""
+        """Give the state of all plugins as JSON data."""
         kept = dict(self._kept)
         for name, (guard, save) in self._sources.items():
             found = guard.callback(save)()
@@ -40,5 +40,5 @@ class PluginMemory:
         return kept
 
     def restore(self, saved: dict[str, Any]) -> None:
-        """Take up what was saved, before the plugins' ``init``."""
+        """Restore the saved state, before the plugins' ``init`` is called."""
         self._kept = saved

@@ -1,7 +1,7 @@
-"""Timers that plugins have asked for: which function each stands for. When they are due is in the engine's table.
+"""Timers of plugins: the function of each. When they are due is in the engine's table of timers.
 
-A periodic timer goes by the names of its plugin and its function, so that one which is set again after a restart goes
-on where it was.
+A periodic timer is identified by the names of its plugin and its function, so that a timer which is set again after a
+restart keeps its phase.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 class _Call(NamedTuple):
     fn: Callable[[], object]
-    #: No scheduling pass need follow.
+    #: Whether no scheduling pass has to follow.
     quiet: bool
 
 
 class PluginTimers:
-    """The functions behind the timers of plugins.
+    """The functions of plugins' timers.
 
     Args:
-        state: Whose clock and timers.
+        state: The state, with the engine's clock and timers.
     """
 
     __slots__ = ("_calls", "_numbers", "_state")
@@ -38,12 +38,12 @@ class PluginTimers:
         self._numbers = count()
 
     def at(self, time: int, fn: Callable[[], object], name: str) -> None:
-        """Have ``fn`` called once.
+        """Set a timer for one call.
 
         Args:
-            time: Unix seconds.
-            fn: What is called.
-            name: Of the plugin and its function.
+            time: When to call, Unix seconds.
+            fn: The function.
+            name: Names of the plugin and the function.
         """
         timer = Timer(TimerKind.PLUGIN_ONCE, name=f"{name} {next(self._numbers)}")
         self._calls[timer] = _Call(fn, quiet=False)
@@ -52,7 +52,7 @@ class PluginTimers:
     def every(
         self, seconds: int, fn: Callable[[], object], name: str, *, only_after_change: bool, quiet: bool
     ) -> Callable[[], None]:
-        """Have ``fn`` called every so many seconds, counted from when the clock began; give what stops it."""
+        """Set a periodic timer, in phase with the start of the engine's clock; give a function that cancels it."""
         timer, number = Timer(TimerKind.PLUGIN, name=name), 1
         while timer in self._calls:
             number += 1
@@ -69,7 +69,7 @@ class PluginTimers:
         return stop
 
     def call(self, timer: Timer) -> bool:
-        """Call what a timer that is due stands for. Whether a scheduling pass is to follow."""
+        """Call the function of a timer that is due; say whether a scheduling pass has to follow."""
         call = self._calls.get(timer)
         if call is None:
             return False
@@ -79,7 +79,7 @@ class PluginTimers:
         return not call.quiet
 
     def drop_unclaimed(self) -> None:
-        """Cancel timers of before a restart that no plugin has set again."""
+        """Cancel timers from before a restart that no plugin has set again."""
         for timer in [timer for timer in self._state.timers if timer.kind is TimerKind.PLUGIN]:
             if timer not in self._calls:
                 self._state.timers.cancel(timer)

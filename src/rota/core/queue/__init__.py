@@ -1,1 +1,1 @@
-"""The jobs that wait: their order, what they wait for, and why."""
+"""Pending jobs: their order, dependencies, reservations and reasons."""

@@ -1,4 +1,4 @@
-"""The cluster's reservations: which nodes a job must not have, and when a job in a reservation may start."""
+"""Advance reservations: nodes that a job cannot use, and when a job in a reservation may start."""
 
 from __future__ import annotations
 
@@ -25,29 +25,29 @@ if TYPE_CHECKING:
 
 
 class ReservationBook:
-    """All reservations that there are. Without any, nothing is asked.
+    """All reservations.
 
     Args:
         state: The machine and its jobs.
-        queue: Where jobs in reservations wait.
-        accounts: Whom jobs are charged to.
+        queue: The pending jobs.
+        accounts: The associations of jobs.
     """
 
     def __init__(self, state: ClusterState, queue: JobQueue, accounts: Accounts) -> None:
         self._state = state
         self._queue = queue
         self._accounts = accounts
-        #: By name, each as it comes next or is under way.
+        #: Reservations by name, each in its current or next occurrence.
         self.all: dict[str, Reservation] = {}
 
-    # ---- they come and go -------------------------------------------------------------------------------------
+    # ---- changes ----------------------------------------------------------------------------------------------
 
     def create(self, one: Reservation) -> None:
         """Add a reservation.
 
         Raises:
-            RequestError: its name is taken, it is over, or its nodes are reserved or in use at that time, or there are
-                too few to choose from.
+            RequestError: the name is used, the end has passed, nodes are reserved or in use at that time, or there are
+                too few nodes to choose from.
         """
         state = self._state
         if one.end_time <= max(one.start_time, state.now) or not one.nodes:
@@ -74,14 +74,14 @@ class ReservationBook:
         self._set_timer(one)
 
     def _choose(self, one: Reservation, nodes: int, wanted: int) -> int:
-        """Choose some of ``nodes`` for a reservation, as Slurm 22.05 does; give their bitmap.
+        """Choose nodes of a bitmap for a reservation, as Slurm 22.05 does; give their bitmap.
 
-        Nodes that are down are taken for ``MAINT`` alone, and last. Before these come nodes that are reserved, if they
-        may be; before these, nodes that jobs use, those of the oldest job first. Otherwise it goes by the order of
-        slurm.conf. Where fewer nodes are up and not reserved than are wanted it gets these, if it names no features.
+        Nodes that are down are chosen for ``MAINT`` only, and last; before them reserved nodes, if that is allowed;
+        before these nodes with running jobs, beginning with the oldest job's. Otherwise the order is that of
+        slurm.conf. If fewer nodes are up and not reserved, and no features are asked for, the reservation gets these.
 
         Raises:
-            RequestError: too few nodes have the features, or are free of jobs.
+            RequestError: too few nodes have the features, or are without jobs.
         """
         down, reserved = self._state.down, 0
         for other in self.all.values():
@@ -110,7 +110,7 @@ class ReservationBook:
         return sum(1 << place for place in places[:count])
 
     def replace_nodes(self) -> None:
-        """Replace chosen nodes that are down, as far as there are others."""
+        """Replace chosen nodes that are down, as far as other nodes are available."""
         down = self._state.down
         for one in [one for one in self.all.values() if one.choice and one.nodes & down]:
             lost = one.nodes & down
@@ -122,10 +122,10 @@ class ReservationBook:
             self._changed()
 
     def _having(self, features: str) -> int:
-        """Give the bitmap of the nodes that have features.
+        """Give the bitmap of the nodes with some features.
 
         Raises:
-            RequestError: no node has one of them, or they make no sense.
+            RequestError: no node has one of the features, or the syntax is wrong.
         """
         nodes = list(enumerate(self._state.nodes))
 
@@ -142,7 +142,7 @@ class ReservationBook:
         return constraint.nodes(having)
 
     def _used(self, time: int) -> dict[int, int]:
-        """Give the nodes, by place, on which jobs run beyond a time, with the oldest of these jobs."""
+        """Give the indices of nodes on which jobs run beyond a time, with the oldest job of each."""
         used: dict[int, int] = {}
         for job in self._state.running:
             if (job.end_time or 0) > time:
@@ -154,7 +154,7 @@ class ReservationBook:
         """Remove a reservation.
 
         Raises:
-            RequestError: there is none of that name, or jobs run or wait in it.
+            RequestError: there is no such reservation, or it has jobs.
         """
         if name not in self.all:
             raise RequestError(f"Requested reservation is invalid: there is no {name}", Errno.RESERVATION_INVALID)
@@ -169,7 +169,7 @@ class ReservationBook:
         self._state.timers.set(time, _timer(one.name))
 
     def turn(self, name: str) -> None:
-        """Take note that a reservation begins, or ends: then it is over and its jobs are let go, or it comes again."""
+        """Handle the begin or end of a reservation. At the end it recurs, or it is removed and its jobs leave it."""
         one, now = self.all[name], self._state.now
         if one.end_time <= now:
             del self.all[name]
@@ -184,9 +184,9 @@ class ReservationBook:
         self._changed()
 
     def _let_go(self, reservation: Reservation) -> None:
-        """Let the jobs of a reservation that is over be of none, and hold those that wait, as Slurm does.
+        """Remove the jobs from a reservation that has ended, and hold the pending ones, as Slurm does.
 
-        With it ends the time for which jobs may go on beyond their time limits.
+        The time for which they may run beyond their time limits ends as well.
         """
         state = self._state
         for job in [job for job in state.jobs.values() if job.spec.reservation == reservation.name]:
@@ -202,13 +202,13 @@ class ReservationBook:
                     self._queue.place(job)
 
     def _changed(self) -> None:
-        """Look anew at the jobs that wait in reservations, and have all others tried again."""
+        """Reconsider the pending jobs in reservations, and have all others tested again."""
         self._queue.touch()
         for job in [job for job in self._state.jobs.values() if job.spec.reservation and self._queue.holds(job)]:
             self._queue.replace(job)
 
     def move_nodes(self, move: NodeMove) -> None:
-        """Have the nodes of all reservations at other places; one of which no node is left is over."""
+        """Map the nodes of all reservations to new indices. A reservation without nodes is removed."""
         for one in list(self.all.values()):
             nodes = move.bitmap(one.nodes)
             if nodes:
@@ -218,13 +218,13 @@ class ReservationBook:
                 del self.all[one.name]
                 self._let_go(one)
 
-    # ---- what they mean for jobs ------------------------------------------------------------------------------
+    # ---- effects on jobs --------------------------------------------------------------------------------------
 
     def admit(self, job: Job) -> None:
-        """Look at the reservation that a new job asks for.
+        """Check the reservation that a new job asks for.
 
         Raises:
-            RequestError: there is no such reservation, it is not for this job, or its nodes could never serve it.
+            RequestError: there is none, the job may not use it, or its nodes can never serve the job.
         """
         name = job.spec.reservation
         one = self.all.get(name)
@@ -251,15 +251,15 @@ class ReservationBook:
         return self.all[job.spec.reservation] if job.spec.reservation else None
 
     def reason(self, job: Job) -> Reason | None:
-        """Say why a job may not start in the reservation that it asks for now; ``None``: it may, or asks for none."""
+        """Say why a job cannot start in its reservation now; ``None``: it can, or asks for none."""
         one = self._own(job)
         is_early = one is not None and self._state.now < one.start_time and "FLEX" not in one.flags
         return Reason.RESERVATION if is_early else None
 
     def longest(self, job: Job) -> int | None:
-        """Give the seconds that a job can run from now on before its reservation ends; ``None``: without bound.
+        """Give the seconds from now to the end of a job's reservation; ``None``: no bound.
 
-        What runs in one that comes again goes on, as with Slurm.
+        Jobs in a recurring reservation may run beyond its end, as in Slurm.
         """
         one = self._own(job)
         if one is None or one.repeats_after or "FLEX" in one.flags:
@@ -267,7 +267,7 @@ class ReservationBook:
         return max(one.end_time - self._state.now, 1)
 
     def closed(self, job: Job, start: int, duration: int) -> int:
-        """Give the bitmap of the nodes that a job must not have if it runs from ``start`` for ``duration`` seconds."""
+        """Give the bitmap of the nodes that are reserved against a job from ``start`` for ``duration`` seconds."""
         if not self.all:
             return 0
         own = self._own(job)
@@ -277,20 +277,20 @@ class ReservationBook:
         return reduce(or_, self._taken(job, start, duration), closed)
 
     def _taken(self, job: Job, start: int, duration: int) -> Iterator[int]:
-        """Give the bitmap of the nodes that each reservation but its own takes from a job."""
+        """Give the bitmap of the nodes that each reservation except the job's own withholds."""
         own = self._own(job)
         for one in self.all.values():
             if one is not own and one.holds(start, start + duration):
                 yield one.nodes if own is None or own.rank < one.rank else one.nodes & ~own.nodes
 
     def takes_all(self, job: Job) -> bool:
-        """Whether another reservation has all nodes that a job could run on if it started now."""
+        """Whether another reservation withholds all nodes on which a job could start now."""
         own = self._own(job)
         nodes = job.partition.nodes if own is None else own.nodes
         return any(not nodes & ~taken for taken in self._taken(job, self._state.now, job.time_limit))
 
     def select(self, job: Job, avail: int) -> int:
-        """Give what a job gets of a resource set if it starts now, on the nodes of its reservation if these will do."""
+        """Give what a job gets of a resource set if it starts now, on nodes of its reservation if it has one."""
         pool = self._state.pool
         avail = pool.without(avail, self.closed(job, self._state.now, job.time_limit))
         own = self._own(job)
@@ -299,18 +299,18 @@ class ReservationBook:
         return pool.select(job, avail)
 
     def ends(self) -> set[int]:
-        """Give the times at which reservations end, and those at which they begin: there may be more room then."""
+        """Give the times at which reservations end or begin, when more resources may become available."""
         both = (time for one in self.all.values() for time in (one.start_time, one.end_time))
         return {time for time in both if time > self._state.now}
 
-    # ---- keeping them -----------------------------------------------------------------------------------------
+    # ---- saving -----------------------------------------------------------------------------------------------
 
     def save(self) -> list[dict[str, Any]]:
-        """Give them as data that JSON can hold."""
+        """Give the reservations as JSON data."""
         return [shape_of(Reservation).encode(one) for one in self.all.values()]
 
     def restore(self, saved: list[dict[str, Any]]) -> None:
-        """Take up what was saved."""
+        """Restore the saved reservations."""
         for data in saved:
             one: Reservation = shape_of(Reservation).decode(data)
             self.all[one.name] = one

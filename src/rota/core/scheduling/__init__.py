@@ -1,1 +1,1 @@
-"""Who starts when: the main pass and its times, preemption, what will be available."""
+"""Scheduling: the main pass and its timing, preemption, availability over time."""

@@ -1,7 +1,7 @@
-"""The options of SchedulerParameters that bound the main pass, and those that put passes off.
+"""The options of SchedulerParameters that limit and delay scheduling passes.
 
-An option that slurm.conf does not name has no effect, also where Slurm has a default that has one: a replay of the
-published schedules looks at the whole queue after every event. See ``docs/plugins/sched.md``.
+An option that slurm.conf does not set has no effect, even if Slurm's default would have one: the published schedules
+require a pass over the whole queue after every event. See ``docs/plugins/sched.md``.
 """
 
 from __future__ import annotations
@@ -12,34 +12,34 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rota.model import ClusterConfig
 
-#: Slurm reads a C ``int``.
+#: Largest ``int`` in C, as which Slurm reads them.
 _MOST = 2**31 - 1
-#: Seconds between passes over the whole queue where passes may end before that.
+#: Seconds between passes over the whole queue, if other passes are limited.
 _FULL_PASS_S = 60
 _MICROSECONDS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassOptions:
-    """What is in force; see ``docs/plugins/sched.md`` for what each does."""
+    """The options in force; see ``docs/plugins/sched.md``."""
 
-    #: Jobs after which a pass ends, one more than ``default_queue_depth`` says; ``None``: no bound.
+    #: Largest number of jobs tested in a pass, 1 more than ``default_queue_depth``; ``None``: no bound.
     most_jobs: int | None = None
-    #: Jobs of each partition that a pass looks at; 0: no bound, here and below.
+    #: Largest number of jobs tested of each partition; 0: no bound, here and below.
     partition_job_depth: int = 0
-    #: Starts after which a pass ends.
+    #: Largest number of jobs started in a pass.
     sched_max_job_start: int = 0
-    #: ``sched_interval=-1``: main passes are not made.
+    #: Whether there are no main passes: ``sched_interval=-1``.
     is_off: bool = False
-    #: Seconds between passes over the whole queue; 0: none but those that something calls for.
+    #: Seconds between passes over the whole queue; 0: there are no such extra passes.
     full_pass_s: int = 0
-    #: Seconds from one pass to the next, at least.
+    #: Smallest number of seconds between passes.
     sched_min_interval_s: int = 0
-    #: Seconds from one pass that a submission called for to the next, at least.
+    #: Smallest number of seconds between passes after submissions.
     batch_sched_delay: int = 0
-    #: Whatever calls for a pass waits like a submission.
+    #: Whether passes after other events are delayed like those after submissions.
     defer: bool = False
-    #: Jobs that have waited less (seconds) or have a lower priority do not hold back others.
+    #: Jobs with a shorter wait (seconds) or a lower priority do not block others.
     bf_min_age_reserve: int = 0
     bf_min_prio_reserve: int = 0
 
@@ -48,7 +48,7 @@ class PassOptions:
         """Read SchedulerParameters.
 
         Raises:
-            InputError: a value cannot be used; says which.
+            InputError: an option cannot be used.
         """
         named = config.scheduler_parameters()
         depth = config.scheduler_int("default_queue_depth", 100, 0, _MOST)
@@ -62,9 +62,9 @@ class PassOptions:
             partition_job_depth=config.scheduler_int("partition_job_depth", 0, 0, _MOST),
             sched_max_job_start=starts,
             is_off=interval == -1,
-            # What a pass has not come to must have its turn although nothing may happen any more.
+            # What a pass has not tested has to be tested later, even if no event happens.
             full_pass_s=max(interval, 1) if interval >= 0 and ("sched_interval" in named or is_cut_short) else 0,
-            # The clock counts seconds: what is shorter cannot be waited for.
+            # The clock has whole seconds, so shorter intervals have no effect.
             sched_min_interval_s=-(-least_us // _MICROSECONDS) if least_us >= _MICROSECONDS else 0,
             batch_sched_delay=delay if "batch_sched_delay" in named or "defer" in named else 0,
             defer="defer" in named,
@@ -74,5 +74,5 @@ class PassOptions:
 
     @property
     def delays(self) -> bool:
-        """Whether passes may have to wait, or are made although nothing calls for them."""
+        """Whether passes may be delayed, or are made without an event."""
         return bool(self.full_pass_s or self.sched_min_interval_s or self.batch_sched_delay)

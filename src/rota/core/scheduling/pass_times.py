@@ -1,12 +1,11 @@
-"""When passes are made, where SchedulerParameters puts them off.
+"""When passes are made, if SchedulerParameters delays them.
 
-- After a submission or a release a pass is made at once if ``batch_sched_delay`` seconds have gone by since the last
-  such pass; else then, for all that has been submitted meanwhile. With ``defer`` that goes for whatever calls for a
-  pass.
-- No pass is made until ``sched_min_interval`` after the one before it.
-- Every ``sched_interval`` a pass looks at the whole queue, if anything has changed since the last one that did.
+- After a submission or a release a pass is made immediately if ``batch_sched_delay`` seconds have passed since the last
+  such pass; else at that time, for all submissions until then. With ``defer`` this applies to all events.
+- No pass is made within ``sched_min_interval`` of the last one.
+- Every ``sched_interval`` a pass tests the whole queue, if anything has changed since the last such pass.
 
-Without these options a pass is made at once whenever one is called for, and nobody asks here.
+Without these options every pass is made immediately, and this class is not used.
 """
 
 from __future__ import annotations
@@ -21,11 +20,11 @@ if TYPE_CHECKING:
 
 
 class PassTimes:
-    """Puts passes off.
+    """Delays passes.
 
     Args:
-        state: Whose clock and timers.
-        options: What is in force, for good; `stop` before others are.
+        state: The state, with the engine's clock and timers.
+        options: The options. Before they change, call `stop`.
     """
 
     __slots__ = ("_is_full", "_last_pass", "_last_served", "_options", "_serves", "_state")
@@ -33,10 +32,10 @@ class PassTimes:
     def __init__(self, state: ClusterState, options: PassOptions) -> None:
         self._state = state
         self._options = options
-        #: When the last pass was made, ``None``: none yet; and the last one that submissions had called for.
+        #: When the last pass was made (``None``: never), and the last one after submissions.
         self._last_pass: int | None = None
         self._last_served: int | None = None
-        #: The next pass serves submissions, and looks at the whole queue.
+        #: Whether the next pass is for submissions, and whether it tests the whole queue.
         self._serves = False
         self._is_full = False
         if options.full_pass_s:
@@ -44,14 +43,14 @@ class PassTimes:
             state.timers.set_period(state.now, _FULL, period)
 
     def stop(self) -> None:
-        """Make no more passes over the whole queue, and none that were put off."""
+        """Cancel passes over the whole queue and delayed passes."""
         self._state.timers.cancel_all(*TIMERS)
 
     def is_due(self, *, may_wait: bool) -> bool:
-        """Whether a pass that is called for is to be made now; else it will be, later.
+        """Whether a pass that is due is to be made now; else it is delayed.
 
         Args:
-            may_wait: It is a submission that calls for it.
+            may_wait: Whether it is due because of a submission.
         """
         if not (may_wait or self._options.defer):
             return True
@@ -63,7 +62,7 @@ class PassTimes:
         return False
 
     def begin(self) -> bool | None:
-        """Begin a pass. Whether it looks at the whole queue; ``None``: it is not to be made yet, but will be."""
+        """Begin a pass; say whether it tests the whole queue, or ``None`` if it is delayed."""
         now = self._state.now
         time = now if self._last_pass is None else self._last_pass + self._options.sched_min_interval_s
         if time > now:
@@ -77,30 +76,30 @@ class PassTimes:
         return is_full
 
     def _next_service(self) -> int:
-        """When the next pass may be made that submissions call for."""
+        """Give the earliest time of the next pass for submissions."""
         if self._last_served is None:
             return self._state.now
         return self._last_served + self._options.batch_sched_delay
 
     def time_has_come(self, kind: TimerKind) -> None:
-        """Take note of one of the `TIMERS`, after which a pass follows."""
+        """Handle one of the `TIMERS`; a pass follows."""
         if kind is TimerKind.FULL_PASS:
             self._serves = self._is_full = True
         elif kind is TimerKind.PASS_FOR_NEW_JOBS:
-            # Unless a pass over the whole queue has served them meanwhile.
+            # Unless a pass over the whole queue has been made since.
             self._serves = self._serves or self._next_service() <= self._state.now
 
-    # ---- keeping it -------------------------------------------------------------------------------------------
+    # ---- saving -----------------------------------------------------------------------------------------------
 
     def save(self) -> list[Any]:
-        """Give what is known of passes, as data that JSON can hold."""
+        """Give the state as JSON data."""
         return [self._last_pass, self._last_served, self._serves, self._is_full]
 
     def restore(self, saved: list[Any]) -> None:
-        """Take up what was saved."""
+        """Restore the saved state."""
         self._last_pass, self._last_served, self._serves, self._is_full = saved
 
 
-#: Timers that are for passes.
+#: Timers for passes.
 TIMERS = (TimerKind.PASS_FOR_NEW_JOBS, TimerKind.PASS_PUT_OFF, TimerKind.FULL_PASS)
 _FOR_NEW_JOBS, _PUT_OFF, _FULL = map(Timer, TIMERS)

@@ -1,15 +1,16 @@
-"""Preemption: running jobs give way to one that goes before them.
+"""Preemption: running jobs are stopped for a job with precedence.
 
-``PreemptType`` says who: jobs of partitions of a lower ``PriorityTier`` (``preempt/partition_prio``), or of QOS that
-the job's QOS may preempt (``preempt/qos``). ``PreemptMode`` of cluster, partition or QOS says what becomes of them:
-they are cancelled, or queued again if they may be.
+``PreemptType`` determines which: jobs in partitions of a lower ``PriorityTier`` (``preempt/partition_prio``), or of QOS
+that the job's QOS may preempt (``preempt/qos``). ``PreemptMode`` of cluster, partition or QOS determines what happens
+to
+them: they are cancelled, or requeued if they allow it.
 
-Candidates come in this order: lowest tier, or lowest QOS priority, then fewest nodes, then first submitted. They are
-taken away one by one until the job fits. Then, ``preempt_reorder_count`` times, it is tried again with the one that
-made it fit in front, and the others by how many of the job's nodes they hold: fewer may do. Of those taken away only
-the ones that hold some of its nodes are preempted.
+Candidates are sorted by tier or priority of the QOS, lowest first, then by number of nodes, then by submit time. They
+are removed one by one until the job fits. Then, ``preempt_reorder_count`` times, this is repeated with the last one
+removed in front and the others sorted by how many of the job's nodes they hold, as fewer may suffice. Of the jobs
+removed only those that hold some of the job's nodes are preempted.
 
-Source: Slurm's preemption page, and what a real one did.
+Source: Slurm's preemption page, and observation of a real Slurm.
 """
 
 from __future__ import annotations
@@ -33,14 +34,14 @@ if TYPE_CHECKING:
 
 _TYPES = ("preempt/none", "preempt/partition_prio", "preempt/qos")
 _OFF, _CANCEL, _REQUEUE = "OFF", "CANCEL", "REQUEUE"
-#: Seconds that a preempted job waits at least, where ``requeue_delay`` does not say: as long as in Slurm.
+#: Default of ``requeue_delay``, in seconds.
 _REQUEUE_DELAY = 120
 _MODES = (_OFF, _CANCEL, _REQUEUE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreemptionOptions:
-    """What slurm.conf says of preemption."""
+    """Preemption options in slurm.conf."""
 
     type: str
     mode: str
@@ -48,7 +49,7 @@ class PreemptionOptions:
     reorders: int
     keeps_order: bool
     youngest_first: bool
-    #: Seconds.
+    #: ``PreemptExemptTime`` in seconds.
     exempt_time: int
 
     @classmethod
@@ -76,7 +77,7 @@ class PreemptionOptions:
 
 
 class Preemption:
-    """Finds who has to give way, and has them do so.
+    """Finds jobs to preempt, and preempts them.
 
     Raises:
         InputError: a parameter of slurm.conf about preemption cannot be used.
@@ -89,21 +90,21 @@ class Preemption:
         self.set_options(PreemptionOptions.read(cluster.state.config))
 
     def set_options(self, options: PreemptionOptions) -> None:
-        """Have other options in force."""
+        """Put options into force."""
         self.options = options
-        #: Whether any job may have to give way.
+        #: Whether any job can be preempted.
         self.is_on = options.type != _TYPES[0]
 
     def make_room(self, job: Job, avail: int, closed: int) -> bool:
-        """Preempt jobs so that one that waits fits.
+        """Preempt jobs so that a pending job fits.
 
         Args:
             job: The job, or one of its queue records.
-            avail: Resource set that is free for it.
-            closed: Bitmap of nodes that it may not have.
+            avail: Resource set that is available to the job.
+            closed: Bitmap of nodes that the job must not use.
 
         Returns:
-            Whether it will fit when they have gone.
+            Whether the job will fit when the preempted jobs have ended.
         """
         if self.standing(job) is None:
             return False
@@ -111,7 +112,7 @@ class Preemption:
         self._wait_for_exempt(lower)
         candidates = self._in_order(lower)
         pool, state = self._state.pool, self._state
-        # Those who are on their way out already may be enough.
+        # Jobs that are being stopped already may suffice.
         leaving = [*state.completing.values(), *(one for one in candidates if self._is_warned(one))]
         for one in leaving:
             avail += pool.without(one.alloc, closed)
@@ -123,14 +124,14 @@ class Preemption:
             self._preempt(one)
         return bool(victims)
 
-    # ---- who --------------------------------------------------------------------------------------------------
+    # ---- which jobs -------------------------------------------------------------------------------------------
 
     def candidates(self, job: Job) -> list[Job]:
-        """Give the running jobs that must give way to one, first those that should."""
+        """Give the running jobs that can be preempted for a job, in the order of preference."""
         return self._in_order(self._lower(job))
 
     def _in_order(self, jobs: Iterable[Job]) -> list[Job]:
-        """Leave out the jobs that may not be preempted yet; give the others, first those that should be."""
+        """Sort jobs by preference; those that cannot be preempted yet are left out."""
         now = self._state.now
         found = [one for one in jobs if self._exempt_until(one) <= now]
         found.sort(key=lambda one: (self._rank(one), one.alloc_nodes.bit_count(), one.job_id))
@@ -139,19 +140,19 @@ class Preemption:
         return found
 
     def _lower(self, job: Job) -> Iterator[Job]:
-        """Walk through the running jobs that would have to give way to one, now or later."""
+        """Give the running jobs that can be preempted for a job, now or later."""
         for one in self._state.running:
             if one.state is JobState.RUNNING and self._goes_before(job, one) and self._mode_of(one) != _OFF:
                 yield one
 
     def _wait_for_exempt(self, jobs: Iterable[Job]) -> None:
-        """Have passes made when more of some jobs can be preempted."""
+        """Set timers for passes when more jobs can be preempted."""
         for one in jobs:
             if (time := self._exempt_until(one)) > self._state.now:
                 self._state.timers.set(time, Timer(TimerKind.PREEMPT_EXEMPT, one.job_id, one.restart_count))
 
     def standing(self, job: Job) -> Hashable | None:
-        """Give what is equal for jobs to which the same ones give way; ``None``: nobody does."""
+        """Give a value that is equal for jobs for which the same ones can be preempted; ``None``: none can."""
         if self.options.type == "preempt/partition_prio":
             tier = job.partition.priority_tier
             return tier if tier > min(part.priority_tier for part in self._state.partitions.values()) else None
@@ -159,7 +160,7 @@ class Preemption:
         return qos.name if qos is not None and qos.preempt else None
 
     def is_preemptable(self, job: Job) -> bool:
-        """Whether a running job would give way to some other."""
+        """Whether a running job could be preempted for some other job."""
         return self.is_on and self._mode_of(job) != _OFF
 
     def _goes_before(self, job: Job, other: Job) -> bool:
@@ -176,7 +177,7 @@ class Preemption:
         return 0 if qos is None else qos.priority
 
     def _mode_of(self, job: Job) -> str | None:
-        """Give what becomes of a job."""
+        """Give the preemption mode of a job."""
         if self.options.type == "preempt/partition_prio":
             text = job.partition.options.get("preemptmode", "")
         else:
@@ -185,13 +186,13 @@ class Preemption:
         return (read_mode(text) if text else None) or self.options.mode
 
     def _exempt_until(self, job: Job) -> int:
-        """Give the time before which a running job is not preempted."""
+        """Give the time before which a running job cannot be preempted."""
         qos = self._accounts.qos_of(job)
         own = None if qos is None else qos.preempt_exempt_time
         return (job.start_time or 0) + (self.options.exempt_time if own is None else own)
 
     def _victims(self, job: Job, candidates: Sequence[Job], avail: int, closed: int) -> list[Job]:
-        """Choose those that have to go; none if the job would not fit even without all of them."""
+        """Choose the jobs to preempt; none if the job would not fit even without all candidates."""
         order, found = list(candidates), self._first_that_do(job, candidates, avail, closed)
         for _ in range(self.options.reorders):
             if found is None or len(found[0]) < 2:
@@ -204,7 +205,7 @@ class Preemption:
         return [] if found is None else [one for one in found[0] if one.alloc_nodes & found[1]]
 
     def _first_that_do(self, job: Job, order: Sequence[Job], avail: int, closed: int) -> tuple[list[Job], int] | None:
-        """Take jobs away until another fits; give them, and the nodes that it then gets."""
+        """Remove jobs in order until another one fits; give them, and the nodes that it gets."""
         pool = self._state.pool
         for place, one in enumerate(order, start=1):
             avail += pool.without(one.alloc, closed)
@@ -212,10 +213,10 @@ class Preemption:
                 return list(order[:place]), pool.nodes_of(resources)
         return None
 
-    # ---- and what becomes of them -----------------------------------------------------------------------------
+    # ---- what happens to them ---------------------------------------------------------------------------------
 
     def _preempt(self, job: Job) -> None:
-        """Have a job go, now or after its grace time."""
+        """Preempt a job, now or after its grace time."""
         if grace := self._grace_time(job):
             self._state.timers.set(self._state.now + grace, _grace_of(job))
             self._runs.send_signal(job, SIGTERM)
@@ -223,7 +224,7 @@ class Preemption:
             self._stop(job)
 
     def _is_warned(self, job: Job) -> bool:
-        """Whether a running job has been told to end soon."""
+        """Whether a running job's grace time has begun."""
         return _grace_of(job) in self._state.timers
 
     def _grace_time(self, job: Job) -> int:
@@ -233,14 +234,14 @@ class Preemption:
         return job.partition.grace_time
 
     def grace_is_over(self, job_id: int, run: int) -> None:
-        """End a job whose grace time is over, if it still runs."""
+        """Stop a job after its grace time, if it is still running."""
         job = self._state.jobs.get(job_id)
         if job is not None and job.state is JobState.RUNNING and job.restart_count == run:
             self._stop(job)
 
     def _stop(self, job: Job) -> None:
         requeues = self._mode_of(job) == _REQUEUE and self._runs.is_requeued(job)
-        if requeues:  # and does not start again before the one that it gives way to
+        if requeues:  # it must not start again before the job that preempts it
             job.spec = job.spec._replace(
                 begin_time=self._state.now + (self._state.settings.requeue_delay or _REQUEUE_DELAY)
             )
@@ -260,6 +261,6 @@ def _exempt_time(config: ClusterConfig) -> int:
 
 
 def read_mode(text: str) -> str | None:
-    """Read ``PreemptMode``: what becomes of preempted jobs; ``None``: not one of those that there are."""
+    """Read ``PreemptMode``: what happens to preempted jobs; ``None``: an unsupported mode."""
     words = {word.strip().upper() for word in text.split(",")} - {"", "WITHIN"}
     return next(iter(words), _OFF) if len(words) < 2 and words <= set(_MODES) else None

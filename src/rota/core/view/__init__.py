@@ -1,1 +1,1 @@
-"""What others see of the engine: lines that are copies, and answers that change nothing."""
+"""The engine's view for others: records as copies, and answers that change nothing."""

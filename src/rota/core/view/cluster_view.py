@@ -1,7 +1,6 @@
-"""The one way to look at the engine: everything that people can ask, and nothing that changes it.
+"""The only way to look at the engine: all that people can ask, and nothing that changes its state.
 
-Lines are made when they are asked for. What is asked often, by a replay that is watched for one, has calls of its own
-that make few of them.
+Lines are made on demand. What a replay asks often, for its history, has functions of its own that make few of them.
 """
 
 from __future__ import annotations
@@ -44,28 +43,28 @@ _EVERYBODY = PriorityFactorsRequest()
 
 
 class Counts(Protocol):
-    """What the engine counts, and whether it wants a pass."""
+    """The engine's counters, and whether it needs a pass."""
 
-    #: A scheduling pass is called for.
+    #: Whether a scheduling pass is due.
     pass_due: bool
-    #: How often each (plugin, symbol) misbehaved.
+    #: Number of faults of each (plugin, function).
     faults: Counter[tuple[str, str]]
-    #: Events handled and scheduling passes made.
+    #: Number of events handled and of scheduling passes made.
     events: int
     passes: int
 
 
 class ClusterView:
-    """Reads one cluster.
+    """Read access to a cluster.
 
-    Priorities that are owed (see `Controller.before_queue`) are worked out before anybody looks at the queue, here as
-    for the scheduler: they come out the same whether somebody looks or not.
+    Deferred priorities (see `Controller.before_queue`) are computed before the queue is read, as for the scheduler.
+    They are the same whether anybody looks or not.
 
     Args:
-        cluster: To look at.
-        engine: Counts what has happened.
-        preemption: Who gives way to whom.
-        passes: What is known of the main passes.
+        cluster: The cluster.
+        engine: The engine's counters.
+        preemption: Knows which jobs can be preempted.
+        passes: Statistics of the main passes.
         priority: The priority plugin.
         sched: The scheduler plugin.
         utc_offset: Gives local time minus UTC in seconds, at a Unix time.
@@ -109,46 +108,46 @@ class ClusterView:
         self.utc_offset = utc_offset
 
     def settle(self) -> None:
-        """Have priorities worked out that are owed.
+        """Compute deferred priorities.
 
-        No pass follows: they are owed only while their order makes no difference.
+        No pass follows: priorities are deferred only while their order makes no difference.
         """
         due = self._counts.pass_due
         self._queue.flush()
         self._counts.pass_due = due
 
-    # ---- the moment -------------------------------------------------------------------------------------------
+    # ---- general ----------------------------------------------------------------------------------------------
 
     @property
     def now(self) -> int:
-        """Unix seconds."""
+        """The time now, Unix seconds."""
         return self._state.now
 
     @property
     def config(self) -> ClusterConfig:
-        """slurm.conf, as it is in force."""
+        """The configuration (slurm.conf) in force."""
         return self._state.config
 
     @property
     def tres(self) -> tuple[str, ...]:
-        """Names of the cluster's TRES; counts of associations are in this order."""
+        """Names of the cluster's TRES; counts are in this order."""
         return self._accounts.tres
 
     @property
     def priority_conf(self) -> MultifactorConf:
-        """What slurm.conf says of priorities.
+        """The priority configuration in slurm.conf.
 
         Raises:
-            InputError: it cannot be used.
+            InputError: a value cannot be used.
         """
         return MultifactorConf.of(self._state.config, self._accounts.tres)
 
     def scheduler_parameters(self) -> str:
-        """Give SchedulerParameters as ``scontrol show config`` prints it: slurm.conf's, else the plugin's own."""
+        """Give SchedulerParameters as ``scontrol show config`` prints them: slurm.conf's, else the plugin's."""
         return self._state.config.get("SchedulerParameters") or self._sched.get_conf() or "(null)"
 
     def statistics(self) -> Statistics:
-        """Give what ``sdiag`` says."""
+        """Give the statistics of ``sdiag``."""
         jobs = Counter("COMPLETING" if job.completing else job.state.value for job in self._state.jobs.values())
         passes = self._passes
         faults = {f"{plugin}: {symbol}": count for (plugin, symbol), count in sorted(self._counts.faults.items())}
@@ -174,27 +173,27 @@ class ClusterView:
     # ---- jobs -------------------------------------------------------------------------------------------------
 
     def jobs(self) -> tuple[JobLine, ...]:
-        """Give all live jobs, in the order in which they came."""
+        """Give all live jobs, in order of submission."""
         self.settle()
         return tuple(map(self._lines.line, self._state.jobs.values()))
 
     def job(self, job_id: int) -> JobLine | None:
-        """Give a live job; ``None``: there is none of that id."""
+        """Give a live job; ``None``: there is none of this id."""
         job = self._state.jobs.get(job_id)
         return None if job is None else self.line(job)
 
     def line(self, job: Job) -> JobLine:
-        """Give a job of which somebody has the record, one that is over for example."""
+        """Give the line of a job record, which may be that of a job that has ended."""
         self.settle()
         return self._lines.line(job)
 
     def reason(self, job: Job) -> Reason:
-        """Say why a job is where it is."""
+        """Say why a job is pending, or in its state."""
         self.settle()
         return self._cluster.reasons.of(job)
 
     def factors(self, request: PriorityFactorsRequest = _EVERYBODY) -> tuple[PriorityFactors, ...]:
-        """Give the factors of priorities, as ``sprio`` shows them: asked of the priority plugin."""
+        """Give priority factors as ``sprio`` shows them, from the priority plugin."""
         self.settle()
         return tuple(self._priority.factors(request))
 
@@ -202,22 +201,22 @@ class ClusterView:
 
     @property
     def queue_length(self) -> int:
-        """How many jobs are in the queue; jobs that must not be considered now are not in it."""
+        """Number of jobs in the queue, without those that are held or wait for something else than resources."""
         self.settle()
         return len(self._queue.waiting())
 
     def waiting(self) -> list[int]:
-        """Give the ids of all jobs that wait: those of the queue in its order, then those that are not in it."""
+        """Give the ids of all pending jobs: those in the queue in its order, then the others."""
         self.settle()
         return [job.job_id for job in (*self._queue.waiting(), *self._queue.parked.values())]
 
     def queue(self) -> tuple[QueueLine, ...]:
-        """Give the queue, first in line first: a job with several partitions once for each that could take it."""
+        """Give the queue in order: a job with several partitions once for each in which it may start."""
         self.settle()
         return tuple(map(self._lines.queue_line, self._queue.queued))
 
     def standing(self, job_id: int) -> Standing | None:
-        """Say where a live job stands; ``None``: there is none of that id."""
+        """Give the queue position of a live job; ``None``: there is none of this id."""
         self.settle()
         job = self._first(job_id)
         if job is None:
@@ -241,7 +240,7 @@ class ClusterView:
         )
 
     def planned(self, most: int) -> tuple[PlannedLine, ...]:
-        """Give the jobs of the queue that are planned to start, first in line first, at most so many."""
+        """Give the jobs of the queue with a planned start, in queue order, at most so many."""
         self.settle()
         found = ((place, job) for place, job in enumerate(self._queue.waiting(), 1) if job.planned_start is not None)
         return tuple(self._planned(place, job) for (place, job), _ in zip(found, range(most), strict=False))
@@ -258,9 +257,9 @@ class ClusterView:
         )
 
     def _cpus_on(self, job: Job, nodes: int) -> int:
-        """Count the processors that a job gets on planned nodes: all, where it gets whole ones."""
+        """Count the processors that a job gets on planned nodes: all of them, where whole nodes are allocated."""
         pool = self._state.pool
-        # Of a job with several partitions the record that is planned first is meant.
+        # For a job with several partitions this is the record with the earliest plan.
         record = next((one for one in job.records if one.planned_start == job.planned_start), job)
         by_piece = isinstance(pool, SharedNodePool) and not pool.is_whole(record)
         if nodes and not by_piece:
@@ -268,7 +267,7 @@ class ClusterView:
         return job.num_cpus
 
     def future(self, job_id: int) -> Future | None:
-        """Make a copy of the future of a job, to ask it what if; ``None``: it could not start now whatever were free.
+        """Make a `Future` for a job, to try variants; ``None``: a limit holds it back, or it is not in the queue.
 
         Raises:
             InputError: an option of SchedulerParameters cannot be used.
@@ -280,7 +279,7 @@ class ClusterView:
         return Future(self._cluster, self._preemption, job)
 
     def _first(self, job_id: int) -> Job | None:
-        """Find a live job or, of one that has several partitions, the record that comes first in the queue."""
+        """Find a live job or, with several partitions, its first record in the queue."""
         job = self._state.jobs.get(job_id)
         if job is None or not job.is_queued:
             return job
@@ -290,12 +289,12 @@ class ClusterView:
 
     @property
     def interchangeable(self) -> bool:
-        """Whether the machine is a number of processors, so that nodes mean nothing."""
+        """Whether the machine has interchangeable processors, so that nodes have no meaning."""
         return self._state.pool.interchangeable
 
     @property
     def machine(self) -> tuple[tuple[str, int], ...]:
-        """Name and processors of each node, in the order of the bits of a bitmap."""
+        """Name and number of processors of each node, in the order of bits."""
         return tuple((node.name, node.cpus) for node in self._state.nodes)
 
     def names(self, nodes: int) -> tuple[str, ...]:
@@ -307,7 +306,7 @@ class ClusterView:
         return sum(1 << place for place, node in enumerate(self._state.nodes) if node.state is state)
 
     def cpus_by_node(self, job: Job) -> NDArray[np.uint32] | None:
-        """Count the processors that a job holds of each node; ``None``: it has whole ones."""
+        """Count the processors of each node that are allocated to a job; ``None``: it has whole nodes."""
         pool = self._state.pool
         return pool.processors(job.alloc) if isinstance(pool, SharedNodePool) else None
 
@@ -320,7 +319,7 @@ class ClusterView:
         return tuple(partition_line(self._cluster, one, self.names) for one in self._state.partitions.values())
 
     def reservations(self) -> tuple[ReservationLine, ...]:
-        """Give all reservations, in the order in which they were made."""
+        """Give all reservations, in order of creation."""
         every = self._cluster.reservations.all.values()
         return tuple(reservation_line(one, self._state.now, self.names) for one in every)
 
@@ -332,18 +331,18 @@ class ClusterView:
 
     @property
     def keeps_usage(self) -> bool:
-        """Whether usage is kept: the priority plugin has asked for that."""
+        """Whether usage is kept, which a priority plugin asks for."""
         return self._accounts.usage is not None
 
     def usage(self) -> dict[str, Any] | None:
-        """Give what has been used as data that JSON can hold; ``None``: no usage is kept."""
+        """Give usage as JSON data; ``None``: it is not kept."""
         usage = self._accounts.usage
         return None if usage is None else usage.save()
 
     def associations(self, *, users: bool = True, run_seconds: bool = True) -> tuple[AssociationLine, ...]:
-        """Give all associations, or just the accounts', as people see the tree, with usage and fair-share.
+        """Give all associations, or only those of accounts, in tree order with usage and fair-share.
 
-        Without ``run_seconds`` all but what running jobs may still use: to add it up takes longest.
+        Without ``run_seconds``, `grp_used_tres_run_secs`, which takes longest, is left out.
         """
         chosen = ((one, depth) for one, depth in self._accounts.tree.hierarchy() if users or not one.user)
         return self._association_lines(chosen, run_seconds=run_seconds)
@@ -351,7 +350,7 @@ class ClusterView:
     def associations_of(self, job_id: int) -> tuple[AssociationLine, ...]:
         """Give the association of a live job and the accounts above it, its own first, without the root.
 
-        Of a job that has none, or is not there, nothing.
+        Empty if the job has none, or does not exist.
         """
         job = self._first(job_id)
         association = None if job is None else self._accounts.association_of(job)
@@ -364,7 +363,7 @@ class ClusterView:
     def _association_lines(
         self, several: Iterable[tuple[Association, int]], *, run_seconds: bool = True
     ) -> tuple[AssociationLine, ...]:
-        """Have copies of associations filled in: the engine knows their usage, the priority plugin their shares."""
+        """Fill in copies of associations: usage by the engine, shares and fair-share by the priority plugin."""
         lines = tuple(
             AssociationLine(association=replace(one, limits=dict(one.limits)), depth=depth) for one, depth in several
         )
@@ -374,17 +373,17 @@ class ClusterView:
         return lines
 
     def target_share(self, association: Association) -> float:
-        """Give the part of the cluster that an association's shares stand for."""
+        """Give an association's target share of the cluster."""
         tree = self._accounts.tree
         return tree.target_share(tree.row(association))
 
 
-#: What a scheduler plugin counts that makes backfill cycles.
+#: Counters of a scheduler plugin that makes backfill cycles.
 _OF_CYCLES = ("cycles", "last_queue_length", "last_depth", "last_table_size", "jobs_started")
 
 
 def _backfill(one: object) -> BackfillStatistics | None:
-    """Read what a plugin counts of its cycles, if it does: plugins are any object."""
+    """Read a plugin's counters of cycles, if it has them: a plugin can be any object."""
     numbers: dict[str, Any] = {name: getattr(one, name, None) for name in _OF_CYCLES}
     exits = getattr(one, "exits", None)
     if not isinstance(exits, Mapping) or any(type(number) is not int for number in numbers.values()):

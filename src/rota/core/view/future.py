@@ -1,7 +1,7 @@
-"""What will be free for one job of the queue: a copy of the future, of which anybody may ask what if.
+"""Availability for one job of the queue, on a copy of the plan, with which variants of its request can be tried.
 
-The queue is planned as backfill plans it: each job before this one has its nodes reserved for its time limit. In what
-is left the job is placed or, instead of it, another request.
+The queue is planned like backfill does: nodes are reserved for the time limit of each job before this one. The job, or
+another request in its place, is placed in what is left.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
     from rota.core.scheduling.preemption import Preemption
     from rota.model import JobSpec, Partition
 
-#: Jobs before this one that are planned at most, as Slurm's backfill has it.
+#: Largest number of jobs before this one that are planned, as in Slurm's backfill.
 _DEPTH = 500
 
 
 class Future:
-    """The room that the jobs before one leave to it, as far ahead as that may be: not only within ``bf_window``.
+    """The resources that the jobs before one leave free over time, also beyond ``bf_window``.
 
     Args:
-        cluster: Where the job waits.
-        preemption: Who gives way to whom.
+        cluster: The cluster.
+        preemption: Knows which jobs can be preempted.
         job: The job, or one of its queue records.
-        gone: Ids of running jobs that are taken not to run; the jobs before are planned in that room as well.
+        gone: Ids of running jobs that are ignored, also when the jobs before are planned.
 
     Raises:
         InputError: an option of SchedulerParameters cannot be used.
@@ -50,7 +50,7 @@ class Future:
         self._plan_before()
 
     def _plan_before(self) -> None:
-        """Reserve for the jobs that stand before this one, as long as there is something to reserve."""
+        """Reserve nodes for the jobs before this one, as long as any are unreserved."""
         seen: set[int] = set()
         queue, now, space = self._cluster.queue, self._cluster.state.now, self._space
         for other in queue.queued:
@@ -66,32 +66,32 @@ class Future:
                 space.reserve(other, found[0], other.time_limit, found[1])
 
     def without(self, gone: Collection[int]) -> Future:
-        """Give the same if running jobs with some ids did not run."""
+        """Give the same without some running jobs."""
         return Future(self._cluster, self._preemption, self._job, gone)
 
     # ---- the job ----------------------------------------------------------------------------------------------
 
     @property
     def spec(self) -> JobSpec:
-        """What the job asks for, its time limit included."""
+        """The job's request, with its time limit."""
         return self._job.spec._replace(time_limit=self._job.time_limit)
 
     @property
     def partition(self) -> str:
-        """Where the job is looked at."""
+        """Name of the partition in which the job is considered."""
         return self._job.partition.name
 
     @property
     def time_limit(self) -> int:
-        """Seconds."""
+        """Time limit in seconds."""
         return self._job.time_limit
 
     def earliest(self) -> tuple[int, int] | None:
-        """Give when the job could start, Unix seconds, and a bitmap of its nodes; ``None``: it is not foreseeable."""
+        """Give the job's earliest start, Unix seconds, and the bitmap of its nodes; ``None``: not foreseeable."""
         return self._space.earliest(self._job, self._job.time_limit, self._cluster.state.now)
 
     def earliest_of(self, spec: JobSpec, partition: str) -> int | None:
-        """Give when another request could start in its place; ``None``: never, or it is not foreseeable."""
+        """Give the earliest start of another request in its place; ``None``: never, or not foreseeable."""
         state = self._cluster.state
         part: Partition = state.partitions[partition]
         try:
@@ -104,12 +104,12 @@ class Future:
         found = self._space.earliest(other, other.time_limit, state.now)
         return None if found is None else found[0]
 
-    # ---- who is in its way ------------------------------------------------------------------------------------
+    # ---- other jobs -------------------------------------------------------------------------------------------
 
     def holders(self, start: int, nodes: int) -> list[int]:
-        """Give the ids of the running jobs that hold some nodes until ``start``, the last to end first."""
+        """Give the ids of running jobs that hold some nodes until ``start``, the last to end first."""
         state = self._cluster.state
-        counted = state.pool.interchangeable  # there is but one node: what ends later is not waited for
+        counted = state.pool.interchangeable  # all jobs are on one node: those that end later are not waited for
         found = [
             (-(one.end_time or 0), one.job_id)
             for one in state.running
@@ -118,7 +118,7 @@ class Future:
         return [job_id for _, job_id in sorted(found)]
 
     def started_ahead(self) -> list[int]:
-        """Give the ids of the running jobs that stand behind this one and were started while it waited."""
+        """Give the ids of running jobs that are behind this one in order and were started while it was pending."""
         job, running = self._job, self._cluster.state.running
         since = job.submit_time if job.eligible_time is None else job.eligible_time
         return [one.job_id for one in running if (one.start_time or 0) > since and queue_key(one) > queue_key(job)]

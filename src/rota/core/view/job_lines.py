@@ -1,4 +1,4 @@
-"""Jobs as people see them."""
+"""Lines of jobs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class JobLines:
     """Makes lines of jobs.
 
     Args:
-        cluster: Whose jobs.
+        cluster: The cluster whose jobs these are.
     """
 
     __slots__ = ("_cluster", "_state")
@@ -29,15 +29,15 @@ class JobLines:
         self._state = cluster.state
 
     def existing(self, nodes: int) -> int:
-        """Leave out of a bitmap what is no node: a plugin may have planned anything."""
+        """Remove bits that are no nodes from a bitmap, as a plugin may have planned anything."""
         return nodes & ((1 << len(self._state.nodes)) - 1)
 
     def names(self, nodes: int) -> tuple[str, ...]:
-        """Name the nodes of a bitmap."""
+        """Give the names of the nodes in a bitmap."""
         return tuple(self._state.nodes[place].name for place in indices(self.existing(nodes)))
 
     def line(self, job: Job) -> JobLine:
-        """Make the line of a job, or of one of its queue records."""
+        """Make the line of a job or of one of its queue records."""
         cluster, spec, array = self._cluster, job.spec, job.array
         accounts, why = cluster.accounts, cluster.reasons.why(job)
         state, compact = _state_words(job)
@@ -99,17 +99,17 @@ class JobLines:
         )
 
     def _least_nodes(self, job: Job) -> int:
-        """Count the nodes that a job needs, as far as the machine can tell: no node may serve it any more."""
+        """Count the nodes that a job needs at least or, if no node can serve it any more, those that it asks for."""
         return self._state.pool.least_nodes(job) if job.units else max(job.spec.min_nodes, 1)
 
     def _tres(self, job: Job, resources: int) -> Mapping[str, int]:
-        """Count what a job asks for, or has of some resources."""
+        """Count the TRES that a job asks for, or those in a resource set."""
         accounts = self._cluster.accounts
         each = zip(accounts.tres, accounts.tres_of(job, resources), strict=True)
         return counts({name: int(count) for name, count in each if count >= 1})
 
     def queue_line(self, job: Job) -> QueueLine:
-        """Make the line of a job of the queue, or of one of its records there."""
+        """Make the line of a job or record in the queue."""
         excess = job.held_back() if job.start_limits else None
         return QueueLine(
             job_id=job.job_id,
@@ -123,7 +123,7 @@ class JobLines:
 
 
 def held_by(job: Job) -> HeldBy | None:
-    """Say which bound keeps a waiting job from starting although there may be room for it; ``None``: none does."""
+    """Give the limit that keeps a pending job from starting, whatever resources are free; ``None``: there is none."""
     if job.state is not JobState.PENDING:
         return None
     excess = job.held_back() or (job.limits.never(job) if job.limits is not None else None)
@@ -134,7 +134,7 @@ def held_by(job: Job) -> HeldBy | None:
 
 
 def _state_words(job: Job) -> tuple[str, str]:
-    """Give a job's state as ``squeue`` shows it, long and compact: the base state, or that its reservation is over."""
+    """Give a job's state as ``squeue`` shows it, long and compact: the base state, or RESV_DEL_HOLD."""
     if job.state is JobState.PENDING and job.reason is Reason.RESERVATION_DELETED:
         return "RESV_DEL_HOLD", "RD"
     return job.state.value, job.state.compact

@@ -1,4 +1,4 @@
-"""Nodes, partitions, reservations and licences as people see them."""
+"""Lines of nodes, partitions, reservations and licences."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _GRES = "gres/"
 
 
 class _Held:
-    """What jobs hold of one node."""
+    """The allocated resources of a node."""
 
     __slots__ = ("is_completing", "jobs", "running_cpus", "tres")
 
     def __init__(self) -> None:
         self.jobs: list[int] = []
         self.tres: Counter[str] = Counter()
-        #: Processors of the jobs that are not completing.
+        #: Number of processors of jobs that are not completing.
         self.running_cpus = 0
         self.is_completing = False
 
@@ -58,7 +58,7 @@ def node_lines(cluster: Cluster) -> tuple[NodeLine, ...]:
 
 
 def _held(cluster: Cluster) -> defaultdict[int, _Held]:
-    """Count what jobs hold of each node, by its place."""
+    """Sum up the allocated resources of each node, by its index."""
     held: defaultdict[int, _Held] = defaultdict(_Held)
     pool = cluster.state.pool
     for job in sorted(cluster.state.jobs.values(), key=lambda job: job.job_id):
@@ -89,7 +89,7 @@ def _node_line(node: Node, held: _Held, flags: tuple[str, ...], partitions: tupl
         reason_uid=node.reason_uid,
         reason_time=node.reason_time,
         cpus=node.cpus,
-        cpus_allocated=min(held.tres["cpu"], node.cpus),  # cores that are shared are given out several times
+        cpus_allocated=min(held.tres["cpu"], node.cpus),  # shared cores are allocated several times
         sockets=node.sockets,
         cores_per_socket=node.cores_per_socket,
         threads_per_core=node.threads_per_core,
@@ -105,7 +105,7 @@ def _node_line(node: Node, held: _Held, flags: tuple[str, ...], partitions: tupl
 
 
 def _shown_state(base: str, flags: frozenset[str]) -> str:
-    """Compose the one word that ``sinfo`` shows: Slurm's order of what goes before what."""
+    """Combine base state and flags into the word that ``sinfo`` shows, with Slurm's precedence."""
     in_use = base in {"ALLOCATED", "MIXED"}
     if "MAINTENANCE" in flags and "DRAIN" not in flags and not in_use and base != "DOWN":
         return "MAINT"
@@ -124,7 +124,7 @@ def _shown_state(base: str, flags: frozenset[str]) -> str:
 
 
 def partition_line(cluster: Cluster, part: Partition, names: Callable[[int], tuple[str, ...]]) -> PartitionLine:
-    """Make the line of a partition; ``names`` names the nodes of a bitmap."""
+    """Make the line of a partition; ``names`` gives the names of the nodes in a bitmap."""
     accounts = cluster.accounts
     tres = zip(accounts.tres, accounts.partition_tres(part), strict=True)
     return PartitionLine(
@@ -157,7 +157,7 @@ def partition_line(cluster: Cluster, part: Partition, names: Callable[[int], tup
 
 
 def reservation_line(one: Reservation, now: int, names: Callable[[int], tuple[str, ...]]) -> ReservationLine:
-    """Make the line of a reservation; ``names`` names the nodes of a bitmap."""
+    """Make the line of a reservation; ``names`` gives the names of the nodes in a bitmap."""
     return ReservationLine(
         name=one.name,
         state="ACTIVE" if one.start_time <= now < one.end_time else "INACTIVE",
@@ -172,7 +172,7 @@ def reservation_line(one: Reservation, now: int, names: Callable[[int], tuple[st
 
 
 def license_lines(cluster: Cluster) -> tuple[LicenseLine, ...]:
-    """Make the lines of all licences that there are, and of those that jobs still have of others."""
+    """Make the lines of all licences, and of those that were removed while jobs hold them."""
     total, used = cluster.licenses.total, cluster.licenses.used
     names = dict.fromkeys((*total, *(name for name, count in used.items() if count)))
     return tuple(LicenseLine(name=name, total=total.get(name, 0), used=used.get(name, 0)) for name in names)

@@ -1,8 +1,8 @@
-"""First in, first out, by number: each job gets a priority one below the last one's.
+"""First in, first out: each job gets a priority one below that of the job before.
 
-The rule of Slurm's plugin of that name: a priority that an administrator has set stays; otherwise it is the lowest
-priority given so far less 1, less the job's nice value, and at least 1. The engine leaves ``nice`` out of what it
-takes as the lowest, so that a nice job does not push later ones down. O(1) a job.
+The rule is that of Slurm's plugin of this name. A priority set by an administrator stays; otherwise it is the lowest
+priority so far minus 1, minus the job's nice value, and at least 1. The engine does not include ``nice`` in the lowest
+priority, so that a nice job does not affect later ones. O(1) for each job.
 """
 
 from __future__ import annotations

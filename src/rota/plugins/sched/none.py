@@ -1,6 +1,6 @@
-"""The null scheduler plugin: every function a stub, so the engine's main pass is all there is.
+"""The null scheduler plugin: all functions are stubs, so jobs are started by the engine's main pass alone.
 
-Only the initial priority is not a stub's to give: it is the priority plugin's.
+Only the initial priority is not a stub: it is the priority plugin's.
 """
 
 from __future__ import annotations

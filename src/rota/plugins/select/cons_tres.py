@@ -1,24 +1,23 @@
-"""Node selection as Slurm's ``select/cons_tres`` has it, where jobs share nodes.
+"""Node selection on shared nodes as by Slurm's ``select/cons_tres``.
 
-Candidates of equal weight that follow each other are a *run*. Nodes are taken run by run until processors and nodes
-suffice:
+Adjacent candidates of equal weight are a *run*. Nodes are chosen run by run until processors and nodes suffice:
 
 1. Required nodes come first.
-2. Of the runs that are left, those of the lowest weight; of these the tightest that suffices by itself or, when none
-   does, the largest, by processors.
-3. In a run, from its first node on. A node gives as many processors as it has, but one task's worth is left for each
-   node that is still to come. When one node is left to find, it is the one with the fewest processors that suffice.
+2. Of the other runs, those of the lowest weight; among these the smallest that suffices by itself or, if none does, the
+   largest, by processors.
+3. In a run, from its first node on. A node gives as many processors as it has, but one task's worth is kept back for
+   each node that is still needed. If one node is still needed, it is the one with the fewest processors that suffice.
 
-Where a job may have more nodes than it must, it gets as many as it may, and its tasks are dealt out to them in turn.
+If a job may have more nodes than it must, it gets as many as it may, and its tasks are distributed over them in turn.
 
-With ``CR_LLN`` or a partition's ``LLN`` nodes are taken one by one, of each weight those first of whose processors the
-largest part is free. With ``bf_busy_nodes`` nodes for later are, those that are in use before idle ones.
+With ``CR_LLN`` or a partition's ``LLN`` nodes are chosen one by one: of equal weight, the one with the largest part of
+its processors free. With ``bf_busy_nodes``, for starts in the future, nodes that are in use come before idle ones.
 
-Where that leads beyond the largest number of nodes, it is tried again without the smallest nodes, then the next
+If this leads beyond the largest number of nodes, it is repeated without the smallest nodes, then without the next
 smallest. With ``SelectTypeParameters=FIRST_FIT`` jobs of one node get the first node that suffices, as from Slurm 26.05
-on; before that the tightest one.
+on; before that, the smallest one.
 
-O(candidates + nodes taken), and as often again as small nodes have to be left out.
+O(candidates + chosen nodes), repeated as often as small nodes have to be left out.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ def init(ctld: Controller) -> int:
 
 
 def select_p_job_test(needs: Needs, candidates: Candidates) -> list[tuple[int, int]] | None:
-    """Pick the nodes of a job, each with its processors; ``None`` when it does not fit."""
+    """Choose the nodes of a job and its processors on each; ``None`` if it does not fit."""
     if needs.max_nodes == 1 and _first_fit and needs.required is None:
         return _first(needs, candidates)
     picked = None
@@ -84,7 +83,7 @@ def _first(needs: Needs, candidates: Candidates) -> list[tuple[int, int]] | None
 
 
 def _dealt(picked: list[tuple[int, int]], needs: Needs) -> list[tuple[int, int]]:
-    """Deal tasks out to nodes one by one, in turn, up to the processors that each has; no node is without."""
+    """Distribute tasks over nodes in turn, up to the processors of each; every node gets one."""
     room = [cpus // needs.on_each for _, cpus in picked]
     nodes = len(room)
     left = max(-(-needs.cpus // needs.on_each), nodes)
@@ -104,7 +103,7 @@ def _dealt(picked: list[tuple[int, int]], needs: Needs) -> list[tuple[int, int]]
 
 
 class _Taken:
-    """What has been taken, and what is still to be found: so many nodes and more, if need be."""
+    """The nodes chosen so far, and how many processors and nodes are still needed."""
 
     def __init__(self, needs: Needs, count: int) -> None:
         self.nodes: list[tuple[int, int]] = []
@@ -113,14 +112,14 @@ class _Taken:
         self.least = needs.min_nodes
         self.most = needs.max_nodes or 2**31
         self.on_each = needs.on_each
-        # Where there are more nodes than need be, processors are dealt out afterwards.
+        # If there are more nodes than necessary, processors are distributed afterwards.
         self.granule = needs.granule if count <= needs.min_nodes else None
 
     def take(self, node: int, cpus: int) -> None:
-        """Take a node that has so many processors for the job."""
+        """Choose a node with so many processors for the job."""
         rest = (self.least - 1) * self.on_each if self.least > 1 else 0
         given = min(cpus, max(self.cpus - rest, self.on_each))
-        if self.granule is not None:  # cores are given out whole; only on the last node are there more than it needs
+        if self.granule is not None:  # whole cores are allocated; only on the last node are there more than needed
             core = int(self.granule[node])
             whole = given // core * core
             given = whole if rest and whole >= self.on_each else min(-(-given // core) * core, cpus)
@@ -131,7 +130,7 @@ class _Taken:
         self.most -= 1
 
     def take_all(self, nodes: list[int], cpus: list[int]) -> None:
-        """Take so many processors of some nodes."""
+        """Choose nodes with so many processors each."""
         self.nodes += zip(nodes, cpus, strict=True)
         self.cpus -= sum(cpus)
         self.count -= len(nodes)
@@ -139,12 +138,12 @@ class _Taken:
         self.most -= len(nodes)
 
     def suffices(self) -> bool:
-        """Whether nothing is left to find."""
+        """Whether nothing more is needed."""
         return max(self.cpus, self.count) <= 0
 
 
 def _pick(needs: Needs, candidates: Candidates, count: int) -> list[tuple[int, int]] | None:
-    """Pick so many nodes, or more if these are too few."""
+    """Choose so many nodes, or more if these do not suffice."""
     if len(candidates.nodes) < count:
         return None
     taken = _Taken(needs, count)
@@ -165,7 +164,7 @@ def _pick(needs: Needs, candidates: Candidates, count: int) -> list[tuple[int, i
 
 
 def _take_wanted(needs: Needs, candidates: Candidates, taken: _Taken) -> NDArray[np.bool_] | None:
-    """Take the nodes that the job names and those that it counts; say which are left, ``None``: some are missing."""
+    """Choose the nodes that the job names or counts; give a mask of the others, or ``None`` if some are missing."""
     nodes, cpus = candidates.nodes, candidates.cpus
     left = np.ones(len(nodes), np.bool_)
     if needs.required is not None:
@@ -186,7 +185,7 @@ def _take_wanted(needs: Needs, candidates: Candidates, taken: _Taken) -> NDArray
 
 
 def _take_in_order(taken: _Taken, candidates: Candidates, order: NDArray[np.intp]) -> None:
-    """Take one node after the other, until it suffices or no more may be taken."""
+    """Choose nodes in order, until they suffice or no more may be chosen."""
     for place in order.tolist():
         if taken.suffices() or taken.most <= 0:
             return
@@ -194,7 +193,7 @@ def _take_in_order(taken: _Taken, candidates: Candidates, order: NDArray[np.intp
 
 
 class _Runs:
-    """Candidates in runs: nodes that follow each other and, where weights are given, have the same."""
+    """Runs of candidates: adjacent nodes, of equal weight if weights are given."""
 
     def __init__(self, nodes: NDArray[np.int64], cpus: NDArray[np.int64], weight: NDArray[np.int64] | None) -> None:
         self.nodes = nodes
@@ -208,27 +207,27 @@ class _Runs:
         size = np.add.reduceat(cpus, first)
         weights = np.zeros_like(first) if weight is None else weight[first]
         order = np.lexsort((-first, size, -weights))
-        #: Of the runs that are left: - weight, processors, - first place, place after all. The lightest come last, of
-        #: these the largest, and of equal ones the first.
+        #: The remaining runs: - weight, processors, - first index, end index. The lightest are last, of these the
+        #: largest, and of equal ones the first.
         self._columns = [column[order] for column in (-weights, size, -first, end)]
-        #: No run has more nodes.
+        #: Largest number of nodes in a run.
         self.longest = int((end - first).max())
 
     @cached_property
     def _left(self) -> list[tuple[int, ...]]:
-        """The runs that are left; tuples of the columns, which are ascending."""
+        """The remaining runs; tuples of the columns, which are ascending."""
         return list(zip(*(column.tolist() for column in self._columns), strict=True))
 
     def take_largest(self, taken: _Taken) -> None:
-        """Take the runs that `best` would give for being the largest, and that are taken whole, at once."""
+        """Choose at once all runs that `best` would give for being the largest, and that are chosen as a whole."""
         _, size, before, end = (column[::-1] for column in self._columns)
         length = end + before
-        behind = np.cumsum(length)  # so many nodes have been taken after each run
+        behind = np.cumsum(length)  # number of nodes chosen after each run
         ahead = behind - length
         places = np.repeat(-before - ahead, length) + np.arange(behind[-1])
         number = np.arange(1, len(places) + 1)
         whole = np.cumsum(self.cpus[places])
-        # While there are fewer nodes than need be, what all of these must give is kept back.
+        # As long as there are too few nodes, what all others must give is kept back.
         spare = max(taken.cpus - taken.least * taken.on_each, 0)
         given = np.where(number <= taken.least, np.minimum(whole, number * taken.on_each + spare), whole)
         is_wanted = (number <= taken.least) | (whole <= taken.cpus)
@@ -241,9 +240,9 @@ class _Runs:
             self._columns = [column[:-runs] for column in self._columns]
 
     def best(self, taken: _Taken) -> tuple[int, int, int] | None:
-        """Take out the next run; give its processors, the place of its first node, and that after its last one.
+        """Remove the next run; give its processors, the index of its first node, and the one after its last node.
 
-        Of the lightest it is the tightest that suffices, else the largest, and of equal ones the first.
+        It is the smallest of the lightest that suffices, else the largest, and of equal ones the first.
         """
         left = self._left
         if not left:
@@ -260,7 +259,7 @@ class _Runs:
         return cpus, -before, end
 
     def _tightest(self, weight: int, cpus: int, count: int) -> int:
-        """Give the place of the tightest run of some weight with so many processors and nodes, else that after all."""
+        """Give the index of the smallest run of a weight with enough processors and nodes, else the number of runs."""
         left = self._left
         first = bisect_left(left, (weight, cpus))
         while first < len(left):
@@ -273,12 +272,12 @@ class _Runs:
 
 
 _ZERO = np.zeros(1, np.int64)
-#: So many nodes are not looked at one by one.
+#: Number of nodes above which they are not examined one by one.
 _MANY = 32
 
 
 def _take_runs(taken: _Taken, runs: _Runs) -> None:
-    """Take run after run, until it suffices or no more nodes may be taken."""
+    """Choose run after run, until they suffice or no more nodes may be chosen."""
     if taken.count >= _MANY and taken.granule is None and not runs.contiguous:
         runs.take_largest(taken)
     while not taken.suffices() and taken.most > 0 and (run := runs.best(taken)) is not None:

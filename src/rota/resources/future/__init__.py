@@ -1,1 +1,1 @@
-"""What will be free when, as far as the time limits of running jobs and the plans made so far tell."""
+"""Availability over time, from the time limits of running jobs and from plans."""

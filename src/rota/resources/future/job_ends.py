@@ -1,6 +1,6 @@
-"""What running jobs free when they end, added up for whoever asks.
+"""The resources that running jobs free at their expected ends, summed up.
 
-What is free when so many of them have ended is worked out once for all jobs of a cycle.
+What is free after a number of ends is computed once for all jobs of a cycle.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ if TYPE_CHECKING:
     from rota.resources.job import PlacedJob
     from rota.resources.pools.pool import Held, NodePool
 
-#: What running jobs free is not added up further than this without keeping the sum: others may ask for less.
+#: Largest number of ends after which an intermediate sum is kept.
 _STRIDE = 256
-#: When a job that runs, or is completing, is expected to end.
+#: Expected end of a running or completing job.
 _end = attrgetter("end_time")
 
 
 class Releases:
-    """Running jobs by their expected ends, and what is free when the first so many of them have ended.
+    """Running jobs by their expected ends, and the resources that are free after each number of ends.
 
     Args:
         pool: The machine.
-        jobs: They, by their expected ends.
-        ends: These ends, ascending, Unix seconds.
-        free: View of what is free now.
+        jobs: The jobs, sorted by expected ends.
+        ends: The expected ends, ascending, Unix seconds.
+        free: View of the resources that are free now.
     """
 
     def __init__(self, pool: NodePool, jobs: Sequence[PlacedJob], ends: Sequence[int], free: Any) -> None:
         self._pool = pool
         self.jobs = list(jobs)
         self.ends = list(ends)
-        #: What is free when so many of them have ended, as far as somebody has asked; and how many, ascending.
+        #: Views of what is free after a number of ends, as far as computed; and these numbers, ascending.
         self._views: dict[int, Any] = {0: free}
         self._asked = [0]
-        #: By what jobs ask of each node.
+        #: Nodes that could serve part of a job, by what it asks of each node.
         self._able: dict[Hashable, AbleNodes] = {}
 
     @cached_property
@@ -47,23 +47,23 @@ class Releases:
         return self._pool.in_order(self.jobs)
 
     def ended_by(self, time: int | None) -> int:
-        """Count the jobs that will have ended at a time, all if there is none."""
+        """Count the jobs that have ended by a time; all jobs for ``None``."""
         return len(self.ends) if time is None else bisect_right(self.ends, time)
 
     def next_on(self, place: int, nodes: int, limit: int) -> int:
-        """Give the place of the next job that holds some of the nodes, ``limit`` if none before that does."""
+        """Give the index of the next job with some of the nodes; ``limit`` if there is none before."""
         return self._held.nodes.next_on(place, nodes, limit)
 
     def reach(self, gone: int, limit: int, nodes: int, count: int) -> int:
-        """Give how many must have ended, more than ``gone``, for a job to fit; see `Held.reach`."""
+        """Give the number of ends, more than ``gone``, after which a job fits; see `Held.reach`."""
         return self._held.reach(self.view(gone), gone, limit, nodes, count)
 
     def last_end_on(self, gone: int, nodes: int) -> int:
-        """Give when the last of the first ``gone`` jobs ends that holds some of the nodes; one of them does."""
+        """Give the last end among the first ``gone`` jobs of one that holds some of the nodes; there has to be one."""
         return self.ends[self._held.nodes.last_on(gone, nodes)]
 
     def view(self, gone: int) -> Any:
-        """Give what is free when ``gone`` of the jobs have ended: what more of them free is added up."""
+        """Give the view of what is free after ``gone`` ends."""
         views = self._views
         if gone not in views:
             place = bisect_right(self._asked, gone)
@@ -75,7 +75,7 @@ class Releases:
         return views[gone]
 
     def able(self, job: PlacedJob) -> AbleNodes:
-        """Give which nodes could take part of a job, by time."""
+        """Give the nodes that could serve part of a job, by time."""
         asked = self._pool.of_each(job)
         known = self._able.get(asked)
         if known is None:
@@ -83,12 +83,12 @@ class Releases:
         return known
 
     def started(self, job: PlacedJob, end: int) -> None:
-        """Take in a job that has just started, with its expected end."""
+        """Include a job that has just started, with its expected end."""
         place = bisect_right(self.ends, end)
         self._held.insert(place, job)
         self.ends.insert(place, end)
         self.jobs.insert(place, job)
-        # Until it ends less is free than before; then, as much as if it had never been.
+        # Before its end less is free than before; after it, as much.
         before = {gone: self._pool.parted(view, job.alloc) for gone, view in self._views.items() if gone <= place}
         after = {gone + 1: view for gone, view in self._views.items() if gone >= place}
         self._views = before | after
@@ -96,7 +96,7 @@ class Releases:
         self._able.clear()
 
     def without(self, jobs: Sequence[PlacedJob]) -> Releases:
-        """Give the same as if some of the jobs had ended already."""
+        """Give the same as if some of the jobs had ended."""
         gone = set(map(id, jobs))
         rest = [place for place, job in enumerate(self.jobs) if id(job) not in gone]
         return Releases(
@@ -108,7 +108,7 @@ class Releases:
 
 
 class AbleNodes(dict[int | None, int]):
-    """Bitmaps of the nodes that could take part of a job, by time; they are worked out when somebody asks."""
+    """Bitmaps of the nodes that could serve part of a job, by time; computed on demand."""
 
     def __init__(self, pool: NodePool, job: PlacedJob, releases: Releases) -> None:
         super().__init__()
@@ -123,9 +123,9 @@ class AbleNodes(dict[int | None, int]):
 
 
 def soft_end(job: PlacedJob, now: int) -> int:
-    """Give when a running job is expected to end, Unix seconds: after its ``--time-min``, if it has one.
+    """Give the end of a running job according to its ``--time-min``, if it has one, Unix seconds.
 
-    Who has run for longer is expected to end in the middle of what is left of the time limit, in a second at least.
+    A job that has run longer is expected to end in the middle of what is left of its time limit, or in a second.
     """
     end = job.end_time or 0
     if job.spec.time_min:
@@ -137,13 +137,13 @@ def soft_end(job: PlacedJob, now: int) -> int:
 def expected_ends(
     jobs: Sequence[PlacedJob], now: int, *, soft: bool, last: int | None = None
 ) -> tuple[Sequence[PlacedJob], list[int]]:
-    """Give running jobs in the order in which they are expected to end, and these ends, Unix seconds.
+    """Sort running jobs by expected end; give them and the ends, Unix seconds.
 
     Args:
-        jobs: They, by their ends; who should have ended will have in a second.
-        now: Unix seconds.
-        soft: Take each one's `soft_end`.
-        last: Leave out, if that is easy, who ends later.
+        jobs: The jobs, sorted by ``end_time``. Those past their ends are expected to end in a second.
+        now: The time now, Unix seconds.
+        soft: Use `soft_end`.
+        last: Jobs that end after this may be left out.
     """
     if not soft:
         if last is not None:
@@ -157,5 +157,5 @@ def expected_ends(
 
 
 def nodes_held(jobs: Sequence[PlacedJob]) -> int:
-    """Give the nodes of which some jobs have something, as a bitmap."""
+    """Give the bitmap of the nodes on which some jobs hold resources."""
     return reduce(or_, (job.alloc_nodes for job in jobs), 0)

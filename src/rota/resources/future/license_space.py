@@ -1,7 +1,7 @@
-"""Planning with licences as well: when enough of them are free, as those of running jobs come back.
+"""A node space map with licences (``bf_licenses``).
 
-As Slurm's backfill has it with ``bf_licenses``: running jobs hold theirs until their expected ends, on the grid, and
-each job that is planned reserves what it needs.
+As in Slurm's backfill, running jobs hold their licences until their expected ends, rounded to the resolution, and each
+planned job reserves the licences that it needs.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 
 class LicensedSpace(Generic[J]):
-    """A node space that looks after licences; see `rota.interfaces.NodeSpace`.
+    """A node space map that includes licences; see `rota.interfaces.NodeSpace`.
 
     Args:
-        space: That of nodes.
-        total: How many licences there are.
-        now: Unix seconds.
+        space: The node space map.
+        total: Number of licences by name.
+        now: The time now, Unix seconds.
         running: The running jobs.
-        resolution: The grid, seconds.
-        last: Nothing is planned to start later, Unix seconds.
+        resolution: Seconds between points of time at which reservations may begin and end.
+        last: The last time at which a job may be planned to start, Unix seconds.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class LicensedSpace(Generic[J]):
         self._total = total
         self._resolution = resolution
         self._last = last
-        #: Of each licence: from when to when how many are taken.
+        #: Begin, end and number of licences in use, by licence.
         self._taken: dict[str, list[tuple[int, int, int]]] = {name: [] for name in total}
         self._known: dict[str, Mapping[str, int]] = {"": {}}
         for job in running:
@@ -52,7 +52,7 @@ class LicensedSpace(Generic[J]):
 
     @property
     def size(self) -> int:
-        """Count the slots."""
+        """Number of time slots."""
         return self._space.size
 
     def _wanted(self, job: J) -> Mapping[str, int]:
@@ -67,12 +67,12 @@ class LicensedSpace(Generic[J]):
             self._taken.setdefault(name, []).append((start // grid * grid, -(-end // grid) * grid, count))
 
     def _free_from(self, name: str, count: int, start: int, duration: int) -> int:
-        """Give the first time, not before ``start``, from which so many of a licence are free for a while."""
+        """Give the first time from ``start`` on at which so many licences are free for a duration."""
         taken, room = self._taken.get(name, []), self._total.get(name, 0) - count
         while True:
             end = start + duration
             overlapping = [one for one in taken if one[0] < end and one[1] > start]
-            # Use is highest where one of them begins.
+            # Use is highest at the begin of some interval.
             moments = [start, *(begin for begin, _, _ in overlapping if begin > start)]
             too_many = [
                 time
@@ -84,7 +84,7 @@ class LicensedSpace(Generic[J]):
             start = min(until for begin, until, _ in overlapping if begin <= max(too_many) < until)
 
     def earliest(self, job: J, duration: int, after: int, *, now_only: bool = False) -> tuple[int, int] | None:
-        """Find when and where the job can start first, nodes and licences together."""
+        """Find the earliest time at which nodes and licences for the job are free."""
         wanted = self._wanted(job)
         while True:
             found = self._space.earliest(job, duration, after, now_only=now_only)
@@ -98,11 +98,11 @@ class LicensedSpace(Generic[J]):
             after = start
 
     def open_nodes(self, job: J, start: int, duration: int) -> int:
-        """Give the nodes that nobody has reserved for that time."""
+        """Give the nodes that are not reserved at that time."""
         return self._space.open_nodes(job, start, duration)
 
     def is_open(self, job: J, start: int, duration: int, nodes: int) -> bool:
-        """Whether nobody has reserved one of the nodes, or too many of the licences, for that time."""
+        """Whether the nodes and enough licences are not reserved at that time."""
         free = all(self._free_from(name, count, start, duration) == start for name, count in self._wanted(job).items())
         return free and self._space.is_open(job, start, duration, nodes)
 
@@ -112,6 +112,6 @@ class LicensedSpace(Generic[J]):
         self._space.reserve(job, start, duration, nodes)
 
     def started(self, job: J) -> None:
-        """Take account of a job that has just started."""
+        """Include a job that has just started."""
         self._take(job, job.start_time or 0, job.end_time or 0)
         self._space.started(job)

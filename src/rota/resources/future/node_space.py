@@ -1,12 +1,12 @@
-"""What backfill plans with: which nodes are reserved when, and which running jobs free theirs when.
+"""The node space map of backfill: reserved nodes over time, and running jobs with their expected ends.
 
-On machines of nodes that is Slurm's ``node_space``: slots of time on a grid, each with the nodes that nobody has
-reserved, and the running jobs by their expected ends. A job is placed where it fits by what is free *then*, on nodes
-that are reserved at no time while it would run. Interchangeable processors are counted instead, in a
-`FutureProfile`.
+On machines with nodes it is Slurm's ``node_space``: time slots, each with the nodes that are not reserved in it, and
+the running jobs by expected ends. A job is placed at the earliest time at which it fits into what will be free, on
+nodes that are not reserved as long as it would run. Interchangeable processors are counted in a `FutureProfile`
+instead.
 
-Costs, for n slots and r running jobs: `NodeSpace.earliest` tries a place O(n + log r) times, each after O(n)
-operations on bitmaps; what running jobs free is added up once for all jobs of a cycle.
+Costs, for n slots and r running jobs: `NodeSpace.earliest` tests O(n + log r) placements, each after O(n) operations on
+bitmaps. What running jobs free is summed up once for all jobs of a cycle.
 """
 
 from __future__ import annotations
@@ -27,25 +27,26 @@ if TYPE_CHECKING:
     from rota.resources.job import PlacedJob
     from rota.resources.pools.pool import NodePool, Pool
 
-#: Running jobs that end within this of the first are taken away together, then within twice that, and so on. Seconds.
+#: Running jobs that end within this number of seconds of the first are assumed to end together, then within twice as
+#: many.
 _BATCH = 30
 
 
 class GivesWay(Protocol[J]):
-    """Says which running jobs would give way to another."""
+    """Tells which running jobs can be preempted for a job."""
 
     def standing(self, job: J) -> Hashable | None:
-        """Give what is equal for jobs to which the same ones give way; ``None``: nobody does."""
+        """Give a value that is equal for jobs for which the same ones can be preempted; ``None``: none can."""
 
     def candidates(self, job: J) -> Sequence[J]:
-        """Give the running jobs that would give way to one."""
+        """Give the running jobs that can be preempted for a job."""
 
     def is_preemptable(self, job: J) -> bool:
-        """Whether a running job would give way to some other."""
+        """Whether a running job can be preempted for some other job."""
 
 
 class CountedSpace:
-    """The same for interchangeable processors: ends and reservations lie on the grid, and are counted."""
+    """The same for interchangeable processors: a profile whose ends and reservations are rounded to the resolution."""
 
     def __init__(
         self,
@@ -69,20 +70,20 @@ class CountedSpace:
 
     @property
     def size(self) -> int:
-        """Count the slots."""
+        """Number of time slots."""
         return len(self._profile)
 
     def earliest(self, job: PlacedJob, duration: int, after: int, *, now_only: bool = False) -> tuple[int, int] | None:
-        """Find the first time when the job fits."""
+        """Find the earliest time at which the job fits."""
         found = self._profile.earliest(job, duration, after, before=after + 1 if now_only else self._before)
         return None if found is None else (found[0], 1)
 
     def open_nodes(self, job: PlacedJob, start: int, duration: int) -> int:  # noqa: ARG002 - whatever is taken
-        """Give the one node."""
+        """Give the only node."""
         return 1
 
-    def is_open(self, job: PlacedJob, start: int, duration: int, nodes: int) -> bool:  # noqa: ARG002 - it is the one node
-        """Whether the job's processors are free for that time."""
+    def is_open(self, job: PlacedJob, start: int, duration: int, nodes: int) -> bool:  # noqa: ARG002 - there is one node
+        """Whether the job's processors are not reserved at that time."""
         end = start + duration
         steps = self._profile.steps()
         return all(
@@ -91,33 +92,34 @@ class CountedSpace:
             if begin < end and (after > start or after == end)
         )
 
-    def reserve(self, job: PlacedJob, start: int, duration: int, nodes: int) -> None:  # noqa: ARG002 - it is the one node
+    def reserve(self, job: PlacedJob, start: int, duration: int, nodes: int) -> None:  # noqa: ARG002 - there is one node
         """Reserve the job's processors."""
         end = -(-(start + duration) // self._resolution) * self._resolution
         self._profile.take(start, end, job.units)
 
     def started(self, job: PlacedJob) -> None:
-        """Take account of a job that has just started."""
+        """Include a job that has just started."""
         start = job.start_time or 0
         end = soft_end(job, start) if self._soft else start + job.time_limit
         self.reserve(job, start, end - start, job.alloc_nodes)
 
 
 class Windows:
-    """Intersects a window of slots that only moves on: however far it does, each slot is looked at about twice."""
+    """Intersects the slots of a window whose ends only move forward; each slot is examined about twice."""
 
     __slots__ = ("_end", "_later", "_opened", "_suffixes", "_until")
 
     def __init__(self, opened: list[int]) -> None:
         self._opened = opened
-        #: Of the slots before ``_until``, the last one, the last two and so on; and all from there to before ``_end``.
+        #: Intersections of the last, the last two … slots before ``_until``; and of all slots from there to before
+        #: ``_end``.
         self._suffixes: list[int] = []
         self._until = -1
         self._later = self._end = 0
 
     def move(self, first: int, last: int) -> int:
-        """Give what the slots from ``first`` to before ``last`` have in common; neither is less than before."""
-        if self._until < 0:  # whoever is content with the first window asks no more
+        """Intersect the slots from ``first`` to before ``last``; neither may be less than before."""
+        if self._until < 0:  # nothing is prepared for a second window before one is asked for
             self._until = 0
             return reduce(and_, self._opened[first:last])
         if first >= self._until:
@@ -130,20 +132,20 @@ class Windows:
 
 
 class NodeSpace(Generic[J]):
-    """Slots of nodes.
+    """The node space map of a machine with nodes.
 
     Args:
         pool: The machine.
-        now: Unix seconds.
-        running: The running jobs by their expected ends.
-        resolution: The grid, seconds.
-        window: How far to look, seconds.
-        gives_way: Who can be preempted.
-        prefer_busy: Whether nodes that are in use now are preferred for what starts later.
-        reserve_running: Whether jobs that have whole nodes hold them until their ends on the grid, unless they can be
-            preempted.
-        step: By how many seconds each batch of running jobs that are taken to end together is longer than the one
-            before; 0: it is twice as long.
+        now: The time now, Unix seconds.
+        running: The running jobs, by expected end.
+        resolution: Seconds between points of time at which reservations may begin and end.
+        window: How far ahead to plan, seconds.
+        gives_way: Tells which jobs can be preempted.
+        prefer_busy: Whether nodes that are in use now are preferred for jobs that start later.
+        reserve_running: Whether the nodes of running jobs that have whole nodes are reserved until their ends, unless
+            the jobs can be preempted.
+        step: Number of seconds by which each batch of running jobs that are assumed to end together is longer than the
+            one before; 0: it is twice as long.
         soft_limits: Whether running jobs are expected to end after their ``--time-min``.
     """
 
@@ -165,20 +167,20 @@ class NodeSpace(Generic[J]):
         self._now = now
         self._resolution = resolution
         self._last = now + window
-        #: Beginning of each slot, ascending, and the nodes that nobody has reserved in it.
+        #: Begin of each slot, ascending, and the nodes that are not reserved in it.
         self._begin = [self._floor(now)]
         self._up = pool.up_nodes
         self._open: list[int] = [self._up]
-        #: What `_next_gain` has given, by slot.
+        #: Results of `_next_gain`, by slot.
         self._gains: dict[int, int | None] = {}
         self._soft = soft_limits
-        # Where jobs end one by one, those that end beyond the window make room for nobody within.
+        # If jobs end one by one, those that end after the window do not matter.
         last = self._last if pool.one_by_one else None
         self._releases = Releases(pool, *expected_ends(running, now, soft=soft_limits, last=last), pool.view(pool.free))
         self._gives_way = gives_way
-        #: The same without the jobs that give way to those of one standing, until some job starts.
+        #: Releases without the jobs that can be preempted, by `standing`, until some job starts.
         self._preempted: dict[Hashable, Releases] = {}
-        #: Nodes that are in use, if these are preferred.
+        #: Nodes in use, if these are preferred.
         self._busy = nodes_held(running) if prefer_busy else 0
         self._step = step
         for job in running if reserve_running else ():
@@ -190,11 +192,11 @@ class NodeSpace(Generic[J]):
 
     @property
     def size(self) -> int:
-        """Count the slots."""
+        """Number of time slots."""
         return len(self._begin)
 
     def earliest(self, job: J, duration: int, after: int, *, now_only: bool = False) -> tuple[int, int] | None:
-        """Find when and where the job can start first; `None` when that is not within the window."""
+        """Find the earliest time at which the job fits, and its nodes; `None` if there is none within the window."""
         pool, start = self._pool, after
         usable, least = pool.usable(job), pool.least_nodes(job)
         if start <= self._now:
@@ -211,7 +213,7 @@ class NodeSpace(Generic[J]):
             later = gains[slot] if slot in gains else self._next_gain(slot)
             could, end = usable & able[later], bisect_right(begins, start + duration)
             if (
-                (could & opened[slot] & opened[end - 1]).bit_count() >= least  # most often it fails here already
+                (could & opened[slot] & opened[end - 1]).bit_count() >= least  # fails most often
                 and ((nodes := windows.move(slot, end)) & could).bit_count() >= least
             ):
                 nodes &= usable
@@ -225,7 +227,7 @@ class NodeSpace(Generic[J]):
             start = later
 
     def _next_gain(self, slot: int) -> int | None:
-        """Give when a slot after some slot begins that has a node which the one before it has not."""
+        """Give the begin of the first later slot in which a node is free that was reserved in the slot before."""
         before, later = self._open[slot], None
         for place in range(slot + 1, len(self._open)):
             after = self._open[place]
@@ -237,7 +239,7 @@ class NodeSpace(Generic[J]):
         return later
 
     def _releases_for(self, job: J) -> Releases:
-        """Give the running jobs that count for one: those that would not give way to it."""
+        """Give the running jobs without those that can be preempted for a job."""
         if self._gives_way is None or (standing := self._gives_way.standing(job)) is None:
             return self._releases
         if standing not in self._preempted:
@@ -245,7 +247,7 @@ class NodeSpace(Generic[J]):
         return self._preempted[standing]
 
     def _will_run(self, job: J, releases: Releases, nodes: int, start: int, limit: int) -> tuple[int, int]:
-        """Find when the job fits on some nodes from ``start`` on, until ``limit`` jobs have ended; 0 nodes: not so."""
+        """Find the first time from ``start`` on, up to ``limit`` ends, at which a job fits on nodes; 0 nodes: none."""
         pool, busy = self._pool, self._busy
         gone = releases.ended_by(start)
         is_tried = start <= self._now and releases is self._releases
@@ -255,7 +257,7 @@ class NodeSpace(Generic[J]):
             return self._next_end(job, releases, nodes, gone, limit)
         window = _BATCH
         while (gone := releases.next_on(gone, nodes, limit)) < limit:
-            if releases.ends[gone] > self._last:  # it would start even later
+            if releases.ends[gone] > self._last:  # it could only start later
                 break
             gone = min(releases.ended_by(releases.ends[gone] + window), limit)
             window += self._step or window
@@ -264,7 +266,7 @@ class NodeSpace(Generic[J]):
         return start, 0
 
     def _next_end(self, job: J, releases: Releases, nodes: int, gone: int, limit: int) -> tuple[int, int]:
-        """Find after which end a job fits if jobs end one by one: as far as the pool can tell, then by bisection."""
+        """Find the end after which a job fits, where jobs end one by one: a bound from the pool, then bisection."""
         pool, busy, step = self._pool, self._busy, 0
         least = pool.least_nodes(job)
         while (first := releases.reach(gone, limit, nodes, least)) <= limit and releases.ends[first - 1] <= self._last:
@@ -282,12 +284,12 @@ class NodeSpace(Generic[J]):
         return self._now, 0
 
     def open_nodes(self, job: J, start: int, duration: int) -> int:  # noqa: ARG002 - as for processors
-        """Give the nodes that nobody has reserved for that time."""
+        """Give the nodes that are not reserved at that time."""
         first = max(bisect_right(self._begin, start) - 1, 0)
         return reduce(and_, self._open[first : bisect_right(self._begin, start + duration)])
 
     def is_open(self, job: J, start: int, duration: int, nodes: int) -> bool:  # noqa: ARG002 - as for processors
-        """Whether nobody has reserved one of the nodes for that time."""
+        """Whether the nodes are not reserved at that time."""
         first = max(bisect_right(self._begin, self._floor(start)) - 1, 0)
         last = bisect_left(self._begin, self._end(start, duration))
         return reduce(and_, self._open[first:last], nodes) == nodes
@@ -296,18 +298,18 @@ class NodeSpace(Generic[J]):
         return self._floor(start + duration + self._resolution - 1)
 
     def reserve(self, job: J | None, start: int, duration: int, nodes: int) -> None:  # noqa: ARG002 - as for processors
-        """Reserve nodes, whole."""
+        """Reserve whole nodes."""
         first = self._split(max(self._floor(start), self._begin[0]))
         last = self._split(max(self._end(start, duration), self._floor(start) + self._resolution))
         self._gains.clear()
-        others = self._up & ~nodes  # to intersect with what is not negative is much cheaper
+        others = self._up & ~nodes  # intersections are much cheaper with numbers that are not negative
         self._open[first:last] = [opened & others for opened in self._open[first:last]]
         for place in (last, first):
             if 0 < place < len(self._open) and self._open[place] == self._open[place - 1]:
                 del self._open[place], self._begin[place]
 
     def _split(self, time: int) -> int:
-        """Make a slot begin at ``time``; give its place."""
+        """Split the slots at a time; give the index of the one that begins then."""
         place = bisect_left(self._begin, time)
         if place == len(self._begin) or self._begin[place] != time:
             self._begin.insert(place, time)
@@ -315,7 +317,7 @@ class NodeSpace(Generic[J]):
         return place
 
     def started(self, job: J) -> None:
-        """Take account of a job that has just started: whole nodes count as reserved until its end, on the grid."""
+        """Include a job that has just started; whole nodes are reserved until its end."""
         if self._pool.is_whole(job):
             self.reserve(job, job.start_time or 0, job.time_limit, job.alloc_nodes)
         self._releases.started(job, soft_end(job, self._now) if self._soft else job.end_time or 0)

@@ -1,8 +1,8 @@
-"""The profile of future availability: a step function of time, as two flat arrays.
+"""The availability profile: a step function of time, as two arrays.
 
 ``avail[i]`` is the resource set that is free from ``times[i]`` to before ``times[i + 1]``; the last step has no end.
-One algorithm serves both kinds of machine: a window is first sought by the *number* of free units (``sizes``), which
-is the whole answer where processors are interchangeable; on nodes the sets of the window are then intersected.
+The same algorithm serves both kinds of machine: windows are first searched by the *number* of free units (``sizes``),
+which is sufficient for interchangeable processors; on nodes the resource sets of the window are then intersected.
 
 Costs, for n steps: `earliest` O(n), `take` and `give` O(log n + steps touched).
 """
@@ -19,29 +19,29 @@ if TYPE_CHECKING:
     from rota.resources.pools.pool import Pool
 
 
-#: Later than any time.
+#: After all other times.
 _FOREVER = 2**63
 
 
 class FutureProfile:
-    """What is free when."""
+    """An availability profile."""
 
     __slots__ = ("_avail", "_pool", "_sizes", "_times")
 
     def __init__(self, pool: Pool, now: int, ends: Iterable[tuple[int, int]]) -> None:
-        """Begin with what is free now.
+        """Make a profile with the resources that are free now, and those that running jobs free.
 
         Args:
             pool: The machine.
-            now: Unix seconds.
-            ends: Expected end and resource set of every running job, soonest first. Ends that are past count as now.
+            now: The time now, Unix seconds.
+            ends: Expected end and resource set of every running job, by end. Ends in the past count as now.
         """
         self._pool = pool
-        #: Strictly ascending; the first is the beginning of the profile.
+        #: Begin of each step, strictly ascending.
         self._times = [now]
-        #: As long as ``_times``.
+        #: Free resource set of each step.
         self._avail = [pool.free]
-        #: Number of units in each of ``_avail``; where a set is a number, the same list.
+        #: Number of free units of each step; for interchangeable processors the same list.
         self._sizes = self._avail
         for end, resources in ends:
             free = self._avail[-1] + resources
@@ -54,17 +54,17 @@ class FutureProfile:
             self._sizes = list(map(pool.size, self._avail))
 
     def __len__(self) -> int:
-        """Count the steps."""
+        """Give the number of steps."""
         return len(self._times)
 
     def steps(self) -> list[tuple[int, int]]:
-        """Give the steps as (time, resource set)."""
+        """Give the steps as pairs of time and resource set."""
         return list(zip(self._times, self._avail, strict=True))
 
     def earliest(
         self, job: PlacedJob, duration: int, after: int, before: int | None = None, held: int = 0
     ) -> tuple[int, int] | None:
-        """Find the first time when the job fits; see `rota.interfaces.profile.Profile.earliest`."""
+        """Find the earliest time at which the job fits; see `rota.interfaces.profile.Profile.earliest`."""
         times, sizes, need = self._times, self._sizes, job.units
         horizon = _FOREVER if before is None else before
         count = len(times)
@@ -94,7 +94,7 @@ class FutureProfile:
         return None
 
     def _place(self, job: PlacedJob, i: int, j: int, end: int, held: int) -> int:
-        """Choose resources that are free in steps ``i`` to ``j`` and, with ``held``, on to ``end``."""
+        """Choose resources that are free in steps ``i`` to ``j`` and, with ``held``, until ``end``."""
         if self._sizes is self._avail:
             return job.units
         common = self._avail[i]
@@ -106,11 +106,11 @@ class FutureProfile:
         return self._pool.select(job, common)
 
     def take(self, start: int, end: int, resources: int) -> None:
-        """Reserve; see `rota.interfaces.profile.Profile.take`."""
+        """Reserve resources; see `rota.interfaces.profile.Profile.take`."""
         self._add(start, end, -resources)
 
     def take_what_is_free(self, start: int, end: int, resources: int) -> None:
-        """Take, of ``resources``, what is free in each step from ``start`` to before ``end``."""
+        """Reserve, in each step from ``start`` to before ``end``, what is free of some resources."""
         steps = self.steps()
         ends = [time for time, _ in steps[1:]] + [end]
         for (begin, avail), until in zip(steps, ends, strict=True):
@@ -119,15 +119,15 @@ class FutureProfile:
                 self.take(first, last, part)
 
     def give(self, start: int, end: int, resources: int) -> None:
-        """Give back; see `rota.interfaces.profile.Profile.give`."""
+        """Free reserved resources; see `rota.interfaces.profile.Profile.give`."""
         self._add(start, end, resources)
 
     def _add(self, start: int, end: int, change: int) -> None:
-        """Change the steps from ``start`` to ``end``; disjoint sets join with +, subsets leave with -."""
+        """Add a resource set to the steps from ``start`` to ``end``, or remove it if ``change`` is negative."""
         times, avail, sizes = self._times, self._avail, self._sizes
         start = max(start, times[0])
         if end <= start:
-            return  # all of it is past
+            return  # all in the past
         i = self._split(start)
         j = self._split(end)
         avail[i:j] = changed = [resources + change for resources in avail[i:j]]
@@ -139,7 +139,7 @@ class FutureProfile:
             self._drop(i)
 
     def _split(self, time: int) -> int:
-        """Make a step begin at ``time``; give its place."""
+        """Split the steps at a time; give the index of the one that begins then."""
         i = bisect_left(self._times, time)
         if i == len(self._times) or self._times[i] != time:
             self._times.insert(i, time)
@@ -149,14 +149,14 @@ class FutureProfile:
         return i
 
     def _drop(self, i: int) -> None:
-        """Merge a step into the one before it."""
+        """Merge a step with the one before."""
         del self._times[i]
         del self._avail[i]
         if self._sizes is not self._avail:
             del self._sizes[i]
 
     def advance(self, now: int) -> None:
-        """Forget what was before ``now``."""
+        """Discard everything before ``now``."""
         times = self._times
         i = bisect_right(times, now) - 1
         if i > 0:

@@ -1,7 +1,7 @@
-"""Planning around advance reservations, and within them.
+"""A node space map with advance reservations.
 
-Jobs of no reservation plan in a space in which the nodes of all reservations are taken for their time. Jobs of one have
-a space of their own, in which all is taken but its nodes in its time.
+For jobs without a reservation the nodes of all reservations are reserved at their times. Jobs in a reservation have a
+map of their own, in which everything is reserved except its nodes during its time.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 class ReservedSpace(Generic[J]):
-    """A node space that heeds reservations; see `rota.interfaces.NodeSpace`.
+    """A node space map that includes advance reservations; see `rota.interfaces.NodeSpace`.
 
     Args:
-        make: Makes a space without any.
-        reservations: By name.
+        make: Makes a map without reservations.
+        reservations: Reservations by name.
         nodes: Bitmap of all nodes.
-        now: Unix seconds.
-        last: Nothing is planned to start later, Unix seconds.
+        now: The time now, Unix seconds.
+        last: The last time at which a job may be planned to start, Unix seconds.
     """
 
     def __init__(
@@ -45,13 +45,13 @@ class ReservedSpace(Generic[J]):
         self._main = make()
         for one in reservations.values():
             self._take(self._main, one, one.nodes)
-        #: Of the reservations in which some job has been planned.
+        #: Maps for jobs in a reservation, by its name.
         self._within: dict[str, NodeSpace[J]] = {}
 
     def _take(self, space: NodeSpace[J], one: Reservation, nodes: int) -> None:
-        """Take nodes for the time of a reservation, as often as it comes, up to the first one after ``last``.
+        """Reserve nodes at each occurrence of a reservation, up to the first one after ``last``.
 
-        No job starts as late as that; but whatever still runs then would reach into it.
+        No job is planned to start that late, but jobs may still be running then.
         """
         start, end = one.start_time, one.end_time
         while True:
@@ -83,19 +83,19 @@ class ReservedSpace(Generic[J]):
 
     @property
     def size(self) -> int:
-        """Count the slots."""
+        """Number of time slots."""
         return self._main.size
 
     def earliest(self, job: J, duration: int, after: int, *, now_only: bool = False) -> tuple[int, int] | None:
-        """Find when and where the job can start first."""
+        """Find the earliest time at which the job fits, and its nodes."""
         return self._space(job).earliest(job, duration, after, now_only=now_only)
 
     def open_nodes(self, job: J, start: int, duration: int) -> int:
-        """Give the nodes that nobody has reserved for that time."""
+        """Give the nodes that are not reserved at that time."""
         return self._space(job).open_nodes(job, start, duration)
 
     def is_open(self, job: J, start: int, duration: int, nodes: int) -> bool:
-        """Whether nobody has reserved one of the nodes for that time."""
+        """Whether the nodes are not reserved at that time."""
         return self._space(job).is_open(job, start, duration, nodes)
 
     def reserve(self, job: J, start: int, duration: int, nodes: int) -> None:
@@ -103,6 +103,6 @@ class ReservedSpace(Generic[J]):
         self._space(job).reserve(job, start, duration, nodes)
 
     def started(self, job: J) -> None:
-        """Take account of a job that has just started."""
+        """Include a job that has just started."""
         for space in (self._main, *self._within.values()):
             space.started(job)

@@ -1,1 +1,1 @@
-"""What jobs ask for, worked out in the terms of one machine."""
+"""Requests of jobs, evaluated for one machine."""

@@ -1,4 +1,4 @@
-"""What a job needs of the nodes that it runs on: its request, worked out for one machine and one partition."""
+"""What a job needs of its nodes: its request, evaluated for one machine and one partition."""
 
 from __future__ import annotations
 
@@ -16,114 +16,113 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    #: Picks nodes: gives those of the candidates that the job gets, with how many processors of each; ``None``: it
-    #: does not fit.
+    #: The node selection plugin: chooses among the candidates, and gives index and number of processors of each chosen
+    #: node, or ``None`` if the job does not fit.
     Choose = Callable[["Needs", "Candidates"], list[tuple[int, int]] | None]
 
 
 class SocketNeeds(NamedTuple):
-    """What a job asks of the sockets of its nodes; 0: nothing."""
+    """What a job needs of the sockets of its nodes; 0: no bound."""
 
-    #: Least sockets that it could use, and least free cores of a socket that it could.
+    #: Smallest number of usable sockets of a node, and of free cores of a socket that makes it usable.
     sockets: int
     cores: int
-    #: Most tasks of a socket.
+    #: Largest number of tasks on a socket.
     tasks: int
 
 
 class Gres(NamedTuple):
-    """So many of one kind of GRES."""
+    """A number of one kind of GRES."""
 
-    #: Row of a view that tells how many there are.
+    #: Row of the view in which this kind is counted.
     lane: int
     number: int
-    #: The row of the sum of all types, if the kind is a type.
+    #: For a kind with a type: the row in which all types are counted.
     total: int | None
-    #: The rows of the types, if it is the sum of some: they are taken in this order.
+    #: For a kind without a type: the rows of its types, in the order in which they are allocated.
     types: tuple[int, ...]
-    #: Whether these are GPUs.
+    #: Whether it is GPUs.
     gpu: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Needs(RequestClass):
-    """A request in the machine's terms. Masks have one place a node."""
+    """An evaluated request. Masks have an element for each node."""
 
-    #: Processors in all.
+    #: Number of processors on all nodes together.
     cpus: int
-    #: Processors that stay together on one node: those of a task.
+    #: Number of processors of a task, which must be on one node.
     per_task: int
-    #: Processors that each of its nodes gives at least: those of a task, or of the GPUs that it has there.
+    #: Smallest number of processors on each of its nodes: those of a task, or those that go with GPUs on the node.
     on_each: int
-    #: Least and most nodes; the most is 0 where there is no bound.
+    #: Smallest and largest number of nodes; 0: no upper bound.
     min_nodes: int
     max_nodes: int
-    #: Nodes that it would have: of a range that it asks for the most, else the least.
+    #: Number of nodes to aim at: the largest of a range that was asked for, else the smallest.
     req_nodes: int
-    #: Least processors of a node.
+    #: Smallest number of processors of a node.
     min_cpus: int
-    #: Most tasks of a node, and most threads of a core; 0: no bound.
+    #: Largest number of tasks on a node, and of threads used of a core; 0: no bound.
     tasks_per_node: int
     threads_per_core: int
-    #: The threads of a core that memory for each processor is for; 0: all.
+    #: Threads of a core that count for memory for each processor; 0: all.
     own_threads: int
-    #: What it asks of sockets; ``None``: nothing.
+    #: What it needs of sockets; ``None``: nothing.
     sockets: SocketNeeds | None
-    #: MiB of each node; -1: all that it has. Or MiB for each processor. 0: memory is not counted.
+    #: Memory of each node in MiB (-1: all), or memory for each processor in MiB. 0: memory is not counted.
     memory: int
     memory_per_cpu: int
-    #: MiB for each GPU, which ``memory`` holds as well where GPUs are asked for by node.
+    #: Memory for each GPU in MiB. If GPUs are asked for by node, ``memory`` includes it.
     memory_per_gpu: int
-    #: Processors that each GPU of the whole job has with it; 0: no bound.
+    #: Processors that go with each GPU of the whole job; 0: no bound.
     cpus_per_gpu: int
-    #: For each node, for each task, and in all.
+    #: GRES for each node, for each task, and for the whole job.
     gres: tuple[Gres, ...]
     gres_per_task: tuple[Gres, ...]
     gres_per_job: tuple[Gres, ...]
-    #: Whether GRES are asked for in a way that whole nodes do not have them.
+    #: Whether it asks for GRES in a way that whole nodes do not support.
     divides_gres: bool
-    #: Whole nodes, which nobody else uses.
+    #: Whether it needs whole nodes, which no other job uses.
     whole: bool
-    #: Its partition, and whether it has cores together with others of that.
+    #: Name of its partition, and whether it shares cores with other jobs of it.
     partition: str
     shares: bool
     contiguous: bool
-    #: Bitmaps of nodes that may be used; all of the job's must be in one of these sets, the first that will do.
+    #: Bitmaps of usable nodes: all nodes of the job must be from one of these, the first on which it fits.
     allowed: tuple[int, ...]
-    #: Nodes that must all be used.
+    #: Nodes that the job must get.
     required: NDArray[np.bool_] | None
-    #: Sets of nodes of which at least so many are needed.
+    #: Sets of nodes, and the number of nodes that it needs of each.
     counted: tuple[tuple[NDArray[np.bool_], int], ...]
-    #: The same with the features that are preferred in the place of those that are needed: what starts now tries this
-    #: first.
+    #: The same with preferred features in place of required ones, which is tried first when a job starts.
     preferred: Needs | None = None
-    #: Processors that each node has, where the least loaded nodes are taken first; ``None``: the load does not matter.
+    #: Processors of each node, if the least loaded nodes are allocated first; ``None``: they are not.
     least_loaded: NDArray[np.uint32] | None = None
-    #: Processors of each node are given out together, and the job uses so many of these; ``None``: one by one. And so
-    #: many of these count for memory.
+    #: Number of processors of each node that are allocated together (a core's threads), of which the job uses so many;
+    #: ``None``: they are allocated one by one. And the number of them that counts for memory.
     granule: NDArray[np.int64] | None = None
     own_granule: NDArray[np.int64] | None = None
-    #: A number that is the same for jobs that ask the same of each node, however many nodes and processors in all.
+    #: A number that is the same for jobs that need the same of each node, whatever their total numbers.
     of_each: int = 0
 
     def would_have(self, picked: Sequence[tuple[int, int]]) -> bool:
-        """Whether the job could have got so many processors on these nodes: not too few, and nothing in vain."""
+        """Whether a choice of nodes and processors is valid: neither too few nor more than needed."""
         bitmap = sum(1 << node for node, _ in picked)
         count, cpus = len(picked), sum(used for _, used in picked)
         if not self._has_nodes(bitmap) or not self.min_nodes <= count <= (self.max_nodes or count) or cpus < self.cpus:
             return False
-        # Of those that are given out together one may be all that it needs.
+        # Of processors that are allocated together the job may need only one.
         spare = [0 if self.granule is None else int(self.granule[node]) - 1 for node, _ in picked]
         fewest = [used - more for (_, used), more in zip(picked, spare, strict=True)]
         if count > max(self.min_nodes, self.req_nodes) and not self.gres_per_job:
-            # Without the last one it would be too few; of whole nodes that may have been any.
+            # Without the last node it must be too few; of whole nodes any may be the last.
             return sum(fewest) - (max if self.whole else min)(fewest) < self.cpus
-        # Each node gives as many as it must; of several a part of a task may be left over on each.
+        # Each node gives at least what it must; on each of several nodes a part of a task may be left over.
         left_over = count * (self.on_each - 1) if count > 1 else 0
         return self.whole or sum(fewest) <= max(self.cpus, count * self.on_each) + left_over
 
     def _has_nodes(self, bitmap: int) -> bool:
-        """Whether some nodes are those that the job asks for."""
+        """Whether the nodes of a bitmap satisfy the request for particular nodes."""
         if not any(bitmap & ~allowed == 0 for allowed in self.allowed):
             return False
         if self.required is not None and from_mask(self.required) & ~bitmap:
@@ -134,27 +133,27 @@ class Needs(RequestClass):
 
 
 class Candidates(NamedTuple):
-    """Nodes that could each take part of a job; all arrays are of one length."""
+    """Nodes that could each serve part of a job, as arrays of equal length."""
 
-    #: Places of the nodes, ascending.
+    #: Indices of the nodes, ascending.
     nodes: NDArray[np.int64]
-    #: Processors that the job could have on each; at least what each of its nodes must have.
+    #: Number of processors that the job could have on each node; at least what it needs on each.
     cpus: NDArray[np.int64]
-    #: Lower is preferred.
+    #: Weights; nodes of lower weight are preferred.
     weight: NDArray[np.int64]
-    #: Which are in use now, where these are to be taken before others of their weight; ``None``: it does not matter.
+    #: Nodes that are in use now, if these are preferred to others of their weight; ``None``: they are not.
     busy: NDArray[np.bool_] | None = None
 
     def where(self, mask: NDArray[np.bool_]) -> Candidates:
-        """Give some of them."""
+        """Select candidates by a mask."""
         busy = None if self.busy is None else self.busy[mask]
         return Candidates(self.nodes[mask], self.cpus[mask], self.weight[mask], busy)
 
 
 def first_fit(needs: Needs, candidates: Candidates) -> list[tuple[int, int]] | None:
-    """Pick the lightest nodes, the first ones first, until processors and nodes suffice: what is done without a plugin.
+    """Choose nodes by weight, then in their order, until there are enough: the default without a plugin.
 
-    Jobs that need particular nodes, or nodes that follow each other, are not served.
+    Jobs that need particular or adjacent nodes are not served.
     """
     if needs.required is not None or needs.counted or needs.contiguous:
         return None

@@ -1,7 +1,7 @@
-"""What jobs ask for, read in the terms of one machine: for nodes that jobs share and for those given out whole alike.
+"""Evaluation of requests for one machine, the same for shared and for whole nodes.
 
-Names become sets of nodes, GRES become rows of a view, and what a request leaves open is filled in from its partition
-and the cluster. Each kind of request is read once.
+Names become bitmaps of nodes, GRES become rows of a view, and missing values are taken from the partition and the
+cluster. Equal requests are evaluated once.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ if TYPE_CHECKING:
 _INVALID_GRES = "Invalid generic resource (gres) specification"
 _UNAVAILABLE = "Requested node configuration is not available"
 T = TypeVar("T", bound=RequestClass)
-#: Classes of requests that are remembered.
+#: Largest number of evaluated requests that are cached.
 _MOST_KNOWN = 10_000
 
 
 class Requests(Generic[T]):
-    """Reads requests, and remembers what was made of them.
+    """Evaluates requests, and caches the results.
 
     Args:
-        config: The machine.
-        nodes: Its nodes.
-        counts_memory: Whether memory is given out; else every job may use all there is.
-        make: Makes of a request's needs what the pool wants to know of it. May raise ``RequestError``.
+        config: The machine's configuration.
+        nodes: The nodes.
+        counts_memory: Whether memory is a consumable resource; else every job may use all of it.
+        make: Converts needs to what the pool uses. It may raise ``RequestError``.
     """
 
     def __init__(
@@ -53,36 +53,36 @@ class Requests(Generic[T]):
         self._counts_memory = counts_memory
         self._make = make
         self._least_loaded = "CR_LLN" in config.get("SelectTypeParameters").upper()
-        #: DefMemPerNode and DefMemPerCPU, MiB; 0 where unset.
+        #: DefMemPerNode and DefMemPerCPU in MiB; 0: not set.
         self._default_memory = int(config.get("DefMemPerNode") or 0), int(config.get("DefMemPerCPU") or 0)
         gres = [gres_counts(",".join(node.gres)) for node in nodes]
-        #: Kinds of GRES: ``gpu`` and, where there are types, ``gpu:a100``; to their rows.
+        #: Kinds of GRES: ``gpu`` and, with types, ``gpu:a100``.
         kinds = dict.fromkeys(kind for counts in gres for kind in counts)
         self.lanes = {kind: 2 + number for number, kind in enumerate(sorted(kinds))}
-        #: What each row of a view counts.
+        #: Name of what each row of a view counts.
         self.kinds = ("cpu", "mem", *(f"gres/{kind}" for kind in self.lanes))
-        #: All that the nodes have: a row a kind, a column a node.
+        #: All resources of the machine: a row for each kind, a column for each node.
         self.whole: View = np.zeros((2 + len(kinds), len(nodes)), np.uint32)
         self.whole[CPU] = [node.cpus for node in nodes]
         self.whole[MEMORY] = [node.real_memory for node in nodes]
         for place, counts in enumerate(gres):
             for kind, number in counts.items():
                 self.whole[self.lanes[kind], place] = number
-        #: Sockets, cores of a socket and threads of a core of each node.
+        #: Sockets, cores of each socket and threads of each core, by node.
         self._shapes = np.array([[node.sockets, node.cores_per_socket, node.threads_per_core] for node in nodes])
         self._places = {node.name: place for place, node in enumerate(nodes)}
         self._features: dict[str, int] = {}
         for place, node in enumerate(nodes):
             for feature in node.features:
                 self._features[feature] = self._features.get(feature, 0) | 1 << place
-        #: By what is asked of which partition.
+        #: Results by request and partition.
         self._known: dict[tuple[object, ...], T] = {}
 
     def read(self, spec: JobSpec, partition: Partition) -> T:
-        """Say what a request comes to in a partition.
+        """Evaluate a request in a partition.
 
         Raises:
-            RequestError: no node has that name, a feature or a kind of GRES that is asked for, or ``make`` says so.
+            RequestError: a node, a feature or a kind of GRES does not exist, or ``make`` refuses the request.
         """
         key = (*_asked(spec), *_offered(partition))
         known = self._known.get(key)
@@ -92,13 +92,13 @@ class Requests(Generic[T]):
             if spec.prefer:
                 prefer = self._constraint(spec.prefer, "Invalid preferred feature specification", Errno.INVALID_PREFER)
                 needs = replace(needs, preferred=self._needs(spec, partition, prefer))
-            if len(self._known) >= _MOST_KNOWN:  # users may ask for ever new things
+            if len(self._known) >= _MOST_KNOWN:  # users can make up any number of requests
                 self._known.clear()
             known = self._known[key] = self._make(needs)
         return known
 
     def _constraint(self, text: str, complaint: str, errno: Errno) -> Constraint | None:
-        """Read features; ``None``: none are asked for."""
+        """Parse features; ``None`` if there are none."""
         if not text:
             return None
         try:
@@ -131,10 +131,10 @@ class Requests(Generic[T]):
                 )
             least = number
         if not most and partition.max_nodes is not None and partition.max_nodes >= least:
-            most = partition.max_nodes  # a job that asks for more waits, unless its QOS lets it: PartitionNodeLimit
-        if gpus or gres_per_task:  # those of the job are the same ones
+            most = partition.max_nodes  # one that asks for more waits: PartitionNodeLimit
+        if gpus or gres_per_task:  # GPUs of the whole job are among them
             per_job = ()
-        if per_job and spec.num_tasks:  # no node is without a task
+        if per_job and spec.num_tasks:  # every node has a task
             most = max(min(most or spec.num_tasks, spec.num_tasks), least)
         per_gpu, of_job = _cpus_per_gpu(spec), any(one.gpu for one in per_job)
         on_each = max(spec.cpus_per_task, per_gpu * (gpus or of_job))
@@ -169,9 +169,9 @@ class Requests(Generic[T]):
         )
 
     def _with_memory(self, spec: JobSpec) -> int:
-        """Give the nodes that have the memory which a job asks for: where it is not given out that is looked at once.
+        """Give the nodes with the memory that a job asks for, where memory is no consumable resource.
 
-        As in Slurm, what is asked for each processor need be there once only.
+        As in Slurm, memory for each processor is then required only once.
         """
         least = 0 if self._counts_memory else max(spec.mem_per_node, spec.mem_per_cpu)
         return from_mask(self.whole[MEMORY] >= least)
@@ -191,7 +191,7 @@ class Requests(Generic[T]):
         return nodes
 
     def _memory(self, spec: JobSpec, partition: Partition, gpus: int) -> tuple[int, int]:
-        """Give memory of each node, or for each processor; a job that asks for none gets what its partition says."""
+        """Give memory for each node or for each processor; the defaults are those of the partition and the cluster."""
         if not self._counts_memory:
             return 0, 0
         if spec.mem_per_gpu:
@@ -204,14 +204,14 @@ class Requests(Generic[T]):
         return (per_node, per_cpu) if per_node or per_cpu else (-1, 0)
 
     def _gres(self, text: str) -> tuple[Gres, ...]:
-        """Give what is asked for; a request that names no type is served from all of them."""
+        """Evaluate GRES. A request without a type can be served by all types."""
         found = []
         for item in filter(None, text.split(",")):
             try:
                 counts = gres_counts(item)
             except ValueError as error:
                 raise RequestError(f"{_INVALID_GRES}: {error}", Errno.INVALID_GRES) from None
-            kind = max(counts, key=len)  # with the type, if there is one
+            kind = max(counts, key=len)  # with the type, if it has one
             lane = self.lanes.get(kind)
             if not self.lanes.keys() & counts:
                 raise RequestError(f"{_INVALID_GRES}: no node has {kind}", Errno.INVALID_GRES)
@@ -229,7 +229,7 @@ class Requests(Generic[T]):
 
 
 def _wanted(spec: JobSpec, most: int, usable: int) -> int:
-    """Give how many nodes a job would have, if it may have so many and is served with fewer."""
+    """Give the number of nodes that a job aims at, if the largest number is only a bound."""
     if spec.use_min_nodes or spec.gres_per_job:
         return 0
     wanted = min(spec.num_tasks, usable.bit_count()) if spec.spread else spec.max_nodes
@@ -237,13 +237,13 @@ def _wanted(spec: JobSpec, most: int, usable: int) -> int:
 
 
 def _threads(spec: JobSpec) -> int:
-    """Give the most threads of a core that a job uses; 0: all."""
+    """Give the largest number of threads of a core that a job uses; 0: all."""
     bounds = spec.ntasks_per_core * spec.cpus_per_task, spec.threads_per_core
     return min(filter(None, bounds), default=0)
 
 
 def _cpus_per_gpu(spec: JobSpec) -> int:
-    """Give the processors that are with a GPU; 0: it does not matter."""
+    """Give the number of processors that go with a GPU; 0: any."""
     return max(spec.cpus_per_gpu, spec.ntasks_per_gpu * spec.cpus_per_task)
 
 
@@ -253,11 +253,11 @@ def _on_sockets(spec: JobSpec) -> SocketNeeds | None:
 
 
 def _shares(spec: JobSpec, partition: Partition) -> bool:
-    """Whether a job may have cores together with others."""
+    """Whether a job may share cores with other jobs."""
     return partition.max_share > 1 and (partition.force_share or (spec.oversubscribe and not spec.exclusive))
 
 
-#: What of a request `Needs` are made from.
+#: The fields of a request from which `Needs` are made.
 _asked = attrgetter(
     "num_cpus",
     "cpus_per_task",
@@ -289,7 +289,7 @@ _asked = attrgetter(
     "oversubscribe",
     "contiguous",
 )
-#: And what of its partition.
+#: The fields of its partition from which they are made.
 _offered = attrgetter(
     "name",
     "nodes",

@@ -1,9 +1,9 @@
-"""Classes of requests: jobs of one class ask the same of the machine, and are placed alike."""
+"""Request classes: jobs of one class need the same and are placed alike."""
 
 from __future__ import annotations
 
 
 class RequestClass:
-    """What a pool has worked out of a request; which kind of it is the pool's."""
+    """An evaluated request. Each kind of pool has its own subclass."""
 
     __slots__ = ()

@@ -1,20 +1,20 @@
-"""Which whole nodes a job gets, as Slurm's ``select/linear`` does it.
+"""The choice of whole nodes as by Slurm's ``select/linear``.
 
-What a node can offer never changes, so that a request comes down to sets of nodes, worked out once for all like it:
-`WholeNodeNeeds`. Which of them a job gets:
+What a node offers does not change, so a request is evaluated once into bitmaps of nodes: `WholeNodeNeeds`. Nodes are
+chosen as follows:
 
-1. Nodes come in sets, by weight and among equals by their line of slurm.conf. One set after the other is added, until
-   there are enough nodes and the job fits on them. Whatever their weight, these are then candidates alike.
-2. Nodes that the job names or counts are taken in any case.
-3. Where candidates have different numbers of processors, and as many of the smallest as the job asks for would have too
-   few, the largest are taken, of equal ones the last.
-4. Else nodes are taken in runs that follow each other: the tightest that suffices or, when none does, the largest, and
-   so on. In a run that holds a required node it goes up from there, and then down; in others up from the first.
-5. Where all nodes have to follow each other, they are part of the tightest run that suffices, taken in the same way.
-   If these are too many, or not all that are counted, it is the first part of a run that will do.
+1. Nodes are grouped by weight, and among equals by their line of slurm.conf. Group after group is added to the
+   candidates until there are enough nodes and the job fits on them. From then on weights do not matter.
+2. Nodes that the job names or counts are chosen in any case.
+3. If candidates have different numbers of processors, and the smallest ones would not suffice, the largest are chosen,
+   the last of equal ones.
+4. Else nodes are chosen by runs of adjacent nodes: the shortest that suffices or, if none does, the longest, and so on.
+   In a run with a required node, nodes are chosen upwards from it, then downwards; in others upwards from the first.
+5. If all nodes must be adjacent, they are chosen from the shortest run that suffices in the same way. If these are too
+   many, or not all counts are satisfied, the first part of a run that suffices is chosen.
 
-All processors of a node are the job's, also those that are too few for one more task. Memory for each processor is for
-all of them.
+The job gets all processors of a node, including those that do not suffice for another task. Memory for each processor
+is for all of them.
 """
 
 from __future__ import annotations
@@ -43,62 +43,63 @@ if TYPE_CHECKING:
     from rota.resources.view import View
 
 K = TypeVar("K", int, tuple[int, int])
-#: More nodes than any machine has.
+#: More than the number of nodes of any machine.
 _MANY = 2**32
-#: Sets of counted nodes whose unions are all looked at.
+#: Largest number of counted sets of contiguous nodes, whose unions are all examined.
 _MOST_COUNTS = 8
-#: Requests that are remembered.
+#: Largest number of evaluated requests that are cached.
 _MOST_KNOWN = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WholeNodeNeeds(RequestClass):
-    """What jobs with one request need: numbers of nodes, and bitmaps of those that could serve them."""
+    """An evaluated request for whole nodes: numbers of nodes, and bitmaps of nodes."""
 
-    #: Processors in all.
+    #: Number of processors on all nodes together.
     cpus: int
-    #: Least nodes, those that it would have, and most.
+    #: Smallest number of nodes, the number to aim at, and the largest.
     least: int
     wanted: int
     most: int
-    #: Processors that the job could have on a node, and the nodes where that is so; largest first.
+    #: Number of processors that the job could have on a node, and the nodes with so many; largest first.
     sizes: tuple[tuple[int, int], ...]
-    #: Nodes that must all be used.
+    #: Nodes that the job must get.
     required: int
-    #: Sets of nodes of which so many must be used. Of contiguous nodes: of the union of any, so many.
+    #: Sets of nodes, and the number needed of each; of contiguous nodes, unions of any such sets, and the numbers of
+    #: these.
     counted: tuple[tuple[int, int], ...]
     contiguous: bool
-    #: Sets of which all nodes must come from one, the first that will do: each whole, and in parts, lightest first.
+    #: Sets of which one has to contain all nodes of the job, in order: each as a whole, and in groups, lightest first.
     allowed: tuple[tuple[int, tuple[int, ...]], ...] = ()
-    #: The union of these.
+    #: Union of these sets.
     usable: int = 0
-    #: Nodes that it takes at least, processors considered; 0: it can never run.
+    #: Smallest number of nodes, processors considered; 0: it can never run.
     units: int = 0
-    #: Nodes that it takes at most, if all that could serve it are alike and numbers are all it asks for; else 0.
+    #: Largest number of nodes, if all usable nodes are alike and only numbers are asked for; else 0.
     plain: int = 0
-    #: The same with the features that are preferred in the place of those that are needed: this is tried first.
+    #: The same with preferred features in place of required ones, which is tried first.
     preferred: WholeNodeNeeds | None = None
 
     @property
     def least_ever(self) -> int:
-        """The nodes that a job takes at least."""
+        """The smallest number of nodes with which a job of this request could ever run."""
         if self.preferred is None:
             return self.units
-        # As in Slurm, which never looks whether the others would do.
+        # As in Slurm, which does not check whether the others would suffice.
         return self.preferred.units and min(self.preferred.units, self.units or self.preferred.units)
 
     @property
     def ever_usable(self) -> int:
-        """The nodes that could serve a job."""
+        """Bitmap of the nodes that could ever serve a job of this request."""
         return self.usable if self.preferred is None else self.usable | self.preferred.usable
 
     @property
     def tries(self) -> tuple[WholeNodeNeeds, ...]:
-        """What a job that starts now is tried as, one after the other."""
+        """The requests that are tried, in order, when the job starts now."""
         return (self,) if self.preferred is None else (self.preferred, self)
 
     def find(self, avail: int) -> int:
-        """Give the nodes that a job gets of some that are free, 0 when it does not fit."""
+        """Give the nodes that a job gets of the free ones, 0 if it does not fit."""
         candidates = avail & self.usable
         if candidates.bit_count() < self.units:
             return 0
@@ -108,7 +109,7 @@ class WholeNodeNeeds(RequestClass):
         return next(filter(None, chosen), 0)
 
     def choose(self, candidates: int, parts: tuple[int, ...]) -> int:
-        """Give the nodes that a job gets of some that could serve it, 0 when it does not fit."""
+        """Give the nodes that a job gets of candidates, 0 if it does not fit."""
         required = self.required
         for group, count in () if self.contiguous else self.counted:
             some = _lightest(candidates & group & ~required, parts, count)
@@ -125,7 +126,7 @@ class WholeNodeNeeds(RequestClass):
         return self._pick(nodes, required) if self.least <= nodes.bit_count() < self.wanted else 0
 
     def _pick(self, nodes: int, required: int) -> int:
-        """Choose among nodes that are there, without regard to their weight; 0 when they are too few."""
+        """Choose among nodes regardless of weight; 0 if there are too few."""
         sizes = self.sizes
         if len(sizes) > 1:
             sizes = tuple(item for item in sizes if nodes & item[1])
@@ -148,23 +149,23 @@ class WholeNodeNeeds(RequestClass):
         return self._part_of_run(nodes) if self.contiguous and (len(sizes) > 1 or self.counted) else 0
 
     def suffices(self, taken: int) -> bool:
-        """Whether some nodes are neither too few nor too many."""
+        """Whether nodes are neither too few nor too many."""
         if not self.least <= taken.bit_count() <= self.most or self.cpus_of(taken) < self.cpus:
             return False
         return not self.contiguous or all((taken & group).bit_count() >= count for group, count in self.counted)
 
     def fewest(self, nodes: int) -> int:
-        """Count how few of some nodes suffice, going by numbers alone."""
+        """Give the smallest number of some nodes that suffices, considering numbers only."""
         held = self.required.bit_count()
         others = self.largest(nodes & ~self.required, self.cpus - self.cpus_of(self.required), self.least - held)
         return held + others.bit_count()
 
     def cpus_of(self, nodes: int) -> int:
-        """Count the processors that the job could have on some nodes."""
+        """Count the processors that the job could have on nodes."""
         return sum(size * (nodes & bitmap).bit_count() for size, bitmap in self.sizes)
 
     def largest(self, nodes: int, cpus: int, count: int) -> int:
-        """Take the largest nodes, of equal ones the last, until processors and nodes suffice; else all."""
+        """Choose the largest nodes, the last of equal ones, until processors and nodes suffice; else all."""
         taken = 0
         for size, bitmap in self.sizes:
             here = nodes & bitmap
@@ -175,7 +176,7 @@ class WholeNodeNeeds(RequestClass):
         return taken
 
     def _by_runs(self, nodes: int, required: int, cpus: int, least: int, count: int) -> int:
-        """Add nodes to the required ones, run by run, until there are so many: at least those that suffice."""
+        """Add nodes to the required ones, run by run, up to a number; at least until they suffice."""
         runs = list(each_run(nodes))
         if self.contiguous and required:
             runs = [run for run in runs if run & required]
@@ -186,7 +187,7 @@ class WholeNodeNeeds(RequestClass):
             for place, one in enumerate(left):
                 free, has, held = one
                 enough = has >= cpus and free.bit_count() >= least
-                # Slurm goes through the runs in their order, so that this is no order of preference by itself.
+                # Slurm examines the runs in order, so this alone is no preference.
                 if (
                     not place
                     or (held and not best[2])
@@ -209,9 +210,9 @@ class WholeNodeNeeds(RequestClass):
         return taken
 
     def _part_of_run(self, nodes: int) -> int:
-        """Give nodes that follow each other and suffice: of the tightest run the first ones, 0 if there are none.
+        """Choose adjacent nodes that suffice: the first ones of the shortest run, 0 if there are none.
 
-        With required nodes, of which all are there, it goes down from these no further than must be.
+        With required nodes, which must all be there, it goes downwards from them only as far as necessary.
         """
         length = nodes.bit_length()
         places, there = np.arange(length), to_mask(nodes, length)
@@ -221,7 +222,7 @@ class WholeNodeNeeds(RequestClass):
         cpus = np.zeros(length, np.int64)
         for size, group in self.sizes:
             cpus[to_mask(nodes & group, length)] = size
-        # What must be had, as sums over the nodes before each place: it is had between two of them.
+        # Cumulative sums of what is needed: a range suffices if their difference does.
         sums = [(_sums(cpus), self.cpus)]
         sums += [(_sums(to_mask(nodes & group, length)), count) for group, count in self.counted]
         suits = there & (last - places >= self.least)
@@ -241,28 +242,28 @@ class WholeNodeNeeds(RequestClass):
 
 
 class WholeNodeReader:
-    """Makes kinds of requests.
+    """Evaluates needs for whole nodes.
 
     Args:
-        nodes: The machine's.
-        whole: All that they have, a row a kind of resource, as `Requests` reads it.
-        by_line: Whether nodes of one weight come in sets by their line of slurm.conf.
+        nodes: The nodes.
+        whole: All resources, a row for each kind of resource, as in `Requests`.
+        by_line: Whether nodes of equal weight are grouped by their line of slurm.conf.
     """
 
     __slots__ = ("_known", "_parts", "_whole")
 
     def __init__(self, nodes: Sequence[Node], whole: View, *, by_line: bool = True) -> None:
         self._whole = whole
-        #: Nodes of one weight and one line of slurm.conf, in the order in which jobs are given them.
+        #: Groups of nodes of equal weight and line of slurm.conf, in the order in which they are allocated.
         self._parts = tuple(_grouped((node.weight, node.line if by_line else 0) for node in nodes).values())
-        #: Each once: requests that differ may come to the same.
+        #: Results, each once: different requests may have equal results.
         self._known: dict[WholeNodeNeeds, WholeNodeNeeds] = {}
 
     def make(self, needs: Needs) -> WholeNodeNeeds:
-        """Work out what a request comes to: there is one record of each.
+        """Evaluate needs; equal results are the same object.
 
         Raises:
-            RequestError: it asks for GRES in a way that whole nodes do not have them, or counts too many features.
+            RequestError: GRES are asked for in a way that whole nodes do not support, or too many features are counted.
         """
         if needs.divides_gres:
             raise RequestError(
@@ -276,7 +277,7 @@ class WholeNodeReader:
                 Errno.INVALID_FEATURE,
             )
         required = 0 if needs.required is None else from_mask(needs.required)
-        if needs.contiguous and required:  # then all that is between them as well
+        if needs.contiguous and required:  # then all nodes in between are required as well
             required = (1 << required.bit_length()) - (required & -required)
         able = self._able(needs)
         sets = [nodes & able for nodes in needs.allowed]
@@ -306,7 +307,7 @@ class WholeNodeReader:
         return self._known.setdefault(kind, kind)
 
     def _able(self, needs: Needs) -> int:
-        """Give the nodes that could take part of the job."""
+        """Give the nodes that could serve part of the job."""
         whole = self._whole
         able = whole[CPU] >= max(needs.min_cpus, 1)
         if needs.memory_per_cpu:
@@ -327,7 +328,7 @@ class WholeNodeReader:
 
 
 def _grouped(keys: Iterable[K]) -> dict[K, int]:
-    """Group the nodes with equal keys into bitmaps, by key; one key a node."""
+    """Group nodes by key, given a key for each node; give a bitmap for each key."""
     bitmaps: dict[K, int] = {}
     for place, key in enumerate(keys):
         bitmaps[key] = bitmaps.get(key, 0) | 1 << place
@@ -335,14 +336,14 @@ def _grouped(keys: Iterable[K]) -> dict[K, int]:
 
 
 def _sums(numbers: NDArray[np.int64 | np.bool_]) -> NDArray[np.int64]:
-    """Sum up what comes before each place, and all."""
+    """Give cumulative sums, beginning with 0."""
     return np.concatenate(([0], np.cumsum(numbers, dtype=np.int64)))
 
 
 def _of_any(counted: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Say how many of the union of any sets are needed, where each of them counts nodes of its own.
+    """Give the number of nodes needed of the union of any of the sets, each of which counts nodes of its own.
 
-    There are nodes enough for all if, and only if, there are enough for all of these.
+    There are enough nodes for all sets if and only if there are enough for all of these (Hall's theorem).
     """
     for number in range(1, len(counted) + 1):
         for some in combinations(counted, number):
@@ -350,7 +351,7 @@ def _of_any(counted: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
 
 
 def _lightest(candidates: int, parts: tuple[int, ...], count: int) -> int:
-    """Take so many of the lightest candidates, 0 when there are too few."""
+    """Choose the lightest candidates, 0 if there are too few."""
     nodes = 0
     for part in parts:
         nodes |= candidates & part
@@ -360,7 +361,7 @@ def _lightest(candidates: int, parts: tuple[int, ...], count: int) -> int:
 
 
 def _from_run(free: int, held: int, count: int) -> int:
-    """Take so many free nodes of a run, or all: up from the first of those that are held, if any are, and then down."""
+    """Choose free nodes of a run: upwards from the first required one, if there is one, then downwards."""
     above = free & -(held & -held or 1)
     below = free ^ above
     number = min(count, above.bit_count())
