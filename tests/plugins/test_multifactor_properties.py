@@ -117,7 +117,7 @@ def test_pricing_one_job_and_all_jobs_come_to_the_same_integers(rng: Random) -> 
             assert rota.queue is not None
             if plugin._usage.last_ran == rota.now and "INCR_ONLY" not in plugin._conf.flags:
                 plugin._table.refresh()  # jobs that were queued again at this instant, when the period was over
-                plugin._table.reprice(rota.now, rota.ctld.associations.columns)
+                plugin._table.recompute(rota.now, rota.ctld.associations.columns)
                 for job in rota.live:
                     if job.state is JobState.PENDING and job.priority and not job.admin_priority:
                         together = job.priority
@@ -145,7 +145,7 @@ def test_an_account_has_used_what_its_children_have_used(rng: Random) -> None:
         assert usage.raw[0] > 0 or not rota.launches
 
 
-def test_priorities_are_owed_until_somebody_looks_and_are_then_those_of_the_periods_end() -> None:
+def test_priorities_are_deferred_until_somebody_looks_and_are_then_those_of_the_periods_end() -> None:
     """Else the property would say nothing. A second of age is 1 here; periods end at 60 and 120, and at 180 s."""
     plugin = _plugin()
     parameters = {"PriorityCalcPeriod": "1", "PriorityMaxAge": "1-0", "PriorityWeightAge": "86400"}
@@ -154,6 +154,6 @@ def test_priorities_are_owed_until_somebody_looks_and_are_then_those_of_the_peri
         waiting = [rota.submit(cpus=4) for _ in range(2)]
         rota.wait(150)
         rota.tick()  # the engine's clock goes by events
-        assert (plugin._owed[0], [job.priority for job in waiting]) == (120, [1, 1])
+        assert (plugin._deferred[0], [job.priority for job in waiting]) == (120, [1, 1])
         assert rota.queue == [job.job_id for job in waiting]
-        assert (plugin._owed, [job.priority for job in waiting]) == (None, [120, 120])
+        assert (plugin._deferred, [job.priority for job in waiting]) == (None, [120, 120])

@@ -2,9 +2,8 @@
 
 Nodes and partitions may be added, removed and changed, in a restart and when slurm.conf is read again:
 
-- A node that was removed, or whose hardware has changed, is drained as long as jobs hold it. Then it is removed, or
-takes
-  its new hardware.
+- A node that was removed, or whose hardware has changed, is drained as long as jobs hold it. Then it is removed,
+  or takes its new hardware.
 - A partition that was removed is INACTIVE as long as it has jobs.
 
 Indices of nodes are their positions in slurm.conf; removed nodes that are still in use come after these.

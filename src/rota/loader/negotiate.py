@@ -3,9 +3,8 @@
 Source: the Slurm Plugin API (July 2004), "Versioning".
 
 * rota supports a set of API majors (`PluginApi.api_majors`), the plugin those from the major of ``plugin_legacy`` to
-the
-  major of ``plugin_version``. ``plugin_legacy`` is by default ``plugin_version`` rounded down to a thousand; only its
-  major counts. The highest common major is used; if there is none, the plugin is rejected.
+  the major of ``plugin_version``. ``plugin_legacy`` is by default ``plugin_version`` rounded down to a thousand; only
+  its major counts. The highest common major is used; if there is none, the plugin is rejected.
 * Of several plugins of one type, the one with the highest common major is used, then the highest minor revision, then
   the first in search order.
 * ``plugin_release``, if given, must be exactly this release of rota.

@@ -1,24 +1,24 @@
 """Slurm's multifactor priorities: age, association, fair-share, job size, partition, QOS and TRES.
 
-A job's priority is the sum of its factors, each from 0 to 1 (save where NO_NORMAL flags want raw values) and
-multiplied with its weight, plus the site factor, less nice: at least 1, cut to a whole number, at most 2**32 − 1.
+A job's priority is the sum of its weighted factors and its site factor, minus its nice value. Factors are from 0 to 1,
+unless NO_NORMAL flags ask for raw values. The priority is rounded down to a whole number from 1 to 2**32 − 1.
 
 =========== =======================================================================================================
-age         time since the job could first have started (ACCRUE_ALWAYS: since its submission) / PriorityMaxAge
-association its priority / the highest of any
+age         time since the job became eligible (ACCRUE_ALWAYS: since its submission) / PriorityMaxAge
+association priority of the association / highest one of any association
 fair-share  Fair Tree, or classic or depth-oblivious fair-share: see `rota.interfaces.fairshare`
-job size    (nodes/all nodes + CPUs/all CPUs) / 2; PriorityFavorSmall: how little; SMALL_RELATIVE_TO_TIME: CPUs for each
-            minute of the time limit
-partition   PriorityJobFactor / the highest of any
-QOS         its priority / the highest of any
-TRES        for each: what the job asks for / what its partition has
+job size    (nodes/all nodes + CPUs/all CPUs) / 2; PriorityFavorSmall: 1 minus this; SMALL_RELATIVE_TO_TIME: CPUs for
+            each minute of the time limit
+partition   PriorityJobFactor / highest one of any partition
+QOS         priority of the QOS / highest one of any QOS
+TRES        for each TRES: what the job asks for / what its partition has
 =========== =======================================================================================================
 
-Factors that do not change with time are worked out when a job is submitted. Every PriorityCalcPeriod usage is brought
-up to date, then fair-share, then all priorities at once: O(associations · log + pending jobs), whatever has ended.
+Factors that do not change with time are computed when a job is submitted. At the end of each PriorityCalcPeriod usage
+is updated, then fair-share, then all priorities: O(associations · log + pending jobs), however many jobs have ended.
 
-Sources: Slurm's *Multifactor Priority Plugin* page; the flag V100 is the plugin of Slurm 2.0 as the priority API,
-version 100, describes it.
+Sources: Slurm's *Multifactor Priority Plugin* page. The flag V100 stands for the plugin of Slurm 2.0, as described by
+the priority API, version 100.
 
 Over 400 lines: a built-in plugin is one file, and imports nothing but `rota.interfaces`.
 """
@@ -62,23 +62,22 @@ plugin_version = 100
 _ctld: Controller
 _conf: MultifactorConf
 _usage: Usage
-#: Raw usage at the end of the last period, which fair-share goes by until the next.
+#: Raw usage at the end of the last period, on which fair-share is based until the next.
 _period_usage: NDArray[np.float64]
-#: The same at its beginning.
+#: Raw usage at the beginning of that period.
 _usage_before: NDArray[np.float64]
-#: Fair-share from that, once it is needed; ``None`` until then.
+#: Fair-share from this usage; ``None``: not computed yet.
 _shares: FairShares | None = None
-#: When usage is set to zero next; ``None``: never.
+#: When usage is reset to zero, Unix seconds; ``None``: never.
 _next_reset: int | None = None
-#: Highest priorities of associations, QOS and partitions, by which theirs are normalised.
+#: Highest priorities of associations, QOS and partitions, by which factors are normalised.
 _highest: tuple[int, int, int] = (0, 0, 1)
-#: Processors of the machine, and Slurm 2.0's measure of usage.
+#: Number of processors of the machine, and the reference of usage in Slurm 2.0.
 _procs = 0
 _max_cluster_usage = 0
-#: The end of the period of which priorities are still to be computed, Unix seconds, and the tree as it was then;
-#: ``None``: of none.
-_owed: tuple[int, TreeColumns] | None = None
-#: Stops the periods.
+#: End of the period whose priorities are deferred, Unix seconds, and the tree at that time; ``None``: none are.
+_deferred: tuple[int, TreeColumns] | None = None
+#: Cancels the timer of the periods.
 _stop: Callable[[], None] | None = None
 _table: _Table
 
@@ -94,18 +93,18 @@ def init(ctld: Controller) -> int:
         _usage.reset(ctld.now)
     if (kept := ctld.keep(_save)) is None:
         _end_period()
-        _settle()
+        _compute_deferred()
     else:
-        _go_on_from(kept)
+        _restore(kept)
     known = frozenset() if kept is None else frozenset(kept["jobs"])
-    # Jobs of before a restart keep their priorities until the next period: the size of the machine is still to come.
+    # After a restart jobs keep their priorities until the next period: the size of the machine is not known yet.
     for job in ctld.jobs.values():
-        _table.go_on_with(job, is_known=job.job_id in known)
+        _table.restore(job, is_known=job.job_id in known)
     return SLURM_SUCCESS
 
 
 def _save() -> object:
-    """Give by whose usage fair-share goes within this period, and which jobs are written down, as plain data."""
+    """Give the usage on which fair-share is based in this period, and the jobs in the table, as JSON data."""
     usages = zip(_ctld.associations.associations, _period_usage.tolist(), _usage_before.tolist(), strict=False)
     return {
         "usage": [[one.account, one.user, one.partition, *both] for one, *both in usages if any(both)],
@@ -113,8 +112,8 @@ def _save() -> object:
     }
 
 
-def _go_on_from(kept: dict[str, Any]) -> None:
-    """Go on within the period."""
+def _restore(kept: dict[str, Any]) -> None:
+    """Restore the state within a period."""
     global _period_usage, _usage_before
     tree = _ctld.associations
     _period_usage, _usage_before = np.zeros((2, len(tree)))
@@ -125,11 +124,11 @@ def _go_on_from(kept: dict[str, Any]) -> None:
 
 
 def priority_p_reconfig() -> None:
-    """Read the configuration again: new weights count at once, fair-share is computed anew at the next period."""
-    _settle()
+    """Read the configuration again. New weights apply immediately, fair-share is computed at the end of the period."""
+    _compute_deferred()
     _configure()
     _table.rebuild()
-    _table.reprice(_ctld.now, _ctld.associations.columns)
+    _table.recompute(_ctld.now, _ctld.associations.columns)
 
 
 def _configure() -> None:
@@ -149,8 +148,8 @@ def _configure() -> None:
 
 
 def _end_period() -> None:
-    """Bring usage and all priorities up to date."""
-    global _period_usage, _usage_before, _shares, _next_reset, _owed
+    """Update usage; update all priorities, or defer that."""
+    global _period_usage, _usage_before, _shares, _next_reset, _deferred
     now = _ctld.now
     if _next_reset is not None and now >= _next_reset:
         _usage.reset(now)
@@ -160,47 +159,47 @@ def _end_period() -> None:
     _period_usage = _usage.raw.copy()
     _shares = None
     _table.refresh()
-    _owed = now, _ctld.associations.columns
-    # It makes no difference in which order jobs wait while none of them could start.
-    if _table.is_contested(_ctld.size(_ctld.free)) or "INCR_ONLY" in _conf.flags:
-        _settle()
+    _deferred = now, _ctld.associations.columns
+    # The order of pending jobs does not matter while none of them could start.
+    if _table.order_matters(_ctld.size(_ctld.free)) or "INCR_ONLY" in _conf.flags:
+        _compute_deferred()
     else:
-        _ctld.before_queue(_settle)
+        _ctld.before_queue(_compute_deferred)
 
 
-def _settle() -> None:
-    """Compute the priorities of the last period, if they are still owed."""
-    global _owed
-    if _owed is not None:
-        (now, columns), _owed = _owed, None
-        _table.reprice(now, columns)
+def _compute_deferred() -> None:
+    """Compute the priorities of the last period, if they are deferred."""
+    global _deferred
+    if _deferred is not None:
+        (now, columns), _deferred = _deferred, None
+        _table.recompute(now, columns)
 
 
 # ---- the API ----------------------------------------------------------------------------------------------------
 
 
 def priority_p_set(last_prio: int, job_ptr: Job) -> int:
-    """Give a job that is submitted, released or queued again its priority."""
-    _settle()  # by what held when the period ended: this job is not to be computed with the others of then
-    priority = _table.price(job_ptr)
+    """Give a job its priority when it is submitted, released or requeued."""
+    _compute_deferred()  # as of the end of the period, and without this job
+    priority = _table.compute(job_ptr)
     for record in job_ptr.records:
         _ctld.set_priority(record, _table.priority(record))
     return priority
 
 
 def priority_p_set_max_cluster_usage(procs: int, half_life: int) -> int:
-    """Take the size of the machine; Slurm 2.0 also measured usage by what it does in two half-lives."""
+    """Take the size of the machine; in Slurm 2.0 the reference of usage is that of two half-lives."""
     global _procs, _max_cluster_usage, _shares
     if (procs, procs * half_life * 2) != (_procs, _max_cluster_usage):
-        _settle()
+        _compute_deferred()
         _procs, _max_cluster_usage = procs, procs * half_life * 2
         _shares = None
-        _table.rebuild()  # the size of a job is its part of the machine
+        _table.rebuild()  # job sizes are relative to the machine
     return SLURM_SUCCESS
 
 
 def priority_p_set_assoc_usage(assoc: Association) -> None:
-    """Fill in an association's shares, usage and fair-share, as of the end of the last period."""
+    """Fill in an association's shares, usage and fair-share as of the end of the last period."""
     if assoc not in _ctld.associations:
         return
     row, shares = _ctld.associations.row(assoc), _fair_shares()
@@ -213,7 +212,7 @@ def priority_p_set_assoc_usage(assoc: Association) -> None:
 
 
 def priority_p_get_priority_factors_list(req_msg: PriorityFactorsRequest) -> list[PriorityFactors] | None:
-    """Give the factors of the jobs that wait; ``None`` when there are none."""
+    """Give the factors of pending jobs; ``None`` if there are none."""
     jobs = (record for job in _ctld.jobs.values() if _is_shown(job) for record in _records(job))
     if req_msg.job_ids:
         jobs = (job for job in jobs if job.job_id in req_msg.job_ids)
@@ -223,7 +222,7 @@ def priority_p_get_priority_factors_list(req_msg: PriorityFactorsRequest) -> lis
 
 
 def _is_shown(job: Job) -> bool:
-    """Whether a job's factors are shown: not once it runs, while it is held, or before its begin time."""
+    """Whether ``sprio`` shows a job: not when it runs, is held, or has a begin time in the future."""
     if "V100" in _conf.flags:
         return job.state is JobState.PENDING and job.eligible_time is not None and job.priority > 1
     if job.state is not JobState.PENDING:
@@ -232,24 +231,24 @@ def _is_shown(job: Job) -> bool:
 
 
 def _records(job: Job) -> Sequence[Job]:
-    """Give what a job has priorities for: each of several partitions while it waits."""
+    """Give a job, or its records if it is pending in several partitions."""
     return job.records if job.records and job.state is JobState.PENDING else (job,)
 
 
-def _stays(job: Job, running: JobState | None) -> bool:
-    """Whether a job or record goes on to have a priority."""
+def _has_priority(job: Job, running: JobState | None) -> bool:
+    """Whether a job or record still has a computed priority."""
     if job.state is JobState.PENDING:
         return job.whole is not job or not job.records
     return job.state is running and job.whole is job
 
 
 def _is_eligible(job: Job, now: int) -> bool:
-    """Whether the job's begin time had come."""
+    """Whether the job's begin time had passed."""
     return job.spec.begin_time <= now
 
 
-def _least() -> float:
-    """Give the lowest priority; in Slurm 2.0 a priority of 1 meant something else."""
+def _lowest() -> float:
+    """Give the lowest priority; in Slurm 2.0 the priority 1 has a special meaning."""
     return 2.0 if "V100" in _conf.flags else 1.0
 
 
@@ -257,7 +256,7 @@ def _least() -> float:
 
 
 def _fair_shares() -> FairShares:
-    """Compute fair-share, if that has not been done since the period ended or somebody was added to the tree."""
+    """Compute fair-share, unless that was done since the end of the period and since the tree last changed."""
     global _shares
     tree = _ctld.associations
     if _shares is None or len(_shares.factor) != len(tree):
@@ -266,7 +265,7 @@ def _fair_shares() -> FairShares:
 
 
 def _shares_in(columns: TreeColumns) -> FairShares:
-    """Compute fair-share as of the end of the last period in a tree, which may have more associations by now."""
+    """Compute fair-share as of the end of the last period, in a tree that may have more associations by now."""
     count, flags = len(columns.parent), _conf.flags
     usage = np.zeros(count)
     usage[: len(_period_usage)] = _period_usage[:count]
@@ -288,7 +287,7 @@ def _normalised(priority: int, highest: int, flag: str) -> float:
 
 
 def _assoc_factor(job: Job) -> float:
-    """Normalise the priority of the job's association; one without takes that of the account above."""
+    """Normalise the priority of the job's association or, if it is 0, of the nearest account above it."""
     tree = _ctld.associations
     path = tree.path(tree.row(_ctld.association_of(job))).tolist()
     priority = next((tree.associations[row].priority for row in path if tree.associations[row].priority), 0)
@@ -296,7 +295,7 @@ def _assoc_factor(job: Job) -> float:
 
 
 def _size_factor(job: Job) -> float:
-    """Say how large the job is or, with PriorityFavorSmall, how small."""
+    """Compute the size of a job relative to the machine or, with PriorityFavorSmall, 1 minus that."""
     all_nodes, all_cpus = len(_ctld.nodes), _procs or 1
     nodes, cpus = max(job.spec.min_nodes, 1), int(_ctld.tres_of(job)[0])
     if "V100" in _conf.flags:
@@ -314,7 +313,7 @@ def _size_factor(job: Job) -> float:
 
 
 def _tres_factors(job: Job) -> dict[str, float]:
-    """Give the weighted factor of each TRES that has a weight."""
+    """Compute the weighted factor of each TRES with a weight."""
     if not _conf.weights.tres:
         return {}
     counts = dict(zip(_ctld.tres, _ctld.tres_of(job), strict=True))
@@ -327,54 +326,54 @@ def _tres_factors(job: Job) -> dict[str, float]:
     }
 
 
-#: Rows of `_Table.columns`: weighted factors in the order in which they are added up, which the last bits depend on.
+#: Rows of `_Table.columns`: weighted factors in the order of summation, on which the last bits depend.
 _AGE, _ASSOC, _FAIRSHARE, _SIZE, _PARTITION, _QOS, _TRES, _SITE, _NICE = range(9)
 
 
 class _Table:
-    """Pending jobs (CALCULATE_RUNNING: running ones too) as columns."""
+    """The jobs with computed priorities as columns: pending ones and, with CALCULATE_RUNNING, running ones."""
 
     def __init__(self) -> None:
         self._jobs: list[Job] = []
         self._slot: dict[Job, int] = {}
         self._columns = np.zeros((9, 64))
-        #: When each job's age begins, Unix seconds; infinite until that is known.
+        #: Since when each job accrues age, Unix seconds; infinite: not yet.
         self._accrue = np.full(64, np.inf)
-        #: Rows of the jobs' associations.
+        #: Row of each job's association.
         self._assoc = np.zeros(64, np.int64)
-        #: Jobs whose age has not begun.
+        #: Jobs that do not accrue age yet.
         self._not_eligible: list[Job] = []
-        #: Units of the jobs that wait.
-        self._waiting: list[int] = []
-        #: Jobs that held resources when they were written down, which they need not have asked for.
-        self._given: set[Job] = set()
-        #: Jobs that were struck off because they run: nobody tells when one of them is queued again.
-        self._started: list[Job] = []
+        #: Number of units of each pending job.
+        self._pending_units: list[int] = []
+        #: Jobs that held resources when their row was computed, which may differ from what they ask for.
+        self._allocated: set[Job] = set()
+        #: Running jobs that were removed from the table. The plugin is not told when one of them is requeued.
+        self._running: list[Job] = []
 
     def job_ids(self) -> list[int]:
-        """Give the ids of the jobs that are written down."""
+        """Give the ids of the jobs in the table."""
         return list(dict.fromkeys(job.job_id for job in self._jobs))
 
-    def go_on_with(self, job: Job, *, is_known: bool) -> None:
-        """Write a job of before a restart down if it was, or if its priority is one that is computed."""
+    def restore(self, job: Job, *, is_known: bool) -> None:
+        """Add a job from before a restart if it was in the table, or if its priority is a computed one."""
         if is_known or (job.priority and not job.admin_priority and not job.alloc):
-            self.price(job)
+            self.compute(job)
         elif job.alloc:
-            self._started.append(job)
+            self._running.append(job)
 
-    def price(self, job: Job) -> int:
-        """Write a job down, in each of its partitions while it waits; give its highest priority."""
-        return max(self._price(record) for record in _records(job))
+    def compute(self, job: Job) -> int:
+        """Compute the priority of a job, while it is pending in each of its partitions; give the highest."""
+        return max(self._compute(record) for record in _records(job))
 
     def priority(self, job: Job) -> int:
-        """Give what a job or record was last worked out to have."""
+        """Give the priority of a job or record as it was last computed."""
         return self._sum(self._slot[job])
 
-    def _price(self, job: Job) -> int:
+    def _compute(self, job: Job) -> int:
         slot = self._slot.get(job)
         if slot is None:
             slot = self._add(job)
-        self._write(slot, job)
+        self._fill_in(slot, job)
         return self._sum(slot)
 
     def _add(self, job: Job) -> int:
@@ -387,7 +386,7 @@ class _Table:
         self._slot[job] = slot
         return slot
 
-    def _write(self, slot: int, job: Job) -> None:
+    def _fill_in(self, slot: int, job: Job) -> None:
         weights, tree, qos = _conf.weights, _ctld.associations, _ctld.qos_of(job)
         row = tree.row(_ctld.association_of(job))
         self._assoc[slot] = row
@@ -396,9 +395,9 @@ class _Table:
         if began is None:
             self._not_eligible.append(job)
         if job.alloc:
-            self._given.add(job)
+            self._allocated.add(job)
         else:
-            self._given.discard(job)
+            self._allocated.discard(job)
         part = job.partition.priority_job_factor
         self._columns[:, slot] = (
             weights.age * _age(began),
@@ -415,25 +414,25 @@ class _Table:
     def _sum(self, slot: int) -> int:
         *added, nice = self._columns[:, slot].tolist()
         total = 0.0
-        for value in added:  # one after the other, as in `reprice`: from Python 3.12 on sum() is more exact
+        for value in added:  # in the order of `recompute`; from Python 3.12 on sum() would be more exact
             total += value
         if "V100" in _conf.flags and not _is_eligible(self._jobs[slot], _ctld.now):
             return 1
-        return int(min(max(total - nice, _least()), MAX_PRIORITY))
+        return int(min(max(total - nice, _lowest()), MAX_PRIORITY))
 
     def rebuild(self) -> None:
-        """Write all jobs down anew: weights or the machine have changed."""
+        """Compute all rows again after weights or the machine have changed."""
         self.refresh()
         self._not_eligible.clear()
         for slot, job in enumerate(self._jobs):
-            self._write(slot, job)
+            self._fill_in(slot, job)
 
-    def is_contested(self, free: int) -> bool:
-        """Whether several jobs wait and one of them could fit into so many free units of the machine."""
-        return len(self._waiting) > 1 and min(self._waiting) <= free
+    def order_matters(self, free: int) -> bool:
+        """Whether several jobs are pending and at least one would fit into so many free units."""
+        return len(self._pending_units) > 1 and min(self._pending_units) <= free
 
-    def reprice(self, now: int, tree: TreeColumns) -> None:
-        """Give all jobs their priorities of ``now``, which may be some time ago, and of the tree of then."""
+    def recompute(self, now: int, tree: TreeColumns) -> None:
+        """Compute the priorities of all jobs as of ``now``, which may be in the past, with the tree of that time."""
         jobs, count = self._jobs, len(self._jobs)
         if not count:
             return
@@ -449,7 +448,7 @@ class _Table:
         for row in range(_AGE + 1, _NICE):
             total += columns[row]
         total -= columns[_NICE]
-        priorities = np.clip(total, _least(), MAX_PRIORITY).astype(np.int64)
+        priorities = np.clip(total, _lowest(), MAX_PRIORITY).astype(np.int64)
         if "V100" in _conf.flags:
             priorities[[not _is_eligible(job, now) for job in jobs]] = 1
         if "INCR_ONLY" in _conf.flags:
@@ -457,7 +456,7 @@ class _Table:
         _ctld.set_priorities(jobs, priorities)
 
     def _begin_ages(self) -> None:
-        """Note of jobs that have become eligible when that was."""
+        """Record since when jobs accrue age that have become eligible."""
         waiting, self._not_eligible = self._not_eligible, []
         for job in waiting:
             slot = self._slot.get(job)
@@ -469,40 +468,40 @@ class _Table:
                 self._accrue[slot] = job.eligible_time
 
     def refresh(self) -> None:
-        """Forget the jobs that do not wait any more; those that run, if they count, are written down as they are."""
+        """Remove jobs that are not pending any more. If running jobs count, compute their rows from what they hold."""
         pending, running = JobState.PENDING, JobState.RUNNING if "CALCULATE_RUNNING" in _conf.flags else None
-        self._take_back(running)
-        self._waiting = [job.units for job in self._jobs if job.state is pending]
-        if running or len(self._waiting) < len(self._jobs):
-            self._strike_off([_stays(job, running) for job in self._jobs])
-            self._take_back(running)
-        for job in self._jobs if running else list(self._given):
-            if (job in self._given) != bool(job.alloc):
-                self._write(self._slot[job], job)
+        self._add_again(running)
+        self._pending_units = [job.units for job in self._jobs if job.state is pending]
+        if running or len(self._pending_units) < len(self._jobs):
+            self._keep_only([_has_priority(job, running) for job in self._jobs])
+            self._add_again(running)
+        for job in self._jobs if running else list(self._allocated):
+            if (job in self._allocated) != bool(job.alloc):
+                self._fill_in(self._slot[job], job)
 
-    def _take_back(self, running: JobState | None) -> None:
-        """Write down the jobs that were struck off and count again: queued again or, if those count, running."""
-        started, self._started = self._started, []
+    def _add_again(self, running: JobState | None) -> None:
+        """Add jobs again that were removed: requeued ones and, if running jobs count, those."""
+        started, self._running = self._running, []
         for job in started:
             if job.state is JobState.PENDING or job.state is running:
-                self.price(job)
+                self.compute(job)
             elif job.state is JobState.RUNNING:
-                self._started.append(job)
+                self._running.append(job)
 
-    def _strike_off(self, stays: list[bool]) -> None:
-        """Forget the others, except that those that run may come back."""
+    def _keep_only(self, stays: list[bool]) -> None:
+        """Remove the jobs that are not marked; running ones may be added again."""
         kept, count = np.flatnonzero(stays), sum(stays)
         gone = (job for job, stay in zip(self._jobs, stays, strict=True) if not stay)
-        self._started += dict.fromkeys(job.whole for job in gone if not job.state.finished)
+        self._running += dict.fromkeys(job.whole for job in gone if not job.state.finished)
         self._columns[:, :count] = self._columns[:, kept]
         self._accrue[:count] = self._accrue[kept]
         self._assoc[:count] = self._assoc[kept]
         self._jobs = [self._jobs[slot] for slot in kept.tolist()]
         self._slot = {job: slot for slot, job in enumerate(self._jobs)}
-        self._given &= self._slot.keys()
+        self._allocated &= self._slot.keys()
 
     def factors(self, job: Job) -> PriorityFactors:
-        """Give the factors from which the job's priority was last computed."""
+        """Give the factors of a job as they were last computed."""
         association, qos = _ctld.association_of(job), _ctld.qos_of(job)
         slot = self._slot.get(job)
         direct = job.admin_priority or slot is None
