@@ -1,4 +1,4 @@
-"""The parts that know jobs, put together: each is handed the few others that it needs, and none knows this whole."""
+"""The parts of the engine that handle jobs, put together. Each part gets the few others that it needs."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
     from rota.model import Association, ClusterConfig, Qos
     from rota.resources.requests.needs import Choose
 
-#: Where ``priority/basic`` and Slurm begin to count down.
+#: First priority of ``priority/basic`` and Slurm, from which they count down.
 FIRST_PRIORITY = 0xFFFF0000
 
 
 class Cluster:
-    """One cluster as the engine sees it.
+    """A cluster, as the engine's parts.
 
     Args:
-        config: slurm.conf.
+        config: The configuration (slurm.conf).
         boot_time: When the clock begins, Unix seconds.
-        tree: Accounts and users; ``None``: only the root.
-        choose: Picks nodes where jobs share them.
+        tree: The tree of associations; ``None``: only the root.
+        choose: The node selection plugin's function.
 
     Raises:
         InputError: a value of slurm.conf, or a limit of an association or QOS, cannot be used.
@@ -58,7 +58,7 @@ class Cluster:
         self.state = state = ClusterState(config, boot_time, choose)
         self.queue = JobQueue(state)
         self.accounts = Accounts(state, AssociationTree(config.cluster_name) if tree is None else tree)
-        #: Under which limits jobs are.
+        #: Limits of jobs.
         self.policy = AccountingPolicy(state, self.accounts, config)
         self.licenses = LicensePool(config)
         self.dependencies = DependencyBook(state, self.queue)
@@ -72,13 +72,13 @@ class Cluster:
             reservations=self.reservations,
         )
         self.queue.why_parked = self.reasons.look
-        #: Lowest priority given so far.
+        #: Lowest priority so far.
         self.last_priority = FIRST_PRIORITY
 
-    # ---- jobs come and go -------------------------------------------------------------------------------------
+    # ---- jobs are added and removed ---------------------------------------------------------------------------
 
     def add(self, job: Job) -> None:
-        """Take in a live job, which is put in its place next."""
+        """Add a live job; the caller then puts it into the queue or elsewhere."""
         self.state.jobs[job.job_id] = job
         if self.accounts.usage is not None:
             self.accounts.submitted(job)
@@ -90,14 +90,14 @@ class Cluster:
             self.dependencies.added(job)
 
     def withdraw(self, job: Job) -> None:
-        """Take a waiting job out of its place and all that is counted of it, so that it can be changed."""
+        """Remove a pending job from the queue and from all counts, so that it can be changed."""
         self.queue.take_out(job)
         self.policy.forgotten(job)
         self.queue.limited -= job.may_be_held_back
         self.dependencies.withdrawn(job)
 
     def enter_again(self, job: Job) -> None:
-        """Count a job that was withdrawn as it is now; it is put in its place next."""
+        """Count a job that was withdrawn as it is now; the caller then puts it into the queue or elsewhere."""
         for record in (job, *job.records):
             record.start_limits = () if job.array is None else (job.array,)
         self.policy.take_over(job)
@@ -105,7 +105,7 @@ class Cluster:
         self.add(job)
 
     def give_licenses(self, job: Job) -> None:
-        """Have a job wait for the licences that it asks for, or count those that it has."""
+        """Register the licences that a pending job asks for, or count those that a running one holds."""
         if job.spec.licenses:
             wanted = self.licenses.wanted(job.spec.licenses)
             for record in (job, *job.records):
@@ -114,13 +114,13 @@ class Cluster:
                 wanted.started(job)
 
     def add_task(self, task: Job, array: JobArray[Job], task_id: int) -> None:
-        """Take in a task that has been split off an array, which is put in its place next."""
+        """Add a task that was split off an array; the caller then puts it into the queue or elsewhere."""
         self.state.jobs[task.job_id] = array.tasks[task_id] = task
         self.policy.split_off(task, array.job_id)
         self.queue.limited += task.may_be_held_back
 
     def remove(self, job: Job) -> Sequence[int]:
-        """Forget a job that is over and in no place any more; of an array give the tasks that are over with it."""
+        """Forget a job that has ended; for an array, give the ids of the tasks that have ended with it."""
         state = self.state
         del state.jobs[job.job_id]
         if job.limits is not None:
@@ -140,14 +140,14 @@ class Cluster:
     # ---- limits -----------------------------------------------------------------------------------------------
 
     def renew_policy(self) -> None:
-        """Put all live jobs under their limits anew; those that wait are to be put in their places again.
+        """Put all live jobs under their limits again; the caller then puts pending ones back into the queue.
 
         Raises:
-            InputError: a limit cannot be used; nothing has changed then.
+            InputError: a limit cannot be used; then nothing has changed.
         """
         state = self.state
         self.policy = self.reasons.policy = AccountingPolicy(state, self.accounts, state.config)
-        # What was set for limits that were in force before.
+        # Timers of the limits in force so far.
         state.timers.cancel_all(TimerKind.GROUP_MINUTES, TimerKind.JOB_MINUTES, TimerKind.LIMITS_FADE)
         for job in state.jobs.values():
             self.policy.take_over(job)
@@ -156,11 +156,11 @@ class Cluster:
         self.queue.limited = sum(job.may_be_held_back for job in state.jobs.values())
 
     def set_limits(self, wanted: UpdateLimits) -> None:
-        """Give associations and QOS other limits, and put all jobs under them.
+        """Change the limits of associations and QOS, and put all jobs under them.
 
         Raises:
             RequestError: there is no such association or QOS.
-            InputError: a limit cannot be used; nothing has changed then.
+            InputError: a limit cannot be used; then nothing has changed.
         """
         mine = self.accounts.tree
         found: list[tuple[Association | Qos, dict[str, str]]] = []

@@ -1,6 +1,6 @@
-"""What the engine wants done. Drivers perform these, soon, late or twice; the engine stays right.
+"""What the engine wants done. Drivers may perform effects late or twice; the engine's state stays right.
 
-Those that come with every job are named tuples, which are made in a third of the time.
+Effects of every job are named tuples, which take a third of the time to make.
 """
 
 from __future__ import annotations
@@ -15,29 +15,29 @@ if TYPE_CHECKING:
 
 
 class Launch(NamedTuple):
-    """Start the job on these resources; answer with `JobEnded` or `LaunchFailed`, giving the restart count back."""
+    """Start a job on these resources; answer with `JobEnded` or `LaunchFailed`, and the same restart count."""
 
     job_id: int
     restart_count: int
-    #: Resource set.
+    #: Allocated resource set.
     resources: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kill:
-    """Stop that run of the job; answer with `JobEnded` once its resources are free."""
+    """Stop a run of a job; answer with `JobEnded` when its resources are free."""
 
     job_id: int
     restart_count: int
-    #: The signal that it is sent first; a run that is suspended has to be let go on for it.
+    #: Signal to send first; a suspended run has to be resumed to receive it.
     signal: int
-    #: Seconds after which SIGKILL follows.
+    #: Seconds until SIGKILL.
     wait: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SendSignal:
-    """Send a signal to that run of the job, and to all that belongs to it."""
+    """Send a signal to a run of a job, that is, to all of its processes."""
 
     job_id: int
     restart_count: int
@@ -46,7 +46,7 @@ class SendSignal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuspendRun:
-    """Stop that run of the job for a while, with all that belongs to it."""
+    """Suspend a run of a job, that is, all of its processes."""
 
     job_id: int
     restart_count: int
@@ -54,60 +54,60 @@ class SuspendRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResumeRun:
-    """Let a suspended run of the job go on."""
+    """Resume a suspended run of a job."""
 
     job_id: int
     restart_count: int
 
 
 class JobFinished(NamedTuple):
-    """The job is over, its resources are free and the engine has forgotten it."""
+    """A job has ended, its resources are free, and the engine has forgotten it."""
 
     record: JobRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Accepted:
-    """A request was carried out: the answer to one that has an id."""
+    """The answer to a request with an id that was carried out."""
 
     request_id: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refused:
-    """A request was not carried out, and nothing has changed."""
+    """The answer to a request that was not carried out: nothing has changed."""
 
-    #: 0: it had none.
+    #: 0: the request had no id.
     request_id: int = 0
-    #: The job that it was about, 0 when about none.
+    #: Id of the job that the request was about; 0: none.
     job_id: int
     errno: Errno
     message: str
-    #: The cluster's rules forbid it: a limit, or a partition that is closed to the user. Else it can never be met.
+    #: Whether it is forbidden by policy: a limit, or a partition closed to the user. Else it can never be carried out.
     by_policy: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PluginFault:
-    """A plugin misbehaved and the engine went on with its default. For the log and the administrator."""
+    """A plugin function failed, and the engine used its default. For the log and the administrator."""
 
     plugin: str
     symbol: str
-    #: The job that it was about, ``None`` when about none.
+    #: Id of the job that the call was about; ``None``: none.
     job_id: int | None
     message: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Log:
-    """A plugin has something to say."""
+    """A message from a plugin."""
 
     message: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Background:
-    """Run ``fn`` outside the engine and answer with `BackgroundDone`."""
+    """Run ``fn`` outside of the engine and answer with `BackgroundDone`."""
 
     token: int
     fn: Callable[[], object]

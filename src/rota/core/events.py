@@ -1,7 +1,7 @@
-"""What can happen to the engine. A driver makes these; `Engine.handle` takes them with the time.
+"""The events that a driver hands to `Engine.handle`, with the time.
 
-Events are plain data (see `rota.core.event_codec`). A *request* is what somebody wants: the engine carries it out, or
-refuses it as a whole. The others are news, and nobody is asked.
+Events are plain data (see `rota.core.event_codec`). *Requests* are carried out or refused, each as a whole; the other
+events report what has happened.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from rota.model.step import StepRecord
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What users and administrators ask for."""
+    """A request of a user or an administrator."""
 
-    #: Who asks, by number; 0 is root, and stands for all who may do as they like: administrators and operators.
+    #: User id; 0 is root, and stands for administrators and operators.
     uid: int = 0
-    #: Who waits for an answer gives one, and gets one answer: `Accepted` or `Refused`. 0: nobody waits.
+    #: Id for the answer, `Accepted` or `Refused`; 0: no answer is needed.
     request_id: int = 0
 
 
@@ -30,7 +30,7 @@ class Request:
 
 
 class Submit(NamedTuple):
-    """A user submits a job: a `Request`, and a named tuple as `JobEnded` is."""
+    """Submit a job: a `Request`, and a named tuple like `JobEnded`."""
 
     job_id: int
     spec: JobSpec
@@ -40,123 +40,123 @@ class Submit(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobRequest(Request):
-    """Somebody wants something of a job."""
+    """A request about a job."""
 
     job_id: int
-    #: Of a job array; ``None``: all of it.
+    #: Task id, for a task of a job array; ``None``: the whole job.
     task_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cancel(JobRequest):
-    """Somebody cancels a job."""
+    """Cancel a job."""
 
-    #: With which signal a job that runs is ended; 0: as usual, with SIGTERM and after KillWait with SIGKILL.
+    #: Signal that ends a running job; 0: the usual SIGTERM, and SIGKILL after KillWait.
     signal: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignalJob(JobRequest):
-    """Somebody sends a signal to a running job, and it goes on to be what it is."""
+    """Send a signal to a running job, without changing its state."""
 
     signal: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hold(JobRequest):
-    """Somebody holds a pending job."""
+    """Hold a pending job."""
 
-    #: A user's own hold, which the user may release; else an administrator's.
+    #: Whether it is a user's hold, which the user may release, and not an administrator's.
     by_user: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Release(JobRequest):
-    """Somebody releases a held job."""
+    """Release a held job."""
 
-    #: A user, who may not release what an administrator holds; else an administrator.
+    #: Whether a user asks, who may not release an administrator's hold.
     by_user: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Requeue(JobRequest):
-    """Somebody puts a running job back in the queue."""
+    """Requeue a running job."""
 
-    #: It is held there.
+    #: Whether the job is held afterwards.
     hold: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suspend(JobRequest):
-    """An administrator stops a running job for a while; it keeps what it has."""
+    """Suspend a running job; it keeps its resources."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resume(JobRequest):
-    """An administrator lets a suspended job go on."""
+    """Resume a suspended job."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpdateJob(JobRequest):
-    """Somebody changes what a job asks for."""
+    """Change the request of a job."""
 
-    #: Fields of `JobSpec` with their new values; of a running job ``time_limit`` and ``licenses`` only.
+    #: Fields of `JobSpec` with their new values; for a running job ``time_limit`` and ``licenses`` only.
     changes: Mapping[str, object] = field(default_factory=dict)
-    #: How many tasks of the array may run at a time, 0 for any number; ``None``: as before.
+    #: Largest number of running tasks of the array, 0: any number; ``None``: unchanged.
     array_throttle: int | None = None
 
 
-# ---- the machine and its rules ----------------------------------------------------------------------------------
+# ---- the machine and its policy ---------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssociationLimits:
-    """The limits that an association is to have, and no others."""
+    """All limits of an association; those that are not listed are removed."""
 
     account: str
-    #: Empty for an account's own association.
+    #: Empty: the account's own association.
     user: str = ""
     partition: str = ""
-    #: By sacctmgr's full names.
+    #: Limits by sacctmgr's full names.
     limits: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpdateLimits(Request):
-    """An administrator changes limits. Associations and QOS that are not named keep theirs."""
+    """Change limits. Those of associations and QOS that are not listed stay."""
 
     associations: tuple[AssociationLimits, ...] = ()
-    #: By the names of QOS, and then by sacctmgr's full names.
+    #: Limits by name of the QOS and sacctmgr's full name of the limit.
     qos: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreateReservation(Request):
-    """An administrator sets nodes aside for a time."""
+    """Create an advance reservation."""
 
     reservation: Reservation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteReservation(Request):
-    """An administrator gives a reservation up."""
+    """Delete an advance reservation."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpdateNode(Request):
-    """A node goes up, down, or is drained."""
+    """Set the state of a node: up, down, or draining."""
 
     name: str
     state: NodeState
-    #: Why; goes when the node is up again.
+    #: Reason of the state; it is removed when the node is up again.
     reason: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpdatePartition(Request):
-    """An administrator sets a partition's state."""
+    """Set the state of a partition."""
 
     name: str
     state: PartitionState
@@ -164,56 +164,56 @@ class UpdatePartition(Request):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reconfigure(Request):
-    """slurm.conf was read again."""
+    """Put slurm.conf into force after it was read again."""
 
     config: ClusterConfig
 
 
-# ---- news -------------------------------------------------------------------------------------------------------
+# ---- reports ----------------------------------------------------------------------------------------------------
 
 
 class Outcome(Enum):
-    """How a run came to its end."""
+    """How a run ended."""
 
-    #: By itself, or because it was stopped: exit code and signal tell.
+    #: By itself, or because it was stopped: see exit code and signal.
     ENDED = "ended"
-    #: It had used more memory than it may.
+    #: It exceeded its memory.
     OUT_OF_MEMORY = "out of memory"
-    #: Its nodes were lost with it.
+    #: Its nodes were lost.
     LOST = "lost"
-    #: It is gone, and nobody has seen how.
+    #: It is gone, and it is not known how it ended.
     UNKNOWN = "unknown"
 
 
 class JobEnded(NamedTuple):
-    """A launched job has ended and its resources are free. A named tuple: there is one for each job, and more.
+    """A run of a job has ended and its resources are free. A named tuple, as there is at least one for each job.
 
-    May come late, twice, or for a run that the engine has given up: ``restart_count`` tells which run it was.
+    The event may be late, repeated, or about an earlier run, which ``restart_count`` tells.
     """
 
     job_id: int
     restart_count: int = 0
     exit_code: int = 0
-    #: The signal that ended it; 0: none.
+    #: Signal that ended the run; 0: none.
     signal: int = 0
-    #: When that was, Unix seconds; ``None``: now.
+    #: When the run ended, Unix seconds; ``None``: now.
     time: int | None = None
     outcome: Outcome = Outcome.ENDED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaunchFailed:
-    """A launch could not be performed: the job never ran."""
+    """A job could not be launched; it has not run."""
 
     job_id: int
     restart_count: int = 0
-    #: Its nodes could not be booted for it.
+    #: Whether its nodes could not be booted.
     boot: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepChanged:
-    """A step of a running job has begun, or has ended: this is its record as it is now."""
+    """A step of a running job has started or ended; this is its present record."""
 
     job_id: int
     restart_count: int = 0
@@ -222,23 +222,23 @@ class StepChanged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackgroundDone:
-    """A piece of background work is finished, or has failed."""
+    """A background function has returned or failed."""
 
     token: int
-    #: What it gave: whatever JSON can hold.
+    #: Its result, as JSON data.
     result: object = None
-    #: How it failed; empty: it did not.
+    #: Why it failed; empty: it has not.
     error: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tick:
-    """`Engine.wakeup` has come: timers and time limits are due."""
+    """The time `Engine.wakeup` has come: timers and time limits are due."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchedulePass:
-    """Make a scheduling pass. Drivers send it when `Engine.pass_due` says so, at once or after a batch of events."""
+    """Make a scheduling pass. Drivers send it when `Engine.pass_due` is true, perhaps after a batch of events."""
 
 
 Event = (
@@ -265,5 +265,5 @@ Event = (
     | SchedulePass
 )
 
-#: All of them, by name.
+#: All events by name.
 EVENTS: dict[str, type[Event]] = {kind.__name__: kind for kind in Event.__args__}

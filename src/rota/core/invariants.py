@@ -1,4 +1,4 @@
-"""What must always be true of the engine's state."""
+"""Invariants of the engine's state."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from rota.core.job import Job
     from rota.core.state import ClusterState
 
-#: Sums of floating-point numbers that were added and taken away again may differ by so much from others.
+#: Largest rounding error of sums of floating-point numbers from which some were subtracted.
 _ROUNDING = 1e-6
 
 
 def check_invariants(cluster: Cluster) -> None:
-    """Check everything. O(live jobs); for tests, and for `rota replay --check`.
+    """Check all invariants. O(live jobs); for tests, and for `rota replay --check`.
 
-    It runs after every event, so a message is put together only when something does not hold.
+    It may run after every event, so messages are formatted only when an invariant is violated.
 
     Raises:
-        InvariantError: something does not hold.
+        InvariantError: an invariant is violated.
     """
     state, queue = cluster.state, cluster.queue
     _check_places(cluster)
@@ -47,7 +47,7 @@ def check_invariants(cluster: Cluster) -> None:
 
 
 def _check_places(cluster: Cluster) -> None:
-    """Every job is in exactly one place."""
+    """Every job is in exactly one of queue, parked jobs, running jobs and completing jobs."""
     state, queue = cluster.state, cluster.queue
     placed = [job.job_id for job in queue.waiting()]
     placed += [job.job_id for job in queue.parked.values()]
@@ -63,7 +63,7 @@ def _check_places(cluster: Cluster) -> None:
 
 
 def _check_queued(cluster: Cluster, job: Job) -> None:
-    """What is in the queue, a job or a record of one, may start."""
+    """Jobs and records in the queue may start."""
     if job.state is not JobState.PENDING or job.alloc:
         raise InvariantError(f"{job} is in the queue")
     if job.dependencies is not None:
@@ -75,7 +75,7 @@ def _check_queued(cluster: Cluster, job: Job) -> None:
 
 
 def _check_parked(state: ClusterState, job: Job) -> None:
-    """What is parked waits, and is looked at again if it waits for a time."""
+    """Parked jobs are pending, and have a timer if they wait for a time."""
     if job.state is not JobState.PENDING or job.alloc or job.sort_key:
         raise InvariantError(f"{job} is parked")
     if job.reason is Reason.BEGIN_TIME and Timer(TimerKind.BEGIN_TIME, job.job_id) not in state.timers:
@@ -83,7 +83,7 @@ def _check_parked(state: ClusterState, job: Job) -> None:
 
 
 def _check_running(job: Job) -> None:
-    """What runs has resources, and has not started too early."""
+    """Running jobs have resources and have not started too early."""
     if job.state not in RUNS or not job.alloc:
         raise InvariantError(f"{job} is among the running jobs")
     if job.start_time is None or job.start_time < job.submit_time:
@@ -95,13 +95,13 @@ def _check_running(job: Job) -> None:
 
 
 def _check_resources(state: ClusterState) -> None:
-    """Nothing is given twice, and free + allocated = whole."""
+    """No resource is allocated twice, and free + allocated = all."""
     if problem := state.pool.problem([job.alloc for job in state.holding()]):
         raise InvariantError(problem)
 
 
 def _check_order(cluster: Cluster) -> None:
-    """The queue and the running jobs are sorted by what they claim to be sorted by."""
+    """The queue and the running jobs are sorted."""
     queue, running = cluster.queue.queued, cluster.state.running
     if not (queue.check() and running.check()):
         raise InvariantError("a sorted list is out of order")
@@ -112,7 +112,7 @@ def _check_order(cluster: Cluster) -> None:
 
 
 def _check_counts(cluster: Cluster) -> None:
-    """Licences, tasks of arrays and jobs with start limits are as many as were counted."""
+    """Counts of licences, running tasks of arrays and jobs with start limits are right."""
     state = cluster.state
     licenses: Counter[str] = Counter()
     tasks: Counter[int] = Counter()
@@ -136,7 +136,7 @@ def _check_counts(cluster: Cluster) -> None:
 
 
 def _check_ledgers(cluster: Cluster) -> None:
-    """Limits are measured against what live jobs take."""
+    """The sums to which limits are compared are those of the live jobs."""
     context, counted, jobs = cluster.policy.context, cluster.policy.submitted_in, cluster.state.jobs.values()
     if not counted.keys() <= cluster.state.jobs.keys():
         raise InvariantError(f"jobs {sorted(counted.keys() - cluster.state.jobs.keys())} are over and count for limits")
@@ -163,7 +163,7 @@ def _equal(some: list[float], others: list[float]) -> bool:
 
 
 def _check_timers(cluster: Cluster) -> None:
-    """A timer is of something that there is, and of the run that goes on."""
+    """Timers refer to existing reservations and jobs, and to present runs."""
     state = cluster.state
     for timer in state.timers:
         if timer.kind is TimerKind.RESERVATION and timer.name not in cluster.reservations.all:

@@ -1,7 +1,7 @@
-"""Where live jobs are kept: the queue and the running jobs, each sorted.
+"""Sorted lists of live jobs: the queue and the running jobs.
 
-Both hand out *snapshots*: a sequence that a plugin is walking through never changes under it. The list is copied on
-the first change after one was handed out, at most once for each hand-out.
+Both give *snapshots*: a sequence over which a plugin iterates never changes. The list is copied at the first change
+after a snapshot, at most once for each snapshot.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class JobView(Sequence["Job"]):
         self._jobs = jobs
 
     def __iter__(self) -> Iterator[Job]:
-        """Walk through the jobs, as fast as through a list."""
+        """Iterate over the jobs, as fast as over a list."""
         return iter(self._jobs)
 
     def __len__(self) -> int:
@@ -53,7 +53,7 @@ class JobView(Sequence["Job"]):
 
 
 class SortedJobs:
-    """Jobs in ascending order of a key that is unique to each: add and remove cost a binary search."""
+    """Jobs in ascending order of a unique key. Adding and removing cost a binary search."""
 
     __slots__ = ("_keys", "_view", "jobs")
 
@@ -62,7 +62,7 @@ class SortedJobs:
         self.jobs: list[Job] = []
         #: Strictly ascending; ``_keys[i]`` is the ``sort_key`` of ``jobs[i]``.
         self._keys: list[tuple[int, ...]] = []
-        #: The snapshot that shares ``jobs``; ``None`` when nobody else has the list.
+        #: The snapshot that shares ``jobs``; ``None``: there is none.
         self._view: JobView | None = None
 
     def __len__(self) -> int:
@@ -70,18 +70,18 @@ class SortedJobs:
         return len(self.jobs)
 
     def __iter__(self) -> Iterator[Job]:
-        """Walk through the jobs; do not add or remove meanwhile."""
+        """Iterate over the jobs, which must not be added or removed meanwhile."""
         return iter(self.jobs)
 
     def snapshot(self) -> JobView:
-        """Give the jobs as they are now, for good."""
+        """Give the present jobs as a sequence that does not change."""
         view = self._view
         if view is None:
             view = self._view = JobView(self.jobs)
         return view
 
     def add(self, job: Job, key: tuple[int, ...]) -> None:
-        """Put a job in its place."""
+        """Insert a job."""
         if self._view is not None:
             self._unshare()
         job.sort_key = key
@@ -95,7 +95,7 @@ class SortedJobs:
             self.jobs.insert(i, job)
 
     def remove(self, job: Job) -> None:
-        """Take a job out."""
+        """Remove a job."""
         if self._view is not None:
             self._unshare()
         i = bisect_left(self._keys, job.sort_key)
@@ -104,7 +104,7 @@ class SortedJobs:
         job.sort_key = ()
 
     def resort(self) -> bool:
-        """Sort anew, after jobs have been given other ``sort_key``. Whether the order is another now."""
+        """Sort again after ``sort_key`` of jobs has changed; say whether the order has changed."""
         keys = list(map(_SORT_KEY, self.jobs))
         if moved := not all(map(lt, keys, islice(keys, 1, None))):
             self.jobs = sorted(self.jobs, key=_SORT_KEY)
@@ -118,15 +118,15 @@ class SortedJobs:
         self._view = None
 
     def check(self) -> bool:
-        """Whether the order, the keys and the jobs agree."""
+        """Whether order, keys and jobs are consistent."""
         ascending = all(a < b for a, b in zip(self._keys, self._keys[1:], strict=False))
         return ascending and self._keys == [job.sort_key for job in self.jobs]
 
 
 def queue_key(job: Job) -> tuple[int, ...]:
-    """Slurm's order of the queue: in a reservation or not, partition tier, priority, submit time, job id.
+    """Slurm's order of the queue: jobs in reservations first, partition tier, priority, submit time, job id.
 
-    The first three are one number. Records of one job that are alike in all this stand in the order of the request.
+    The first three are one number. Records of one job that are equal in all of these are in the order of the request.
     """
     first = -(job.partition.priority_tier << PRIORITY_BITS) - job.priority
     if job.spec.reservation:
@@ -136,7 +136,7 @@ def queue_key(job: Job) -> tuple[int, ...]:
     return first, job.submit_time, job.job_id
 
 
-#: Of a priority.
+#: Number of bits of a priority.
 PRIORITY_BITS = 32
-#: More than any tier and priority make.
+#: Larger than any combination of tier and priority.
 _IN_RESERVATION = 1 << PRIORITY_BITS + 16

@@ -1,4 +1,4 @@
-"""What the engine knows of the cluster: the machine, and every live job."""
+"""The state of the cluster: the machine, and every live job."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 class ClusterState:
     """The machine and the live jobs.
 
-    Every live job is in exactly one of four places: in the queue or parked (both are `JobQueue`'s), running, or
-    completing.
+    Every live job is in exactly one of four places: the queue, the parked jobs (both in `JobQueue`), the running jobs,
+    or the completing jobs.
 
     Args:
-        config: slurm.conf.
+        config: The configuration (slurm.conf).
         boot_time: When the clock begins, Unix seconds.
-        choose: Picks nodes where jobs share them.
+        choose: The node selection plugin's function.
 
     Raises:
         InputError: a value of slurm.conf cannot be used.
@@ -69,7 +69,7 @@ class ClusterState:
         self._pool_users: list[Callable[[Pool], object]] = []
         self.settings = Settings.read(config)
         self.config = config
-        #: RUNNING or SUSPENDED; sorted by expected end.
+        #: Jobs in state RUNNING or SUSPENDED, sorted by expected end.
         self.running = SortedJobs()
         self.partitions: dict[str, Partition] = {}
         # Copies: two engines made from one configuration share nothing.
@@ -77,22 +77,22 @@ class ClusterState:
         partitions = {part.name: replace(part) for part in config.partitions}
         self.set_machine(nodes, partitions, self.make_pool(config, nodes, partitions.values()))
         self.boot_time = boot_time
-        #: Unix seconds; never goes back.
+        #: The time now, Unix seconds; it never decreases.
         self.now = boot_time
-        #: Every live job by id.
+        #: All live jobs by id.
         self.jobs: dict[int, Job] = {}
-        #: Stopped, resources not free yet; PENDING if it is to be queued again, else in its final state.
+        #: Stopped jobs that still hold resources: PENDING if they are requeued, else in their final state.
         self.completing: dict[int, Job] = {}
-        #: Arrays of which some task is live, by their job ids.
+        #: Job arrays with live tasks, by job id.
         self.arrays: dict[int, JobArray[Job]] = {}
         self.timers = Timers()
-        #: Jobs that are to end once the event is over that has brought this about.
+        #: Jobs that are to end at the end of the event.
         self.to_end: list[Job] = []
-        #: What is to be done, since the engine last handed that out.
+        #: Effects since they were last handed to the driver.
         self.effects: list[Effect] = []
 
     def make_pool(self, config: ClusterConfig, nodes: Sequence[Node], partitions: Iterable[Partition]) -> Pool:
-        """Make the pool of a machine."""
+        """Make the pool of resources of a machine."""
         machine = replace(config, nodes=tuple(nodes), partitions=tuple(partitions))
         return make_pool(machine, nodes, self._choose, self.running)
 
@@ -102,13 +102,13 @@ class ClusterState:
         self._pool_users.append(fn)
 
     def set_machine(self, nodes: list[Node], partitions: Mapping[str, Partition], pool: Pool) -> None:
-        """Have another machine, of which nothing is in use so far."""
+        """Set the machine, none of which is in use yet."""
         self.nodes = nodes
-        #: Place of each node, by its name: its bit in bitmaps.
+        #: Index of each node, by name: its bit in bitmaps.
         self.places: dict[str, int] = {node.name: place for place, node in enumerate(nodes)}
         #: Bitmap of the nodes that are not up.
         self.down = self._down()
-        self.partitions.clear()  # which plugins look at
+        self.partitions.clear()  # not replaced, as plugins hold this mapping
         self.partitions.update(partitions)
         self.default_partition = next((part for part in partitions.values() if part.default), None)
         self.pool = pool
@@ -116,7 +116,7 @@ class ClusterState:
             fn(pool)
         config = self.config
         wanted = {node.name: node for node in config.nodes}
-        #: Nodes and partitions that are not as in slurm.conf, and are so only until jobs are over: bitmap, and names.
+        #: Nodes (bitmap) and partitions (names) that differ from slurm.conf as long as jobs use them.
         self.leaving_nodes = sum(
             1 << place
             for place, node in enumerate(nodes)
@@ -126,10 +126,10 @@ class ClusterState:
         self.is_leaving = bool(self.leaving_nodes or self.leaving_partitions)
 
     def partition_of(self, name: str) -> Partition:
-        """Find a partition, the default one for an empty name.
+        """Find a partition by name; the default one for an empty name.
 
         Raises:
-            RequestError: there is none.
+            RequestError: there is no such partition.
         """
         if not name:
             if self.default_partition is None:
@@ -150,11 +150,11 @@ class ClusterState:
     # ---- nodes ------------------------------------------------------------------------------------------------
 
     def nodes_of(self, resources: int) -> int:
-        """Give the bitmap of the nodes of which a resource set has something."""
+        """Give the bitmap of the nodes on which a resource set has resources."""
         return self.pool.nodes_of(resources)
 
     def refresh_pool(self) -> None:
-        """Take node states into account."""
+        """Apply the states of nodes to the pool."""
         self.down = self._down()
         self.pool.refresh(self.nodes, [job.alloc for job in self.holding()])
 

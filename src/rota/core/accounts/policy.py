@@ -1,9 +1,9 @@
-"""Who may submit and run what: Slurm's accounting policy.
+"""Slurm's accounting policy: which jobs may be submitted and run.
 
-``AccountingStorageEnforce`` of slurm.conf says what is enforced: that jobs have an association, that it has their QOS,
-and limits. These are looked at in Slurm's order: those of the partition's QOS, of the job's QOS (the other way round
-with its flag OverPartQOS), of the association, and of the accounts above it. A limit that a QOS sets is not looked at
-in what comes after it.
+``AccountingStorageEnforce`` of slurm.conf determines what is enforced: that a job has an association, that the
+association has the job's QOS, and limits. Limits are checked in Slurm's order: those of the partition's QOS, of the
+job's QOS (in reverse order with its flag OverPartQOS), of the association, and of the accounts above it. A limit set by
+a QOS replaces the same limit further down this list.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ _VIOLATES = "Job violates accounting/QOS policy (job submit limit, user's size a
 
 
 class AccountingPolicy:
-    """Admits jobs, and keeps what limits are measured against.
+    """Admits jobs, and keeps the sums to which limits are compared.
 
     Args:
         state: The machine and its jobs.
-        accounts: Whom jobs are charged to.
-        config: What of slurm.conf is to be in force.
+        accounts: The associations of jobs.
+        config: The configuration to put into force.
 
     Raises:
         InputError: AccountingStorageEnforce, or a limit of an association or QOS, cannot be used.
@@ -53,16 +53,16 @@ class AccountingPolicy:
         self._needs_qos = "qos" in enforced
         self._limits = "limits" in enforced
         qos = accounts.tree.qos.values()
-        #: QOS of jobs in reservations only.
+        #: Names of QOS for jobs in reservations only.
         self._for_reservations = {one.name for one in qos if one.has(QosFlag.REQUIRES_RESERVATION)}
         self._has_thresholds = any(usage_threshold(one) is not None for one in qos)
-        #: By association and QOS.
+        #: Usage thresholds by association and QOS.
         self._thresholds: dict[tuple[int, str], UsageThreshold] = {}
-        #: By association, QOS and partition's QOS.
+        #: Limits by association, QOS and QOS of the partition.
         self._known: dict[tuple[int, str, str], JobLimits[Job]] = {}
-        #: Ledgers in which live jobs are counted, by job id: those of the partition that they had when they were taken.
+        #: Ledgers in which live jobs are counted, by job id: those of the partition at submission.
         self.submitted_in: dict[int, Sequence[Ledger]] = {}
-        #: What limits are measured with.
+        #: What limits need to know.
         self.context = LimitContext[Job](
             clock=state,
             timers=state.timers,
@@ -78,35 +78,35 @@ class AccountingPolicy:
         self.restricts = bool(enforced or self._for_reservations)
         self._check_limits()
 
-    # ---- limits that keep jobs from starting, or end them -----------------------------------------------------
+    # ---- limits on starting and running jobs ------------------------------------------------------------------
 
     def refuse(self, job: Job, excess: Excess) -> None:
-        """Remember that a job cannot start on what it was to be given, if that is for a limit of what it uses."""
+        """Remember that a job cannot start with the resources it would get, because of a limit on what it uses."""
         if excess.reason in LIMIT_REASONS:
             self.context.refused[job.job_id] = excess
 
     def forget_refusals(self) -> None:
-        """Let all jobs be tried again: resources have come free."""
+        """Have all jobs tested again, as resources have become free."""
         self.context.refused.clear()
 
     def plan_ends(self) -> None:
-        """Work out when limits will be used up, once it is known what has been used."""
+        """Plan when limits will be used up, from the usage so far."""
         for ledger in self.context.ledgers.values():
             if ledger.meter is not None:
                 ledger.meter.plan()
 
     def used_up(self, ledger_name: str) -> list[Job]:
-        """Give the running jobs that a limit ends which is used up now."""
+        """Give the running jobs that have to end because a limit is used up now."""
         meter = self.context.ledger(ledger_name).meter
         return [] if meter is None else [self._state.jobs[job_id] for job_id in meter.used_up()]
 
     # ---- admission --------------------------------------------------------------------------------------------
 
     def admit(self, job: Job) -> None:
-        """Put a new job under its limits.
+        """Check a new job against its limits.
 
         Raises:
-            RequestError: it has no association, may not have its QOS, or is beyond a limit that it must respect now.
+            RequestError: it has no association, cannot use its QOS, or exceeds a limit that is enforced at submission.
         """
         if self._needs_association:
             self._check_association(job)
@@ -121,7 +121,7 @@ class AccountingPolicy:
                 record.time_limit = min(record.time_limit, int(limits.max_wall.most))
             self._put_under(record, limits)
             if record.records:
-                continue  # of several partitions each is looked at
+                continue  # each of several partitions is checked
             for ledger, limit in limits.submit:
                 if ledger.submitted + job.waiting_tasks > limit.most:
                     raise _refusal(limit)
@@ -150,7 +150,7 @@ class AccountingPolicy:
     def _check_qos(self, job: Job) -> None:
         accounts = self._accounts
         qos = accounts.qos_of(job)
-        allowed = accounts.tree.qos_names(accounts.associate(job))  # there is one: see `admit`
+        allowed = accounts.tree.qos_names(accounts.associate(job))  # `admit` has checked that there is an association
         if qos is None or qos.name not in allowed:
             name, known = job.spec.qos or (qos.name if qos else ""), ", ".join(allowed)
             raise RequestError(
@@ -159,7 +159,7 @@ class AccountingPolicy:
             )
 
     def _check_reservation(self, job: Job) -> None:
-        """Look whether the QOS of a job is for reservations, and it is in none."""
+        """Check that a job whose QOS requires a reservation has one."""
         if self._for_reservations and not job.spec.reservation:
             qos = self._accounts.qos_of(job)
             if qos is not None and qos.name in self._for_reservations:
@@ -168,11 +168,11 @@ class AccountingPolicy:
                 )
 
     def _denies(self, job: Job) -> bool:
-        """Whether a QOS of the job has its limits enforced at the door."""
+        """Whether a QOS of the job has its limits enforced at submission."""
         return any(qos.has(QosFlag.DENY_ON_LIMIT) for qos in self._qos_in_order(job))
 
     def access(self, job: Job) -> Reason | None:
-        """Say whether a job's partition is closed to its account or QOS; ``None``: it is not."""
+        """Say whether a job's partition is closed to its account or QOS; ``None``: it is open."""
         part, accounts = job.partition, self._accounts
         if self._needs_association and (part.allow_accounts or part.deny_accounts):
             account = accounts.account_of(job).lower()
@@ -185,13 +185,13 @@ class AccountingPolicy:
         return None
 
     def goes_beyond_partition(self, job: Job, flag: QosFlag) -> bool:
-        """Whether a QOS of the job lets it go beyond a limit of its partition."""
+        """Whether a QOS of the job exempts it from a limit of its partition."""
         return self._limits and any(qos.has(flag) for qos in self._qos_in_order(job))
 
     # ---- counting ---------------------------------------------------------------------------------------------
 
     def submitted(self, job: Job) -> None:
-        """Count a job that has been taken."""
+        """Count a job that has been accepted."""
         if job.limits is not None:
             self.submitted_in[job.job_id] = job.limits.ledgers
             for ledger in job.limits.ledgers:
@@ -203,12 +203,12 @@ class AccountingPolicy:
             self.submitted_in[task.job_id] = self.submitted_in[array_job_id]
 
     def forgotten(self, job: Job) -> None:
-        """Count a job no more: it is over."""
+        """Cease to count a job that has ended."""
         for ledger in self.submitted_in.pop(job.job_id, ()):
             ledger.submitted -= job.waiting_tasks
 
     def take_over(self, job: Job) -> None:
-        """Put a job that is live already under its limits, in the place of any of before."""
+        """Put a live job under its limits, in place of earlier ones."""
         for record in (job, *job.records):
             record.limits, record.tres_req = None, None
             record.start_limits = _others(record)
@@ -219,10 +219,10 @@ class AccountingPolicy:
             if job.suspended_since is not None:
                 job.limits.pause(job)
 
-    # ---- which limits -----------------------------------------------------------------------------------------
+    # ---- limits of a job --------------------------------------------------------------------------------------
 
     def limits_of(self, job: Job) -> JobLimits[Job]:
-        """Find the limits that a job, or a record of it, is under."""
+        """Give the limits of a job or of one of its records."""
         accounts = self._accounts
         association, qos = accounts.associate(job), accounts.qos_of(job)
         key = accounts.tree.row(association), qos.name if qos else "", job.partition.qos
@@ -232,7 +232,7 @@ class AccountingPolicy:
         return known
 
     def _threshold_of(self, job: Job) -> UsageThreshold | None:
-        """Find the threshold of a job's QOS; that of its partition's does not count."""
+        """Give the usage threshold of a job's QOS; that of its partition's QOS does not count."""
         accounts = self._accounts
         association, qos = accounts.associate(job), accounts.qos_of(job)
         if qos is None or (least := usage_threshold(qos)) is None:
@@ -243,11 +243,11 @@ class AccountingPolicy:
         return self._thresholds[key]
 
     def _fair_share(self, association: Association) -> float | None:
-        """Give what is compared with UsageThreshold; ``None``: no usage is kept.
+        """Give the value that is compared with UsageThreshold; ``None``: usage is not kept.
 
-        In Slurm that is not quite the fair-share factor that it documents, but that factor times
-        ``PriorityWeightFairshare``; and where that is 0, the factor that classic fair-share makes of an association's
-        effective usage and its shares, also with Fair Tree.
+        In Slurm it is not the fair-share factor, as documented, but this factor times ``PriorityWeightFairshare``. If
+        the weight is 0, it is the classic fair-share factor of the association's effective usage and shares, also with
+        Fair Tree.
         """
         if self._accounts.usage is None:
             return None
@@ -260,11 +260,11 @@ class AccountingPolicy:
 
     @cached_property
     def _conf(self) -> MultifactorConf:
-        """What slurm.conf says of fair-share."""
+        """The fair-share configuration in slurm.conf."""
         return MultifactorConf.of(self._state.config, self._accounts.tres)
 
     def _qos_in_order(self, job: Job) -> list[Qos]:
-        """Give the QOS of the job's partition and its own, the one that goes before the other first."""
+        """Give the QOS of the job's partition and of the job, in the order of precedence."""
         accounts = self._accounts
         own, of_partition = accounts.qos_of(job), accounts.tree.qos.get(job.partition.qos)
         if own is None or of_partition is None or own is of_partition:
@@ -272,7 +272,7 @@ class AccountingPolicy:
         return [own, of_partition] if own.has(QosFlag.OVER_PART_QOS) else [of_partition, own]
 
     def _make(self, association: Association, several: Sequence[Qos], own: Qos | None) -> JobLimits[Job]:
-        """Collect the limits of an association's jobs that have these QOS, ``own`` being the jobs' own."""
+        """Collect the limits of an association's jobs with some QOS, of which ``own`` is the jobs' own."""
         tree = self._accounts.tree
         context = self.context
         made = JobLimits(context)
@@ -297,17 +297,17 @@ class AccountingPolicy:
         return made
 
     def _inherited(self, above: Sequence[Association]) -> Limits:
-        """Read the limits of each user's jobs, which are those of an account above where the user has none."""
+        """Give the limits for each user's jobs, which are inherited from an account above if the user has none."""
         texts: dict[str, str] = {}
         for one in reversed(above):
             texts |= {name: text for name, text in one.limits.items() if name.startswith(("Max", "MinPrio"))}
         return self._read_limits(_whose(above[0]), texts)
 
     def _check_limits(self) -> None:
-        """Read all limits once, so that one which cannot be used is found now and not with some job.
+        """Parse all limits once, to find errors now and not when a job is submitted.
 
         Raises:
-            InputError: there is such a limit.
+            InputError: a limit cannot be used.
         """
         if self._limits:
             for qos in self._accounts.tree.qos.values():
@@ -335,7 +335,7 @@ class AccountingPolicy:
 
 
 def _others(job: Job) -> tuple[StartLimit[Job], ...]:
-    """Give what may hold back a job besides the policy."""
+    """Give other limits that may hold back a job."""
     return tuple(one for one in job.start_limits if not isinstance(one, JobLimits | UsageThreshold))
 
 

@@ -1,4 +1,4 @@
-"""The `Controller` that plugins are handed, on top of the engine's parts."""
+"""The `Controller` of plugins, implemented by the engine's parts."""
 
 from __future__ import annotations
 
@@ -35,30 +35,30 @@ if TYPE_CHECKING:
 
 
 class Passes(Protocol):
-    """What makes scheduling passes."""
+    """The part of the engine that makes scheduling passes."""
 
-    #: Something has happened since the last pass that calls for one.
+    #: Whether a pass is due because of what has happened since the last one.
     pass_due: bool
 
     def make_main_pass(self) -> None:
         """Make Slurm's main pass."""
 
     def disable_main_pass(self) -> None:
-        """Leave starting jobs to the scheduler plugin."""
+        """Have only the scheduler plugin start jobs."""
 
     def add_before_pass(self, fn: Callable[[], object]) -> None:
-        """Have ``fn`` called before every pass."""
+        """Call a function before every pass."""
 
     def add_background(self, guard: PluginGuard, done: Callable[..., object]) -> int:
-        """Note whom the result of a piece of background work is for; give its token."""
+        """Register the receiver of the result of a background function; give its token."""
 
     @property
     def utc_offset(self) -> Callable[[int], int]:
-        """Gives local time minus UTC, seconds, at a Unix time."""
+        """Function that gives local time minus UTC in seconds, at a Unix time."""
 
 
 class PluginController:
-    """Reads, asks and proposes; see `rota.interfaces.controller.Controller` for what each does."""
+    """The controller of one plugin; the methods are documented in `rota.interfaces.controller.Controller`."""
 
     __slots__ = (
         "_cluster",
@@ -90,7 +90,7 @@ class PluginController:
         priority: PriorityCalls,
         passes: Passes,
     ) -> None:
-        #: Of the plugin that this controller is for: its callbacks fail in its name.
+        #: Guard of this plugin, to which failures of its callbacks are attributed.
         self._guard = guard
         self._life = lifecycle
         self._cluster: Cluster = lifecycle.cluster
@@ -254,7 +254,7 @@ class PluginController:
         return preemption.make_room(job, self._state.pool.without(self._state.pool.free, closed), closed)
 
     def _waits(self, job: Job) -> bool:
-        """Whether a job, or a record, stands in this engine's queue."""
+        """Whether a job or record is in this engine's queue."""
         if not job.sort_key or job.alloc:
             return False
         known = self._state.jobs.get(job.job_id)
@@ -288,7 +288,7 @@ class PluginController:
         jobs.sort(key=lambda job: (job.submit_time, job.job_id))
         jobs.sort(key=key)
         for rank, job in enumerate(reversed(jobs), start=1):
-            if job.is_queued:  # `key` is the plugin's: it may have held or started jobs
+            if job.is_queued:  # `key` is a plugin function, which may have held or started jobs
                 job.priority = rank
                 if job.whole is not job:
                     job.whole.priority = max(record.priority for record in job.whole.records)
@@ -315,7 +315,7 @@ class PluginController:
         return None
 
     def _require_live(self, job: Job) -> None:
-        # While its plugins are asked for its first priority, a job has no place yet.
+        # While plugins compute its first priority, a job is not live yet.
         whole = job.whole
         placed = whole.alloc or self._queue.holds(whole)
         if not placed or self._state.jobs.get(job.job_id) is not whole:
@@ -349,7 +349,7 @@ class PluginController:
     def before_queue(self, fn: Callable[[], object]) -> None:
         guarded = self._guard.callback(fn)
         if self._state.timers.has_sleepers:
-            guarded()  # whoever sleeps until something changes could tell the difference
+            guarded()  # a timer with ``only_after_change`` could observe the difference
         else:
             self._queue.unflushed = guarded
 

@@ -1,8 +1,8 @@
-"""Jobs that wait for other jobs.
+"""Dependencies between jobs.
 
-A job with dependencies is parked until they are satisfied. It is looked at again when a job that it names starts or
-ends: so it costs nothing in between. Jobs that have ended are remembered for ``MinJobAge``; one that is not known any
-more, or never was, satisfies everything, as in Slurm.
+A job with dependencies is parked until they are satisfied. It is tested again when a job that it depends on starts or
+ends, and costs nothing in between. Ended jobs are known for ``MinJobAge``; a job that is not known any more, or never
+was, satisfies all dependencies, as in Slurm.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rota.core.state import ClusterState
 
 
-#: A job or an array, or one task of that.
+#: A job or array by its id, or a task as (array job id, task id).
 _Key = int | tuple[int, int]
 
 
@@ -32,39 +32,39 @@ _BATCH = 64
 
 
 class _Ended(NamedTuple):
-    """What is remembered of a job."""
+    """An ended job, as far as dependencies need it."""
 
     state: JobState
     end_time: int
-    #: ``None``: it never ran.
+    #: Start, Unix seconds; ``None``: it never ran.
     start_time: int | None
     is_array: bool = False
 
 
 class DependencyBook:
-    """Who waits for whom.
+    """The dependencies of all jobs.
 
     Args:
         state: The machine and its jobs.
-        queue: Where jobs that wait for others are parked.
+        queue: The pending jobs, among which jobs with dependencies are parked.
     """
 
     def __init__(self, state: ClusterState, queue: JobQueue) -> None:
         self._state = state
         self._queue = queue
-        #: Jobs that have ended, the first to end first: those that somebody can ask for, and after them those that
-        #: nobody has asked for yet.
+        #: Ended jobs in order of their ends: first those filed under their keys, then those that are not filed yet
+        #: because nothing has asked for them.
         self._ended: dict[_Key, _Ended] = {}
         self._just_ended: deque[Job] = deque()
-        #: Ids of jobs that wait, by what they wait for: a job's id, or a user and a name.
+        #: Ids of waiting jobs by what they depend on: a job or task, or a user and a job name.
         self.waiting: defaultdict[_Key | tuple[str, str], set[int]] = defaultdict(set)
-        #: Live jobs by user and name, once some job is a singleton.
+        #: Live jobs by user and name; ``None`` until there is a singleton.
         self.by_name: defaultdict[tuple[str, str], set[int]] | None = None
 
-    # ---- jobs come and go -------------------------------------------------------------------------------------
+    # ---- jobs are added and removed ---------------------------------------------------------------------------
 
     def added(self, job: Job) -> None:
-        """Take note of a live job."""
+        """Note a live job."""
         for one in job.dependencies.each if job.dependencies is not None else ():
             self.waiting[one.key or _name(job)].add(job.job_id)
             if one.type is DependencyType.SINGLETON and self.by_name is None:
@@ -75,28 +75,28 @@ class DependencyBook:
             self.by_name[_name(job)].add(job.job_id)
 
     def withdrawn(self, job: Job) -> None:
-        """Take note that a job waits no more for what it waited for."""
+        """Note that a job has no dependencies any more."""
         for one in job.dependencies.each if job.dependencies is not None else ():
             self.waiting[one.key or _name(job)].discard(job.job_id)
         if self.by_name is not None:
             self.by_name[_name(job)].discard(job.job_id)
 
     def started(self, job: Job) -> None:
-        """Take note that a job runs: those that wait for that can be looked at again."""
+        """Note that a job has started, and test jobs that depend on that."""
         keys: list[_Key] = [job.array_job_id]
         if job.array is not None and job.task_id is not None:
             keys.append((job.array.job_id, job.task_id))
         self._look_again({one for key in keys for one in self.waiting.get(key, ())})
 
     def removed(self, job: Job, tasks: Sequence[int]) -> None:
-        """Take note that a job is over.
+        """Note that a job has ended.
 
         Args:
             job: The job.
-            tasks: Of an array, the tasks that are over with it.
+            tasks: Ids of the tasks of an array that have ended with it.
         """
         array = job.array
-        if array is None and not self.waiting and self.by_name is None:  # as it is with nearly all jobs
+        if array is None and not self.waiting and self.by_name is None:  # the most frequent case
             recent = self._just_ended
             recent.append(job)
             if not len(recent) % _BATCH:  # they are few, and nobody asks for those that are too old
@@ -119,50 +119,50 @@ class DependencyBook:
             self._look_again(freed | self.waiting.get(_name(job), set()))
 
     def _file(self) -> None:
-        """File the jobs that have ended under their keys."""
+        """File ended jobs under their keys."""
         while self._just_ended:
             job = self._just_ended.popleft()
             self._ended[job.job_id] = _ended(job)
 
     def _forget(self) -> None:
-        """Forget the jobs that ended too long ago; whoever only asks must not."""
+        """Forget jobs that ended too long ago. Only changes of the state may call this, not questions."""
         forgotten = list(takewhile(lambda key: not self._is_recent(self._ended[key]), self._ended))
         for key in forgotten:
             del self._ended[key]
 
     def _is_recent(self, one: _Ended) -> bool:
-        """Whether a job ended so short a time ago that it is still known."""
+        """Whether a job has ended recently enough to be known."""
         return self._state.now - one.end_time <= self._state.settings.min_job_age
 
     def _look_again(self, job_ids: set[int]) -> None:
-        """Put jobs where they belong now that something which they waited for has happened."""
+        """Test jobs again after a job that they depend on has started or ended."""
         for job_id in sorted(job_ids):
             job = self._queue.parked.get(job_id)
             if job is not None and job.reason in _WAITING:
                 self._queue.replace(job)
 
     def time_has_passed(self, job_id: int) -> None:
-        """Put a job where it belongs for which it is now long enough ago that another started."""
+        """Test a job again whose ``after:job+minutes`` is satisfied now."""
         self._look_again({job_id})
 
-    # ---- keeping it -------------------------------------------------------------------------------------------
+    # ---- saving -----------------------------------------------------------------------------------------------
 
     def save(self) -> list[list[Any]]:
-        """Give what is remembered of jobs that have ended, as data that JSON can hold."""
+        """Give the ended jobs as JSON data."""
         ended = self._ended | {job.job_id: _ended(job) for job in self._just_ended}
         return [[key, one.state.value, *one[1:]] for key, one in ended.items() if self._is_recent(one)]
 
     def restore(self, saved: list[list[Any]]) -> None:
-        """Take up what was saved."""
+        """Restore the saved data."""
         for key, state, *others in saved:
-            name = (key[0], key[1]) if isinstance(key, list) else key  # JSON knows no tuples
+            name = (key[0], key[1]) if isinstance(key, list) else key  # JSON has no tuples
             self._ended[name] = _Ended(JobState(state), *others)
 
     def check(self, job: Job, wanted: Dependencies | None) -> None:
-        """Make sure that a job can wait for others: not for itself, and not for one that waits for it.
+        """Check that a job can have some dependencies: not on itself, and not on a job that depends on it.
 
         Raises:
-            RequestError: it cannot.
+            RequestError: there is a cycle.
         """
         seen: set[int] = set()
         following = [wanted]
@@ -177,12 +177,12 @@ class DependencyBook:
                     seen.add(one.job_id)
                     following.append(other.dependencies)
 
-    # ---- what they wait for -----------------------------------------------------------------------------------
+    # ---- testing ----------------------------------------------------------------------------------------------
 
     def look(self, job: Job) -> Reason | None:
-        """Say whether a job waits for others: Dependency, DependencyNeverSatisfied or ``None``.
+        """Say whether a job has unsatisfied dependencies: Dependency, DependencyNeverSatisfied or ``None``.
 
-        What is satisfied once stays so, and is struck off; if it waits for time to pass, it is looked at again then.
+        Satisfied dependencies are removed. If one will be satisfied at a known time, a timer is set.
         """
         job = job.whole
         wanted = job.dependencies
@@ -203,7 +203,7 @@ class DependencyBook:
         return Reason.DEPENDENCY if left else None
 
     def text(self, job: Job) -> str:
-        """Write what a job still waits for, as ``squeue -o %E`` does; empty: nothing."""
+        """Format the unsatisfied dependencies of a job, as ``squeue -o %E`` does; empty: none."""
         wanted = job.dependencies
         if wanted is None:
             return ""
@@ -214,7 +214,7 @@ class DependencyBook:
         return ("?" if wanted.any_of else ",").join(each)
 
     def _text(self, one: Dependency) -> str:
-        """Write a dependency; a whole array is ``17_*``."""
+        """Format a dependency; a whole array is ``17_*``."""
         ended = self._ended_of(one.job_id)
         is_array = one.job_id in self._state.arrays or (ended is not None and ended.is_array)
         if is_array and (one.task_id is None or one.type is DependencyType.AFTER_CORR):
@@ -222,13 +222,13 @@ class DependencyBook:
         return str(one)
 
     def _ended_of(self, key: _Key) -> _Ended | None:
-        """Give what is remembered of a job, array or task that has ended; ``None``: nothing."""
+        """Give the record of an ended job, array or task; ``None``: it is not known."""
         self._file()
         ended = self._ended.get(key)
         return ended if ended is not None and self._is_recent(ended) else None
 
     def _is_satisfied(self, job: Job, one: Dependency) -> bool | None:
-        """Whether it is; ``None``: not yet, ``False``: never."""
+        """Whether a dependency is satisfied; ``None``: not yet; ``False``: it never will be."""
         if one.type is DependencyType.SINGLETON:
             return self._is_alone(job)
         ended = self._ended_of(one.key)
@@ -242,14 +242,14 @@ class DependencyBook:
         return None if ended is None and self._is_live(one) else True
 
     def _is_live(self, one: Dependency) -> bool:
-        """Whether what is waited for is not over."""
+        """Whether the job that a dependency is on is live."""
         array = self._state.arrays.get(one.job_id)
         if array is None:
             return one.task_id is None and one.job_id in self._state.jobs
         return one.task_id is None or one.task_id in array.tasks or one.task_id in array.pending
 
     def _start_of(self, one: Dependency) -> int | None:
-        """Say when what is waited for started: an array, once all its tasks have; ``None``: not yet, or never."""
+        """Give the start of the job that a dependency is on, for an array of its last task; ``None``: none so far."""
         ended = self._ended_of(one.key)
         if ended is not None:
             return ended.start_time
@@ -264,7 +264,7 @@ class DependencyBook:
         return None if task is None else task.start_time
 
     def _is_alone(self, job: Job) -> bool | None:
-        """Whether no job of the same user and name, submitted before, is left."""
+        """Whether all earlier jobs of the same user and name have ended."""
         others = self.by_name.get(_name(job), ()) if self.by_name is not None else ()
         jobs = self._state.jobs
         before = (jobs[other] for other in others if other != job.job_id and other in jobs)
@@ -279,5 +279,5 @@ def _ended(job: Job) -> _Ended:
 
 
 def _name(job: Job) -> tuple[str, str]:
-    """Give what singletons go by."""
+    """Give user and name of a job, for singletons."""
     return job.user_name, job.spec.name

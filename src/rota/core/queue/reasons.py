@@ -1,4 +1,4 @@
-"""Why a job waits."""
+"""Reasons: why a job is pending."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ _PARTITION_CLOSED = {
 
 
 class Why(NamedTuple):
-    """Why a job is where it is, as people are told."""
+    """A reason with its details."""
 
     reason: Reason
-    #: What Slurm says in the place of the reason's name; empty: nothing.
+    #: Sentence that Slurm shows in place of the reason; empty: none.
     sentence: str = ""
-    #: Bitmap of the nodes that are named behind it.
+    #: Bitmap of the nodes listed after it.
     nodes: int = 0
 
 
 class Reasons:
-    """Tells why jobs wait; it needs to know all that they may wait for."""
+    """Gives the reasons of pending jobs."""
 
     def __init__(
         self,
@@ -60,24 +60,24 @@ class Reasons:
         self._state = state
         self._queue = queue
         self._accounts = accounts
-        #: What is in force; whoever reads limits anew sets it.
+        #: The policy in force, to be set when limits are read again.
         self.policy = policy
         self._dependencies = dependencies
         self._reservations = reservations
 
-    # ---- of jobs that must not be considered ------------------------------------------------------------------
+    # ---- jobs that cannot be considered -----------------------------------------------------------------------
 
     def look(self, job: Job) -> Reason | None:
-        """Say why a waiting job, or one of its queue records, must not be considered now; ``None``: it may be.
+        """Say why a pending job or queue record cannot be considered now; ``None``: it can.
 
-        What it depends on is looked at anew.
+        Its dependencies are tested again.
         """
         if job.priority and job.dependencies is not None and (reason := self._dependencies.look(job)) is not None:
             return reason
         return self.parks(job)
 
     def parks(self, job: Job) -> Reason | None:
-        """Say the same of a job that waits for no others."""
+        """Say the same without testing dependencies."""
         if job.priority == 0:
             return job.reason if job.reason in HELD else Reason.JOB_HELD_ADMIN
         part, policy = job.partition, self.policy
@@ -100,7 +100,7 @@ class Reasons:
         return None
 
     def beyond_partition(self, job: Job) -> Reason | None:
-        """Say which limit of its partition a job is beyond, if its QOS does not let it; ``None``: none."""
+        """Say which limit of its partition a job exceeds, unless its QOS exempts it; ``None``: none."""
         part, policy = job.partition, self.policy
         too_long = part.max_time is not None and job.time_limit > part.max_time
         if too_long and not policy.goes_beyond_partition(job, QosFlag.PARTITION_TIME_LIMIT):
@@ -111,19 +111,19 @@ class Reasons:
             return Reason.PARTITION_NODE_LIMIT
         return None
 
-    # ---- of all jobs ------------------------------------------------------------------------------------------
+    # ---- all jobs ---------------------------------------------------------------------------------------------
 
     def of(self, job: Job) -> Reason:
-        """Say why a job is where it is.
+        """Give the reason of a job.
 
-        In the queue it follows from the order, so it costs nothing until somebody asks: a job that is held back waits
-        for what holds it back; of the others those that the main pass comes to wait for Resources or for nodes that are
-        not available, and all else for Priority.
+        For jobs in the queue it is derived from the order when it is asked for. A job that a limit holds back has that
+        limit's reason. Of the others, those that the main pass would test have the reason Resources, or that of
+        unavailable nodes; the rest have Priority.
         """
         return self.why(job).reason
 
     def why(self, job: Job) -> Why:
-        """Say the same with what ``squeue`` tells besides."""
+        """Give the reason of a job, with the details that ``squeue`` shows."""
         if not job.is_queued:
             if job.job_id in self._queue.parked and job.limits is not None and job.reason in LIMIT_REASONS:
                 return Why(job.limits.reason(job) or job.reason)
@@ -136,7 +136,7 @@ class Reasons:
         return Why(Reason.PRIORITY if None in excesses else next(filter(None, excesses)).reason)
 
     def _not_permitted(self, job: Job) -> str:
-        """Say which of a partition's lists closes it to a job; empty: that is not why it waits."""
+        """Say which list of a partition excludes a job; empty: none."""
         part, accounts = job.partition, self._accounts
         if job.reason is Reason.QOS_NOT_ALLOWED:
             what, allowed, denied, qos = "QOS", part.allow_qos, part.deny_qos, accounts.qos_of(job)
@@ -150,7 +150,7 @@ class Reasons:
         return f"Job's {what} not permitted to use this partition ({part.name} {how})"
 
     def _why_queued(self, job: Job) -> Why:
-        """Say why a queued job that nothing holds back has not started."""
+        """Say why a job in the queue that no limit holds back has not started."""
         state = self._state
         if self._reservations.takes_all(job):
             return Why(Reason.REQ_NODE_NOT_AVAIL, "ReqNodeNotAvail, Reserved for maintenance")
@@ -164,10 +164,10 @@ class Reasons:
         return Why(Reason.PRIORITY if is_behind else Reason.RESOURCES)
 
     def _ahead(self, job: Job) -> tuple[bool, int]:
-        """Say whether jobs before it keep the main pass from coming to a queued job.
+        """Find out whether jobs before a queued one block it in the main pass.
 
         Returns:
-            That; and, if they do not, the bitmap of the nodes that they take out of the available set.
+            Whether they do; if not, the bitmap of the nodes that the main pass has set aside for them.
         """
         stops = LIMIT_REASONS if self._state.settings.assoc_limit_stop else frozenset()
         mine = job.spec.reservation or job.partition.name
@@ -197,17 +197,17 @@ class Reasons:
                 return True, 0
         return False, taken
 
-    # ---- what the main pass goes by ---------------------------------------------------------------------------
+    # ---- rules of the main pass -------------------------------------------------------------------------------
 
     def holds_up(self, job: Job, taken: int) -> bool:
-        """Whether a job that has found no place holds up its partition.
+        """Whether a job that does not fit blocks its partition.
 
-        It does not if it asks for all its nodes by name, nor if its priority is too low for that, nor if it could not
-        start even if no other job ran, unless it wants more nodes than there are.
+        It does not if it asks for all its nodes by name, if its priority is too low, or if it could not start even if
+        no other job ran, unless it asks for more nodes than exist.
 
         Args:
-            job: A queued job, in no reservation.
-            taken: Bitmap of the nodes that jobs before it have taken out of the available set.
+            job: A queued job without reservation.
+            taken: Bitmap of the nodes set aside for jobs before it.
         """
         if self.is_short(job, taken):
             return True
@@ -218,15 +218,15 @@ class Reasons:
         return not self.lacks_nodes(job, taken)
 
     def is_short(self, job: Job, taken: int) -> bool:
-        """Whether a job wants more nodes than are left of its partition, up and not taken out, unless it names all."""
+        """Whether a job needs more nodes of its partition than are up and not set aside, unless it names them all."""
         left = (job.partition.nodes & ~(self._state.down | taken)).bit_count()
         least = max(job.spec.min_nodes, 1)
         return left < least and self._state.required_nodes(job).bit_count() < least
 
     def lacks_nodes(self, job: Job, taken: int) -> bool:
-        """Whether a job could not start now even if no other ran: nodes are down, reserved or taken out.
+        """Whether a job could not start now even if no other ran, as nodes are down, reserved or set aside.
 
-        Nodes that it asks for by name are not taken out for it.
+        Nodes that it asks for by name are not set aside for it.
         """
         state, book = self._state, self._reservations
         closed = taken and taken & ~state.required_nodes(job)
@@ -236,6 +236,6 @@ class Reasons:
 
 
 def is_shut_out(job: Job) -> bool:
-    """Whether a job's user is in no group that its partition is for."""
+    """Whether a job's user is not in ``AllowGroups`` of its partition."""
     part = job.partition
     return part.allow_users is not None and not part.lets_in(job.user_name)

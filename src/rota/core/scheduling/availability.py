@@ -1,4 +1,4 @@
-"""What will be free when: the future as running jobs reach their expected ends."""
+"""Availability of resources over time, as running jobs reach their expected ends."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def profile_of(cluster: Cluster, resolution: int = 1) -> FutureProfile:
-    """Make the profile of what running jobs will free; those that are completing count as free now."""
+    """Make the availability profile; resources of completing jobs count as free now."""
     state = cluster.state
     pool = state.pool
     up, common = pool.up, pool.common
@@ -47,9 +47,9 @@ def node_space_of(
     soft_limits: bool = False,
     gone: Sequence[Job] = (),
 ) -> Space:
-    """Make what backfill plans with; jobs that are completing will have ended in a second.
+    """Make the node space map of backfill; completing jobs are expected to end in a second.
 
-    What it is asked for is as with `Controller.node_space`; ``gone`` are running jobs that are taken not to run.
+    The arguments are those of `Controller.node_space`; running jobs in ``gone`` are ignored.
     """
     state, book = cluster.state, cluster.reservations.all
     pool, now = state.pool, state.now
@@ -58,7 +58,7 @@ def node_space_of(
         jobs = [job for job in jobs if job not in gone]
         pool = pool.without_jobs(gone)
     space: CountedSpace | NodeSpace[Job] | ReservedSpace[Job]
-    if pool.interchangeable:  # nobody gives way there, and nothing is reserved
+    if pool.interchangeable:  # no preemption and no reservations there
         space = CountedSpace(pool, now, jobs, resolution=resolution, window=window, soft_limits=soft_limits)
     else:
         make = partial(
@@ -82,7 +82,7 @@ def node_space_of(
 
 
 def earliest_start(cluster: Cluster, job: Job) -> tuple[int, int] | None:
-    """Give the first time when running jobs leave enough for the job, and all that is free then."""
+    """Give the first time at which running jobs leave enough for a job, and all resources that are free then."""
     if cluster.reservations.all:
         return _earliest_start_among_reservations(cluster, job)
     state = cluster.state
@@ -96,9 +96,9 @@ def earliest_start(cluster: Cluster, job: Job) -> tuple[int, int] | None:
     running = iter(state.running.jobs)
     for other in running:
         avail += other.alloc
-        # By number first: that is cheap, and necessary on all kinds of machine.
+        # First by number of units: that is cheap, and necessary on all machines.
         if size(avail) >= need and select(job, common(avail, up)):
-            end: int = other.end_time  # type: ignore[assignment] # a running job has one
+            end: int = other.end_time  # type: ignore[assignment] # running jobs have one
             break
     else:
         return None
@@ -110,7 +110,7 @@ def earliest_start(cluster: Cluster, job: Job) -> tuple[int, int] | None:
 
 
 def _earliest_start_among_reservations(cluster: Cluster, job: Job) -> tuple[int, int] | None:
-    """Give the same where some nodes are reserved at times: it is looked at each time when there may be more room."""
+    """Give the same with reservations: every time at which more may be available is tested."""
     state, book = cluster.state, cluster.reservations
     pool = state.pool
     avail = pool.free + sum(pool.common(other.alloc, pool.up) for other in state.completing.values())
