@@ -102,10 +102,10 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
         info.mkdir(exist_ok=True)
         (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
         (info / "entry_points.txt").write_text("[rota.plugins]\n" + "\n".join(entry_points) + "\n")
-        entry_points_module._declared.cache_clear()
+        entry_points_module._entry_points.cache_clear()
         return path
 
     yield do
-    entry_points_module._declared.cache_clear()
+    entry_points_module._entry_points.cache_clear()
     for new in set(sys.modules) - before:
         del sys.modules[new]

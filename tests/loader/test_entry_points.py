@@ -153,7 +153,7 @@ def test_the_order_is_that_of_distributions(install: Install) -> None:
     install("zz", MODULE, "priority/mine = zz", name="Zz.Dist")
     install("aa", MODULE, "priority/mine = aa", name="aa-dist")
     assert [one.module for one in discover(SearchPath(), "priority/mine")] == ["aa", "zz"]
-    assert [one.distribution for one in entry_points.declared()] == ["aa-dist", "zz-dist"]
+    assert [one.distribution for one in entry_points.plugin_entry_points()] == ["aa-dist", "zz-dist"]
 
 
 def test_without_any_the_slow_library_is_not_imported(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from rota.core.job import Job
 from rota.model import JobSpec, Node, Partition
-from rota.resources import CountedSpace, NodeSpace, make_pool
+from rota.resources import NodeSpace, ProcessorSpace, make_pool
 from rota.resources.future.node_space import Windows
 from rota.resources.pools.pool import ProcessorPool
 from rota.testing import cluster
@@ -156,4 +156,4 @@ def test_processors_of_a_job_that_should_have_ended_are_not_free_yet() -> None:
     partition = Partition(name="p", nodes=1)
     running, job = (Job(number, JobSpec(CPUS, 60), 0, partition, CPUS) for number in (1, 2))
     running.alloc, running.end_time, pool.free = CPUS, 120, 0
-    assert CountedSpace(pool, 120, [running], resolution=60, window=3600).earliest(job, 60, 120) == (180, 1)
+    assert ProcessorSpace(pool, 120, [running], resolution=60, window=3600).earliest(job, 60, 120) == (180, 1)

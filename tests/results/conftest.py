@@ -185,7 +185,7 @@ def small_replay(tmp_path: Path) -> Callable[..., ReplayResult]:
         config: ClusterConfig | None = None,
         text: str = EVENTS,
         scheduler: str = "sched/backfill",
-        watch: bool = True,
+        history: bool = True,
         failures: Sequence[Failure] = (),
         **parameters: str,
     ) -> ReplayResult:
@@ -193,7 +193,7 @@ def small_replay(tmp_path: Path) -> Callable[..., ReplayResult]:
         events.write_text(text)
         nodes = [Node(name=f"n{i}", cpus=4) for i in (1, 2, 3)]
         machine = config or cluster(nodes=nodes, **(SHARED_NODES | parameters))
-        options = ReplayOptions(scheduler=scheduler, watch=watch, failures=failures, check=True)
+        options = ReplayOptions(scheduler=scheduler, history=history, failures=failures, check=True)
         result = replay(read_workload(events), machine, options)
         events.unlink()
         return result

@@ -107,7 +107,7 @@ def test_interchangeable_processors_have_no_nodes(small_replay: Callable[..., Re
 
 
 def test_nobody_watching_nothing_is_recorded(small_replay: Callable[..., ReplayResult]) -> None:
-    alone, watched = small_replay(watch=False), small_replay()
+    alone, watched = small_replay(history=False), small_replay()
     assert alone.plans is None
     assert alone.schedule.nodes is None
     for name in ("start", "end", "state"):

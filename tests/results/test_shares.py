@@ -12,8 +12,8 @@ import pytest
 
 from rota.model import InputError
 from rota.results.priority_history import JobFactors, PriorityHistory, read_history
+from rota.results.report.account_figures import NAMELESS, account_figures
 from rota.results.report.factors import factor_bars
-from rota.results.report.served import NAMELESS, served
 from rota.results.report.shares import MAX_LINES, MAX_SAMPLES, log_limits, share_data
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def five_jobs(make_schedule: MakeSchedule) -> Schedule:
 
 
 def test_accounts_and_their_users_are_summed_up(five_jobs: Schedule, name_jobs: Callable[[Schedule], Schedule]) -> None:
-    optics, chemistry = served(name_jobs(five_jobs), {"optics": 0.25})
+    optics, chemistry = account_figures(name_jobs(five_jobs), {"optics": 0.25})
     assert (optics.total.name, optics.total.jobs, optics.total.cpu_hours) == ("optics", 3, 6)
     assert (optics.total.share, optics.total.target) == (0.6, 0.25)
     assert (optics.total.mean_wait, optics.total.median_wait) == (50, 40)
@@ -159,11 +159,11 @@ def test_accounts_and_their_users_are_summed_up(five_jobs: Schedule, name_jobs: 
 
 
 def test_names_that_are_missing(five_jobs: Schedule) -> None:
-    assert served(five_jobs, {}) == []
-    (only,) = served(replace(five_jobs, account=("",) * 5), {})
+    assert account_figures(five_jobs, {}) == []
+    (only,) = account_figures(replace(five_jobs, account=("",) * 5), {})
     assert only.total.name == NAMELESS
     assert [user.name for user in only.users] == ["2", "1", "3"]
-    assert served(replace(five_jobs.take(np.array([4])), account=("a",)), {}) == []
+    assert account_figures(replace(five_jobs.take(np.array([4])), account=("a",)), {}) == []
 
 
 @pytest.mark.parametrize("fair_tree", [True, False])

@@ -64,7 +64,7 @@ def replay(
         check_out(out)
     scenario = read_scenario(**words)
     options = scenario.options
-    options.check, options.watch = check, out is not None
+    options.check, options.history = check, out is not None
     with _progress(show=sys.stderr.isatty()) as options.progress, Replay(scenario.log, scenario.config, options) as run:
         if save_usage is not None and run.usage is None:
             raise InputError("no usage is kept: only priority plugins with fair-share do", field="--save-usage")

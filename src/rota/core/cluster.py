@@ -8,10 +8,10 @@ from rota.accounting import AssociationTree
 from rota.core.accounts.charging import Accounts
 from rota.core.accounts.policy import AccountingPolicy
 from rota.core.limits.licenses import LicensePool
-from rota.core.queue.dependencies import DependencyBook
+from rota.core.queue.dependencies import JobDependencies
 from rota.core.queue.job_queue import JobQueue
 from rota.core.queue.reasons import Reasons
-from rota.core.queue.reservations import ReservationBook
+from rota.core.queue.reservations import Reservations
 from rota.core.state import ClusterState
 from rota.core.timers import TimerKind
 from rota.model import Errno, InputError, RequestError
@@ -61,8 +61,8 @@ class Cluster:
         #: Limits of jobs.
         self.policy = AccountingPolicy(state, self.accounts, config)
         self.licenses = LicensePool(config)
-        self.dependencies = DependencyBook(state, self.queue)
-        self.reservations = ReservationBook(state, self.queue, self.accounts)
+        self.dependencies = JobDependencies(state, self.queue)
+        self.reservations = Reservations(state, self.queue, self.accounts)
         self.reasons = Reasons(
             state=state,
             queue=self.queue,

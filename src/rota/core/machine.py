@@ -40,7 +40,7 @@ class Machine(NamedTuple):
     #: Partitions by name.
     partitions: dict[str, Partition]
     #: Maps the indices of the nodes before.
-    move: NodeMove
+    move: NodeMapping
     #: Whether it can serve other requests than the machine before.
     is_other: bool
 
@@ -65,7 +65,7 @@ def merge(
         keep_state_of: Names of partitions whose present state is kept; others get the state in slurm.conf.
     """
     merged = _merge_nodes(config, nodes, used_nodes)
-    move = NodeMove([node.name for node in nodes], [node.name for node in merged])
+    move = NodeMapping([node.name for node in nodes], [node.name for node in merged])
     found = {part.name: replace(part) for part in config.partitions}
     for part in partitions:
         if part.name in found and part.name in keep_state_of:
@@ -108,7 +108,7 @@ def _asked_of(nodes: Iterable[Node], partitions: Iterable[Partition]) -> object:
     return plain, {part.name: part.nodes for part in partitions}
 
 
-class NodeMove:
+class NodeMapping:
     """Maps indices and bitmaps of nodes from one order of nodes to another.
 
     Args:

@@ -12,7 +12,7 @@ from rota.model import YEAR, InputError, PriorityFactorsRequest, PriorityWeights
 if TYPE_CHECKING:
     from rota.core import ClusterView
     from rota.model import PriorityFactors
-    from rota.model.lines import HeldBy, QueueLine, Standing
+    from rota.model.lines import HeldBy, QueueLine, QueuePosition
 
 #: Priority factors by job id and partition.
 _Known = dict[tuple[int, str], "PriorityFactors"]
@@ -35,7 +35,7 @@ class Factor:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Before:
+class JobAhead:
     """A job that is before another in the queue, and why."""
 
     job_id: int
@@ -78,7 +78,7 @@ class Explanation:
     #: Position in the queue, from 1; 0: the job is not in the queue.
     place: int
     queue_length: int
-    before: tuple[Before, ...]
+    before: tuple[JobAhead, ...]
     #: The limit, licence or array throttle that keeps the job from starting, if there is one.
     held_by: HeldBy | None
     #: Unsatisfied dependencies, as ``squeue -o %E`` shows them; empty: none.
@@ -157,7 +157,7 @@ def _shares(cluster: ClusterView, job_id: int) -> tuple[tuple[str, float, float]
     return tuple((one.user or one.account, one.usage_norm, cluster.target_share(one)) for one in path)
 
 
-def _before(weights: PriorityWeights, other: QueueLine, standing: Standing, known: _Known) -> Before:
+def _before(weights: PriorityWeights, other: QueueLine, standing: QueuePosition, known: _Known) -> JobAhead:
     because, points = "submitted earlier", 0.0
     mine = known.get((standing.job.job_id, standing.partition))
     theirs = known.get((other.job_id, other.partition))
@@ -172,7 +172,7 @@ def _before(weights: PriorityWeights, other: QueueLine, standing: Standing, know
             if gains:
                 because = max(gains, key=lambda name: gains[name])
                 points = gains[because]
-    return Before(
+    return JobAhead(
         job_id=other.job_id,
         user=other.user,
         account=other.account,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rota.config.hostlist import NodeNames
 from rota.model import NodeState
-from rota.results.plan_history import MAX_PLANNED, Closed, Plan, PlannedJob
+from rota.results.plan_history import MAX_PLANNED, Plan, PlannedJob, UnavailableNodes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,11 +52,11 @@ class PlanReader:
             reason=one.reason,
         )
 
-    def _closed(self) -> Iterator[Closed]:
+    def _closed(self) -> Iterator[UnavailableNodes]:
         cluster = self._cluster
         for kind in (NodeState.DOWN, NodeState.DRAIN):
             if nodes := cluster.nodes_in(kind):
-                yield Closed(what=kind.value, begin=cluster.now, end=None, nodes=self._names.fold(nodes))
+                yield UnavailableNodes(what=kind.value, begin=cluster.now, end=None, nodes=self._names.fold(nodes))
         for one in cluster.reservations():
             names = self._names.fold(sum(self._bits[name] for name in one.nodes))
-            yield Closed(what=f"reservation {one.name}", begin=one.start_time, end=one.end_time, nodes=names)
+            yield UnavailableNodes(what=f"reservation {one.name}", begin=one.start_time, end=one.end_time, nodes=names)

@@ -22,7 +22,7 @@ _MINUTE = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WaitsFor:
+class BlockingJob:
     """A running job that holds resources which the job is to get."""
 
     job_id: int
@@ -32,7 +32,7 @@ class WaitsFor:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Backfilled:
+class BackfilledJob:
     """A running job that was started although it is behind the job in the queue."""
 
     job_id: int
@@ -43,7 +43,7 @@ class Backfilled:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class Alternative:
     """Another request, and when it would start."""
 
     #: ``time limit``, ``processors`` or ``partition``.
@@ -63,12 +63,12 @@ class StartEstimate:
     #: Hostlist of the nodes; empty: left open.
     nodes: str = ""
     #: Running jobs that hold these nodes until then, the last to end first.
-    waits_for: tuple[WaitsFor, ...] = ()
+    waits_for: tuple[BlockingJob, ...] = ()
     #: Running jobs that were backfilled ahead of the job, and when the job could start without them, Unix seconds.
-    backfilled: tuple[Backfilled, ...] = ()
+    backfilled: tuple[BackfilledJob, ...] = ()
     start_without: int | None = None
     #: Requests with which the job would start sooner, the soonest first.
-    sooner: tuple[Change, ...] = ()
+    sooner: tuple[Alternative, ...] = ()
 
 
 def estimate_start(cluster: ClusterView, job_id: int) -> StartEstimate:
@@ -92,13 +92,13 @@ def estimate_start(cluster: ClusterView, job_id: int) -> StartEstimate:
         start=start,
         nodes="" if cluster.interchangeable else fold(cluster.names(nodes)),
         waits_for=tuple(
-            WaitsFor(job_id=one.job_id, user=one.assoc_user, end_time=one.end_time or 0)
+            BlockingJob(job_id=one.job_id, user=one.assoc_user, end_time=one.end_time or 0)
             for one in _lines(cluster, future.holders(start, nodes))
         )
         if start > now
         else (),
         backfilled=tuple(
-            Backfilled(
+            BackfilledJob(
                 job_id=one.job_id, user=one.assoc_user, start_time=one.start_time or 0, end_time=one.end_time or 0
             )
             for one in _lines(cluster, ahead)
@@ -112,9 +112,9 @@ def _lines(cluster: ClusterView, job_ids: Iterable[int]) -> Iterator[JobLine]:
     return (one for one in map(cluster.job, job_ids) if one is not None)
 
 
-def _sooner(cluster: ClusterView, future: Future, start: int | None) -> tuple[Change, ...]:
+def _sooner(cluster: ClusterView, future: Future, start: int | None) -> tuple[Alternative, ...]:
     """Try other requests; give the best of each kind that starts before ``start``."""
-    best: dict[str, Change] = {}
+    best: dict[str, Alternative] = {}
     for what, value, spec, partition in _requests(cluster, future):
         if what in best and best[what].start <= cluster.now:
             continue
@@ -122,13 +122,13 @@ def _sooner(cluster: ClusterView, future: Future, start: int | None) -> tuple[Ch
         if found is None or (start is not None and found >= start):
             continue
         if what not in best or found < best[what].start:
-            best[what] = Change(what=what, value=value, start=found)
+            best[what] = Alternative(what=what, value=value, start=found)
     if limit := best.get("time limit"):
         best["time limit"] = _longest(future, limit)
     return tuple(sorted(best.values(), key=lambda one: one.start))
 
 
-def _longest(future: Future, known: Change) -> Change:
+def _longest(future: Future, known: Alternative) -> Alternative:
     """Give the longest time limit, in minutes, with which the job starts as soon as with the one of a known change."""
     low, high = int(known.value) // _MINUTE, future.time_limit // _MINUTE - 1
     while low < high:
@@ -138,7 +138,7 @@ def _longest(future: Future, known: Change) -> Change:
             low = middle
         else:
             high = middle - 1
-    return Change(what=known.what, value=low * _MINUTE, start=known.start)
+    return Alternative(what=known.what, value=low * _MINUTE, start=known.start)
 
 
 def _requests(cluster: ClusterView, future: Future) -> Iterator[tuple[str, int | str, JobSpec, str]]:

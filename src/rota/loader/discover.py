@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING
 import rota
 from rota.interfaces import APIS
 from rota.loader.candidate import Candidate, Source
-from rota.loader.entry_points import declared, locate
-from rota.loader.identity import Look, look, type_problem
+from rota.loader.entry_points import locate, plugin_entry_points
+from rota.loader.identity import SourceInfo, read_source, type_problem
 from rota.loader.trust import file_problems
 from rota.model import InputError
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from os import PathLike
 
-    from rota.loader.entry_points import Declared
+    from rota.loader.entry_points import PluginEntryPoint
 
     PluginDir = str | Iterable[str | PathLike[str]] | None
 
@@ -62,7 +62,7 @@ def discover(search: SearchPath, wanted: str | None = None) -> list[Candidate]:
     """Find plugins.
 
     Args:
-        search: Where to look.
+        search: Where to read_source.
         wanted: The plugin type; ``None``: all types.
 
     Returns:
@@ -75,7 +75,7 @@ def discover(search: SearchPath, wanted: str | None = None) -> list[Candidate]:
     for directory in search.directories:
         found += _in_directory(directory, wanted)
     if search.entry_points:
-        found += [_at_entry_point(one) for one in declared() if wanted in {None, one.name}]
+        found += [_at_entry_point(one) for one in plugin_entry_points() if wanted in {None, one.name}]
     if search.built_in:
         found += _built_in(search.built_in, wanted)
     return [replace(one, order=order) for order, one in enumerate(found)]
@@ -119,7 +119,7 @@ def _stem(plugin_type: str) -> str:
 
 def _from_file(path: Path, wanted: str | None = None) -> Candidate:
     code, problems = _read(path, strict=True)
-    seen = look(code) if code is not None else Look(problems=problems)
+    seen = read_source(code) if code is not None else SourceInfo(problems=problems)
     said = seen.identity.plugin_type if seen.identity else ""
     if said and _stem(said) == path.stem:
         plugin_type = said
@@ -137,14 +137,14 @@ def _type_by_name(stem: str) -> str:
     return f"{major}/{stem[len(major) + 1 :]}"
 
 
-def _at_entry_point(entry: Declared) -> Candidate:
+def _at_entry_point(entry: PluginEntryPoint) -> Candidate:
     path, code = None, None
     try:
         path, _ = locate(entry.module)
         code, problems = _read(path, strict=False)
     except LookupError as exc:
         problems = (str(exc),)
-    seen = look(code, entry.attr) if code is not None else Look(problems=problems)
+    seen = read_source(code, entry.attr) if code is not None else SourceInfo(problems=problems)
     if problem := type_problem(entry.name):
         seen = replace(seen, problems=(f"the entry point's name is wrong: {problem}",))
     elif seen.identity and (said := seen.identity.plugin_type) != entry.name:
@@ -157,7 +157,7 @@ def _built_in(root: Path, wanted: str | None) -> Iterator[Candidate]:
     for path in files:
         if path.is_file() and not path.name.startswith("_"):
             code = path.read_bytes()
-            seen, plugin_type = look(code), f"{path.parent.name}/{path.stem}"
+            seen, plugin_type = read_source(code), f"{path.parent.name}/{path.stem}"
             if seen.identity and (said := seen.identity.plugin_type) != plugin_type:
                 seen = replace(seen, problems=(f"plugin_type is {said!r}: expected {plugin_type!r} in this place",))
             yield _candidate(Source.BUILT_IN, plugin_type, (path, code), seen)
@@ -175,7 +175,11 @@ def _read(path: Path, *, strict: bool) -> tuple[bytes | None, tuple[str, ...]]:
 
 
 def _candidate(
-    source: Source, plugin_type: str, file: tuple[Path | None, bytes | None], seen: Look, entry: Declared | None = None
+    source: Source,
+    plugin_type: str,
+    file: tuple[Path | None, bytes | None],
+    seen: SourceInfo,
+    entry: PluginEntryPoint | None = None,
 ) -> Candidate:
     return Candidate(
         source=source,

@@ -25,7 +25,7 @@ METADATA_SUFFIXES = (".dist-info", ".egg-info", "egg-info")
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Declared:
+class PluginEntryPoint:
     """An entry point."""
 
     #: Name of the distribution that declares it; empty if there is none.
@@ -52,9 +52,9 @@ class Declared:
         return f'entry point "{self.name}"{by}: {self.value}'
 
 
-def declared() -> tuple[Declared, ...]:
+def plugin_entry_points() -> tuple[PluginEntryPoint, ...]:
     """List the entry points of the group, sorted by distribution."""
-    return _declared(tuple(sys.path))
+    return _entry_points(tuple(sys.path))
 
 
 def locate(module: str) -> tuple[Path, bool]:
@@ -98,12 +98,14 @@ def _top_level(name: str) -> ModuleSpec | None:
 
 
 @cache
-def _declared(path: tuple[str, ...]) -> tuple[Declared, ...]:
+def _entry_points(path: tuple[str, ...]) -> tuple[PluginEntryPoint, ...]:
     if not _may_declare(path):
         return ()
     from importlib.metadata import entry_points
 
-    return tuple(sorted(Declared(_distribution(entry), entry.name, entry.value) for entry in entry_points(group=GROUP)))
+    return tuple(
+        sorted(PluginEntryPoint(_distribution(entry), entry.name, entry.value) for entry in entry_points(group=GROUP))
+    )
 
 
 def _distribution(entry: EntryPoint) -> str:
@@ -115,7 +117,7 @@ def _distribution(entry: EntryPoint) -> str:
 
 
 def _may_declare(path: tuple[str, ...]) -> bool:
-    """Whether the group may be declared somewhere; true if only ``importlib.metadata`` can tell."""
+    """Whether the group may be entry_points somewhere; true if only ``importlib.metadata`` can tell."""
     if any(finder is not PathFinder and hasattr(finder, "find_distributions") for finder in sys.meta_path):
         return True
     return any(_directory_may_declare(directory) for directory in path)

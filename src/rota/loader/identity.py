@@ -46,7 +46,7 @@ class Identity:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class SourceInfo:
     """What is known of a plugin from its source."""
 
     identity: Identity | None = None
@@ -57,7 +57,7 @@ class Look:
     defines: frozenset[str] = frozenset()
 
 
-def look(code: bytes, attr: str = "") -> Look:
+def read_source(code: bytes, attr: str = "") -> SourceInfo:
     """Read the identity symbols in Python source.
 
     Args:
@@ -72,10 +72,10 @@ def look(code: bytes, attr: str = "") -> Look:
         bodies = [tree.body, _class_body(tree.body, attr)]
         values, problems = _read(bodies)
     except SyntaxError as exc:
-        return Look(problems=(f"syntax error in line {exc.lineno}: {exc.msg}",))
+        return SourceInfo(problems=(f"syntax error in line {exc.lineno}: {exc.msg}",))
     except (ValueError, RecursionError, MemoryError) as exc:
-        return Look(problems=(f"not Python source: {exc}",))
-    return Look(
+        return SourceInfo(problems=(f"not Python source: {exc}",))
+    return SourceInfo(
         identity=None if problems else Identity(**values),  # type: ignore[arg-type]
         problems=tuple(problems),
         summary=(ast.get_docstring(tree) or "").partition("\n")[0],
@@ -145,7 +145,7 @@ def _literal(node: ast.expr) -> object:
             return _number(left) + _number(right)
         case ast.BinOp(left=left, op=ast.Mult(), right=right):
             return _number(left) * _number(right)
-    raise ValueError("is not a literal, and rota does not run a plugin to look at it")
+    raise ValueError("is not a literal, and rota does not run a plugin to read_source at it")
 
 
 def _number(node: ast.expr) -> int:

@@ -168,7 +168,7 @@ class HeldBy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class QueuePosition:
     """A job's position in the queue; with several partitions, in the one in which it comes first."""
 
     #: The job as listed in that partition.

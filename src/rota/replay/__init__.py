@@ -1,7 +1,7 @@
 """Replaying recorded workloads in virtual time.
 
 `trace` (the workload as requests), `driver` (the event heap), `run` (engine, plugins and trace together), `failures`
-and `reservation_file` (node failures and reservations), `allocations` and `watch` (records for the report).
+and `reservation_file` (node failures and reservations), `allocations` and `history` (records for the report).
 """
 
 from rota.replay.run import ReplayOptions, replay

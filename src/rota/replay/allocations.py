@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _Given = tuple[int, bytes]
 
 
-class Placements:
+class AllocationRecorder:
     """Records on which nodes each job runs, and with how many processors on each.
 
     Args:

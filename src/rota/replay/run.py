@@ -16,12 +16,12 @@ from rota.core.effects import Log, PluginFault, Refused
 from rota.interfaces import APIS
 from rota.loader import PluginHost
 from rota.model import InputError, RequestError
-from rota.replay.allocations import Placements
+from rota.replay.allocations import AllocationRecorder
 from rota.replay.driver import PASS_PER, ReplayDriver
 from rota.replay.failures import node_changes
+from rota.replay.history import SAMPLES, HistoryRecorder
 from rota.replay.queue_plan import Planned, plan_queue
 from rota.replay.trace import make_trace
-from rota.replay.watch import SAMPLES, Watcher
 from rota.resources import shares_nodes
 from rota.results.schedule import STATES, ReplayResult, Schedule, summarise
 from rota.runtime.boot import Plugins, boot
@@ -72,7 +72,7 @@ class ReplayOptions:
     reservations: Sequence[ReservationLine] = ()
     #: Record a history of plans, fair-share and priority factors (if the priority plugin has these), and the nodes of
     #: each job.
-    watch: bool = False
+    history: bool = False
     #: Check the engine's invariants at the end.
     check: bool = False
     #: Distinguishes the run from others in reports.
@@ -192,10 +192,10 @@ class Replay:
             self._associate()
         elif options.usage is not None:
             options.report(f"warning: {options.usage.path}: left out: {options.priority} keeps no usage")
-        self._watcher = Watcher(self.engine) if options.watch else None
+        self._history = HistoryRecorder(self.engine) if options.history else None
         view = self.engine.view
-        records = options.watch and not view.interchangeable
-        self._placements = Placements(view, len(self.trace)) if records else None
+        records = options.history and not view.interchangeable
+        self._allocations = AllocationRecorder(view, len(self.trace)) if records else None
         progress, total = options.progress, len(self.trace)
         self._driver = ReplayDriver(
             self.engine,
@@ -204,7 +204,7 @@ class Replay:
             on_finished=self._recorder.finished,
             on_effect=self._recorder.effect,
             on_progress=None if progress is None else lambda done: progress(done, total),
-            on_launch=None if self._placements is None else self._placements.launched,
+            on_launch=None if self._allocations is None else self._allocations.launched,
             node_changes=changes,
         )
 
@@ -252,23 +252,23 @@ class Replay:
         if until is not None:
             more = self._driver.run(until)
             self._driver.set_clock(until)
-        elif self._watcher is None:
+        elif self._history is None:
             more = self._driver.run()
         else:
-            more = self._run_watched(self._watcher)
+            more = self._run_with_history(self._history)
         self._wall_s += perf_counter() - begun
         return more
 
-    def _run_watched(self, watcher: Watcher) -> bool:
+    def _run_with_history(self, history: HistoryRecorder) -> bool:
         step = max((self.trace.submit[-1] - self.trace.start) // SAMPLES, 1)
         moment = self.trace.start
         while self._driver.run(moment):
-            watcher.sample()
-            if watcher.is_full:
-                watcher.thin()
+            history.sample()
+            if history.is_full:
+                history.thin()
                 step *= 2
             moment += step
-        watcher.sample()
+        history.sample()
         return False
 
     def plan(self, at: int) -> list[Planned]:
@@ -328,13 +328,13 @@ class Replay:
         for effect in engine.drain():
             self._recorder.effect(effect)
         schedule = self._recorder.schedule(named=engine.view.keeps_usage)
-        if self._placements is not None:
-            schedule = self._placements.added_to(schedule)
+        if self._allocations is not None:
+            schedule = self._allocations.added_to(schedule)
         history = plans = None
-        if self._watcher is not None:
-            plans = self._watcher.plans()
+        if self._history is not None:
+            plans = self._history.plans()
             begun = schedule.start >= 0
-            history = self._watcher.history(
+            history = self._history.history(
                 dict(zip(schedule.job_id[begun].tolist(), schedule.wait[begun].tolist(), strict=True))
             )
         procs = sum(node.cpus for node in self._config.nodes)

@@ -1,6 +1,6 @@
 """The machine's resources: bitmaps of nodes, pools of free resources, and availability over time."""
 
-from rota.resources.future.node_space import CountedSpace, NodeSpace
+from rota.resources.future.node_space import NodeSpace, ProcessorSpace
 from rota.resources.future.profile import FutureProfile
 from rota.resources.pools.oversubscribed import OversubscribedNodePool
 from rota.resources.pools.pool import Pool, ProcessorPool, make_pool, shares_nodes
@@ -10,7 +10,6 @@ from rota.resources.requests.needs import Candidates, Gres, Needs, first_fit
 
 __all__ = [
     "Candidates",
-    "CountedSpace",
     "FutureProfile",
     "Gres",
     "Needs",
@@ -18,6 +17,7 @@ __all__ = [
     "OversubscribedNodePool",
     "Pool",
     "ProcessorPool",
+    "ProcessorSpace",
     "SharedNodePool",
     "WholeNodePool",
     "first_fit",

@@ -38,7 +38,7 @@ class PlannedJob:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Closed:
+class UnavailableNodes:
     """Nodes on which no job can start for some time, for another reason than jobs."""
 
     #: Why: ``DOWN``, ``DRAIN``, or ``reservation`` and its name.
@@ -61,7 +61,7 @@ class Plan:
     waiting: int
     #: Jobs with a planned start, in queue order, at most `MAX_PLANNED`.
     planned: tuple[PlannedJob, ...]
-    closed: tuple[Closed, ...]
+    closed: tuple[UnavailableNodes, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,6 +138,8 @@ def _planned_job(row: list[Any], hostlists: list[str], reasons: list[str]) -> Pl
     )
 
 
-def _closed(row: list[Any], hostlists: list[str]) -> Closed:
+def _closed(row: list[Any], hostlists: list[str]) -> UnavailableNodes:
     what, begin, end, nodes = row
-    return Closed(what=str(what), begin=int(begin), end=None if end is None else int(end), nodes=hostlists[int(nodes)])
+    return UnavailableNodes(
+        what=str(what), begin=int(begin), end=None if end is None else int(end), nodes=hostlists[int(nodes)]
+    )

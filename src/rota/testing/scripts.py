@@ -98,19 +98,19 @@ class Script(NamedTuple):
 
     submissions: tuple[Submission, ...]
     #: Events other than submissions, with their times.
-    disturbances: tuple[tuple[int, ev.Event], ...]
+    other_events: tuple[tuple[int, ev.Event], ...]
 
     @property
     def last(self) -> int:
         """The time of the last submission or event."""
-        times = [one.time for one in self.submissions] + [time for time, _ in self.disturbances]
+        times = [one.time for one in self.submissions] + [time for time, _ in self.other_events]
         return max(times, default=0)
 
     def put(self, harness: Harness) -> None:
         """Put everything on a harness's agenda. Requests may be refused when a job has ended."""
         for one in self.submissions:
             harness.at(one.time, _submission(harness, one))
-        for time, event in self.disturbances:
+        for time, event in self.other_events:
             harness.at(time, _event(harness, event))
 
 
@@ -145,8 +145,8 @@ def random_script(
         limit = request.time_limit or 0
         run = limit if exact else rng.choice((limit, rng.randint(1, limit), limit if calm else limit + 30))
         submissions.append(Submission(now, job_id, request, run))
-    disturbances = [] if calm else _disturbances(rng, config, now + 300, jobs)
-    return Script(tuple(submissions), tuple(disturbances))
+    other_events = [] if calm else _other_events(rng, config, now + 300, jobs)
+    return Script(tuple(submissions), tuple(other_events))
 
 
 def _request(rng: Random, config: ClusterConfig, now: int, *, calm: bool) -> JobSpec:
@@ -180,7 +180,7 @@ def _request(rng: Random, config: ClusterConfig, now: int, *, calm: bool) -> Job
     return spec(**fields)
 
 
-def _disturbances(rng: Random, config: ClusterConfig, end: int, jobs: int) -> list[tuple[int, ev.Event]]:
+def _other_events(rng: Random, config: ClusterConfig, end: int, jobs: int) -> list[tuple[int, ev.Event]]:
     """Draw other events before ``end``, and those that undo them at ``end``."""
     found: list[tuple[int, ev.Event]] = []
     for _ in range(jobs):

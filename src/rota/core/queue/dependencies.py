@@ -41,7 +41,7 @@ class _Ended(NamedTuple):
     is_array: bool = False
 
 
-class DependencyBook:
+class JobDependencies:
     """The dependencies of all jobs.
 
     Args:

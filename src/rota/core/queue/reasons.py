@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from rota.core.accounts.charging import Accounts
     from rota.core.accounts.policy import AccountingPolicy
     from rota.core.job import Job
-    from rota.core.queue.dependencies import DependencyBook
+    from rota.core.queue.dependencies import JobDependencies
     from rota.core.queue.job_queue import JobQueue
-    from rota.core.queue.reservations import ReservationBook
+    from rota.core.queue.reservations import Reservations
     from rota.core.state import ClusterState
 
 #: Reasons of held jobs; all of them have priority 0.
@@ -54,8 +54,8 @@ class Reasons:
         queue: JobQueue,
         accounts: Accounts,
         policy: AccountingPolicy,
-        dependencies: DependencyBook,
-        reservations: ReservationBook,
+        dependencies: JobDependencies,
+        reservations: Reservations,
     ) -> None:
         self._state = state
         self._queue = queue

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
     from rota.core.accounts.charging import Accounts
     from rota.core.job import Job
-    from rota.core.machine import NodeMove
+    from rota.core.machine import NodeMapping
     from rota.core.queue.job_queue import JobQueue
     from rota.core.state import ClusterState
 
 
-class ReservationBook:
+class Reservations:
     """All reservations.
 
     Args:
@@ -207,7 +207,7 @@ class ReservationBook:
         for job in [job for job in self._state.jobs.values() if job.spec.reservation and self._queue.holds(job)]:
             self._queue.replace(job)
 
-    def move_nodes(self, move: NodeMove) -> None:
+    def move_nodes(self, move: NodeMapping) -> None:
         """Map the nodes of all reservations to new indices. A reservation without nodes is removed."""
         for one in list(self.all.values()):
             nodes = move.bitmap(one.nodes)

@@ -7,9 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from rota.model import Reason
-from rota.resources import CountedSpace, FutureProfile, NodeSpace
-from rota.resources.future.license_space import LicensedSpace
-from rota.resources.future.reserved_space import ReservedSpace
+from rota.resources import FutureProfile, NodeSpace, ProcessorSpace
+from rota.resources.future.license_space import LicenseSpace
+from rota.resources.future.reserved_space import ReservationSpace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rota.core.scheduling.preemption import Preemption
     from rota.resources.pools.pool import NodePool
 
-    Space = CountedSpace | NodeSpace[Job] | LicensedSpace[Job] | ReservedSpace[Job]
+    Space = ProcessorSpace | NodeSpace[Job] | LicenseSpace[Job] | ReservationSpace[Job]
 
 
 def profile_of(cluster: Cluster, resolution: int = 1) -> FutureProfile:
@@ -57,9 +57,9 @@ def node_space_of(
     if gone:
         jobs = [job for job in jobs if job not in gone]
         pool = pool.without_jobs(gone)
-    space: CountedSpace | NodeSpace[Job] | ReservedSpace[Job]
+    space: ProcessorSpace | NodeSpace[Job] | ReservationSpace[Job]
     if pool.interchangeable:  # no preemption and no reservations there
-        space = CountedSpace(pool, now, jobs, resolution=resolution, window=window, soft_limits=soft_limits)
+        space = ProcessorSpace(pool, now, jobs, resolution=resolution, window=window, soft_limits=soft_limits)
     else:
         make = partial(
             NodeSpace,
@@ -68,17 +68,17 @@ def node_space_of(
             jobs,
             resolution=resolution,
             window=window,
-            gives_way=preemption if preemption.is_on else None,
+            preemption_rules=preemption if preemption.is_on else None,
             prefer_busy=prefer_busy,
             reserve_running=reserve_running,
             step=step,
             soft_limits=soft_limits,
         )
         every = (1 << len(state.nodes)) - 1
-        space = ReservedSpace(make, book, every, now=now, last=now + window) if book else make()
+        space = ReservationSpace(make, book, every, now=now, last=now + window) if book else make()
     if Reason.LICENSES not in cluster.queue.planned_reasons:
         return space
-    return LicensedSpace(space, cluster.licenses.total, now=now, running=jobs, resolution=resolution, last=now + window)
+    return LicenseSpace(space, cluster.licenses.total, now=now, running=jobs, resolution=resolution, last=now + window)
 
 
 def earliest_start(cluster: Cluster, job: Job) -> tuple[int, int] | None:

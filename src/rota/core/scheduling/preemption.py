@@ -106,7 +106,7 @@ class Preemption:
         Returns:
             Whether the job will fit when the preempted jobs have ended.
         """
-        if self.standing(job) is None:
+        if self.preemption_class(job) is None:
             return False
         lower = list(self._lower(job))
         self._wait_for_exempt(lower)
@@ -151,7 +151,7 @@ class Preemption:
             if (time := self._exempt_until(one)) > self._state.now:
                 self._state.timers.set(time, Timer(TimerKind.PREEMPT_EXEMPT, one.job_id, one.restart_count))
 
-    def standing(self, job: Job) -> Hashable | None:
+    def preemption_class(self, job: Job) -> Hashable | None:
         """Give a value that is equal for jobs for which the same ones can be preempted; ``None``: none can."""
         if self.options.type == "preempt/partition_prio":
             tier = job.partition.priority_tier

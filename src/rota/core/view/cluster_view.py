@@ -19,7 +19,7 @@ from rota.model.lines import (
     BackfillStatistics,
     MainPassStatistics,
     PlannedLine,
-    Standing,
+    QueuePosition,
     Statistics,
     counts,
 )
@@ -215,7 +215,7 @@ class ClusterView:
         self.settle()
         return tuple(map(self._lines.queue_line, self._queue.queued))
 
-    def standing(self, job_id: int) -> Standing | None:
+    def standing(self, job_id: int) -> QueuePosition | None:
         """Give the queue position of a live job; ``None``: there is none of this id."""
         self.settle()
         job = self._first(job_id)
@@ -227,7 +227,7 @@ class ClusterView:
                 if other is job:
                     break
                 ahead.append(self._lines.queue_line(other))
-        return Standing(
+        return QueuePosition(
             job=self._lines.line(job),
             partition=job.partition.name,
             tier=job.partition.priority_tier,

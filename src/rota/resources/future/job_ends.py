@@ -40,7 +40,7 @@ class Releases:
         self._views: dict[int, Any] = {0: free}
         self._asked = [0]
         #: Nodes that could serve part of a job, by what it asks of each node.
-        self._able: dict[Hashable, AbleNodes] = {}
+        self._able: dict[Hashable, UsableNodes] = {}
 
     @cached_property
     def _held(self) -> Held:
@@ -74,12 +74,12 @@ class Releases:
                 before, place = stop, place + 1
         return views[gone]
 
-    def able(self, job: PlacedJob) -> AbleNodes:
+    def able(self, job: PlacedJob) -> UsableNodes:
         """Give the nodes that could serve part of a job, by time."""
         asked = self._pool.of_each(job)
         known = self._able.get(asked)
         if known is None:
-            known = self._able[asked] = AbleNodes(self._pool, job, self)
+            known = self._able[asked] = UsableNodes(self._pool, job, self)
         return known
 
     def started(self, job: PlacedJob, end: int) -> None:
@@ -107,7 +107,7 @@ class Releases:
         )
 
 
-class AbleNodes(dict[int | None, int]):
+class UsableNodes(dict[int | None, int]):
     """Bitmaps of the nodes that could serve part of a job, by time; computed on demand."""
 
     def __init__(self, pool: NodePool, job: PlacedJob, releases: Releases) -> None:

@@ -14,11 +14,11 @@ from rota.resources.job import J
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from rota.resources.future.node_space import CountedSpace, NodeSpace
-    from rota.resources.future.reserved_space import ReservedSpace
+    from rota.resources.future.node_space import NodeSpace, ProcessorSpace
+    from rota.resources.future.reserved_space import ReservationSpace
 
 
-class LicensedSpace(Generic[J]):
+class LicenseSpace(Generic[J]):
     """A node space map that includes licences; see `rota.interfaces.NodeSpace`.
 
     Args:
@@ -32,7 +32,7 @@ class LicensedSpace(Generic[J]):
 
     def __init__(
         self,
-        space: CountedSpace | NodeSpace[J] | ReservedSpace[J],
+        space: ProcessorSpace | NodeSpace[J] | ReservationSpace[J],
         total: Mapping[str, int],
         *,
         now: int,

@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 _BATCH = 30
 
 
-class GivesWay(Protocol[J]):
+class PreemptionRules(Protocol[J]):
     """Tells which running jobs can be preempted for a job."""
 
-    def standing(self, job: J) -> Hashable | None:
+    def preemption_class(self, job: J) -> Hashable | None:
         """Give a value that is equal for jobs for which the same ones can be preempted; ``None``: none can."""
 
     def candidates(self, job: J) -> Sequence[J]:
@@ -45,7 +45,7 @@ class GivesWay(Protocol[J]):
         """Whether a running job can be preempted for some other job."""
 
 
-class CountedSpace:
+class ProcessorSpace:
     """The same for interchangeable processors: a profile whose ends and reservations are rounded to the resolution."""
 
     def __init__(
@@ -140,7 +140,7 @@ class NodeSpace(Generic[J]):
         running: The running jobs, by expected end.
         resolution: Seconds between points of time at which reservations may begin and end.
         window: How far ahead to plan, seconds.
-        gives_way: Tells which jobs can be preempted.
+        preemption_rules: Tells which jobs can be preempted.
         prefer_busy: Whether nodes that are in use now are preferred for jobs that start later.
         reserve_running: Whether the nodes of running jobs that have whole nodes are reserved until their ends, unless
             the jobs can be preempted.
@@ -157,7 +157,7 @@ class NodeSpace(Generic[J]):
         *,
         resolution: int,
         window: int,
-        gives_way: GivesWay[J] | None = None,
+        preemption_rules: PreemptionRules[J] | None = None,
         prefer_busy: bool = False,
         reserve_running: bool = False,
         step: int = 0,
@@ -177,14 +177,14 @@ class NodeSpace(Generic[J]):
         # If jobs end one by one, those that end after the window do not matter.
         last = self._last if pool.one_by_one else None
         self._releases = Releases(pool, *expected_ends(running, now, soft=soft_limits, last=last), pool.view(pool.free))
-        self._gives_way = gives_way
-        #: Releases without the jobs that can be preempted, by `standing`, until some job starts.
+        self._preemption_rules = preemption_rules
+        #: Releases without the jobs that can be preempted, by `preemption_class`, until some job starts.
         self._preempted: dict[Hashable, Releases] = {}
         #: Nodes in use, if these are preferred.
         self._busy = nodes_held(running) if prefer_busy else 0
         self._step = step
         for job in running if reserve_running else ():
-            if pool.is_whole(job) and not (gives_way and gives_way.is_preemptable(job)):
+            if pool.is_whole(job) and not (preemption_rules and preemption_rules.is_preemptable(job)):
                 self.reserve(job, now, (job.end_time or 0) - now, job.alloc_nodes)
 
     def _floor(self, time: int) -> int:
@@ -240,11 +240,11 @@ class NodeSpace(Generic[J]):
 
     def _releases_for(self, job: J) -> Releases:
         """Give the running jobs without those that can be preempted for a job."""
-        if self._gives_way is None or (standing := self._gives_way.standing(job)) is None:
+        if self._preemption_rules is None or (preemption_class := self._preemption_rules.preemption_class(job)) is None:
             return self._releases
-        if standing not in self._preempted:
-            self._preempted[standing] = self._releases.without(self._gives_way.candidates(job))
-        return self._preempted[standing]
+        if preemption_class not in self._preempted:
+            self._preempted[preemption_class] = self._releases.without(self._preemption_rules.candidates(job))
+        return self._preempted[preemption_class]
 
     def _will_run(self, job: J, releases: Releases, nodes: int, start: int, limit: int) -> tuple[int, int]:
         """Find the first time from ``start`` on, up to ``limit`` ends, at which a job fits on nodes; 0 nodes: none."""

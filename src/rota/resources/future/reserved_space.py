@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rota.resources.future.node_space import NodeSpace
 
 
-class ReservedSpace(Generic[J]):
+class ReservationSpace(Generic[J]):
     """A node space map that includes advance reservations; see `rota.interfaces.NodeSpace`.
 
     Args:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rota.results.report import steps, tables, wording
+from rota.results.report.account_figures import account_figures
 from rota.results.report.columns import encode_schedule
 from rota.results.report.distribution import ecdf, log_grid, size_classes
 from rota.results.report.factors import factor_bars
 from rota.results.report.planning import plan_data
 from rota.results.report.render import numbers, write_page
-from rota.results.report.served import served
 from rota.results.report.shares import share_data
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def _fairness(result: ReplayResult) -> dict[str, Any]:
     targets = {} if history is None else dict(zip(history.accounts, history.target_share.tolist(), strict=True))
     return {
         "bars": factor_bars(() if history is None else history.waits),
-        "served": [] if history is None else served(result.schedule, targets),
+        "served": [] if history is None else account_figures(result.schedule, targets),
     }
 
 

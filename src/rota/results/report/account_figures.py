@@ -20,7 +20,7 @@ NAMELESS = "(none)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Served:
+class GroupFigures:
     """The finished jobs of an account or user; waits in seconds."""
 
     name: str
@@ -36,14 +36,14 @@ class Served:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ServedAccount:
+class AccountFigures:
     """An account, and its users by descending CPU hours."""
 
-    total: Served
-    users: tuple[Served, ...]
+    total: GroupFigures
+    users: tuple[GroupFigures, ...]
 
 
-def served(schedule: Schedule, targets: Mapping[str, float]) -> list[ServedAccount]:
+def account_figures(schedule: Schedule, targets: Mapping[str, float]) -> list[AccountFigures]:
     """Sum up the finished jobs by account and user, by descending CPU hours.
 
     Args:
@@ -56,11 +56,11 @@ def served(schedule: Schedule, targets: Mapping[str, float]) -> list[ServedAccou
         return []
     names = [str(user) for user in jobs.user_id.tolist()] if jobs.user is None else jobs.user
     pairs = list(zip(jobs.account, names, strict=True))
-    users: dict[str, list[Served]] = {}
+    users: dict[str, list[GroupFigures]] = {}
     for (account, user), figures in _summed(jobs, pairs):
-        users.setdefault(account, []).append(_served(user, None, figures))
+        users.setdefault(account, []).append(_group_figures(user, None, figures))
     return [
-        ServedAccount(total=_served(account, targets.get(account), figures), users=tuple(users[account]))
+        AccountFigures(total=_group_figures(account, targets.get(account), figures), users=tuple(users[account]))
         for (account,), figures in _summed(jobs, [(account,) for account in jobs.account])
     ]
 
@@ -75,8 +75,8 @@ def _summed(jobs: Schedule, keys: Sequence[tuple[str, ...]]) -> list[tuple[tuple
     return [(distinct[i], {name: column[i].item() for name, column in columns.items()}) for i in order]
 
 
-def _served(name: str, target: float | None, figures: dict[str, float]) -> Served:
-    return Served(
+def _group_figures(name: str, target: float | None, figures: dict[str, float]) -> GroupFigures:
+    return GroupFigures(
         name=name or NAMELESS,
         jobs=int(figures["jobs"]),
         cpu_hours=figures["work"] / _HOUR,

@@ -25,7 +25,7 @@ SAMPLES = 150
 _DIGITS = 6
 
 
-class Watcher:
+class HistoryRecorder:
     """Takes samples of an engine: of its plan and, where usage is kept, of fair-share.
 
     Args:
