@@ -39,6 +39,7 @@ def _keep_colons(_app: Sphinx, what: str, _name: str, _obj: object, _options: ob
 
     It looks at the first line, there an empty comment, of an attribute and of a section on what is returned.
     """
+    lines[:] = [line for line in lines if not line.startswith("Over 400 lines: ")]  # for readers of the source
     if what in {"attribute", "data", "property"}:
         lines[:0] = ["..", ""]
     elif "Returns:" in lines:

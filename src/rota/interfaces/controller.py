@@ -84,8 +84,7 @@ class ControllerOf(Protocol[J]):
         """Jobs that joined the queue since the last pass, if nothing else has happened that could let a job start.
 
         ``None``: the whole queue has to be considered. A scheduler may ignore this. One that keeps its results of the
-            last
-        pass needs to consider these jobs only.
+        last pass needs to consider these jobs only.
         """
 
     @property
