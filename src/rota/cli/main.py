@@ -40,8 +40,8 @@ class Command(NamedTuple):
 #: Every command, in the order of the help text.
 COMMANDS: dict[str, Command] = {
     "replay": Command("rota.cli.replay", "replay", "Schedule a recorded workload in virtual time."),
-    "explain": Command("rota.cli.explain", "explain", "Say why a job waits and what its priority is made of."),
-    "plan": Command("rota.cli.plan", "plan", "Show what one backfill cycle makes of the queue of a moment."),
+    "explain": Command("rota.cli.explain", "explain", "Say why a job is pending and what its priority is made of."),
+    "plan": Command("rota.cli.plan", "plan", "Show the plan of one backfill cycle at a given time."),
     "compare": Command("rota.cli.compare", "compare", "Put the results of several replays side by side."),
     "plugin": Command("rota.cli.plugin", "plugin", "List, show and check plugins."),
 }
