@@ -22,6 +22,7 @@ SHOWN = [
     for page, code in CODE
     if "plugin_type" in code
 ]
+GLOSSARY = ROOT / "docs" / "concepts" / "glossary.md"
 
 
 def test_there_are_plugins_to_check() -> None:
@@ -46,3 +47,14 @@ def test_the_replay_in_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> No
         "sched/easy",
         "sched/conservative",
     ]
+
+
+def test_the_glossary_is_in_order_and_the_pages_link_to_the_words_that_are_ours() -> None:
+    terms = re.findall(r"^([^\W_][^\n]*)\n  (\*\(rota\)\*)?", GLOSSARY.read_text(encoding="utf-8"), re.MULTILINE)
+    names = [name for name, _ in terms]
+    assert len(names) > 40
+    assert names == sorted(names, key=lambda name: re.sub("[^a-z]", "", name.lower()))
+    pages = " ".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs").rglob("*.md") if page != GLOSSARY)
+    links = {" ".join(link.split()) for link in re.findall(r"\{term\}`([^`]*)`", pages)}
+    linked = {link.partition("<")[2].rstrip(">") or link for link in links}
+    assert {name for name, ours in terms if ours} <= linked

@@ -99,7 +99,7 @@ class JobDependencies:
         if array is None and not self.waiting and self.by_name is None:  # the most frequent case
             recent = self._just_ended
             recent.append(job)
-            if not len(recent) % _BATCH:  # they are few, and nobody asks for those that are too old
+            if not len(recent) % _BATCH:  # few jobs are old enough to be forgotten
                 forgotten = self._state.now - self._state.settings.min_job_age
                 while recent and (recent[0].end_time or 0) < forgotten:
                     recent.popleft()
