@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from rota.core.limits.start_limits import LIMIT_REASONS
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from rota.core.jobs.runs import Runs
     from rota.core.scheduling.preemption import Preemption
 
+_PARTITION = attrgetter("partition.name")
 #: Why passes ended, in Slurm's words.
 END_OF_QUEUE = "End of job queue"
 HIT_QUEUE_DEPTH = "Hit default_queue_depth"
@@ -111,6 +113,8 @@ class MainPass:
         blocked: set[str] = set()
         failed: set[Hashable] = set()
         seen: dict[str, int] = {}
+        # Partitions of the jobs in the queue, once some job has found no place.
+        waiting_in: set[str] | None = None
         for job in queue:
             if not job.sort_key or job.alloc:
                 gone += 1
@@ -175,6 +179,14 @@ class MainPass:
                 avail = pool.without(avail, taken)
             if not avail and not is_bounded:
                 depth = length - gone  # Slurm looks at all that is left, in vain
+                break
+            if reserved or of_partition or starts:
+                continue
+            waiting_in = set(map(_PARTITION, queue)) if waiting_in is None else waiting_in
+            if blocked >= waiting_in:  # nobody else can start; those that are left count as far as they may
+                depth = length - gone
+                if most is not None and depth > most:
+                    reason, depth = HIT_QUEUE_DEPTH, most
                 break
         self._count(reason, length, depth, started)
 
