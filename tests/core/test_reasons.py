@@ -14,6 +14,7 @@ from unittest.mock import patch
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from rota.core import events as ev
 from rota.core.accounts.policy import AccountingPolicy
 from rota.core.sorted_jobs import queue_key
 from rota.model import JobState, NodeState, PartitionState, Reason
@@ -319,6 +320,17 @@ def test_what_a_job_was_refused_for_is_not_forgotten() -> None:
         assert rota.reason(job) is Reason.ASSOC_GRP_NODE
         rota.submit(cpus=1, user="cat", account="chem")
         assert rota.reason(job) is Reason.ASSOC_GRP_NODE
+
+
+def test_what_a_job_was_refused_for_is_forgotten_with_what_it_asked_for() -> None:
+    limits: dict[str, dict[str, str]] = {owner: {} for owner in OWNERS}
+    limits["account phys"] = {"MaxTRESPerJob": "node=1"}
+    with Harness(_ENFORCING, associations=make_tree(limits)) as rota:
+        job = rota.submit(cpus=2, user="ann", account="phys")
+        rota.restart()
+        assert rota.reason(job.job_id) is Reason.ASSOC_MAX_NODE_PER_JOB
+        rota.send(ev.UpdateJob(job_id=job.job_id, changes={"num_cpus": 1}))
+        assert rota.state(job.job_id) is JobState.RUNNING
 
 
 def test_behind_a_job_that_waits_for_licences_the_others_do_not_wait_for_resources() -> None:

@@ -56,18 +56,8 @@ def test_a_random_script_turns_out_the_same(machine: str, sched: str, priority: 
         assert through == again
 
 
-#: Where the reason of a job is another after a restart, until a pass has looked at it again: a pass had found that a
-#: limit holds it back on the nodes that it was to be given, and that is not saved.
-REFUSED = {
-    "limits/qos-GrpTRES-node",
-    "limits/qos-MaxTRESPerAccount",
-    "limits/user-GrpTRES",
-    "linear_sharing/limit-nodes",
-}
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(set(SCENARIOS) - REFUSED))
+@pytest.mark.parametrize("name", SCENARIOS)
 def test_what_slurm_did_is_done_with_restarts_as_well(name: str, tmp_path: Path) -> None:
     try:
         differing = differences(SCENARIOS[name], tmp_path, Restarting)

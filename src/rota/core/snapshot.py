@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from rota.core.machine import Machine
 
 #: Changes when older data can no longer be read.
-FORMAT = 6
+FORMAT = 7
 _NO_PLACE = (
     "jobs hold what they could not on this machine: start with the SelectType and OverSubscribe of before until they "
     "have ended"
@@ -82,6 +82,7 @@ def save(engine: Engine) -> dict[str, Any]:
         "timers": state.timers.save(),
         "passes": engine.save_passes(),
         "new_jobs": None if (new := cluster.queue.new) is None else [[job.job_id, job.partition.name] for job in new],
+        "refusals": cluster.policy.save_refusals(),
         "plugins": engine.plugin_memory.save(),
         "rules": _rules(cluster),
     }
@@ -157,7 +158,9 @@ def _restore(engine: Engine, saved: Mapping[str, Any]) -> None:
         cluster.queue.replace_all()
         cluster.queue.touch()
         engine.pass_due = True
-    elif saved["new_jobs"] is not None:
+        return
+    cluster.policy.restore_refusals(saved["refusals"])
+    if saved["new_jobs"] is not None:
         cluster.queue.new = [state.jobs[job_id].in_partition(name) for job_id, name in saved["new_jobs"]]
 
 

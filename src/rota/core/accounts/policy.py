@@ -9,14 +9,15 @@ a QOS replaces the same limit further down this list.
 from __future__ import annotations
 
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rota.core.job import Job
 from rota.core.limits.context import LimitContext
 from rota.core.limits.job_limits import JobLimits
 from rota.core.limits.limit_rules import LimitRules, Owner
-from rota.core.limits.start_limits import LIMIT_REASONS
+from rota.core.limits.start_limits import LIMIT_REASONS, Excess
 from rota.core.limits.usage_threshold import UsageThreshold, usage_threshold
+from rota.core.plain import shape_of
 from rota.model import Errno, InputError, MultifactorConf, Reason, RequestError
 from rota.model.association import QosFlag
 from rota.model.limits import NO_LIMITS, LimitError, Limits
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from rota.core.accounts.charging import Accounts
     from rota.core.limits.ledger import Ledger
-    from rota.core.limits.start_limits import Excess, Limit, StartLimit
+    from rota.core.limits.start_limits import Limit, StartLimit
     from rota.core.state import ClusterState
     from rota.model import Association, ClusterConfig, Qos
 
@@ -88,6 +89,14 @@ class AccountingPolicy:
     def forget_refusals(self) -> None:
         """Have all jobs tested again, as resources have become free."""
         self.context.refused.clear()
+
+    def save_refusals(self) -> list[list[Any]]:
+        """Give what jobs were refused for, as data that JSON can hold."""
+        return [[job_id, shape_of(Excess).encode(one)] for job_id, one in self.context.refused.items()]
+
+    def restore_refusals(self, saved: list[list[Any]]) -> None:
+        """Take up what was saved of that, under the limits of then."""
+        self.context.refused = {job_id: shape_of(Excess).decode(one) for job_id, one in saved}
 
     def plan_ends(self) -> None:
         """Plan when limits will be used up, from the usage so far."""
@@ -203,7 +212,8 @@ class AccountingPolicy:
             self.submitted_in[task.job_id] = self.submitted_in[array_job_id]
 
     def forgotten(self, job: Job) -> None:
-        """Cease to count a job that has ended."""
+        """Cease to count a job that has ended or is being changed."""
+        self.context.refused.pop(job.job_id, None)
         for ledger in self.submitted_in.pop(job.job_id, ()):
             ledger.submitted -= job.waiting_tasks
 
