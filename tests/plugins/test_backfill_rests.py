@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from rota.core import events as ev
 from rota.model import NodeState
 from rota.testing import Harness, cluster
 
@@ -146,6 +147,36 @@ def test_a_new_configuration_ends_a_cycle_that_rests() -> None:
         assert len(_planned(jobs)) == 2
         rota.until(45)
         assert len(_planned(jobs)) == 7
+
+
+@pytest.mark.parametrize(
+    "more", ["", ",bf_continue", ",bf_max_job_user=5", ",bf_max_job_assoc=3,bf_max_job_user_part=3"]
+)
+@pytest.mark.parametrize("change", [True, False])
+def test_a_cycle_goes_on_after_a_restart(more: str, change: bool) -> None:
+    """As it does without one: played through, and once more with a restart in each second."""
+    seen = []
+    for restarts in (False, True):
+        with _waiting(more) as (rota, jobs, _):
+            for _ in range(40):
+                if change and rota.now == 13:
+                    rota.submit(limit=100)
+                    rota.send(ev.UpdateJob(job_id=jobs[4].job_id, changes={"time_limit": 200}))
+                rota.wait(1)
+                if restarts:
+                    rota.restart()
+                seen.append((restarts, rota.now, [rota.job(job.job_id).planned_start for job in jobs]))
+    assert [one[1:] for one in seen if one[0]] == [one[1:] for one in seen if not one[0]]
+    assert max(sum(start is not None for start in starts) for _, _, starts in seen) > 2  # more than before the rest
+
+
+@pytest.mark.parametrize("options", [SLOW, f"{SLOW},bf_continue"])
+def test_after_a_restart_with_other_options_the_next_cycle_comes_in_its_time(options: str) -> None:
+    with _waiting() as (rota, jobs, _):
+        rota.until(13)
+        rota.restart(cluster(nodes=1, SchedulerParameters=options))
+        rota.until(19)
+        assert len(_planned([rota.job(job.job_id) for job in jobs])) == (6 if options == SLOW else 2)
 
 
 def test_a_cycle_that_somebody_asks_for_takes_no_rest() -> None:

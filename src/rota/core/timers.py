@@ -194,16 +194,13 @@ class Timers:
     # ---- keeping them -----------------------------------------------------------------------------------------
 
     def save(self) -> dict[str, Any]:
-        """Give the timers as JSON data, without those that call a function made at run time."""
-        kept = [entry for entry in sorted(self.heap) if self._holds(entry)]
+        """Give the timers as JSON data."""
+        kept = [entry for entry in sorted(self.heap) if self._due.get(entry[2]) == entry[:2]]
         return {
             "due": [[time, *_plain(timer)] for time, _, timer in kept],
             "asleep": [_plain(timer) for timer in self.asleep],
             "periods": [[*_plain(timer), *period] for timer, period in self.periods.items()],
         }
-
-    def _holds(self, entry: tuple[int, int, Timer]) -> bool:
-        return self._due.get(entry[2]) == entry[:2] and entry[2].kind is not TimerKind.PLUGIN_ONCE
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Replace all timers by the saved ones."""

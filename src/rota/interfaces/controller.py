@@ -280,8 +280,14 @@ class ControllerOf(Protocol[J]):
 
     # ---- time and life ----------------------------------------------------------------------------------------
 
-    def at(self, time: int, fn: Callable[[], object]) -> None:
+    def at(self, time: int, fn: Callable[[], object]) -> Callable[[], None]:
         """Call ``fn`` once, at ``time`` (Unix seconds, after now); a scheduling pass follows.
+
+        After a restart it is called only if ``init`` asks for it again; then it keeps its place among what is due with
+        it.
+
+        Returns:
+            A function that stops it.
 
         Raises:
             ValueError: the time is not after now.

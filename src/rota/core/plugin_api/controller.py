@@ -323,15 +323,17 @@ class PluginController:
 
     # ---- time and life ----------------------------------------------------------------------------------------
 
-    def at(self, time: int, fn: Callable[[], object]) -> None:
-        if index(time) <= self._state.now:
+    def at(self, time: int, fn: Callable[[], object]) -> Callable[[], None]:
+        time = index(time)
+        if time <= self._state.now:
             raise ValueError(f"time {time} is not after now, {self._state.now}")
-        self._timers.at(time, self._guard.callback(fn), self._guard.name_of(fn))
+        return self._timers.at(time, self._guard.callback(fn), self._guard.name_of(fn))
 
     def every(
         self, seconds: int, fn: Callable[[], object], *, only_after_change: bool = False, quiet: bool = False
     ) -> Callable[[], None]:
-        if index(seconds) < 1:
+        seconds = index(seconds)
+        if seconds < 1:
             raise ValueError(f"a period of {seconds} s: at least 1 s is needed")
         guarded, name = self._guard.callback(fn), self._guard.name_of(fn)
         return self._timers.every(seconds, guarded, name, only_after_change=only_after_change, quiet=quiet)

@@ -1,11 +1,12 @@
 """Timers of plugins: the function of each. When they are due is in the engine's table of timers.
 
-A periodic timer is identified by the names of its plugin and its function, so that a timer which is set again after a
-restart keeps its phase.
+A timer is identified by the names of its plugin and its function, and a timer for one call by its time as well. So a
+timer which is set again after a restart keeps its phase, and its place among timers that are due at the same time.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rota.core.state import ClusterState
+
+
+_OF_PLUGINS = frozenset({TimerKind.PLUGIN, TimerKind.PLUGIN_ONCE})
 
 
 class _Call(NamedTuple):
@@ -30,24 +34,25 @@ class PluginTimers:
         state: The state, with the engine's clock and timers.
     """
 
-    __slots__ = ("_calls", "_numbers", "_state")
+    __slots__ = ("_calls", "_state")
 
     def __init__(self, state: ClusterState) -> None:
         self._state = state
         self._calls: dict[Timer, _Call] = {}
-        self._numbers = count()
 
-    def at(self, time: int, fn: Callable[[], object], name: str) -> None:
-        """Set a timer for one call.
+    def at(self, time: int, fn: Callable[[], object], name: str) -> Callable[[], None]:
+        """Set a timer for one call; return a function that cancels it.
 
         Args:
             time: When to call, Unix seconds.
             fn: The function.
             name: Names of the plugin and the function.
         """
-        timer = Timer(TimerKind.PLUGIN_ONCE, name=f"{name} {next(self._numbers)}")
-        self._calls[timer] = _Call(fn, quiet=False)
+        several = (Timer(TimerKind.PLUGIN_ONCE, name=f"{name} {time} {number}") for number in count(1))
+        timer = next(one for one in several if one not in self._calls)
+        call = self._calls[timer] = _Call(fn, quiet=False)
         self._state.timers.set(time, timer)
+        return partial(self._stop, timer, call)
 
     def every(
         self, seconds: int, fn: Callable[[], object], name: str, *, only_after_change: bool, quiet: bool
@@ -58,15 +63,14 @@ class PluginTimers:
             number += 1
             timer = Timer(TimerKind.PLUGIN, name=f"{name} {number}")
         call = self._calls[timer] = _Call(fn, quiet)
-        timers, now = self._state.timers, self._state.now
-        timers.set_period(now, timer, Period(now, seconds, only_after_change))
+        now = self._state.now
+        self._state.timers.set_period(now, timer, Period(now, seconds, only_after_change))
+        return partial(self._stop, timer, call)
 
-        def stop() -> None:
-            if self._calls.get(timer) is call:
-                del self._calls[timer]
-                timers.cancel(timer)
-
-        return stop
+    def _stop(self, timer: Timer, call: _Call) -> None:
+        if self._calls.get(timer) is call:
+            del self._calls[timer]
+            self._state.timers.cancel(timer)
 
     def call(self, timer: Timer) -> bool:
         """Call the function of a timer that is due; say whether a scheduling pass has to follow."""
@@ -80,6 +84,6 @@ class PluginTimers:
 
     def drop_unclaimed(self) -> None:
         """Cancel timers from before a restart that no plugin has set again."""
-        for timer in [timer for timer in self._state.timers if timer.kind is TimerKind.PLUGIN]:
-            if timer not in self._calls:
+        for timer in self._state.timers:
+            if timer.kind in _OF_PLUGINS and timer not in self._calls:
                 self._state.timers.cancel(timer)

@@ -68,9 +68,9 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from itertools import chain
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from rota.interfaces import SLURM_SUCCESS, JobState
+from rota.interfaces import SLURM_SUCCESS, JobState, NodeState
 from rota.interfaces.stubs.sched import *
 
 if TYPE_CHECKING:
@@ -142,8 +142,9 @@ _flags: frozenset[str] = frozenset()
 _planned: list[Job] = []
 #: Stops the cycles.
 _stop: Callable[[], None] | None = None
-#: The cycle that lets others have their turn.
+#: The cycle that lets others have their turn, and what stops its going on.
 _resting: _Cycle | None = None
+_stop_resting: Callable[[], None] | None = None
 statistics = Statistics()
 
 
@@ -153,16 +154,21 @@ def init(ctld: Controller) -> int:
     _ctld = ctld
     records = chain.from_iterable(job.records or (job,) for job in ctld.jobs.values())
     _planned[:] = [record for record in records if record.planned_start is not None]
-    return slurm_sched_p_reconfig()
+    result = slurm_sched_p_reconfig()
+    if kept := ctld.keep(_save):
+        _go_on_with(kept)
+    return result
 
 
 def slurm_sched_p_reconfig() -> int:
-    """Read the ``bf_`` options of SchedulerParameters."""
+    """Read the ``bf_`` options of SchedulerParameters; a cycle that rests is over."""
     global _options, _flags, _resting
     config = _ctld.config
     _options = _read_numbers(config)
     _flags = frozenset(_FLAGS).intersection(config.scheduler_parameters())
     _ctld.plan_licenses(on="bf_licenses" in _flags)
+    if _stop_resting is not None:
+        _stop_resting()
     _resting = None
     _set_timer()
     return SLURM_SUCCESS
@@ -218,21 +224,47 @@ def _begin_cycle() -> None:
 
 def _go_on(current: _Cycle) -> None:
     """Go on with a cycle, until it is over or takes another rest."""
-    global _resting
-    rests_until = current.go_on()
-    if rests_until is not None:
-        _resting = current
-        _ctld.at(rests_until, lambda: _resume(current))
+    current.go_on()
+    if current.rests_until:
+        _rest(current)
     elif current.was_overtaken():
         _set_timer()
 
 
-def _resume(current: _Cycle) -> None:
-    """Go on with a cycle after its rest, unless the configuration has been read anew."""
+def _rest(current: _Cycle) -> None:
+    global _resting, _stop_resting
+    _resting = current
+    _stop_resting = _ctld.at(current.rests_until, _resume)
+
+
+def _resume() -> None:
+    """Go on with the cycle that has rested."""
     global _resting
-    if current is _resting:
-        _resting = None
+    current, _resting = _resting, None
+    if current is not None:
         _go_on(current)
+
+
+def _save() -> object:
+    """Give the cycle that rests as plain data, and for what machine and under which options it was begun."""
+    if _resting is None:
+        return None
+    return {"options": slurm_sched_p_get_conf(), "nodes": _node_names(), "cycle": _resting.save()}
+
+
+def _go_on_with(kept: dict[str, Any]) -> None:
+    """Have a cycle rest that did so before a restart, unless options or nodes are others."""
+    if kept["options"] == slurm_sched_p_get_conf() and kept["nodes"] == _node_names():
+        _rest(_Cycle(test_time=_options["bf_test_time"], kept=kept["cycle"]))
+
+
+def _node_names() -> list[str]:
+    return [node.name for node in _ctld.nodes]
+
+
+def _key(job: Job) -> tuple[int, str]:
+    """Give what a queue record is known by."""
+    return job.job_id, job.partition.name
 
 
 #: Whom the bounds of jobs tested are for.
@@ -244,9 +276,15 @@ _WHOSE: dict[str, Callable[[Job], Hashable]] = {
 }
 
 
-def _state() -> tuple[object, ...]:
-    """Give what a cycle looks at: who waits, who runs, and what is up."""
-    return list(_ctld.queue), list(_ctld.running), _ctld.up
+def _state() -> list[object]:
+    """Give what a cycle looks at, as JSON gives it back: who waits, who runs, and which nodes are not up."""
+    waiting = [list(_key(job)) for job in _ctld.queue]
+    away = [node.name for node in _ctld.nodes if node.state is not NodeState.UP]
+    return [waiting, [job.job_id for job in _ctld.running], away]
+
+
+#: Attributes of a cycle that are saved as they are.
+_PLAIN = ("_begun", "_length", "_depth", "_took", "_started", "_at_first", "_at_last", "rests_until")
 
 
 class _Cycle:
@@ -254,9 +292,10 @@ class _Cycle:
 
     Args:
         test_time: How long a test is taken to last, microseconds. If it is 0 the cycle never rests.
+        kept: What `save` gave of one that it goes on with.
     """
 
-    def __init__(self, *, test_time: int) -> None:
+    def __init__(self, *, test_time: int, kept: dict[str, Any] | None = None) -> None:
         self._test_time = test_time
         self._begun = _ctld.now
         queue = _ctld.queue
@@ -270,7 +309,9 @@ class _Cycle:
         self._took = self._worked = 0
         #: How things were when the cycle began, if it may rest, and when it began to.
         self._at_first = _state() if test_time else None
-        self._at_last: tuple[object, ...] | None = None
+        self._at_last: list[object] | None = None
+        #: Until when it rests, Unix seconds; 0: it does not, or is over.
+        self.rests_until = 0
         self._look()
         unused = "bf_max_job_user" if _options["bf_max_job_assoc"] else "bf_max_job_assoc"
         #: How many jobs may be tested, of whom, and how many have been of each.
@@ -280,12 +321,49 @@ class _Cycle:
             if _options[name] and name != unused
         ]
         self._reserved: Counter[str] = Counter()
-        self._last_start = self._begun + _options["bf_window"] * _MINUTE
         #: Whether some jobs may have to start now or not be planned.
         self._is_strict = "bf_one_resv_per_job" in _flags or any(_options[name] for name in _STRICT)
         self._started = 0
         #: QOS whose jobs reserve nothing.
         self._polite = {name for name, qos in _ctld.associations.qos.items() if "NoReserve" in qos.flags}
+        if kept is not None:
+            self._take_up(**kept)
+        self._last_start = self._begun + _options["bf_window"] * _MINUTE
+
+    def save(self) -> dict[str, object]:
+        """Give it as plain data while it rests."""
+        left = list(self._left)
+        self._left = iter(left)
+        return {
+            "plain": {name: getattr(self, name) for name in _PLAIN},
+            "left": list(map(_key, left)),
+            "reservations": [
+                [*_key(job), start, seconds, hex(nodes)] for job, start, seconds, nodes in self._reservations
+            ],
+            "tested": [list(tested.items()) for _, _, tested in self._bounds],
+            "reserved": dict(self._reserved),
+        }
+
+    def _take_up(
+        self,
+        plain: dict[str, Any],
+        left: list[Any],
+        reservations: list[Any],
+        tested: list[Any],
+        reserved: dict[str, int],
+    ) -> None:
+        for name, value in plain.items():
+            setattr(self, name, value)
+        known = {_key(one): one for job in _ctld.jobs.values() for one in job.records or (job,)}
+        self._left = iter([known[key] for key in map(tuple, left) if key in known])
+        self._reservations = [
+            (known[job_id, partition], start, duration, int(nodes, 16))
+            for job_id, partition, start, duration, nodes in reservations
+            if (job_id, partition) in known
+        ]
+        for (_, _, counted), counts in zip(self._bounds, tested, strict=True):
+            counted.update((tuple(key) if isinstance(key, list) else key, count) for key, count in counts)
+        self._reserved.update(reserved)
 
     def _look(self) -> None:
         """Look at the machine as it is now."""
@@ -301,9 +379,10 @@ class _Cycle:
         #: Since when alike jobs could not have been placed: the space only becomes less. ``None``: at no time.
         self._earliest: dict[Hashable, int | None] = {}
 
-    def go_on(self) -> int | None:
-        """Test jobs; give until when the cycle rests then, Unix seconds, ``None``: it is over."""
+    def go_on(self) -> None:
+        """Test jobs until the cycle is over, or takes a rest."""
         reason: str | None = None
+        self.rests_until = 0
         if self._at_last is not None:
             if "bf_continue" not in _flags and _state() != self._at_last:
                 reason = STATE_CHANGED
@@ -316,13 +395,13 @@ class _Cycle:
                 self._worked = 0
                 if (rests_until := self._begun + self._took // _SECOND) > _ctld.now:
                     self._at_last = _state()
-                    return rests_until
+                    self.rests_until = rests_until
+                    return
         statistics.cycles += 1
         statistics.last_queue_length, statistics.last_depth = self._length, self._depth
         statistics.last_table_size = self._space.size
         statistics.jobs_started += self._started
         statistics.exits[reason] += 1
-        return None
 
     def was_overtaken(self) -> bool:
         """Whether it has rested, and jobs or nodes are other than when it began."""
@@ -331,11 +410,11 @@ class _Cycle:
     def _look_again(self) -> None:
         """Look at the machine anew, and reserve there what has been reserved for jobs that are still waiting."""
         self._look()
-        waiting = set(map(id, _ctld.queue))
-        self._left = iter([job for job in self._left if id(job) in waiting])
+        waiting = {_key(job): job for job in _ctld.queue}
+        self._left = iter([waiting[key] for key in map(_key, self._left) if key in waiting])
         for job, start, duration, nodes in self._reservations:
-            if id(job) in waiting:
-                self._space.reserve(job, start, duration, nodes)
+            if (found := waiting.get(_key(job))) is not None:
+                self._space.reserve(found, start, duration, nodes)
 
     def _walk(self) -> str | None:
         """Test jobs until a bound is hit, or until it is time for a rest: then it gives ``None``."""
