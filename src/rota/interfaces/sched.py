@@ -66,7 +66,7 @@ class SchedPlugin(Protocol):
         """A job could not start because its nodes are in use."""
 
     def slurm_sched_p_partition_change(self) -> None:
-        """A partition was created, changed or deleted, or the configuration was read again."""
+        """A partition or reservation was created, changed or deleted, or the configuration was read again."""
 
     def slurm_sched_p_get_conf(self) -> str | None:
         """Give what ``scontrol show config`` shows as SchedulerParameters if slurm.conf does not set them."""

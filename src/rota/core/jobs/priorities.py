@@ -82,6 +82,8 @@ class Priorities:
             before = job.priority
             if before == priority or not before or job.admin_priority:
                 continue
+            if isinstance(job, QueueRecord) and job not in job.whole.records:
+                continue  # the job has got others since
             if job.state is pending or job.state is running:
                 job.priority = priority
                 if isinstance(job, QueueRecord):

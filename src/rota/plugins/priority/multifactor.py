@@ -49,7 +49,7 @@ from rota.interfaces.fairshare import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -58,6 +58,9 @@ if TYPE_CHECKING:
 plugin_type = "priority/multifactor"
 plugin_name = "multifactor priorities as in Slurm"
 plugin_version = 100
+
+#: Flags with which priorities are computed at the end of the period, not later.
+_NOT_DEFERRED = frozenset({"INCR_ONLY", "CALCULATE_RUNNING"})
 
 _ctld: Controller
 _conf: MultifactorConf
@@ -96,10 +99,11 @@ def init(ctld: Controller) -> int:
         _compute_deferred()
     else:
         _restore(kept)
-    known = frozenset() if kept is None else frozenset(kept["jobs"])
     # After a restart jobs keep their priorities until the next period: the size of the machine is not known yet.
-    for job in ctld.jobs.values():
-        _table.restore(job, is_known=job.job_id in known)
+    if kept is None:
+        _table.add_present(ctld.jobs.values())
+    else:
+        _table.restore(kept["jobs"], kept["running"])
     return SLURM_SUCCESS
 
 
@@ -109,6 +113,7 @@ def _save() -> object:
     return {
         "usage": [[one.account, one.user, one.partition, *both] for one, *both in usages if any(both)],
         "jobs": _table.job_ids(),
+        "running": _table.running_ids(),
     }
 
 
@@ -124,9 +129,11 @@ def _restore(kept: dict[str, Any]) -> None:
 
 
 def priority_p_reconfig() -> None:
-    """Read the configuration again. New weights apply immediately, fair-share is computed at the end of the period."""
+    """Read the configuration again. It applies immediately, with the usage at the end of the last period."""
+    global _shares
     _compute_deferred()
     _configure()
+    _shares = None
     _table.rebuild()
     _table.recompute(_ctld.now, _ctld.associations.columns)
 
@@ -160,8 +167,8 @@ def _end_period() -> None:
     _shares = None
     _table.refresh()
     _deferred = now, _ctld.associations.columns
-    # The order of pending jobs does not matter while none of them could start.
-    if _table.order_matters(_ctld.size(_ctld.free)) or "INCR_ONLY" in _conf.flags:
+    # The order of pending jobs does not matter while none of them could start; running jobs may end meanwhile.
+    if _table.order_matters(_ctld.size(_ctld.free)) or not _NOT_DEFERRED.isdisjoint(_conf.flags):
         _compute_deferred()
     else:
         _ctld.before_queue(_compute_deferred)
@@ -238,7 +245,7 @@ def _records(job: Job) -> Sequence[Job]:
 def _has_priority(job: Job, running: JobState | None) -> bool:
     """Whether a job or record still has a computed priority."""
     if job.state is JobState.PENDING:
-        return job.whole is not job or not job.records
+        return job in job.records if job.whole is not job else not job.records
     return job.state is running and job.whole is job
 
 
@@ -349,17 +356,39 @@ class _Table:
         self._allocated: set[Job] = set()
         #: Running jobs that were removed from the table. The plugin is not told when one of them is requeued.
         self._running: list[Job] = []
+        #: Whether there have been job arrays. The plugin is not told when a task is split off its array.
+        self._has_arrays = False
 
     def job_ids(self) -> list[int]:
         """Give the ids of the jobs in the table."""
         return list(dict.fromkeys(job.job_id for job in self._jobs))
 
-    def restore(self, job: Job, *, is_known: bool) -> None:
-        """Add a job from before a restart if it was in the table, or if its priority is a computed one."""
-        if is_known or (job.priority and not job.admin_priority and not job.alloc):
-            self.compute(job)
-        elif job.alloc:
-            self._running.append(job)
+    def running_ids(self) -> list[int]:
+        """Return the ids of the running jobs that were removed."""
+        return [job.job_id for job in self._running]
+
+    def add_present(self, jobs: Iterable[Job]) -> None:
+        """Add the jobs whose priorities another plugin has computed."""
+        for job in jobs:
+            self._has_arrays |= bool(job.spec.array)
+            if job.alloc:
+                self._running.append(job)
+            elif job.priority and not job.admin_priority:
+                self.compute(job)
+
+    def restore(self, known: Iterable[int], running: Iterable[int]) -> None:
+        """Add the jobs that were in the table before a restart.
+
+        Args:
+            known: Ids of these jobs.
+            running: Ids of running jobs that had been removed.
+        """
+        jobs = _ctld.jobs
+        self._has_arrays = any(job.spec.array for job in jobs.values())
+        for job_id in known:
+            if job_id in jobs:
+                self.compute(jobs[job_id])
+        self._running += [jobs[job_id] for job_id in running if job_id in jobs]
 
     def compute(self, job: Job) -> int:
         """Compute the priority of a job, while it is pending in each of its partitions; give the highest."""
@@ -384,6 +413,7 @@ class _Table:
             self._assoc = np.concatenate((self._assoc, self._assoc))
         self._jobs.append(job)
         self._slot[job] = slot
+        self._has_arrays |= bool(job.spec.array)
         return slot
 
     def _fill_in(self, slot: int, job: Job) -> None:
@@ -475,6 +505,8 @@ class _Table:
         if running or len(self._pending_units) < len(self._jobs):
             self._keep_only([_has_priority(job, running) for job in self._jobs])
             self._add_again(running)
+        if self._has_arrays:
+            self._add_tasks(running)
         for job in self._jobs if running else list(self._allocated):
             if (job in self._allocated) != bool(job.alloc):
                 self._fill_in(self._slot[job], job)
@@ -487,6 +519,13 @@ class _Table:
                 self.compute(job)
             elif job.state is JobState.RUNNING:
                 self._running.append(job)
+
+    def _add_tasks(self, running: JobState | None) -> None:
+        """Add the tasks that have been split off their arrays, with the priorities of these."""
+        for job in _ctld.jobs.values():
+            counts = job.state is running or (job.state is JobState.PENDING and job.priority)
+            if job.spec.array and counts and not job.admin_priority and _records(job)[0] not in self._slot:
+                self.compute(job)
 
     def _keep_only(self, stays: list[bool]) -> None:
         """Remove the jobs that are not marked; running ones may be added again."""

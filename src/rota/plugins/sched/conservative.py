@@ -151,6 +151,12 @@ def slurm_sched_p_freealloc(job_ptr: Job) -> int:
     return SLURM_SUCCESS
 
 
+def slurm_sched_p_partition_change() -> None:
+    """Plan anew: the plan is for the machine and around the reservations of before."""
+    global _profile
+    _profile = None
+
+
 def slurm_sched_p_schedule() -> int:
     """Bring the plan up to date, then start the jobs whose time has come."""
     now = _ctld.now
