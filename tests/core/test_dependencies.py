@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from rota.core import events as ev
 from rota.model import JobState, Reason
 from rota.model.dependency import parse_dependency
 from rota.testing import Harness, cluster
@@ -181,3 +182,17 @@ def test_what_cannot_be_read(text: str, problem: str) -> None:
 def test_it_is_written_as_it_was_read() -> None:
     for text in ("after:1+5,afterok:2,singleton", "afterany:1?aftercorr:2"):
         assert str(parse_dependency(text)) == text
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+def test_a_singleton_waits_for_the_tasks_of_an_array(restarts: bool) -> None:
+    with Harness(cluster(cpus=4)) as rota:
+        array = rota.submit(name="x", user="ann", array="0-2%1").job_id
+        single = rota.submit(name="x", user="ann", dependency="singleton").job_id
+        rota.end(array + 1)
+        rota.send(ev.Cancel(job_id=array, task_id=2))  # the second task runs
+        if restarts:
+            rota.restart()
+        assert rota.reason(single) is Reason.DEPENDENCY
+        rota.end(array + 2)
+        assert rota.state(single) is JobState.RUNNING

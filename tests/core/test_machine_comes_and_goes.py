@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from rota.core import events as ev
-from rota.core.effects import Refused
+from rota.core.effects import JobFinished, Refused
 from rota.core.machine import CHANGES, LEAVES
-from rota.model import JobState, NodeState, PartitionState, Reason
+from rota.model import Errno, JobState, NodeState, PartitionState, Reason
 from rota.model.reservation import Reservation
 from rota.testing import Harness, cluster, partition
 
@@ -199,3 +199,63 @@ def test_what_could_not_be_held_is_refused_and_nothing_changes() -> None:
         rota.end(1)
         rota.reconfigure(cluster(nodes=2, cpus_per_node=4, SelectType="select/linear"))
         assert rota.submit(cpus=2).alloc == 1
+
+
+@ways
+def test_a_partition_that_leaves_is_not_opened_again(change: Change) -> None:
+    both = [partition("new", range(2)), partition("old", range(2))]
+    with Harness(cluster(nodes=2, partitions=both)) as rota:
+        rota.submit(nodes=1, partition="old")
+        change(rota, cluster(nodes=2, partitions=both[:1]))
+        effects = rota.send(ev.UpdatePartition(name="old", state=PartitionState.UP))
+        assert [one.errno for one in effects if isinstance(one, Refused)] == [Errno.INVALID_PARTITION_NAME]
+        assert rota.ctld.partitions["old"].state is PartitionState.INACTIVE
+
+
+@ways
+@pytest.mark.parametrize("state", [NodeState.DOWN, NodeState.DRAIN, NodeState.UP])
+def test_a_node_that_leaves_is_not_given_out_again(change: Change, state: NodeState) -> None:
+    with Harness(cluster(nodes=2, cpus_per_node=2), performs=False) as rota:
+        rota.submit(nodes=2, cpus=4)
+        config = cluster(nodes=2, cpus_per_node=2)
+        change(rota, replace(config, nodes=config.nodes[:1], partitions=(replace(config.partitions[0], nodes=1),)))
+        rota.node("n1", state)
+        rota.node("n1", NodeState.UP)
+        assert (rota.ctld.nodes[1].state, rota.ctld.nodes[1].reason) == (NodeState.DRAIN, LEAVES)
+
+
+def test_an_array_that_no_partition_serves_any_more_can_be_taken_apart() -> None:
+    parts = [partition("a"), partition("b")]
+    with Harness(cluster(nodes=2, cpus_per_node=4, partitions=parts), performs=False) as rota:
+        array = rota.submit(nodes=2, cpus=8, array="0-2", partition="a,b", begin=1000)
+        rota.reconfigure(cluster(nodes=2, cpus_per_node=1, partitions=[partition("a"), partition("b")]))
+        rota.send(ev.Hold(job_id=array.job_id, task_id=1))
+        assert rota.reason(array.job_id + 1) is Reason.JOB_HELD_ADMIN
+        rota.restart()
+        assert rota.reason(array.job_id) is Reason.PARTITION_CONFIG
+
+
+def test_a_job_that_could_start_too_late_when_a_node_leaves_is_ended_at_once() -> None:
+    """What it has waited for in vain is forgotten by then, and that is noticed when the machine changes."""
+    config = cluster(nodes=2, cpus_per_node=2, MinJobAge="10")
+    with Harness(config) as rota:
+        rota.submit(cpus=2, run=5)
+        holder = rota.submit(cpus=2, limit=3000)
+        late = rota.submit(cpus=1, limit=500, deadline=600, dependency="afternotok:1")
+        rota.until(8)
+        rota.reconfigure(replace(config, nodes=config.nodes[:1], partitions=(replace(config.partitions[0], nodes=1),)))
+        assert rota.reason(late) is Reason.DEPENDENCY_NEVER_SATISFIED
+        rota.until(700)
+        effects = rota.send(ev.JobEnded(job_id=holder.job_id))
+        assert [one.record.state for one in effects if isinstance(one, JobFinished)] == [
+            JobState.COMPLETED,
+            JobState.DEADLINE,
+        ]
+
+
+def test_another_time_to_remember_jobs_brings_none_back() -> None:
+    with Harness(cluster(cpus=2, MinJobAge="10")) as rota:
+        rota.submit(cpus=1, run=1, exit_code=1)
+        rota.until(100)
+        rota.reconfigure(cluster(cpus=2, MinJobAge="300"))
+        assert rota.submit(cpus=1, dependency="afterok:1").state is JobState.RUNNING

@@ -244,3 +244,36 @@ def test_times_of_a_reservation_that_comes_again(every: str) -> None:
     for start, end in times:
         naive = any(1000 + k * step < end and 2000 + k * step > start for k in range(6))
         assert one.holds(start, end) is naive, (start, end)
+
+
+@pytest.mark.parametrize("nodes", [0b100, -1, 1 << 200])
+@pytest.mark.parametrize("field", ["nodes", "choice"])
+def test_nodes_that_there_are_not_cannot_be_reserved(field: str, nodes: int) -> None:
+    with Harness(cluster(nodes=2)) as rota:
+        places: dict[str, Any] = {"nodes": 0b11, "flags": frozenset(["IGNORE_JOBS"])} | {field: nodes}
+        one = Reservation(name="r", start_time=10, end_time=20, **places)
+        rota.send(ev.CreateReservation(reservation=one))
+        assert [refused.errno for refused in rota.refused] == [Errno.INVALID_NODE_NAME]
+
+
+@pytest.mark.parametrize(("start", "end"), [(1000, 2000), (-(2**60), 2**60), (-(2**60), 1)])
+def test_estimates_end_although_a_reservation_never_does(start: int, end: int) -> None:
+    config = cluster(nodes=2, SchedulerParameters="bf_interval=30")
+    with Harness(config, sched="sched/builtin") as rota:
+        one = Reservation(
+            name="r", start_time=start, end_time=end, nodes=1, users=("ann",), flags=frozenset(["HOURLY"])
+        )
+        rota.send(ev.CreateReservation(reservation=one))
+        rota.submit(nodes=2, limit=600)
+        job = rota.submit(nodes=1, limit=60)
+        rota.until(30)
+        assert job.planned_start is None or job.planned_start >= 0
+
+
+def test_conservative_backfilling_plans_anew_when_a_reservation_goes() -> None:
+    with Harness(cluster(nodes=1), sched="sched/conservative") as rota:
+        reserve(rota, nodes=1, start=100, end=5000)
+        job = rota.submit(nodes=1, limit=600)
+        assert job.planned_start == 5000
+        rota.send(ev.DeleteReservation(name="maint"))
+        assert job.start_time == 0

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from rota.accounting import AssociationTree
+from rota.core import events as ev
 from rota.core.job import QueueRecord
-from rota.model import Errno, JobState, Node, PartitionState, Reason, RequestError
+from rota.model import Errno, JobState, Node, NodeState, PartitionState, Qos, Reason, RequestError
 from rota.testing import Harness, cluster, partition
 
 
@@ -117,3 +119,29 @@ def test_what_is_saved_has_the_records() -> None:
         rota.restart()
         assert [(one.job_id, one.partition.name, one.priority) for one in rota.ctld.queue] == before
         assert rota.job(job.job_id).records[0].whole is rota.job(job.job_id)
+
+
+def test_limits_of_one_partition_are_counted_no_more_when_the_job_ran_in_another() -> None:
+    tree = AssociationTree("cluster")
+    tree.qos["short"] = Qos(name="short", limits={"GrpJobs": "1", "GrpSubmitJobs": "1"})
+    tree.add("user0", "default")
+    parts = [partition("a", range(1), qos="short"), partition("b", range(1, 2))]
+    with Harness(cluster(nodes=2, partitions=parts, AccountingStorageEnforce="limits"), associations=tree) as rota:
+        rota.node("n0", NodeState.DOWN)
+        rota.submit(partition="a,b", run=10)
+        rota.until(10)
+        assert rota.finished[0].partition == "b"
+        assert rota.submit(partition="a,b").state is JobState.RUNNING
+
+
+def test_records_that_a_job_had_before_have_no_say_in_its_priority() -> None:
+    config = cluster(
+        nodes=1, partitions=[partition("a"), partition("b")], PriorityCalcPeriod="1", PriorityWeightAge="1000"
+    )
+    with Harness(config, priority="priority/multifactor") as rota:
+        rota.submit(limit=4000)
+        job = rota.submit(partition="a,b")
+        rota.send(ev.UpdateJob(job_id=job.job_id, changes={"partition": "b"}))
+        rota.until(300)
+        rota.run_pass()
+        assert (rota.queue, rota.faults, job.priority > 0) == ([job.job_id], [], True)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rota.accounting import AssociationTree
+from rota.core import events as ev
 from rota.model import Association, JobState, Qos, Reason
 from rota.testing import Harness, cluster, with_parameters
 from rota.testing.builders import limits_of
@@ -166,3 +167,45 @@ def test_a_restart_forgets_nothing() -> None:
         rota.run_to_end()
         assert _end(rota.finished[-1]) == _timed_out(750)
         assert rota.finished[-1].job_id == job_id
+
+
+def test_a_limit_that_is_used_up_does_not_cancel_what_is_to_be_queued_again() -> None:
+    with Harness(
+        _CONFIG, priority="priority/multifactor", associations=_tree({"GrpTRESMins": "cpu=10"}), performs=False
+    ) as rota:
+        job = _submit(rota, 1)
+        rota.until(500)
+        rota.requeue(job)
+        rota.until(700)  # the limit is used up at 600, while the job is still completing
+        assert (job.state, job.alloc > 0) == (JobState.PENDING, True)
+        rota.end(job)
+        assert (job.state, job.restart_count) == (JobState.PENDING, 1)
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+def test_a_suspended_job_that_is_stopped_is_charged_until_it_has_ended(restarts: bool) -> None:
+    with Harness(_CONFIG, priority="priority/multifactor", associations=_tree(), performs=False) as rota:
+        job = _submit(rota, 2).job_id
+        rota.until(100)
+        rota.send(ev.Suspend(job_id=job))
+        rota.until(300)
+        rota.cancel(job)
+        if restarts:
+            rota.restart()
+        rota.until(330)
+        rota.end(job)
+        assert rota.ctld.keep_usage().raw[0] == 2 * (100 + 30)
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+def test_a_job_that_completes_counts_for_what_it_might_have_used(restarts: bool) -> None:
+    tree = _tree({"GrpTRESRunMins": "cpu=100"})
+    with Harness(_CONFIG, priority="priority/multifactor", associations=tree, performs=False) as rota:
+        job = _submit(rota, 1, limit=6000)
+        rota.until(3000)
+        rota.cancel(job)
+        if restarts:
+            rota.restart()
+        waits = _submit(rota, 1, limit=3060)  # a minute more than is left
+        assert rota.reason(waits) is Reason.QOS_GRP_CPU_RUN_MIN
+        assert _submit(rota, 1, limit=3000).state is JobState.RUNNING

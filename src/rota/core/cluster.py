@@ -118,13 +118,13 @@ class Cluster:
         self.state.jobs[task.job_id] = array.tasks[task_id] = task
         self.policy.split_off(task, array.job_id)
         self.queue.limited += task.may_be_held_back
+        self.dependencies.added(task)
 
     def remove(self, job: Job) -> Sequence[int]:
         """Forget a job that has ended; for an array, give the ids of the tasks that have ended with it."""
         state = self.state
         del state.jobs[job.job_id]
-        if job.limits is not None:
-            self.policy.forgotten(job)
+        self.policy.forgotten(job)
         if job.start_limits or job.records:
             self.queue.limited -= job.may_be_held_back
         if job.job_id in state.timers.of_job:

@@ -266,8 +266,9 @@ class Engine:
             self._carry_out(event)
         while state.to_end:  # for others wait for these
             self.lifecycle.end_all()
-        if state.is_leaving:
-            self._let_leave()
+        while state.is_leaving and self._let_leave():
+            while state.to_end:
+                self.lifecycle.end_all()
         if state.timers.asleep and self.cluster.queue.changed:
             state.timers.wake(state.now)
         effects, state.effects = state.effects, []
@@ -365,19 +366,27 @@ class Engine:
             self.cluster.reservations.create(event.reservation)
         else:
             self.cluster.reservations.delete(event.name)
+        self.sched_plugin.partition_change()
         self._call_for_pass()
 
     def _on_update_node(self, event: ev.UpdateNode) -> None:
         require_administrator(event.uid, "change nodes")
         before = self.state.usable_cpus()
-        self.lifecycle.update_node(event.name, event.state, event.reason, event.uid)
+        if self.lifecycle.update_node(event.name, event.state, event.reason, event.uid):
+            self.sched_plugin.partition_change()
         if self.state.usable_cpus() != before:
             self._convey_cluster_usage()
         self._call_for_pass()
 
     def _on_update_partition(self, event: ev.UpdatePartition) -> None:
         require_administrator(event.uid, "change partitions")
-        self.state.partition_of(event.name).state = event.state
+        partition = self.state.partition_of(event.name)
+        if partition.name in self.state.leaving_partitions:
+            raise RequestError(
+                f"Invalid partition name specified: {event.name} is not in slurm.conf any more, and leaves",
+                Errno.INVALID_PARTITION_NAME,
+            )
+        partition.state = event.state
         self._partitions_changed()
 
     def _on_reconfigure(self, event: ev.Reconfigure) -> None:
@@ -399,12 +408,13 @@ class Engine:
         self.sched_plugin.reconfig()
         self._partitions_changed()
 
-    def _let_leave(self) -> None:
+    def _let_leave(self) -> bool:
         """Change what had to stay as it was, because of jobs that are over now, to what slurm.conf has."""
-        if may_change(self.state):
-            before = self._cluster_usage()
-            change_machine(self.cluster)
-            self._machine_changed(before)
+        before = self._cluster_usage()
+        if not may_change(self.state) or not change_machine(self.cluster):
+            return False
+        self._machine_changed(before)
+        return True
 
     def _partitions_changed(self) -> None:
         self.cluster.queue.replace_all()
@@ -507,6 +517,7 @@ class Engine:
 
     def _at_reservation(self, timer: Timer) -> bool:
         self.cluster.reservations.turn(timer.name)
+        self.sched_plugin.partition_change()
         return True
 
     def _at_grace(self, timer: Timer) -> bool:

@@ -120,7 +120,7 @@ class Job:
         #: Seconds of this run during which it was suspended; and since when it is, ``None``: it is not.
         self.suspended = 0
         self.suspended_since: int | None = None
-        #: Seconds that it had left when it was suspended.
+        #: Seconds that it had left when it was suspended, or stopped.
         self.time_left = 0
         #: What runs, or has run, within this run of it.
         self.steps: tuple[StepRecord, ...] = ()
@@ -191,6 +191,11 @@ class Job:
     def began(self) -> int:
         """When this run would have begun if it had never been suspended, Unix seconds."""
         return (self.start_time or 0) + self.suspended
+
+    @property
+    def expected_end(self) -> int:
+        """When a run is expected to end or, once it has been stopped, was, Unix seconds."""
+        return (self.end_time or 0) + (self.time_left if self.completing else 0)
 
     @property
     def is_queued(self) -> bool:

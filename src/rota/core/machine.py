@@ -79,20 +79,25 @@ def merge(
 def _merge_nodes(config: ClusterConfig, known: Iterable[Node], used: Collection[str]) -> list[Node]:
     before = {node.name: node for node in known}
     nodes = [_become(before.pop(node.name, node), node, used) for node in config.nodes]
-    return nodes + [_leave(node, LEAVES) for node in before.values() if node.name in used]
+    return nodes + [_drain(node, LEAVES) for node in before.values() if node.name in used]
 
 
 def _become(old: Node, new: Node, used: Collection[str]) -> Node:
     """Make a node of the new slurm.conf, keeping its state and, as long as jobs use it, its hardware."""
     state, why = old.state, {name: getattr(old, name) for name in ("reason", "reason_uid", "reason_time")}
     if is_other(old, new) and new.name in used:
-        return _leave(replace(new, state=state, **why, **{name: getattr(old, name) for name in _HARDWARE}), CHANGES)
+        return _drain(replace(new, state=state, **why, **{name: getattr(old, name) for name in _HARDWARE}), CHANGES)
     if state is NodeState.DRAIN and old.reason in {LEAVES, CHANGES}:
         return replace(new, state=NodeState.UP)
     return replace(new, state=state, **why)
 
 
-def _leave(node: Node, reason: str) -> Node:
+def leave(node: Node, config: ClusterConfig) -> Node:
+    """Drain a node that is about to be removed or changed, unless it is not up."""
+    return _drain(node, CHANGES if any(one.name == node.name for one in config.nodes) else LEAVES)
+
+
+def _drain(node: Node, reason: str) -> Node:
     """Drain a node unless it is not up."""
     return replace(node, state=NodeState.DRAIN, reason=reason) if node.state is NodeState.UP else replace(node)
 

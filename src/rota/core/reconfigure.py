@@ -36,18 +36,24 @@ def reconfigure(cluster: Cluster, config: ClusterConfig) -> None:
     settings = Settings.read(config)
     read_licenses(config)
     change = _plan(state, config, keep_state_of=())
+    cluster.dependencies.forget()
     state.config, state.settings = config, settings
     _carry_out(cluster, change)
 
 
-def change_machine(cluster: Cluster) -> None:
-    """Remove or change nodes and partitions that have stayed for jobs which have ended now."""
+def change_machine(cluster: Cluster) -> bool:
+    """Remove or change nodes and partitions that have stayed for jobs which have ended now.
+
+    Returns:
+        Whether that was possible: other jobs may still use them.
+    """
     state = cluster.state
     try:
         change = _plan(state, state.config, keep_state_of=state.partitions)
     except RequestError:
-        return  # other jobs still use it
+        return False
     _carry_out(cluster, change)
+    return True
 
 
 def may_change(state: ClusterState) -> bool:

@@ -132,11 +132,11 @@ class Harness(EffectLog):
         Job records from before the restart are not updated any more: use `job` to get the new ones.
 
         Args:
-            config: Another slurm.conf; ``None``: the same.
+            config: Another slurm.conf; ``None``: the one in force.
         """
         saved = json.dumps(save(self.engine))
         self._stack.close()
-        self._config = config or self._config
+        self._config = config or self.engine.view.config
         self._boot(json.loads(saved))
         self._pass_if_due()
 

@@ -11,6 +11,7 @@ from rota.core.jobs.priorities import Priorities
 from rota.core.jobs.runs import SIGTERM, Runs, Scheduler
 from rota.core.jobs.splitting import become_task, split_for_dependencies, split_off
 from rota.core.jobs.transitions import Trigger, change_state
+from rota.core.machine import leave
 from rota.model import Errno, JobState, NodeState, PolicyError, Reason, RequestError
 from rota.model.job_state import RUNS
 
@@ -95,7 +96,7 @@ class Lifecycle:
                 return [(state.jobs[job_id], None)]
         elif task_id is None:
             waiting = [array.record] if array.pending and array.record is not None else []
-            return [(job, None) for job in (*array.tasks.values(), *waiting)]
+            return [(job, None) for job in (*(array.tasks[task] for task in sorted(array.tasks)), *waiting)]
         elif task_id in array.tasks:
             return [(array.tasks[task_id], None)]
         elif task_id in array.pending and array.record is not None:
@@ -196,15 +197,18 @@ class Lifecycle:
         for job in ending:
             if job.state is JobState.RUNNING:
                 self.runs.stop(job, Trigger.TIME_LIMIT, Reason.TIME_LIMIT)
-            elif job.state is not JobState.PENDING:
-                continue
+            elif job.state is not JobState.PENDING or job.alloc:
+                continue  # it is over, or about to be queued again
             elif job.sort_key:
                 self._end_pending(job, Trigger.DEADLINE, Reason.DEADLINE)
             else:
                 self._end_pending(job, Trigger.CANCEL, Reason.DEPENDENCY_NEVER_SATISFIED)
 
-    def update_node(self, name: str, node_state: NodeState, reason: str, uid: int) -> None:
-        """Set a node's state, and why; its jobs are stopped if it is down.
+    def update_node(self, name: str, node_state: NodeState, reason: str, uid: int) -> bool:
+        """Set a node's state, and why; its jobs are stopped if it is down. One that is to leave drains.
+
+        Returns:
+            Whether nodes of reservations have been replaced.
 
         Raises:
             RequestError: there is no such node.
@@ -218,8 +222,10 @@ class Lifecycle:
         if node_state is NodeState.UP or reason:
             node.reason, node.reason_uid = reason, uid if reason else 0
             node.reason_time = state.now if reason else 0
+        if state.leaving_nodes >> index & 1:
+            state.nodes[index] = leave(node, state.config)
         if node_state is NodeState.DOWN:
             self.runs.lose_node(index)
         state.refresh_pool()
-        self.cluster.reservations.replace_nodes()
         self.queue.touch()
+        return self.cluster.reservations.replace_nodes()

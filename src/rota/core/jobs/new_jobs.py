@@ -27,11 +27,12 @@ def make_job(job_id: int, spec: JobSpec, submit_time: int, found: Sequence[tuple
         job_id: Job id.
         spec: What is asked for.
         submit_time: Unix seconds.
-        found: The partitions that it may run in, and the units that it takes of each.
+        found: The partitions that it may run in, and the units that it takes of each; 0: that could not serve it.
     """
     if len(found) == 1:
         return Job(job_id, spec, submit_time, *found[0])
-    job = Job(job_id, spec, submit_time, *next(one for one in found if one[1]))
+    serving = (one for one in found if one[1])
+    job = Job(job_id, spec, submit_time, *next(serving, found[0]))
     job.records = tuple(QueueRecord(job, *one, rank) for rank, one in enumerate(found))
     return job
 

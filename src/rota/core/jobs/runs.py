@@ -264,9 +264,12 @@ class Runs:
         state = self._state
         change_state(job, trigger)
         job.reason = reason
-        if job.suspended_since is not None:
-            self._count_suspended(job, job.suspended_since)
+        if job.suspended_since is not None:  # it goes on, to its end
+            self._charge_again(job, job.suspended_since)
+            if job.limits is not None:
+                job.limits.resume(job)
         state.running.remove(job)
+        job.time_left = (job.end_time or 0) - state.now
         job.end_time = state.now
         state.completing[job.job_id] = job
         self._queue.touch()
@@ -348,12 +351,16 @@ class Runs:
         """Let a suspended job go on."""
         state = self._state
         change_state(job, Trigger.RESUME)
-        self._count_suspended(job, job.suspended_since or state.now)
-        job.charged_since = state.now
-        self._cluster.accounts.started(job)
+        self._charge_again(job, job.suspended_since or state.now)
         self.expect_end(job, state.now + job.time_left)
         self._queue.touch()
         state.effects.append(ResumeRun(job_id=job.job_id, restart_count=job.restart_count))
+
+    def _charge_again(self, job: Job, since: int) -> None:
+        """Charge a job that was suspended from now on."""
+        self._count_suspended(job, since)
+        job.charged_since = self._state.now
+        self._cluster.accounts.started(job)
 
     def _count_suspended(self, job: Job, since: int) -> None:
         """Count for how long a job has been suspended that is so no more."""

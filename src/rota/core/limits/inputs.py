@@ -56,3 +56,7 @@ class CountedJob(Protocol):
     @property
     def end_time(self) -> int | None:
         """When it is expected to end, Unix seconds."""
+
+    @property
+    def expected_end(self) -> int:
+        """The same or, once it has been stopped, when it was expected to end."""

@@ -236,7 +236,7 @@ class JobLimits(Generic[J]):
     def started(self, job: J) -> None:
         """Count a job that has started, and have it ended when a limit is used up that does so."""
         context = self._context
-        entry = Entry(self.ledgers, context.counts(job, job.alloc), job.alloc_nodes, job.end_time or 0)
+        entry = Entry(self.ledgers, context.counts(job, job.alloc), job.alloc_nodes, job.expected_end)
         context.running[job.job_id] = entry
         for ledger in self.ledgers:
             ledger.enter(entry)

@@ -149,16 +149,16 @@ class Meter:
             self._timers.set_sooner(self._clock.now + max(left, 1), self._timer)
 
     def used_up(self) -> list[int]:
-        """Give the ids of the jobs that a limit ends which is used up; set the timer for the others."""
+        """Give the ids of the jobs that a limit ends which is used up, ascending; set the timer for the others."""
         self._catch_up()
-        found: list[int] = []
+        found: set[int] = set()
         for bound in self._bounds.values():
             seconds = self._exact(bound)
             if seconds < bound.most:
                 self._plan(bound, seconds)
             else:
-                found += [job_id for job_id, run in self._runs.items() if bound.used.limit in run.limits]
-        return found
+                found.update(job_id for job_id, run in self._runs.items() if bound.used.limit in run.limits)
+        return sorted(found)
 
     def _exact(self, bound: _Bound) -> float:
         """Give what would be used if all running jobs ended now."""

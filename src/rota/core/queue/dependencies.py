@@ -104,8 +104,7 @@ class JobDependencies:
                 while recent and (recent[0].end_time or 0) < forgotten:
                     recent.popleft()
             return
-        self._file()
-        self._forget()
+        self.forget()
         over: list[_Key] = [job.job_id] if array is None else [(array.job_id, task) for task in tasks]
         now = self._state.now
         for key in over:
@@ -117,6 +116,11 @@ class JobDependencies:
         if self.waiting:
             freed = {one for key in over for one in self.waiting.pop(key, ())}
             self._look_again(freed | self.waiting.get(_name(job), set()))
+
+    def forget(self) -> None:
+        """Forget the jobs that ended too long ago for good: another ``MinJobAge`` comes into force."""
+        self._file()
+        self._forget()
 
     def _file(self) -> None:
         """File ended jobs under their keys."""

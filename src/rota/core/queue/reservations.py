@@ -46,10 +46,15 @@ class Reservations:
         """Add a reservation.
 
         Raises:
-            RequestError: the name is used, the end has passed, nodes are reserved or in use at that time, or there are
-                too few nodes to choose from.
+            RequestError: the name is used, the end has passed, nodes do not exist, or are reserved or in use at that
+                time, or there are too few nodes to choose from.
         """
         state = self._state
+        if any(nodes < 0 or nodes >> len(state.nodes) for nodes in (one.nodes, one.choice)):
+            raise RequestError(
+                f"Invalid node name specified: reservation {one.name} has nodes that there are not",
+                Errno.INVALID_NODE_NAME,
+            )
         if one.end_time <= max(one.start_time, state.now) or not one.nodes:
             raise RequestError(f"reservation {one.name} has no time or no nodes", Errno.RESERVATION_INVALID)
         if one.node_cnt:
@@ -109,9 +114,9 @@ class Reservations:
         places.sort(key=lambda place: (down >> place & 1, reserved >> place & 1, used.get(place, 0)))
         return sum(1 << place for place in places[:count])
 
-    def replace_nodes(self) -> None:
-        """Replace chosen nodes that are down, as far as other nodes are available."""
-        down = self._state.down
+    def replace_nodes(self) -> bool:
+        """Replace chosen nodes that are down, as far as other nodes are available; return whether any were replaced."""
+        down, before = self._state.down, dict(self.all)
         for one in [one for one in self.all.values() if one.choice and one.nodes & down]:
             lost = one.nodes & down
             try:
@@ -120,6 +125,7 @@ class Reservations:
                 continue
             self.all[one.name] = replace(one, nodes=one.nodes & ~lowest(lost, found.bit_count()) | found)
             self._changed()
+        return self.all != before
 
     def _having(self, features: str) -> int:
         """Give the bitmap of the nodes with some features.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic
 
+from rota.model import YEAR
 from rota.resources.job import J
 
 if TYPE_CHECKING:
@@ -49,18 +50,21 @@ class ReservationSpace(Generic[J]):
         self._within: dict[str, NodeSpace[J]] = {}
 
     def _take(self, space: NodeSpace[J], one: Reservation, nodes: int) -> None:
-        """Reserve nodes at each occurrence of a reservation, up to the first one after ``last``.
+        """Reserve nodes at each occurrence of a reservation within a year, up to the first one after ``last``.
 
         No job is planned to start that late, but jobs may still be running then.
         """
-        start, end = one.start_time, one.end_time
+        every, last = one.repeats_after, min(self._last, self._now + YEAR)
+        # The last that has begun by now holds its nodes longest of all that have.
+        later = max((self._now - one.start_time) // every, 0) * every if every else 0
+        start, end = one.start_time + later, one.end_time + later
         while True:
             if end > self._now:
                 begin = max(start, self._now)
                 space.reserve(None, begin, end - begin, nodes)
-            if not one.repeats_after or start > self._last:
+            if not every or start > last:
                 return
-            start, end = start + one.repeats_after, end + one.repeats_after
+            start, end = start + every, end + every
 
     def _space(self, job: J) -> NodeSpace[J]:
         one = self._reservations.get(job.spec.reservation) if job.spec.reservation else None
