@@ -119,7 +119,7 @@ OWNERS = {
 }
 
 
-def _draw_limits(rng: Random) -> dict[str, dict[str, str]]:
+def draw_limits(rng: Random) -> dict[str, dict[str, str]]:
     chance = rng.choice((0.0, 0.1, 0.3))
     return {
         owner: {name: rng.choice(table[name]) for name in rng.sample(sorted(table), 2) if rng.random() < chance}
@@ -186,7 +186,7 @@ def draw(rng: Random) -> Scenario:
     return Scenario(
         config=config,
         sched=rng.choice(("sched/builtin", "sched/backfill")),
-        limits=_draw_limits(rng),
+        limits=draw_limits(rng),
         jobs=jobs,
         holds=frozenset(some(0.05)),
         cancels=frozenset(some(0.05)),

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from rota.core.effects import Kill, Launch, Log, SuspendRun
+from rota.core.jobs.runs import SIGTERM
+from rota.model import JobState
 from rota.testing import Harness
 
 if TYPE_CHECKING:
-    from rota.core.effects import Effect, Kill
+    from rota.core.effects import Effect
     from rota.core.events import Event
 
 
@@ -15,8 +18,7 @@ class Restarting(Harness):
     """Has a fresh engine, with freshly loaded plugins, go on from the saved state after every event and every pass."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
-        self._killed: set[tuple[int, int]] = set()
-        self._restarts = False
+        self._restarts = self._goes_on = False
         super().__init__(*args, **options)
 
     def send(self, event: Event) -> list[Effect]:
@@ -40,11 +42,22 @@ class Restarting(Harness):
     def restart(self, *args: Any) -> None:
         """Restart; limits may be others than at first, and whoever runs the cluster knows."""
         self._associations = self.engine.cluster.accounts.tree
+        self._goes_on = True
         super().restart(*args)
 
-    def kill(self, effect: Kill) -> None:
-        """Let a run end, once."""
-        run = effect.job_id, effect.restart_count
-        if run not in self._killed:
-            self._killed.add(run)
-            super().kill(effect)
+    def _take(self, effects: list[Effect]) -> None:
+        """Take effects, but for those of a restart: what goes on is to be launched, suspended or killed once more."""
+        if not self._goes_on:
+            super()._take(effects)
+            return
+        self._goes_on = False
+        wanted: list[Effect] = []
+        for job in self.ctld.running:
+            run = {"job_id": job.job_id, "restart_count": job.restart_count}
+            wanted.append(Launch(**run, resources=job.alloc))
+            wanted += [SuspendRun(**run)] if job.state is JobState.SUSPENDED else []
+        state = self.engine.state
+        for job in state.completing.values():
+            run = {"job_id": job.job_id, "restart_count": job.restart_count}
+            wanted.append(Kill(**run, signal=SIGTERM, wait=state.settings.kill_wait))
+        assert [one for one in effects if not isinstance(one, Log)] == wanted

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from rota.core.snapshot import FORMAT, save
 from rota.model import JobState, Node
-from rota.testing import MACHINES, Harness, cluster, random_script
+from rota.testing import Harness, cluster
 from rota.testing.builders import with_parameters
 
 from .differences import Known, differences, read_known, scenarios
+from .random_lives import SCHEDULERS, Living, draw_life
 from .restarting import Restarting
 
 if TYPE_CHECKING:
@@ -22,38 +22,23 @@ if TYPE_CHECKING:
 
     from rota.model import ClusterConfig
 
-SCHEDULERS = ("sched/builtin", "sched/easy", "sched/conservative", "sched/backfill")
-MULTIFACTOR = {
-    "PriorityWeightAge": "1000",
-    "PriorityWeightFairshare": "100000",
-    "PriorityWeightJobSize": "100",
-    "PriorityDecayHalfLife": "1:0:0",
-    "PriorityCalcPeriod": "1",
-}
 SCENARIOS = scenarios()
 KNOWN = read_known()
 
 
-def _play(kind: type[Harness], seed: int, config: ClusterConfig, **plugins: Any) -> dict[str, Any]:
-    script = random_script(Random(seed), config, jobs=20)  # noqa: S311 - repeatable on purpose
-    with kind(config, **plugins) as rota:
-        script.put(rota)
-        rota.run_to_end(10**6)
-        return {"decisions": rota.trace, "records": rota.finished, "refused": rota.refused, "faults": rota.faults}
+class RestartingLife(Restarting, Living):
+    """Lives with a restart after every event and every pass."""
 
 
-@pytest.mark.parametrize("priority", ["priority/basic", "priority/multifactor"])
 @pytest.mark.parametrize("sched", SCHEDULERS)
-@pytest.mark.parametrize("machine", MACHINES)
-@pytest.mark.seeds(1, 6)
-def test_a_random_script_turns_out_the_same(machine: str, sched: str, priority: str, seeds: range) -> None:
-    config = MACHINES[machine]()
-    if priority == "priority/multifactor":
-        config = with_parameters(config, **MULTIFACTOR)
+@pytest.mark.seeds(1, 50)
+def test_a_life_goes_on_after_restarts_as_it_would_have_without(sched: str, seeds: range) -> None:
+    """The same effects, the last records of all jobs and all refusals among them."""
     for seed in seeds:
-        through = _play(Harness, seed, config, sched=sched, priority=priority)
-        again = _play(Restarting, seed, config, sched=sched, priority=priority)
-        assert through == again
+        life = draw_life(seed, sched)
+        with life.play() as through, life.play_on(RestartingLife) as again:
+            assert (again.trace, again.faults) == (through.trace, [])
+            assert again.effects == through.effects
 
 
 @pytest.mark.slow
@@ -111,9 +96,7 @@ def test_a_deadline_outlives_a_restart() -> None:
 
 
 def test_usage_outlives_a_run_without_a_plugin_that_keeps_it() -> None:
-    config = with_parameters(
-        cluster(cpus=4), **MULTIFACTOR | {"PriorityDecayHalfLife": "0", "PriorityUsageResetPeriod": "YEARLY"}
-    )
+    config = with_parameters(cluster(cpus=4), PriorityDecayHalfLife="0", PriorityUsageResetPeriod="YEARLY")
     with Harness(config, priority="priority/multifactor") as rota:
         rota.submit(cpus=4, run=600, user="ann")
         rota.wait(600)
