@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from rota.core import events as ev
 from rota.core.effects import Accepted, Refused
-from rota.core.machine import NodeMove
+from rota.core.machine import NodeMapping
 from rota.model import Node, NodeState, PartitionState
 from rota.model.reservation import Reservation
 from rota.model.step import StepRecord
@@ -179,7 +179,7 @@ class Living(Harness):
             "a node leaves": cluster.state.leaving_nodes,
             "a partition leaves": cluster.state.leaving_partitions,
             "refused for a limit": cluster.policy.context.refused,
-            "several records": any(job.records for job in cluster.queue.jobs),
+            "several records": any(job.records for job in cluster.queue.queued),
         }.items():
             if is_so:
                 seen.add(name)
@@ -506,7 +506,7 @@ def _other(rng: Random, config: ClusterConfig) -> ClusterConfig:
             nodes[place] = _enlarged(nodes[place])
         elif way == "another order":
             rng.shuffle(nodes)
-    move = NodeMove([node.name for node in config.nodes], [node.name for node in nodes])
+    move = NodeMapping([node.name for node in config.nodes], [node.name for node in nodes])
     added = sum(1 << place for place, node in enumerate(nodes) if node.name == "extra")
     parts = [replace(part, nodes=move.bitmap(part.nodes) | added) for part in config.partitions]
     if len(parts) > 1 and rng.random() < 0.3:

@@ -14,7 +14,7 @@ from rota.core.job import Job
 from rota.model import JobSpec, Node, NodeState
 from rota.resources import OversubscribedNodePool, WholeNodePool, make_pool
 from rota.resources.nodeset import indices
-from rota.testing import cluster, partition
+from rota.testing import Harness, cluster, partition
 
 NODES, CPUS, MEMORY, GPUS = 5, 4, 8000, 2
 #: Jobs a node of each partition that shares, and whether all of its jobs do.
@@ -197,3 +197,13 @@ def test_it_is_made_where_whole_nodes_are_shared_only() -> None:
         assert type(make_pool(config, nodes)) is kind
     one = cluster(cpus=CPUS, SelectType="select/linear")
     assert type(make_pool(one, one.nodes)) is WholeNodePool
+
+
+def test_a_job_starts_elsewhere_than_on_the_whole_nodes_that_it_prefers() -> None:
+    sizes = (("n0", 4, ("b",)), ("n1", 8, ("b",)), ("n2", 2, ()))
+    nodes = [Node(name=name, cpus=cpus, features=features) for name, cpus, features in sizes]
+    config = cluster(nodes=nodes, partitions=[partition("p", max_share=2)], SelectType="select/linear")
+    with Harness(config, sched="sched/easy") as rota:
+        rota.submit(nodes=2, cpus=12, constraint="b")
+        job = rota.submit(cpus=1, prefer="b")
+        assert (job.alloc_nodes, rota.faults) == (0b100, [])

@@ -79,6 +79,11 @@ class JobArray(Generic[T]):
         """Whether all tasks have ended."""
         return not self.pending and not self.tasks
 
+    @property
+    def ids(self) -> range:
+        """The job ids of its tasks."""
+        return range(self.job_id, self.job_id + len(self._ids))
+
     def has(self, task_id: int) -> bool:
         """Whether a task id belongs to the array."""
         return task_id in self._ids

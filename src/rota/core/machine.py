@@ -15,6 +15,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from rota.model import NodeState, PartitionState
+from rota.model.partition import MAX_SHARE
+from rota.model.tres import gres_counts
 from rota.resources.nodeset import indices
 
 if TYPE_CHECKING:
@@ -43,6 +45,68 @@ class Machine(NamedTuple):
     move: NodeMapping
     #: Whether it can serve other requests than the machine before.
     is_other: bool
+
+
+#: What numbers of nodes and partitions are from and to; what they are packed into holds no more.
+_MOST = 2**31 - 1
+_NODE_BOUNDS = {
+    "cpus": (1, _MOST),
+    "sockets": (1, _MOST),
+    "cores_per_socket": (1, _MOST),
+    "threads_per_core": (1, _MOST),
+    "real_memory": (0, _MOST),
+    "weight": (0, 2**32 - 1),
+}
+_PARTITION_BOUNDS = {
+    "max_time": (0, 2**40),
+    "default_time": (0, 2**40),
+    "min_nodes": (0, _MOST),
+    "max_nodes": (0, _MOST),
+    "priority_tier": (0, 2**16 - 1),
+    "priority_job_factor": (0, 2**16 - 1),
+    "def_mem_per_cpu": (0, _MOST),
+    "def_mem_per_node": (0, _MOST),
+    "max_share": (1, MAX_SHARE),
+    "grace_time": (0, 2**40),
+    "over_time_limit": (0, 2**40),
+}
+
+
+def check(config: ClusterConfig) -> None:
+    """Make sure that nodes and partitions make sense, however they were written down.
+
+    Raises:
+        InputError: names are missing or taken, numbers are out of bounds, or a partition has nodes that there are not.
+    """
+    _check_each("NodeName", config, config.nodes, _NODE_BOUNDS)
+    _check_each("PartitionName", config, config.partitions, _PARTITION_BOUNDS)
+    for node in config.nodes:
+        try:
+            counts = gres_counts(",".join(node.gres))
+        except ValueError as error:
+            raise config.error("NodeName", f"{node.name}: {error}") from None
+        if max(counts.values(), default=0) > _MOST:
+            raise config.error("NodeName", f"{node.name} has more GRES than {_MOST}")
+    for part in config.partitions:
+        if part.nodes < 0 or part.nodes >> len(config.nodes):
+            raise config.error("PartitionName", f"{part.name} has nodes that there are not")
+        if not all(0 <= weight < float("inf") for weight in part.billing_weights.values()):
+            raise config.error("PartitionName", f"{part.name} has billing weights that are no numbers of at least 0")
+
+
+def _check_each(
+    key: str, config: ClusterConfig, each: Sequence[Node | Partition], bounds: Mapping[str, tuple[int, int]]
+) -> None:
+    names = [one.name for one in each]
+    if not names:
+        raise config.error(key, "there are none")
+    for one in each:
+        if not one.name or "," in one.name or names.count(one.name) > 1:
+            raise config.error(key, f"{one.name[:80]!r} is no name, or that of several")
+        for name, (least, most) in bounds.items():
+            value = getattr(one, name)
+            if value is not None and not least <= value <= most:
+                raise config.error(key, f"{name} of {one.name[:80]} is not from {least} to {most}")
 
 
 def merge(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rota.core.accounts.policy import AccountingPolicy
 from rota.core.limits.licenses import read_licenses
-from rota.core.machine import by_name, by_place, merge
+from rota.core.machine import by_name, by_place, check, merge
 from rota.core.settings import Settings
 from rota.model import Errno, Partition, RequestError
 from rota.resources.nodeset import indices
@@ -31,6 +31,7 @@ def reconfigure(cluster: Cluster, config: ClusterConfig) -> None:
         InputError: a parameter cannot be used.
     """
     state = cluster.state
+    check(config)
     config.half_life()
     AccountingPolicy(state, cluster.accounts, config)
     settings = Settings.read(config)

@@ -20,7 +20,7 @@ from rota.core import events as ev
 from rota.core.effects import Refused
 from rota.core.job import Job
 from rota.core.snapshot import save
-from rota.model import JobState, NodeState, PartitionState, RequestError
+from rota.model import JobState, NodeState, Partition, PartitionState, RequestError
 from rota.resources import shares_nodes
 from rota.runtime.boot import Plugins, boot
 from rota.runtime.dispatch import background_done, dispatch_table
@@ -30,7 +30,7 @@ from rota.testing.effect_log import EffectLog
 from rota.testing.loading import load_plugin
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from rota.accounting import AssociationTree
     from rota.core.effects import Background, Effect, JobFinished, Kill, Launch
@@ -374,7 +374,7 @@ class Harness(EffectLog):
         """Keep the record of a job that has ended."""
         record = effect.record
         if record.job_id not in self._known:
-            self._known[record.job_id] = _over_at_once(record, self._config)
+            self._known[record.job_id] = _over_at_once(record, self.ctld.partitions)
         super().finished_with(effect)
 
     def background(self, effect: Background) -> None:
@@ -441,9 +441,9 @@ def _id(job: Job | int) -> int:
     return job.job_id if isinstance(job, Job) else job
 
 
-def _over_at_once(record: JobRecord, config: ClusterConfig) -> Job:
+def _over_at_once(record: JobRecord, partitions: Mapping[str, Partition]) -> Job:
     """Make the record of a job that ended in the event of its submission."""
-    partition = next(part for part in config.partitions if part.name == record.partition)
+    partition = partitions.get(record.partition) or Partition(name=record.partition, nodes=0)  # may be removed by now
     job = Job(record.job_id, record.spec, record.submit_time, partition, 1)
     job.state, job.reason, job.end_time = record.state, record.reason, record.end_time
     return job

@@ -14,12 +14,38 @@ if TYPE_CHECKING:
     from rota.core.state import ClusterState
     from rota.model import JobSpec, Partition
 
+#: What every reader of JSON reads exactly.
+MAX_JOB_ID = 2**53
 #: Slurm's range of nice values is ± this.
 MAX_NICE = 2**31 - 3
+#: What a time limit is at most, seconds.
+LONGEST = 2**40
 _ACCEPTS_NONE = frozenset({PartitionState.DRAIN, PartitionState.INACTIVE})
 
 
-def admit(state: ClusterState, job_id: int, spec: JobSpec) -> list[tuple[Partition, int]]:
+def check_ids(state: ClusterState, job_id: int, tasks: int = 1) -> None:
+    """Check that the ids of a new job, or of all tasks of a new array, are in range and not used by other live jobs.
+
+    Args:
+        state: The state, with the live jobs.
+        job_id: The first id.
+        tasks: The number of ids, one after the other.
+
+    Raises:
+        RequestError: they are not.
+    """
+    ids = range(job_id, job_id + tasks)
+    if not 1 <= job_id <= MAX_JOB_ID - tasks:
+        raise RequestError(f"job ids are from 1 to {MAX_JOB_ID}", Errno.INVALID_JOB_ID)
+    taken = job_id if job_id in state.jobs else next((one for one in ids[1:] if one in state.jobs), None)
+    if taken is None and state.arrays:
+        others = (array.ids for array in state.arrays.values())
+        taken = next((job_id for one in others if ids.start < one.stop and one.start < ids.stop), None)
+    if taken is not None:
+        raise RequestError(f"there is a job {taken} already", Errno.DUPLICATE_JOB_ID)
+
+
+def admit(state: ClusterState, spec: JobSpec) -> list[tuple[Partition, int]]:
     """Check a request against the machine.
 
     Returns:
@@ -29,9 +55,13 @@ def admit(state: ClusterState, job_id: int, spec: JobSpec) -> list[tuple[Partiti
     Raises:
         RequestError: it cannot be met; ``errno`` says why.
     """
-    if job_id in state.jobs:
-        raise RequestError(f"there is a job {job_id} already", Errno.DUPLICATE_JOB_ID)
-    if spec.num_cpus < 1 or (spec.time_limit or 0) < 0 or spec.nice or spec.priority is not None:
+    if (
+        spec.num_cpus < 1
+        or not 0 <= (spec.time_limit or 0) <= LONGEST
+        or spec.nice
+        or spec.priority is not None
+        or spec.time_min is not None
+    ):
         _check_values(spec)
     if "," not in spec.partition:
         partition = state.partition_of(spec.partition)
@@ -144,8 +174,11 @@ def _impossible(state: ClusterState, spec: JobSpec, partition: Partition) -> Req
 def _check_values(spec: JobSpec) -> None:
     if spec.num_cpus < 1:
         raise RequestError(f"{spec.num_cpus} processors requested; ask for at least 1", Errno.TOO_MANY_REQUESTED_CPUS)
-    if spec.time_limit is not None and spec.time_limit < 0:
-        raise RequestError(f"a time limit of {spec.time_limit} s is less than nothing", Errno.INVALID_TIME_LIMIT)
+    for limit in (spec.time_limit, spec.time_min):
+        if limit is not None and not 0 <= limit <= LONGEST:
+            raise RequestError(
+                f"Requested time limit is invalid: {limit} s are not from 0 to {LONGEST}", Errno.INVALID_TIME_LIMIT
+            )
     if spec.nice and abs(spec.nice) > MAX_NICE:
         raise RequestError(f"nice {spec.nice} is not from -{MAX_NICE} to {MAX_NICE}", Errno.INVALID_NICE)
     if spec.priority is not None and not 0 <= spec.priority <= MAX_PRIORITY:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rota.core.arrays import JobArray
 from rota.core.job import Job, QueueRecord
-from rota.core.jobs.admission import admit
+from rota.core.jobs.admission import MAX_JOB_ID, admit, check_ids
 from rota.model import Errno, RequestError
 from rota.model.array import parse_array
 from rota.model.dependency import parse_dependency
@@ -44,7 +44,9 @@ def new_job(cluster: Cluster, job_id: int, spec: JobSpec) -> Job:
         RequestError: it cannot be met, or not be understood.
     """
     state = cluster.state
-    job = make_job(job_id, spec, state.now, admit(state, job_id, spec))
+    if job_id in state.jobs or state.arrays or not 0 < job_id < MAX_JOB_ID:
+        check_ids(state, job_id)
+    job = make_job(job_id, spec, state.now, admit(state, spec))
     if spec.array:
         _make_array(state, job)
     if spec.dependency:
@@ -77,6 +79,7 @@ def _make_array(state: ClusterState, job: Job) -> None:
         raise RequestError(
             f"Invalid job array specification: {len(tasks.ids)} tasks, max_array_tasks={most}", Errno.INVALID_ARRAY
         )
+    check_ids(state, job.job_id, len(tasks.ids))
     job.array = JobArray(job.job_id, tasks)
     job.array.record = job
     for record in (job, *job.records):

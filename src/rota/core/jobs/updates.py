@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rota.core.job import QueueRecord
-from rota.core.jobs.admission import admit
+from rota.core.jobs.admission import LONGEST, admit
 from rota.core.jobs.checks import require_pending
 from rota.core.jobs.new_jobs import dependencies_of, make_job
 from rota.core.limits.licenses import LicensesWanted
@@ -35,8 +35,9 @@ def check_update(life: Lifecycle, job: Job, changes: Mapping[str, Any], uid: int
     if uid:
         _check_as_user(job, changes)
     if job.state is JobState.RUNNING:
-        if not (changes.get("time_limit", 1) or 0) >= 0:
-            raise RequestError(f"Requested time limit is invalid: {changes['time_limit']}", Errno.INVALID_TIME_LIMIT)
+        limit = changes.get("time_limit", 0)
+        if limit is None or not 0 <= limit <= LONGEST:
+            raise RequestError(f"Requested time limit is invalid: {limit} s", Errno.INVALID_TIME_LIMIT)
         if set(changes) - {"time_limit", "licenses"}:
             raise RequestError(
                 f"job {job.job_id} runs: only its time limit and licences can change", Errno.JOB_NOT_PENDING
@@ -75,7 +76,7 @@ def _check_as_user(job: Job, changes: Mapping[str, Any]) -> None:
 def _as_changed(cluster: Cluster, job: Job, changes: Mapping[str, Any]) -> Job:
     """Make a record of a job as it would be."""
     spec = job.spec._replace(**changes)
-    return make_job(job.job_id, spec, job.submit_time, admit(cluster.state, 0, spec))
+    return make_job(job.job_id, spec, job.submit_time, admit(cluster.state, spec))
 
 
 def update_job(life: Lifecycle, job: Job, changes: Mapping[str, Any]) -> None:

@@ -11,7 +11,7 @@ from rota.core.plain import shape_of
 from rota.core.timers import Timer, TimerKind
 from rota.model import Errno, JobState, Reason, RequestError
 from rota.model.constraint import parse_constraint
-from rota.model.reservation import Reservation
+from rota.model.reservation import FLAGS, Reservation
 from rota.resources.nodeset import indices, lowest
 
 if TYPE_CHECKING:
@@ -55,6 +55,8 @@ class Reservations:
                 f"Invalid node name specified: reservation {one.name} has nodes that there are not",
                 Errno.INVALID_NODE_NAME,
             )
+        if not one.name or not one.flags <= FLAGS:
+            raise RequestError("a reservation has no name, or a flag that there is not", Errno.RESERVATION_INVALID)
         if one.end_time <= max(one.start_time, state.now) or not one.nodes:
             raise RequestError(f"reservation {one.name} has no time or no nodes", Errno.RESERVATION_INVALID)
         if one.node_cnt:

@@ -188,7 +188,7 @@ class OversubscribedNodePool(Lanes):
     def suffices(self, job: PlacedJob, resources: int) -> bool:
         """Whether a resource set is just what the job gets if there is nothing else."""
         needs, nodes = self._needs(job), self.nodes_of(resources)
-        fits = any(whole.choose(nodes, (nodes,)) == nodes and not nodes & ~whole.usable for whole in needs.whole.tries)
+        fits = any(not nodes & ~whole.usable and whole.choose(nodes, (nodes,)) == nodes for whole in needs.whole.tries)
         return fits and self._pack(needs, self.view(resources), nodes) == resources
 
     def find(self, job: PlacedJob, view: View, open_nodes: int, busy: int = 0) -> int:  # noqa: ARG002 - as in Slurm

@@ -313,7 +313,7 @@ class SharedNodePool(Lanes):
             taken[2 : self._first_row, nodes] = self._whole[2 : self._first_row, nodes]
         else:
             gres.take(needs, view, picked, taken)
-        if needs.memory_per_gpu:
+        if needs.memory_per_gpu and "gpu" in self._lanes:
             memory = taken[self._lanes["gpu"], nodes] * needs.memory_per_gpu
             taken[MEMORY, nodes] = np.minimum(memory, self._whole[MEMORY, nodes])
         return int.from_bytes(taken.tobytes(), "little")

@@ -34,6 +34,8 @@ _UNAVAILABLE = "Requested node configuration is not available"
 T = TypeVar("T", bound=RequestClass)
 #: Largest number of evaluated requests that are cached.
 _MOST_KNOWN = 10_000
+#: The largest number in a request.
+_MOST = 2**31 - 1
 
 
 class Requests(Generic[T]):
@@ -54,7 +56,7 @@ class Requests(Generic[T]):
         self._make = make
         self._least_loaded = "CR_LLN" in config.get("SelectTypeParameters").upper()
         #: DefMemPerNode and DefMemPerCPU in MiB; 0: not set.
-        self._default_memory = int(config.get("DefMemPerNode") or 0), int(config.get("DefMemPerCPU") or 0)
+        self._default_memory = tuple(config.integer(name, 0, 0, _MOST) for name in ("DefMemPerNode", "DefMemPerCPU"))
         gres = [gres_counts(",".join(node.gres)) for node in nodes]
         #: Kinds of GRES: ``gpu`` and, with types, ``gpu:a100``.
         kinds = dict.fromkeys(kind for counts in gres for kind in counts)
@@ -87,6 +89,7 @@ class Requests(Generic[T]):
         key = (*_asked(spec), *_offered(partition))
         known = self._known.get(key)
         if known is None:
+            _check_numbers(spec)
             constraint = self._constraint(spec.constraint, "Invalid feature specification", Errno.INVALID_FEATURE)
             needs = self._needs(spec, partition, constraint)
             if spec.prefer:
@@ -211,6 +214,8 @@ class Requests(Generic[T]):
                 counts = gres_counts(item)
             except ValueError as error:
                 raise RequestError(f"{_INVALID_GRES}: {error}", Errno.INVALID_GRES) from None
+            if not counts:
+                continue
             kind = max(counts, key=len)  # with the type, if it has one
             lane = self.lanes.get(kind)
             if not self.lanes.keys() & counts:
@@ -226,6 +231,20 @@ class Requests(Generic[T]):
                 total = self.lanes[name] if subtype else None
                 found.append(Gres(lane, counts[kind], total, tuple(types), gpu=name == "gpu"))
         return tuple(found)
+
+
+def _check_numbers(spec: JobSpec) -> None:
+    """Check that the numbers in a request are not too large for what they are packed into.
+
+    Raises:
+        RequestError: one is too large, or negative.
+    """
+    for name, value in zip(_ASKED, _asked(spec), strict=True):
+        least = -1 if name == "mem_per_node" else 0  # all memory of a node
+        if type(value) is int and not least <= value <= _MOST:
+            raise RequestError(
+                f"{_UNAVAILABLE}: {name} is not from {least} to {_MOST}", Errno.REQUESTED_NODE_CONFIG_UNAVAILABLE
+            )
 
 
 def _wanted(spec: JobSpec, most: int, usable: int) -> int:
@@ -258,7 +277,7 @@ def _shares(spec: JobSpec, partition: Partition) -> bool:
 
 
 #: The fields of a request from which `Needs` are made.
-_asked = attrgetter(
+_ASKED = (
     "num_cpus",
     "cpus_per_task",
     "num_tasks",
@@ -289,6 +308,7 @@ _asked = attrgetter(
     "oversubscribe",
     "contiguous",
 )
+_asked = attrgetter(*_ASKED)
 #: The fields of its partition from which they are made.
 _offered = attrgetter(
     "name",
