@@ -2,6 +2,8 @@
 
 A life does not look at what becomes of it, so that the same one can be played in several ways: through, with restarts,
 from a journal. What becomes of a run depends on the life, the job and which of its runs it is, and on nothing else.
+
+Over 400 lines: it draws everything that can happen to a cluster, and each thing depends on the others.
 """
 
 from __future__ import annotations

@@ -124,7 +124,8 @@ class Cluster:
         """Forget a job that has ended; for an array, give the ids of the tasks that have ended with it."""
         state = self.state
         del state.jobs[job.job_id]
-        self.policy.forgotten(job)
+        if job.limits is not None or job.records:  # another of its partitions may have had limits
+            self.policy.forgotten(job)
         if job.start_limits or job.records:
             self.queue.limited -= job.may_be_held_back
         if job.job_id in state.timers.of_job:

@@ -7,7 +7,6 @@ timer which is set again after a restart keeps its phase, and its place among ti
 from __future__ import annotations
 
 from functools import partial
-from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
 from rota.core.timers import Period, Timer, TimerKind
@@ -48,8 +47,10 @@ class PluginTimers:
             fn: The function.
             name: Names of the plugin and the function.
         """
-        several = (Timer(TimerKind.PLUGIN_ONCE, name=f"{name} {time} {number}") for number in count(1))
-        timer = next(one for one in several if one not in self._calls)
+        timer, number = Timer(TimerKind.PLUGIN_ONCE, name=f"{name} {time}"), 1
+        while timer in self._calls:
+            number += 1
+            timer = Timer(TimerKind.PLUGIN_ONCE, name=f"{name} {time} {number}")
         call = self._calls[timer] = _Call(fn, quiet=False)
         self._state.timers.set(time, timer)
         return partial(self._stop, timer, call)

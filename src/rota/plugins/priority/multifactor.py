@@ -517,7 +517,7 @@ class _Table:
         for job in started:
             if job.state is JobState.PENDING or job.state is running:
                 self.compute(job)
-            elif not job.state.finished:
+            elif job.state is JobState.RUNNING or job.state is JobState.SUSPENDED:
                 self._running.append(job)
 
     def _add_tasks(self, running: JobState | None) -> None:
