@@ -11,6 +11,7 @@ Indices of nodes are their positions in slurm.conf; removed nodes that are still
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -97,11 +98,11 @@ def check(config: ClusterConfig) -> None:
 def _check_each(
     key: str, config: ClusterConfig, each: Sequence[Node | Partition], bounds: Mapping[str, tuple[int, int]]
 ) -> None:
-    names = [one.name for one in each]
-    if not names:
+    times = Counter(one.name for one in each)
+    if not times:
         raise config.error(key, "there are none")
     for one in each:
-        if not one.name or "," in one.name or names.count(one.name) > 1:
+        if not one.name or "," in one.name or times[one.name] > 1:
             raise config.error(key, f"{one.name[:80]!r} is no name, or that of several")
         for name, (least, most) in bounds.items():
             value = getattr(one, name)
