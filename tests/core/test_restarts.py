@@ -41,6 +41,21 @@ def test_a_life_goes_on_after_restarts_as_it_would_have_without(sched: str, seed
             assert again.effects == through.effects
 
 
+@pytest.mark.parametrize(
+    ("sched", "seed"),
+    [
+        # A job runs beyond its limit where nodes are reserved: the plan is not what it would be if it were made anew.
+        ("sched/conservative", 9054),
+        # A job of several partitions is changed: what was planned for it as it was is dropped.
+        ("sched/conservative", 6470),
+    ],
+)
+def test_lives_that_once_turned_out_otherwise(sched: str, seed: int) -> None:
+    life = draw_life(seed, sched)
+    with life.play() as through, life.play_on(RestartingLife) as again:
+        assert (again.trace, again.effects) == (through.trace, through.effects)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_what_slurm_did_is_done_with_restarts_as_well(name: str, tmp_path: Path) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 from rota.interfaces.job import Job
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 J_contra = TypeVar("J_contra", contravariant=True)
 
@@ -34,6 +37,9 @@ class ProfileOf(Protocol[J_contra]):
 
     def give(self, start: int, end: int, resources: int) -> None:
         """Free resources that were reserved, or part of the time for which they were."""
+
+    def steps(self) -> Sequence[tuple[int, int]]:
+        """Give the steps: from when on, Unix seconds, which resource set is free."""
 
     def advance(self, now: int) -> None:
         """Discard everything before ``now``."""

@@ -55,6 +55,8 @@ _starts: list[tuple[int, int]] = []
 _rounds = 0
 #: What was up when the profile was made.
 _up = 0
+#: Later than anything that is planned.
+_FOREVER = 2**62
 #: Times to come for which a timer is set.
 _alarms: set[int] = set()
 
@@ -81,15 +83,57 @@ def _save() -> object:
 
 def _plan() -> object:
     running = [[job_id, *_plain(slot)] for job_id, slot in _running.items()]
-    reserved = [[job_id, _record[job_id].partition.name, *_plain(slot)] for job_id, slot in _reserved.items()]
-    return {"running": running, "reserved": reserved, "rounds": _rounds}
+    kept = [job_id for job_id, record in _record.items() if _is_current(record)]
+    reserved = [[job_id, _record[job_id].partition.name, *_plain(_reserved[job_id])] for job_id in kept]
+    rounds = _rounds + len(_reserved) - len(kept)  # the next pass gives back the others
+    return {"running": running, "reserved": reserved, "rounds": rounds, "corrections": _corrections()}
+
+
+def _is_current(record: Job) -> bool:
+    """Whether a job is live, and the record in which it has its reservation is still one of its own."""
+    job = _ctld.jobs.get(record.job_id)
+    return job is not None and job.in_partition(record.partition.name) is record
 
 
 def _plain(slot: _Slot) -> list[object]:
     return [slot.start, slot.end, _ctld.by_node(slot.resources)]
 
 
-def _go_on_with(running: list[Any], reserved: list[Any], rounds: int) -> None:
+def _corrections() -> list[object]:
+    """Give what the profile has otherwise than one made anew, with the slots and reservations of now, would have it.
+
+    That happens where a job runs on after its slot, and a reservation of nodes had been planned around it. As plain
+    data: from when to when, and what is given and taken.
+    """
+    mine, other = _profile, _ctld.profile()
+    _take_slots(other, _running)
+    for slot in _reserved.values():
+        other.take(*slot)
+    if mine is None:
+        return []
+    mine.advance(_ctld.now)
+    found: list[object] = []
+    have, want = dict(other.steps()), dict(mine.steps())
+    times, before, after = sorted(have.keys() | want.keys()), 0, 0
+    for start, end in zip(times, [*times[1:], _FOREVER], strict=True):
+        before, after = have.get(start, before), want.get(start, after)
+        common = _ctld.common(before, after)
+        if before != after:
+            found.append([start, end, _ctld.by_node(after - common), _ctld.by_node(before - common)])
+    return found
+
+
+def _take_slots(profile: Profile, slots: dict[int, _Slot]) -> None:
+    """Have running jobs end in a profile when their slots do."""
+    for job_id, slot in slots.items():
+        end = _ctld.jobs[job_id].end_time or slot.end
+        if slot.end > end:
+            profile.take(end, slot.end, slot.resources)
+        elif slot.end < end:
+            profile.give(slot.end, end, slot.resources)
+
+
+def _go_on_with(running: list[Any], reserved: list[Any], rounds: int, corrections: list[Any]) -> None:
     """Go on with a plan, unless jobs or the machine are others."""
     global _profile, _rounds, _up
     jobs = _ctld.jobs
@@ -99,26 +143,23 @@ def _go_on_with(running: list[Any], reserved: list[Any], rounds: int) -> None:
             (job_id, partition): _Slot(start, end, _ctld.from_nodes(held))
             for job_id, partition, start, end, held in reserved
         }
+        others = [
+            (start, end, _ctld.from_nodes(given), _ctld.from_nodes(taken)) for start, end, given, taken in corrections
+        ]
     except ValueError:
         return
-    if not slots.keys() <= jobs.keys():
+    if not slots.keys() | {job_id for job_id, _ in promised} <= jobs.keys():
         return
     profile = _ctld.profile()
-    for job_id, slot in slots.items():
-        end = jobs[job_id].end_time or slot.end
-        if slot.end > end:
-            profile.take(end, slot.end, slot.resources)
-        elif slot.end < end:
-            profile.give(slot.end, end, slot.resources)
+    _take_slots(profile, slots)
     for (job_id, partition), slot in promised.items():
-        job = jobs.get(job_id)
-        if job is None:  # gone since the last pass: its reservation is given back
-            rounds += 1
-            continue
-        _record[job_id] = job.in_partition(partition)
+        _record[job_id] = jobs[job_id].in_partition(partition)
         _reserved[job_id] = slot
         profile.take(*slot)
         heappush(_starts, (slot.start, job_id))
+    for start, end, given, taken in others:
+        profile.take(start, end, taken)
+        profile.give(start, end, given)
     _running.update(slots)
     _profile, _rounds, _up = profile, rounds, _ctld.up
     _set_alarm()
@@ -132,8 +173,8 @@ def slurm_sched_p_initial_priority(last_prio: int, job_ptr: Job) -> int:
 def slurm_sched_p_newalloc(job_ptr: Job) -> int:
     """Turn the job's reservation into its slot; a start that was not ours makes the plan worthless."""
     global _profile
-    # The reservation of a task is its array's, of which each next task has one.
-    job_id = job_ptr.array_job_id
+    # A task that has been split off as it starts has the reservation of its array.
+    job_id = job_ptr.job_id if job_ptr.job_id in _reserved else job_ptr.array_job_id
     slot = _reserved.pop(job_id, None)
     _record.pop(job_id, None)
     if slot is None or slot.start != _ctld.now or slot.resources != job_ptr.alloc:
@@ -197,10 +238,10 @@ def _plan_anew() -> None:
 
 
 def _drop_strays() -> None:
-    """Give back the reservations of jobs that have left the queue."""
+    """Give back the reservations of jobs, or records of jobs, that are not in the queue any more."""
     if len(_reserved) > 0:
-        waiting = {job.job_id for job in _ctld.queue}
-        for job_id in [job_id for job_id in _reserved if job_id not in waiting]:
+        waiting = set(map(id, _ctld.queue))
+        for job_id in [job_id for job_id, record in _record.items() if id(record) not in waiting]:
             _give_back(_reserved.pop(job_id))
             del _record[job_id]
 
