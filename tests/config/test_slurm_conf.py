@@ -57,12 +57,12 @@ def test_users_of_groups_are_those_that_the_system_names(tmp_path: Path, groups:
     numbers = {group.gr_gid for group in grp.getgrall() if group.gr_name in groups.split(",")}
     for user in pwd.getpwall():
         own = os.getgrouplist(user.pw_name, user.pw_gid)
-        assert part.lets_in(user.pw_name) is (groups == "ALL" or not numbers.isdisjoint(own))
+        assert part.allows(user.pw_name) is (groups == "ALL" or not numbers.isdisjoint(own))
 
 
 def test_groups_that_nobody_is_in_leave_a_partition_to_root(tmp_path: Path) -> None:
     loaded = read_slurm_conf(_conf(tmp_path, f"{MACHINE[:-1]} AllowGroups=nosuch\n"))
-    assert [loaded.config.partitions[0].lets_in(name) for name in ("root", "ann")] == [True, False]
+    assert [loaded.config.partitions[0].allows(name) for name in ("root", "ann")] == [True, False]
     assert [one.split(": ", 1)[1] for one in loaded.warnings] == [
         "AllowGroups: this system knows no user who may use partition p"
     ]

@@ -42,7 +42,7 @@ _NOBODY = 10**9
 def _ask_about_jobs(view: ClusterView, job_ids: Iterable[int]) -> None:
     for job_id in job_ids:
         view.job(job_id)
-        view.standing(job_id)
+        view.queue_position(job_id)
         view.associations_of(job_id)
         view.factors(PriorityFactorsRequest(job_ids=frozenset({job_id})))
         future = view.future(job_id)
@@ -81,8 +81,8 @@ QUESTIONS: dict[str, Callable[[Harness], object]] = {
     "reason": lambda rota: list(map(rota.engine.view.reason, rota.known)),
     "reservations": lambda rota: rota.engine.view.reservations(),
     "scheduler_parameters": lambda rota: rota.engine.view.scheduler_parameters(),
-    "settle": lambda rota: rota.engine.view.settle(),
-    "standing": lambda rota: rota.engine.view.standing(_NOBODY),
+    "compute_deferred": lambda rota: rota.engine.view.compute_deferred(),
+    "queue_position": lambda rota: rota.engine.view.queue_position(_NOBODY),
     "statistics": lambda rota: rota.engine.view.statistics(),
     "target_share": lambda rota: [
         rota.engine.view.target_share(line.association) for line in rota.engine.view.associations()

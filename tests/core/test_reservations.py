@@ -177,11 +177,11 @@ def test_it_comes_again() -> None:
 
 def test_who_may_use_it() -> None:
     one = Reservation(name="r", nodes=1, start_time=0, end_time=9, users=("ann",), accounts=("phys",))
-    assert one.lets_in("ann", ["phys", "root"])
-    assert not one.lets_in("ann", ["chem", "root"])
-    assert not one.lets_in("bob", ["phys"])
+    assert one.allows("ann", ["phys", "root"])
+    assert not one.allows("ann", ["chem", "root"])
+    assert not one.allows("bob", ["phys"])
     others = Reservation(name="r", nodes=1, start_time=0, end_time=9, users=("-bob",))
-    assert (others.lets_in("ann", ["x"]), others.lets_in("bob", ["x"])) == (True, False)
+    assert (others.allows("ann", ["x"]), others.allows("bob", ["x"])) == (True, False)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from rota.core.scheduling.main_pass import END_OF_QUEUE
 from rota.inspect.view import view_of
 from rota.listings import render
 from rota.model import Association, Node, NodeState, PartitionState, Qos
-from rota.model.lines import HeldBy
+from rota.model.lines import BlockingLimit
 from rota.model.reservation import Reservation
 from rota.testing import Harness, cluster, partition, scheduler
 
@@ -286,11 +286,11 @@ def test_a_job_with_several_partitions() -> None:
         assert (line.partition, line.priority, line.direct) == ("a,b", 7, True)
         queue = [(one.job_id, one.partition, one.tier, one.priority) for one in rota.engine.view.queue()]
         assert queue == [(3, "b", 2, 7), (4, "c", 1, last.priority), (3, "a", 1, 7)]
-        standing = rota.engine.view.standing(waits.job_id)
-        assert standing is not None
-        assert (standing.place, standing.queue_length, standing.partition, standing.tier) == (1, 2, "b", 2)
-        assert (standing.job.partition, standing.ahead, standing.held_by) == ("b", (), None)
-        behind = rota.engine.view.standing(last.job_id)
+        position = rota.engine.view.queue_position(waits.job_id)
+        assert position is not None
+        assert (position.place, position.queue_length, position.partition, position.tier) == (1, 2, "b", 2)
+        assert (position.job.partition, position.ahead, position.held_by) == ("b", (), None)
+        behind = rota.engine.view.queue_position(last.job_id)
         assert behind is not None
         assert (behind.place, [one.job_id for one in behind.ahead]) == (2, [3])
         rota.end(2)
@@ -342,9 +342,9 @@ def test_a_limit_that_holds_a_job_back() -> None:
     with Harness(cluster(cpus=4, AccountingStorageEnforce="limits"), associations=tree) as rota:
         rota.submit(user="ann")
         held, other = rota.submit(user="ann"), rota.submit(user="ann", account="root", cpus=4)
-        standing = rota.engine.view.standing(held.job_id)
-        assert standing is not None
-        assert standing.held_by == HeldBy(whose="QOS normal", name="MaxJobsPerUser", most=1, used=1, asked=1)
+        position = rota.engine.view.queue_position(held.job_id)
+        assert position is not None
+        assert position.held_by == BlockingLimit(whose="QOS normal", name="MaxJobsPerUser", most=1, used=1, asked=1)
         assert [one.is_candidate for one in rota.engine.view.queue()] == [False, False]
         assert rota.queue == []
         assert rota.engine.view.future(held.job_id) is None

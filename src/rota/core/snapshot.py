@@ -63,7 +63,7 @@ _OF_RECORD = ("units", "time_limit", "priority", "planned_start")
 def save(engine: Engine) -> dict[str, Any]:
     """Give the state as data that JSON can hold; it shares nothing with the engine."""
     cluster, state = engine.cluster, engine.state
-    engine.view.settle()  # what is owed would be lost
+    engine.view.compute_deferred()  # what is owed would be lost
     return {
         "format": FORMAT,
         "now": state.now,

@@ -12,7 +12,7 @@ from rota.model import YEAR, InputError, PriorityFactorsRequest, PriorityWeights
 if TYPE_CHECKING:
     from rota.core import ClusterView
     from rota.model import PriorityFactors
-    from rota.model.lines import HeldBy, QueueLine, QueuePosition
+    from rota.model.lines import BlockingLimit, QueueLine, QueuePosition
 
 #: Priority factors by job id and partition.
 _Known = dict[tuple[int, str], "PriorityFactors"]
@@ -80,7 +80,7 @@ class Explanation:
     queue_length: int
     before: tuple[JobAhead, ...]
     #: The limit, licence or array throttle that keeps the job from starting, if there is one.
-    held_by: HeldBy | None
+    held_by: BlockingLimit | None
     #: Unsatisfied dependencies, as ``squeue -o %E`` shows them; empty: none.
     dependency: str
     #: When the job could start, according to a plan of the queue; empty if the job is not in the queue.
@@ -93,23 +93,23 @@ def explain(cluster: ClusterView, job_id: int) -> Explanation:
     Raises:
         InputError: the cluster has no such job now.
     """
-    standing = cluster.standing(job_id)
-    if standing is None:
+    position = cluster.queue_position(job_id)
+    if position is None:
         raise InputError(f"job {job_id} is not in the cluster at that time: not submitted yet, or over", field="JOB")
-    job = standing.job
+    job = position.job
     first: dict[int, QueueLine] = {}
-    for other in standing.ahead:
+    for other in position.ahead:
         first.setdefault(other.job_id, other)
     factors = cluster.factors(PriorityFactorsRequest(job_ids=frozenset({job_id, *first})))
     known = {(one.job_id, one.partition): one for one in factors}
-    own = known.get((job_id, standing.partition))
+    own = known.get((job_id, position.partition))
     weights = cluster.priority_conf.weights if known else PriorityWeights()
     return Explanation(
         job_id=job_id,
         now=cluster.now,
         user=job.assoc_user,
         account=job.account,
-        partition=standing.partition,
+        partition=position.partition,
         qos=job.qos,
         state=job.base_state,
         reason=job.reason_text(fold),
@@ -118,15 +118,15 @@ def explain(cluster: ClusterView, job_id: int) -> Explanation:
         submit_time=job.submit_time,
         eligible_time=job.eligible_time,
         start_time=job.start_time,
-        planned_start=standing.planned_start,
-        num_cpus=standing.num_cpus,
+        planned_start=position.planned_start,
+        num_cpus=position.num_cpus,
         time_limit=YEAR if job.time_limit is None else job.time_limit,
         factors=() if own is None or own.direct else _factors(weights, own),
         shares=_shares(cluster, job_id) if known else (),
-        place=standing.place,
-        queue_length=standing.queue_length,
-        before=tuple(_before(weights, other, standing, known) for other in first.values()),
-        held_by=standing.held_by,
+        place=position.place,
+        queue_length=position.queue_length,
+        before=tuple(_before(weights, other, position, known) for other in first.values()),
+        held_by=position.held_by,
         dependency=job.dependency,
         start_estimate=estimate_start(cluster, job_id),
     )
@@ -157,12 +157,12 @@ def _shares(cluster: ClusterView, job_id: int) -> tuple[tuple[str, float, float]
     return tuple((one.user or one.account, one.usage_norm, cluster.target_share(one)) for one in path)
 
 
-def _before(weights: PriorityWeights, other: QueueLine, standing: QueuePosition, known: _Known) -> JobAhead:
+def _before(weights: PriorityWeights, other: QueueLine, position: QueuePosition, known: _Known) -> JobAhead:
     because, points = "submitted earlier", 0.0
-    mine = known.get((standing.job.job_id, standing.partition))
+    mine = known.get((position.job.job_id, position.partition))
     theirs = known.get((other.job_id, other.partition))
-    more = other.priority - standing.job.priority
-    if other.tier != standing.tier:
+    more = other.priority - position.job.priority
+    if other.tier != position.tier:
         because = "PriorityTier"
     elif more:
         because, points = "priority", float(more)

@@ -153,7 +153,7 @@ class QueueLine:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HeldBy:
+class BlockingLimit:
     """A limit that keeps a job from starting, whatever resources are free."""
 
     #: Owner of the limit: ``QOS long``, ``account phys``, ``user ann of account phys``, ``cluster`` for licences,
@@ -186,7 +186,7 @@ class QueuePosition:
     #: All records before the job's, in queue order.
     ahead: tuple[QueueLine, ...]
     #: The limit, licence or array throttle that keeps the job from starting, if there is one.
-    held_by: HeldBy | None
+    held_by: BlockingLimit | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

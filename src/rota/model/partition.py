@@ -72,6 +72,6 @@ class Partition:
     #: Options of slurm.conf that rota does not use, by lower-case key.
     options: dict[str, str] = field(default_factory=dict)
 
-    def lets_in(self, user: str) -> bool:
+    def allows(self, user: str) -> bool:
         """Whether a user may use the partition, as ``AllowGroups`` says."""
         return self.allow_users is None or user in self.allow_users or user == "root"

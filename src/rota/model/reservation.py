@@ -38,7 +38,7 @@ class Reservation:
     #: Flags; each is one of `FLAGS`.
     flags: frozenset[str] = frozenset()
 
-    def lets_in(self, user: str, accounts: Sequence[str]) -> bool:
+    def allows(self, user: str, accounts: Sequence[str]) -> bool:
         """Whether a job may use the reservation.
 
         Args:

@@ -238,4 +238,4 @@ class Reasons:
 def is_shut_out(job: Job) -> bool:
     """Whether a job's user is not in ``AllowGroups`` of its partition."""
     part = job.partition
-    return part.allow_users is not None and not part.lets_in(job.user_name)
+    return part.allow_users is not None and not part.allows(job.user_name)

@@ -240,7 +240,7 @@ class Reservations:
             raise RequestError(f"Requested reservation is invalid: there is no {name}", Errno.RESERVATION_INVALID)
         account, associations = self._accounts.account_of(job), self._accounts.tree.associations
         above = [associations[row].account for row in self._accounts.path_of(job).tolist()]
-        if not one.lets_in(job.user_name, [account, *above]):
+        if not one.allows(job.user_name, [account, *above]):
             raise RequestError(
                 f"Access denied to requested reservation: {name} is not for user {job.user_name} of account {account}",
                 Errno.RESERVATION_ACCESS,

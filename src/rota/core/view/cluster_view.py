@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rota.core.view.future import Future
-from rota.core.view.job_lines import JobLines, held_by
+from rota.core.view.job_lines import JobLines, blocking_limit
 from rota.core.view.machine_lines import license_lines, node_lines, partition_line, reservation_line
 from rota.model import MultifactorConf, PriorityFactorsRequest
 from rota.model.lines import (
@@ -107,7 +107,7 @@ class ClusterView:
         self._lines = JobLines(cluster)
         self.utc_offset = utc_offset
 
-    def settle(self) -> None:
+    def compute_deferred(self) -> None:
         """Compute deferred priorities.
 
         No pass follows: priorities are deferred only while their order makes no difference.
@@ -174,7 +174,7 @@ class ClusterView:
 
     def jobs(self) -> tuple[JobLine, ...]:
         """Give all live jobs, in order of submission."""
-        self.settle()
+        self.compute_deferred()
         return tuple(map(self._lines.line, self._state.jobs.values()))
 
     def job(self, job_id: int) -> JobLine | None:
@@ -184,17 +184,17 @@ class ClusterView:
 
     def line(self, job: Job) -> JobLine:
         """Give the line of a job record, which may be that of a job that has ended."""
-        self.settle()
+        self.compute_deferred()
         return self._lines.line(job)
 
     def reason(self, job: Job) -> Reason:
         """Say why a job is pending, or in its state."""
-        self.settle()
+        self.compute_deferred()
         return self._cluster.reasons.of(job)
 
     def factors(self, request: PriorityFactorsRequest = _EVERYBODY) -> tuple[PriorityFactors, ...]:
         """Give priority factors as ``sprio`` shows them, from the priority plugin."""
-        self.settle()
+        self.compute_deferred()
         return tuple(self._priority.factors(request))
 
     # ---- the queue --------------------------------------------------------------------------------------------
@@ -202,22 +202,22 @@ class ClusterView:
     @property
     def queue_length(self) -> int:
         """Number of jobs in the queue, without those that are held or wait for something else than resources."""
-        self.settle()
+        self.compute_deferred()
         return len(self._queue.waiting())
 
     def waiting(self) -> list[int]:
         """Give the ids of all pending jobs: those in the queue in its order, then the others."""
-        self.settle()
+        self.compute_deferred()
         return [job.job_id for job in (*self._queue.waiting(), *self._queue.parked.values())]
 
     def queue(self) -> tuple[QueueLine, ...]:
         """Give the queue in order: a job with several partitions once for each in which it may start."""
-        self.settle()
+        self.compute_deferred()
         return tuple(map(self._lines.queue_line, self._queue.queued))
 
-    def standing(self, job_id: int) -> QueuePosition | None:
+    def queue_position(self, job_id: int) -> QueuePosition | None:
         """Give the queue position of a live job; ``None``: there is none of this id."""
-        self.settle()
+        self.compute_deferred()
         job = self._first(job_id)
         if job is None:
             return None
@@ -236,12 +236,12 @@ class ClusterView:
             place=len({one.job_id for one in ahead}) + 1 if job.is_queued else 0,
             queue_length=self.queue_length,
             ahead=tuple(ahead),
-            held_by=held_by(job),
+            held_by=blocking_limit(job),
         )
 
     def planned(self, most: int) -> tuple[PlannedLine, ...]:
         """Give the jobs of the queue with a planned start, in queue order, at most so many."""
-        self.settle()
+        self.compute_deferred()
         found = ((place, job) for place, job in enumerate(self._queue.waiting(), 1) if job.planned_start is not None)
         return tuple(self._planned(place, job) for (place, job), _ in zip(found, range(most), strict=False))
 
@@ -272,7 +272,7 @@ class ClusterView:
         Raises:
             InputError: an option of SchedulerParameters cannot be used.
         """
-        self.settle()
+        self.compute_deferred()
         job = self._first(job_id)
         if job is None or not job.is_queued or job.held_back() is not None:
             return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rota.model import YEAR, JobState, Reason
-from rota.model.lines import HeldBy, JobLine, QueueLine, counts
+from rota.model.lines import BlockingLimit, JobLine, QueueLine, counts
 from rota.resources.nodeset import indices
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class JobLines:
         )
 
 
-def held_by(job: Job) -> HeldBy | None:
+def blocking_limit(job: Job) -> BlockingLimit | None:
     """Give the limit that keeps a pending job from starting, whatever resources are free; ``None``: there is none."""
     if job.state is not JobState.PENDING:
         return None
@@ -130,7 +130,7 @@ def held_by(job: Job) -> HeldBy | None:
     if excess is None:
         return None
     limit, used, asked = excess
-    return HeldBy(whose=limit.of, name=limit.name, most=limit.most, used=used, asked=asked)
+    return BlockingLimit(whose=limit.of, name=limit.name, most=limit.most, used=used, asked=asked)
 
 
 def _state_words(job: Job) -> tuple[str, str]:
