@@ -12,7 +12,7 @@ import pytest
 
 from rota.core import events as ev
 from rota.core.effects import JobFinished, Refused
-from rota.core.machine import CHANGES, LEAVES
+from rota.core.machine import CHANGED_REASON, REMOVED_REASON
 from rota.model import Errno, JobState, NodeState, PartitionState, Reason
 from rota.model.reservation import Reservation
 from rota.testing import Harness, cluster, partition
@@ -72,8 +72,8 @@ def test_a_node_that_is_no_more_drains_first(change: Change, parameters: dict[st
         without = replace(config, nodes=config.nodes[1:], partitions=(replace(config.partitions[0], nodes=0b11),))
         change(rota, without)
         assert _nodes(rota) == {"n1": "UP 2", "n2": "UP 2", "n0": "DRAIN 2"}
-        assert rota.ctld.nodes[2].reason == LEAVES
-        assert rota.engine.view.nodes()[2].reason == LEAVES
+        assert rota.ctld.nodes[2].reason == REMOVED_REASON
+        assert rota.engine.view.nodes()[2].reason == REMOVED_REASON
         assert [_held(rota, job) for job in jobs] == [["n0"], ["n1"], ["n2"]]
         rota.end(jobs[0])
         assert _nodes(rota) == {"n1": "UP 2", "n2": "UP 2"}
@@ -91,7 +91,7 @@ def test_a_node_with_other_hardware_drains_first_and_then_has_it(change: Change,
         config = cluster(nodes=2, cpus_per_node=8, **parameters)
         change(rota, config)
         assert _nodes(rota) == {"n0": "DRAIN 2", "n1": "UP 8"}
-        assert rota.ctld.nodes[0].reason == CHANGES
+        assert rota.ctld.nodes[0].reason == CHANGED_REASON
         rota.end(job)
         larger = rota.submit(cpus=16).job_id
         assert _nodes(rota) == {"n0": "UP 8", "n1": "UP 8"}
@@ -221,7 +221,7 @@ def test_a_node_that_leaves_is_not_given_out_again(change: Change, state: NodeSt
         change(rota, replace(config, nodes=config.nodes[:1], partitions=(replace(config.partitions[0], nodes=1),)))
         rota.node("n1", state)
         rota.node("n1", NodeState.UP)
-        assert (rota.ctld.nodes[1].state, rota.ctld.nodes[1].reason) == (NodeState.DRAIN, LEAVES)
+        assert (rota.ctld.nodes[1].state, rota.ctld.nodes[1].reason) == (NodeState.DRAIN, REMOVED_REASON)
 
 
 def test_an_array_that_no_partition_serves_any_more_can_be_taken_apart() -> None:

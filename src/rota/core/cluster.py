@@ -96,7 +96,7 @@ class Cluster:
         self.queue.limited -= job.may_be_held_back
         self.dependencies.withdrawn(job)
 
-    def enter_again(self, job: Job) -> None:
+    def readmit(self, job: Job) -> None:
         """Count a job that was withdrawn as it is now; the caller then puts it into the queue or elsewhere."""
         for record in (job, *job.records):
             record.start_limits = () if job.array is None else (job.array,)
@@ -140,7 +140,7 @@ class Cluster:
 
     # ---- limits -----------------------------------------------------------------------------------------------
 
-    def renew_policy(self) -> None:
+    def reload_policy(self) -> None:
         """Put all live jobs under their limits again; the caller then puts pending ones back into the queue.
 
         Raises:
@@ -183,7 +183,7 @@ class Cluster:
         for owner, limits in found:
             owner.limits = limits
         try:
-            self.renew_policy()
+            self.reload_policy()
         except InputError:
             for owner, limits in before:
                 owner.limits = limits

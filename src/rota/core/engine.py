@@ -19,7 +19,7 @@ from rota.core.jobs.lifecycle import Lifecycle
 from rota.core.jobs.requests import JobRequests
 from rota.core.plugin_api.controller import PluginController
 from rota.core.plugin_api.guard import PluginGuard, PriorityCalls, SchedCalls, SelectCalls
-from rota.core.plugin_api.plugin_memory import PluginMemory
+from rota.core.plugin_api.plugin_state import PluginState
 from rota.core.plugin_api.plugin_timers import PluginTimers
 from rota.core.reconfigure import change_machine, may_change, reconfigure
 from rota.core.scheduling.main_pass import MainPass
@@ -68,19 +68,19 @@ class Engine:
     __slots__ = (
         "_background",
         "_before_pass",
+        "_driver_handlers",
         "_in_main_pass",
         "_is_full_pass",
         "_main_pass",
         "_makes_main_pass",
-        "_may_rest",
-        "_news",
         "_pass_times",
         "_plugin_timers",
-        "_requests",
-        "_ring",
-        "_saw_nobody",
+        "_queue_was_empty",
+        "_report_handlers",
+        "_request_handlers",
+        "_skips_empty_passes",
+        "_timer_handlers",
         "_token",
-        "_turns",
         "cluster",
         "events",
         "faults",
@@ -89,7 +89,7 @@ class Engine:
         "lifecycle",
         "pass_due",
         "passes",
-        "plugin_memory",
+        "plugin_state",
         "preemption",
         "priority_controller",
         "priority_guard",
@@ -152,13 +152,13 @@ class Engine:
             utc_offset=self.utc_offset,
         )
         self._plugin_timers = PluginTimers(self.state)
-        self.plugin_memory = PluginMemory()
+        self.plugin_state = PluginState()
         #: ``None``: passes are made whenever something calls for one.
         self._pass_times: PassTimes | None = None
         self._makes_main_pass = True
         #: No passes are needed while nobody waits; and the last one has left nobody waiting.
-        self._may_rest = False
-        self._saw_nobody = False
+        self._skips_empty_passes = False
+        self._queue_was_empty = False
         self._in_main_pass = False
         #: The next main pass looks at the whole queue.
         self._is_full_pass = False
@@ -170,7 +170,7 @@ class Engine:
         self.sched_controller = self._controller(self.sched_guard)
         self.select_controller = self._controller(self.select_guard or self.sched_guard)
         #: What to do when a timer is due. Whether a scheduling pass is to follow.
-        self._ring: dict[TimerKind, Callable[[Timer], bool]] = {
+        self._timer_handlers: dict[TimerKind, Callable[[Timer], bool]] = {
             TimerKind.BEGIN_TIME: self._at_begin_time,
             TimerKind.DEADLINE: self._at_deadline,
             TimerKind.DEPENDENCY: self._at_dependency,
@@ -187,12 +187,12 @@ class Engine:
             TimerKind.PLUGIN_ONCE: self._plugin_timers.call,
         }
         #: What it is the engine's turn to do, and nothing is said about it.
-        self._turns: dict[type[Any], Callable[[], None]] = {
+        self._driver_handlers: dict[type[Any], Callable[[], None]] = {
             ev.SchedulePass: self._on_schedule_pass,
             ev.Tick: self._on_tick,
         }
         #: What carries requests out, or raises `RequestError` before anything has changed; and what takes news.
-        self._requests: dict[type[Any], Callable[[Any], None]] = {
+        self._request_handlers: dict[type[Any], Callable[[Any], None]] = {
             ev.Submit: self._on_submit,
             ev.Cancel: self._on_job_request,
             ev.SignalJob: self._on_job_request,
@@ -209,7 +209,7 @@ class Engine:
             ev.UpdatePartition: self._on_update_partition,
             ev.Reconfigure: self._on_reconfigure,
         }
-        self._news: dict[type[Any], Callable[[Any], None]] = {
+        self._report_handlers: dict[type[Any], Callable[[Any], None]] = {
             ev.JobEnded: self._on_job_ended,
             ev.LaunchFailed: self._on_launch_failed,
             ev.StepChanged: self._on_step_changed,
@@ -224,7 +224,7 @@ class Engine:
         Raises:
             InputError: a parameter of slurm.conf cannot be used.
         """
-        self._convey_cluster_usage()
+        self._send_cluster_usage()
         if self._pass_times is None:
             self._set_pass_times()
         self._plugin_timers.drop_unclaimed()
@@ -237,7 +237,7 @@ class Engine:
             lifecycle=self.lifecycle,
             preemption=self.preemption,
             timers=self._plugin_timers,
-            memory=self.plugin_memory,
+            plugin_state=self.plugin_state,
             priority=self.priority_plugin,
             passes=self,
         )
@@ -256,17 +256,17 @@ class Engine:
         if now > state.now:
             state.now = now
         self.events += 1
-        if (turn := self._turns.get(type(event))) is not None:
-            turn()
+        if (advance := self._driver_handlers.get(type(event))) is not None:
+            advance()
         elif problem := problem_of(event):
             state.effects.append(_refusal(event, RequestError(problem, Errno.INVALID_EVENT)))
-        elif (take := self._news.get(type(event))) is not None:
-            take(event)
+        elif (handler := self._report_handlers.get(type(event))) is not None:
+            handler(event)
         else:
             self._carry_out(event)
         while state.to_end:  # for others wait for these
             self.lifecycle.end_all()
-        while state.is_leaving and self._let_leave():
+        while state.is_leaving and self._remove_unused():
             while state.to_end:
                 self.lifecycle.end_all()
         if state.timers.asleep and self.cluster.queue.changed:
@@ -277,7 +277,7 @@ class Engine:
     def _carry_out(self, event: Any) -> None:
         """Carry a request out, or refuse it; answer if it has an id."""
         try:
-            self._requests[type(event)](event)
+            self._request_handlers[type(event)](event)
         except RotaError as error:
             self.state.effects.append(_refusal(event, error))
         else:
@@ -296,13 +296,13 @@ class Engine:
 
     # ---- before it begins -------------------------------------------------------------------------------------
 
-    def take_up_usage(self, saved: dict[str, Any]) -> None:
+    def restore_usage(self, saved: dict[str, Any]) -> None:
         """Have what was used before, as `Usage.save` gives it, taken up as soon as a plugin keeps usage.
 
         Raises:
             InputError: it is something else, or of another cluster.
         """
-        self.cluster.accounts.take_up_usage(saved)
+        self.cluster.accounts.restore_usage(saved)
 
     def add_users(self, charged: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
         """Add users to accounts, by name, that are in no association with them; give those that were added."""
@@ -332,33 +332,33 @@ class Engine:
         if event.uid not in {0, event.spec.user_id}:
             require_administrator(event.uid, "submit jobs for others")
         self.lifecycle.submit(event.job_id, event.spec)
-        self._call_for_pass(may_wait=True)
+        self._request_pass(may_wait=True)
 
     def _on_job_ended(self, event: ev.JobEnded) -> None:
         if self.lifecycle.runs.ended(event):
-            self._call_for_pass()
+            self._request_pass()
 
     def _on_launch_failed(self, event: ev.LaunchFailed) -> None:
         if self.lifecycle.runs.launch_failed(event):
-            self._call_for_pass()
+            self._request_pass()
 
     def _on_step_changed(self, event: ev.StepChanged) -> None:
         self.lifecycle.runs.step_changed(event)
 
     def _on_job_request(self, event: ev.JobRequest) -> None:
         self.job_requests.carry_out(event)
-        self._call_for_pass(may_wait=isinstance(event, ev.Release))
+        self._request_pass(may_wait=isinstance(event, ev.Release))
 
     def _on_update_job(self, event: ev.UpdateJob) -> None:
         self.job_requests.update(event)
         self.cluster.queue.new = None
-        self._call_for_pass(may_wait=True)
+        self._request_pass(may_wait=True)
 
     def _on_update_limits(self, event: ev.UpdateLimits) -> None:
         require_administrator(event.uid, "change limits")
         self.cluster.set_limits(event)
         self.cluster.queue.replace_all()
-        self._call_for_pass()
+        self._request_pass()
 
     def _on_reservation(self, event: ev.CreateReservation | ev.DeleteReservation) -> None:
         require_administrator(event.uid, "change reservations")
@@ -367,7 +367,7 @@ class Engine:
         else:
             self.cluster.reservations.delete(event.name)
         self.sched_plugin.partition_change()
-        self._call_for_pass()
+        self._request_pass()
 
     def _on_update_node(self, event: ev.UpdateNode) -> None:
         require_administrator(event.uid, "change nodes")
@@ -375,8 +375,8 @@ class Engine:
         if self.lifecycle.update_node(event.name, event.state, event.reason, event.uid):
             self.sched_plugin.partition_change()
         if self.state.usable_cpus() != before:
-            self._convey_cluster_usage()
-        self._call_for_pass()
+            self._send_cluster_usage()
+        self._request_pass()
 
     def _on_update_partition(self, event: ev.UpdatePartition) -> None:
         require_administrator(event.uid, "change partitions")
@@ -404,11 +404,11 @@ class Engine:
         """Tell the plugins to read slurm.conf again."""
         self.priority_plugin.reconfig()
         if self._cluster_usage() != before:
-            self._convey_cluster_usage()
+            self._send_cluster_usage()
         self.sched_plugin.reconfig()
         self._partitions_changed()
 
-    def _let_leave(self) -> bool:
+    def _remove_unused(self) -> bool:
         """Change what had to stay as it was, because of jobs that are over now, to what slurm.conf has."""
         before = self._cluster_usage()
         if not may_change(self.state) or not change_machine(self.cluster):
@@ -419,7 +419,7 @@ class Engine:
     def _partitions_changed(self) -> None:
         self.cluster.queue.replace_all()
         self.sched_plugin.partition_change()
-        self._call_for_pass()
+        self._request_pass()
 
     def _on_background_done(self, event: ev.BackgroundDone) -> None:
         waiting = self._background.pop(event.token, None)
@@ -433,10 +433,10 @@ class Engine:
         self.pass_due = True
 
     def _on_tick(self) -> None:
-        state, ring = self.state, self._ring
+        state, handlers = self.state, self._timer_handlers
         self.cluster.queue.changed = False  # timers that fall asleep now wait for what happens from now on
         for timer in state.timers.due(state.now):
-            if ring[timer.kind](timer):
+            if handlers[timer.kind](timer):
                 self.pass_due = True
         self.lifecycle.runs.enforce_time_limits()
 
@@ -459,11 +459,11 @@ class Engine:
         if self._makes_main_pass or not succeeded:
             self.make_main_pass()
         queue.new = [] if succeeded else None
-        self._saw_nobody = not queue.queued.jobs
+        self._queue_was_empty = not queue.queued.jobs
 
-    def _call_for_pass(self, *, may_wait: bool = False) -> None:
+    def _request_pass(self, *, may_wait: bool = False) -> None:
         """Have a pass made: now, or when SchedulerParameters lets it be made; none where nobody waits."""
-        if self._saw_nobody and self._may_rest:
+        if self._queue_was_empty and self._skips_empty_passes:
             state = self.state
             if not (self.cluster.queue.queued.jobs or state.to_end or state.timers.periods):
                 return
@@ -476,15 +476,15 @@ class Engine:
             self._pass_times.stop()
         options = self._main_pass.options
         self._pass_times = PassTimes(self.state, options) if options.delays else None
-        self._set_may_rest()
+        self._set_skips_empty_passes()
 
     def save_passes(self) -> list[Any]:
         """Give what is known of passes, as data that JSON can hold."""
-        return [self.pass_due, self._saw_nobody, None if self._pass_times is None else self._pass_times.save()]
+        return [self.pass_due, self._queue_was_empty, None if self._pass_times is None else self._pass_times.save()]
 
     def restore_passes(self, saved: list[Any]) -> None:
         """Take up what was saved of passes, before `begin`."""
-        self.pass_due, self._saw_nobody, times = saved
+        self.pass_due, self._queue_was_empty, times = saved
         self._set_pass_times()
         if self._pass_times is not None and times is not None:
             self._pass_times.restore(times)
@@ -545,16 +545,16 @@ class Engine:
     def disable_main_pass(self) -> None:
         """Leave starting jobs to the scheduler plugin."""
         self._makes_main_pass = False
-        self._set_may_rest()
+        self._set_skips_empty_passes()
 
-    def _set_may_rest(self) -> None:
+    def _set_skips_empty_passes(self) -> None:
         """Look whether anybody counts passes while nobody waits, or does anything with them but starting jobs."""
-        self._may_rest = not (self._makes_main_pass or self._before_pass or self._pass_times)
+        self._skips_empty_passes = not (self._makes_main_pass or self._before_pass or self._pass_times)
 
     def add_before_pass(self, fn: Callable[..., object]) -> None:
         """Have ``fn`` called before every pass."""
         self._before_pass = (*self._before_pass, fn)
-        self._set_may_rest()
+        self._set_skips_empty_passes()
 
     def add_background(self, guard: PluginGuard, done: Callable[..., object]) -> int:
         """Note whom the result of a piece of background work is for; give its token."""
@@ -566,7 +566,7 @@ class Engine:
         """Give the processors of the machine, and how fast usage fades."""
         return self.state.usable_cpus(), self.state.config.half_life()
 
-    def _convey_cluster_usage(self) -> None:
+    def _send_cluster_usage(self) -> None:
         self.priority_plugin.set_max_cluster_usage(*self._cluster_usage())
 
     def _fault(self, plugin: str, symbol: str, job_id: int | None, message: str) -> None:

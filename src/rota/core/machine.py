@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 #: Attributes of a node's resources. All others may change while jobs are running on it.
 _HARDWARE = ("cpus", "sockets", "cores_per_socket", "threads_per_core", "real_memory", "gres")
 #: Reason of nodes that are drained because they were removed.
-LEAVES = "not in slurm.conf any more: leaves when its jobs are over"
-CHANGES = "other in slurm.conf: changes when its jobs are over"
+REMOVED_REASON = "not in slurm.conf any more: leaves when its jobs are over"
+CHANGED_REASON = "other in slurm.conf: changes when its jobs are over"
 
 
 class Machine(NamedTuple):
@@ -138,28 +138,30 @@ def merge(
         elif part.name not in found and part.name in used_partitions:
             left = move.bitmap(part.nodes)
             found[part.name] = replace(part, nodes=left, state=PartitionState.INACTIVE, default=False)
-    return Machine(merged, found, move, _asked_of(nodes, partitions) != _asked_of(merged, found.values()))
+    return Machine(merged, found, move, _offered_by(nodes, partitions) != _offered_by(merged, found.values()))
 
 
 def _merge_nodes(config: ClusterConfig, known: Iterable[Node], used: Collection[str]) -> list[Node]:
     before = {node.name: node for node in known}
-    nodes = [_become(before.pop(node.name, node), node, used) for node in config.nodes]
-    return nodes + [_drain(node, LEAVES) for node in before.values() if node.name in used]
+    nodes = [_updated(before.pop(node.name, node), node, used) for node in config.nodes]
+    return nodes + [_drain(node, REMOVED_REASON) for node in before.values() if node.name in used]
 
 
-def _become(old: Node, new: Node, used: Collection[str]) -> Node:
+def _updated(old: Node, new: Node, used: Collection[str]) -> Node:
     """Make a node of the new slurm.conf, keeping its state and, as long as jobs use it, its hardware."""
     state, why = old.state, {name: getattr(old, name) for name in ("reason", "reason_uid", "reason_time")}
     if is_other(old, new) and new.name in used:
-        return _drain(replace(new, state=state, **why, **{name: getattr(old, name) for name in _HARDWARE}), CHANGES)
-    if state is NodeState.DRAIN and old.reason in {LEAVES, CHANGES}:
+        return _drain(
+            replace(new, state=state, **why, **{name: getattr(old, name) for name in _HARDWARE}), CHANGED_REASON
+        )
+    if state is NodeState.DRAIN and old.reason in {REMOVED_REASON, CHANGED_REASON}:
         return replace(new, state=NodeState.UP)
     return replace(new, state=state, **why)
 
 
 def leave(node: Node, config: ClusterConfig) -> Node:
     """Drain a node that is about to be removed or changed, unless it is not up."""
-    return _drain(node, CHANGES if any(one.name == node.name for one in config.nodes) else LEAVES)
+    return _drain(node, CHANGED_REASON if any(one.name == node.name for one in config.nodes) else REMOVED_REASON)
 
 
 def _drain(node: Node, reason: str) -> Node:
@@ -172,7 +174,7 @@ def is_other(old: Node, new: Node) -> bool:
     return any(getattr(old, name) != getattr(new, name) for name in _HARDWARE)
 
 
-def _asked_of(nodes: Iterable[Node], partitions: Iterable[Partition]) -> object:
+def _offered_by(nodes: Iterable[Node], partitions: Iterable[Partition]) -> object:
     """Give all that determines which requests a machine can serve."""
     plain = [replace(node, state=NodeState.UP, reason="", reason_uid=0, reason_time=0) for node in nodes]
     return plain, {part.name: part.nodes for part in partitions}

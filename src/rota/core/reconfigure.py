@@ -138,4 +138,4 @@ def _carry_out(cluster: Cluster, change: _Change) -> None:
                 record.units = units_of(state, record)
     cluster.reservations.move_nodes(machine.move)
     cluster.accounts.reconfigured()
-    cluster.renew_policy()
+    cluster.reload_policy()

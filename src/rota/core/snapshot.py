@@ -83,7 +83,7 @@ def save(engine: Engine) -> dict[str, Any]:
         "passes": engine.save_passes(),
         "new_jobs": None if (new := cluster.queue.new) is None else [[job.job_id, job.partition.name] for job in new],
         "refusals": cluster.policy.save_refusals(),
-        "plugins": engine.plugin_memory.save(),
+        "plugins": engine.plugin_state.save(),
         "rules": _rules(cluster),
     }
 
@@ -144,15 +144,15 @@ def _restore(engine: Engine, saved: Mapping[str, Any]) -> None:
         else:
             queued = {one["partition"] for one in data["records"] if one["queued"]}
             cluster.queue.put_back(job, parked=job.job_id in parked, partitions=queued)
-    _order(cluster.queue.parked, saved["parked"])
-    _order(state.completing, saved["completing"])
+    _reorder(cluster.queue.parked, saved["parked"])
+    _reorder(state.completing, saved["completing"])
     state.refresh_pool()
     if problem := state.pool.problem([job.alloc for job in state.holding()]):
         raise InputError(f"{_NO_PLACE} ({problem})", field="jobs")
     state.timers.restore(saved["timers"])
     cluster.reservations.move_nodes(machine.move)
     engine.restore_passes(saved["passes"])
-    engine.plugin_memory.restore(saved["plugins"])
+    engine.plugin_state.restore(saved["plugins"])
     cluster.queue.changed = False
     if machine.is_other or saved["rules"] != _rules(cluster):
         cluster.queue.replace_all()
@@ -227,7 +227,7 @@ def _restore_job(cluster: Cluster, data: Mapping[str, Any], machine: Machine) ->
         if machine.is_other:
             record.units = units_of(state, record)
     if data["array"] is not None:
-        _restore_to_array(cluster, job, *data["array"])
+        _restore_array_of(cluster, job, *data["array"])
     if data["dependencies"] is not None:
         job.dependencies = parse_dependency(data["dependencies"])
     job.state = JobState(data["state"])
@@ -244,7 +244,7 @@ def _restore_job(cluster: Cluster, data: Mapping[str, Any], machine: Machine) ->
     return job
 
 
-def _restore_to_array(cluster: Cluster, job: Job, array_id: int, task_id: int | None) -> None:
+def _restore_array_of(cluster: Cluster, job: Job, array_id: int, task_id: int | None) -> None:
     job.array, job.task_id = array, _ = cluster.state.arrays[array_id], task_id
     if task_id is None:
         array.record = job
@@ -254,7 +254,7 @@ def _restore_to_array(cluster: Cluster, job: Job, array_id: int, task_id: int | 
         record.start_limits = (array,)
 
 
-def _order(jobs: dict[int, Job], job_ids: Sequence[int]) -> None:
+def _reorder(jobs: dict[int, Job], job_ids: Sequence[int]) -> None:
     """Bring jobs into an order."""
     for job_id in job_ids:
         jobs[job_id] = jobs.pop(job_id)

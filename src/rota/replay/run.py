@@ -219,7 +219,7 @@ class Replay:
         if self._options.usage is not None:
             self._associate()  # before usage is restored, or that of users without an association would be lost
             try:
-                engine.take_up_usage(self._options.usage.data)
+                engine.restore_usage(self._options.usage.data)
             except InputError as error:
                 raise self._options.usage.blame(error) from None
 

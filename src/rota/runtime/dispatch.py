@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 from rota.core import effects as ef
 from rota.core.events import BackgroundDone
 from rota.core.plain import shape_of
-from rota.core.plugin_api.guard import PLUGIN_ERRORS, told
+from rota.core.plugin_api.guard import PLUGIN_ERRORS, describe_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,7 +70,7 @@ def background_done(effect: ef.Background) -> BackgroundDone:
     try:
         result = effect.fn()
     except PLUGIN_ERRORS as error:
-        return BackgroundDone(token=effect.token, error=told(error))
+        return BackgroundDone(token=effect.token, error=describe_error(error))
     if problem := shape_of(object).problem(result):
         return BackgroundDone(token=effect.token, error=f"returned what JSON cannot hold{problem}")
     return BackgroundDone(token=effect.token, result=result)

@@ -210,10 +210,10 @@ class Accounts:
         """Restore the saved data."""
         self.add_users((user, account) for user, account in saved["added"])
         if saved["usage"] is not None:
-            self.take_up_usage(saved["usage"])
+            self.restore_usage(saved["usage"])
             self._saved_running = saved["running"]
 
-    def take_up_usage(self, saved: dict[str, Any]) -> None:
+    def restore_usage(self, saved: dict[str, Any]) -> None:
         """Restore saved usage, as soon as usage is kept.
 
         Raises:

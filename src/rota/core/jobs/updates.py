@@ -94,7 +94,7 @@ def update_job(life: Lifecycle, job: Job, changes: Mapping[str, Any]) -> None:
     job.assoc = job.request_class = None
     if "dependency" in changes:
         job.dependencies = dependencies_of(spec)
-    cluster.enter_again(job)
+    cluster.readmit(job)
     if "priority" in changes and spec.priority is not None:
         job.priority, job.admin_priority = spec.priority, True
         job.reason = Reason.JOB_HELD_ADMIN if spec.priority == 0 else Reason.NONE

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rota.core.job import Job
     from rota.core.jobs.lifecycle import Lifecycle
     from rota.core.plugin_api.guard import PluginGuard, PriorityCalls
-    from rota.core.plugin_api.plugin_memory import PluginMemory
+    from rota.core.plugin_api.plugin_state import PluginState
     from rota.core.plugin_api.plugin_timers import PluginTimers
     from rota.core.scheduling.preemption import Preemption
     from rota.core.sorted_jobs import JobView
@@ -64,8 +64,8 @@ class PluginController:
         "_cluster",
         "_guard",
         "_life",
-        "_memory",
         "_passes",
+        "_plugin_state",
         "_preemption",
         "_queue",
         "_state",
@@ -86,7 +86,7 @@ class PluginController:
         lifecycle: Lifecycle,
         preemption: Preemption,
         timers: PluginTimers,
-        memory: PluginMemory,
+        plugin_state: PluginState,
         priority: PriorityCalls,
         passes: Passes,
     ) -> None:
@@ -98,7 +98,7 @@ class PluginController:
         self._queue = lifecycle.queue
         self._preemption = preemption
         self._timers = timers
-        self._memory = memory
+        self._plugin_state = plugin_state
         self._passes = passes
         self.jobs: Mapping[int, Job] = MappingProxyType(self._state.jobs)
         self.partitions: Mapping[str, Partition] = MappingProxyType(self._state.partitions)
@@ -346,7 +346,7 @@ class PluginController:
         self._state.effects.append(Background(token=token, fn=fn))
 
     def keep(self, save: Callable[[], object]) -> Any:
-        return self._memory.keep(self._guard, save)
+        return self._plugin_state.keep(self._guard, save)
 
     def before_queue(self, fn: Callable[[], object]) -> None:
         guarded = self._guard.callback(fn)

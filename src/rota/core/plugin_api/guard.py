@@ -78,7 +78,7 @@ class PluginGuard:
 
     def raised(self, symbol: str, job_id: int | None, error: BaseException) -> None:
         """Report an exception, with the innermost line of the plugin's code."""
-        self._report(self.plugin_type, symbol, job_id, told(error))
+        self._report(self.plugin_type, symbol, job_id, describe_error(error))
 
     def returned(self, symbol: str, job_id: int | None, value: object, expected: str) -> None:
         """Report a wrong answer."""
@@ -203,7 +203,7 @@ class PluginGuard:
         return call
 
 
-def told(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """Tell of an exception, with the innermost line of the code that raised it."""
     where = ""
     traceback = error.__traceback__

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rota.core.plugin_api.guard import PluginGuard
 
 
-class PluginMemory:
+class PluginState:
     """The saved state of each plugin, by its type. That of plugins which are not loaded is kept."""
 
     __slots__ = ("_kept", "_sources")
