@@ -43,7 +43,7 @@ RANDOMS = st.randoms(use_true_random=False)
 def _let_it_be_found_out(rota: Harness) -> None:
     """Look anew where pending jobs belong, and make a pass, after a change that users cannot make."""
     rota.engine.cluster.reload_policy()
-    rota.engine.cluster.queue.replace_all()
+    rota.engine.cluster.queue.reconsider_all()
     rota.run_pass()
 
 

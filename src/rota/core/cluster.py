@@ -71,7 +71,7 @@ class Cluster:
             dependencies=self.dependencies,
             reservations=self.reservations,
         )
-        self.queue.why_parked = self.reasons.look
+        self.queue.why_parked = self.reasons.test
         #: Lowest priority so far.
         self.last_priority = FIRST_PRIORITY
 
@@ -91,7 +91,7 @@ class Cluster:
 
     def withdraw(self, job: Job) -> None:
         """Remove a pending job from the queue and from all counts, so that it can be changed."""
-        self.queue.take_out(job)
+        self.queue.remove(job)
         self.policy.forgotten(job)
         self.queue.limited -= job.may_be_held_back
         self.dependencies.withdrawn(job)

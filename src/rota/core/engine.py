@@ -357,7 +357,7 @@ class Engine:
     def _on_update_limits(self, event: ev.UpdateLimits) -> None:
         require_administrator(event.uid, "change limits")
         self.cluster.set_limits(event)
-        self.cluster.queue.replace_all()
+        self.cluster.queue.reconsider_all()
         self._request_pass()
 
     def _on_reservation(self, event: ev.CreateReservation | ev.DeleteReservation) -> None:
@@ -417,7 +417,7 @@ class Engine:
         return True
 
     def _partitions_changed(self) -> None:
-        self.cluster.queue.replace_all()
+        self.cluster.queue.reconsider_all()
         self.sched_plugin.partition_change()
         self._request_pass()
 
@@ -492,7 +492,7 @@ class Engine:
     # ---- timers -----------------------------------------------------------------------------------------------
 
     def _at_begin_time(self, timer: Timer) -> bool:
-        self.cluster.queue.begin_time_has_come(timer.job_id)
+        self.cluster.queue.begin_time_reached(timer.job_id)
         return True
 
     def _at_deadline(self, timer: Timer) -> bool:
@@ -500,7 +500,7 @@ class Engine:
         return True
 
     def _at_dependency(self, timer: Timer) -> bool:
-        self.cluster.dependencies.time_has_passed(timer.job_id)
+        self.cluster.dependencies.after_time_reached(timer.job_id)
         return True
 
     def _at_job_minutes(self, timer: Timer) -> bool:
@@ -516,7 +516,7 @@ class Engine:
         return True
 
     def _at_reservation(self, timer: Timer) -> bool:
-        self.cluster.reservations.turn(timer.name)
+        self.cluster.reservations.begin_or_end(timer.name)
         self.sched_plugin.partition_change()
         return True
 

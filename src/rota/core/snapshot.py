@@ -143,7 +143,7 @@ def _restore(engine: Engine, saved: Mapping[str, Any]) -> None:
             state.running.add(job, (job.end_time or 0, job.job_id))
         else:
             queued = {one["partition"] for one in data["records"] if one["queued"]}
-            cluster.queue.put_back(job, parked=job.job_id in parked, partitions=queued)
+            cluster.queue.restore(job, parked=job.job_id in parked, partitions=queued)
     _reorder(cluster.queue.parked, saved["parked"])
     _reorder(state.completing, saved["completing"])
     state.refresh_pool()
@@ -155,7 +155,7 @@ def _restore(engine: Engine, saved: Mapping[str, Any]) -> None:
     engine.plugin_state.restore(saved["plugins"])
     cluster.queue.changed = False
     if machine.is_other or saved["rules"] != _rules(cluster):
-        cluster.queue.replace_all()
+        cluster.queue.reconsider_all()
         cluster.queue.touch()
         engine.pass_due = True
         return

@@ -57,7 +57,7 @@ class Reservation:
         """Period in seconds of a recurring reservation; 0: it does not recur."""
         return next((seconds for flag, seconds in REPEATS.items() if flag in self.flags), 0)
 
-    def holds(self, start: int, end: int) -> bool:
+    def overlaps(self, start: int, end: int) -> bool:
         """Whether its nodes are reserved at some time from ``start`` to before ``end``, in any of its occurrences."""
         every = self.repeats_after
         # The first occurrence that has not ended by the start decides.

@@ -193,7 +193,7 @@ class AccountingPolicy:
                 return Reason.QOS_NOT_ALLOWED
         return None
 
-    def goes_beyond_partition(self, job: Job, flag: QosFlag) -> bool:
+    def exempts_from_partition(self, job: Job, flag: QosFlag) -> bool:
         """Whether a QOS of the job exempts it from a limit of its partition."""
         return self._limits and any(qos.has(flag) for qos in self._qos_in_order(job))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rota.core.queue.reasons import is_shut_out
+from rota.core.queue.reasons import is_user_excluded
 from rota.model import MAX_PRIORITY, Errno, PartitionState, Reason, RequestError
 from rota.resources.nodeset import indices
 
@@ -105,7 +105,7 @@ def check_partitions(cluster: Cluster, job: Job) -> None:
         RequestError: it is refused.
     """
     records, enforced = job.records or (job,), cluster.state.settings.partition_limits
-    closed = [record.partition.name for record in records if is_shut_out(record)]
+    closed = [record.partition.name for record in records if is_user_excluded(record)]
     if closed and (enforced == "ALL" or len(closed) == len(records)):
         raise RequestError(
             f"User's group not permitted to use this partition: {job.user_name} is in none of {closed[0]}",
@@ -116,7 +116,7 @@ def check_partitions(cluster: Cluster, job: Job) -> None:
     beyond = [
         (reason, record.partition.name)
         for record in records
-        if (reason := cluster.policy.access(record) or cluster.reasons.beyond_partition(record)) is not None
+        if (reason := cluster.policy.access(record) or cluster.reasons.exceeded_partition_limit(record)) is not None
     ]
     if beyond and (enforced == "ALL" or len(beyond) == len(records)):
         reason, name = beyond[0]

@@ -76,7 +76,7 @@ class Lifecycle:
             self.priorities.ask(job)
         if job.array is not None and job.dependencies is not None:
             split_for_dependencies(cluster, job, job.array)
-        self.queue.place(job)
+        self.queue.insert(job)
 
     # ---- requests ---------------------------------------------------------------------------------------------
 
@@ -112,7 +112,7 @@ class Lifecycle:
             become_task(job)
             return job
         task = split_off(self.cluster, job, job.array, task_id)
-        self.queue.place(task)
+        self.queue.insert(task)
         return task
 
     def cancel(self, job: Job, signal: int = 0) -> None:
@@ -135,7 +135,7 @@ class Lifecycle:
         change_state(job, trigger)
         job.reason = reason
         if job.alloc == 0:
-            self.queue.take_out(job)
+            self.queue.remove(job)
             job.end_time = self.state.now
             self.runs.finish(job)
 
@@ -149,7 +149,7 @@ class Lifecycle:
         if by_user and job.priority == 0 and job.reason is not Reason.JOB_HELD_USER:
             return
         job.zero_priority()
-        self.queue.replace_for(job, Reason.JOB_HELD_USER if by_user else Reason.JOB_HELD_ADMIN)
+        self.queue.reconsider_with(job, Reason.JOB_HELD_USER if by_user else Reason.JOB_HELD_ADMIN)
 
     def release(self, job: Job, *, by_user: bool = False) -> None:
         """Release a held job: its priority is computed anew.
@@ -167,7 +167,7 @@ class Lifecycle:
             else:
                 job.admin_priority = False  # a job that was submitted with priority 0 was only held by it
             self.priorities.ask(job)
-            self.queue.replace_for(job, Reason.NONE)
+            self.queue.reconsider_with(job, Reason.NONE)
 
     def requeue(self, job: Job, *, hold: bool = False) -> None:
         """Put a running job back in the queue, held if that is wanted.

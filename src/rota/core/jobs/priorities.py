@@ -65,14 +65,14 @@ class Priorities:
             job.priority = priority
             for record in job.records:
                 record.priority = priority
-            self._queue.replace_for(job, Reason.JOB_HELD_ADMIN if priority == 0 else Reason.NONE)
+            self._queue.reconsider_with(job, Reason.JOB_HELD_ADMIN if priority == 0 else Reason.NONE)
 
     def _set_of_record(self, record: QueueRecord, priority: int) -> None:
         record.priority = priority
         whole = record.whole
         whole.priority = max(other.priority for other in whole.records)
         if record.sort_key:
-            self._queue.replace_for(whole, Reason.NONE)
+            self._queue.reconsider_with(whole, Reason.NONE)
 
     def set_many(self, jobs: Sequence[Job], priorities: Sequence[int]) -> bool:
         """Give many jobs other priorities, see `Controller.set_priorities`. Whether the queue's order has changed."""

@@ -69,12 +69,12 @@ class Runs:
         state, cluster = self._state, self._cluster
         if job.start_limits and (excess := job.held_back(resources)) is not None:
             cluster.policy.refuse(job, excess)
-            self._queue.look_at(excess)
+            self._queue.schedule_retest(excess)
             return excess.reason
         if job.array is not None and job.waiting_tasks > 1:
             job = split_off(cluster, job, job.array)
         else:
-            self._queue.take(job.whole if isinstance(job, QueueRecord) else job)
+            self._queue.remove_queued(job.whole if isinstance(job, QueueRecord) else job)
         if isinstance(job, QueueRecord):
             job = job.become_job()
         if job.array is not None:
@@ -85,7 +85,7 @@ class Runs:
         job.alloc_nodes = state.pool.nodes_of(resources)
         job.start_time = job.charged_since = state.now
         job.time_limit = time_limit or job.time_limit
-        if job.spec.reservation and (longest := cluster.reservations.longest(job)) is not None:
+        if job.spec.reservation and (longest := cluster.reservations.time_left(job)) is not None:
             job.time_limit = min(job.time_limit, longest)
         if job.spec.deadline:
             job.time_limit = max(min(job.time_limit, job.spec.deadline - state.now), 1)
@@ -215,7 +215,7 @@ class Runs:
             self._priorities.ask(job)  # as a task of an array it had that of the record
         elif job.records:  # it had that of the partition in which it ran
             job.priority = max(record.priority for record in job.records)
-        self._queue.place(job)
+        self._queue.insert(job)
 
     def finish(self, job: Job, resources: int = 0, nodes: int = 0) -> None:
         """Forget a job that is over and in no place any more, and hand out its record.
@@ -295,7 +295,7 @@ class Runs:
         now, longest = self._state.now, job.longest_run
         # Without limit, Slurm guesses that it runs as long as its time limit once more.
         end = now + job.time_limit if longest is None else job.began + longest
-        if job.spec.reservation and (left := self._cluster.reservations.longest(job)) is not None:
+        if job.spec.reservation and (left := self._cluster.reservations.time_left(job)) is not None:
             end = min(end, now + left)
         if end <= now:
             return False

@@ -68,4 +68,4 @@ def split_for_dependencies(cluster: Cluster, job: Job, array: JobArray[Job]) -> 
         task.dependencies = wanted._replace(each=tuple(each))
         cluster.dependencies.added(task)
         if task is not job:
-            cluster.queue.place(task)
+            cluster.queue.insert(task)

@@ -100,7 +100,7 @@ def update_job(life: Lifecycle, job: Job, changes: Mapping[str, Any]) -> None:
         job.reason = Reason.JOB_HELD_ADMIN if spec.priority == 0 else Reason.NONE
     if job.priority:
         life.priorities.ask(job)
-    cluster.queue.place(job)
+    cluster.queue.insert(job)
 
 
 def _change_running(life: Lifecycle, job: Job, changes: Mapping[str, Any]) -> None:

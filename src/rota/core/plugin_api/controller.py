@@ -317,7 +317,7 @@ class PluginController:
     def _require_live(self, job: Job) -> None:
         # While plugins compute its first priority, a job is not live yet.
         whole = job.whole
-        placed = whole.alloc or self._queue.holds(whole)
+        placed = whole.alloc or self._queue.contains(whole)
         if not placed or self._state.jobs.get(job.job_id) is not whole:
             raise RequestError(f"job {job.job_id} is not a live job of this cluster", Errno.INVALID_JOB_ID)
 

@@ -86,7 +86,7 @@ class JobDependencies:
         keys: list[_Key] = [job.array_job_id]
         if job.array is not None and job.task_id is not None:
             keys.append((job.array.job_id, job.task_id))
-        self._look_again({one for key in keys for one in self.waiting.get(key, ())})
+        self._retest({one for key in keys for one in self.waiting.get(key, ())})
 
     def removed(self, job: Job, tasks: Sequence[int]) -> None:
         """Note that a job has ended.
@@ -115,7 +115,7 @@ class JobDependencies:
         self.withdrawn(job)
         if self.waiting:
             freed = {one for key in over for one in self.waiting.pop(key, ())}
-            self._look_again(freed | self.waiting.get(_name(job), set()))
+            self._retest(freed | self.waiting.get(_name(job), set()))
 
     def forget(self) -> None:
         """Forget the jobs that ended too long ago for good: another ``MinJobAge`` comes into force."""
@@ -138,16 +138,16 @@ class JobDependencies:
         """Whether a job has ended recently enough to be known."""
         return self._state.now - one.end_time <= self._state.settings.min_job_age
 
-    def _look_again(self, job_ids: set[int]) -> None:
+    def _retest(self, job_ids: set[int]) -> None:
         """Test jobs again after a job that they depend on has started or ended."""
         for job_id in sorted(job_ids):
             job = self._queue.parked.get(job_id)
             if job is not None and job.reason in _WAITING:
-                self._queue.replace(job)
+                self._queue.reconsider(job)
 
-    def time_has_passed(self, job_id: int) -> None:
+    def after_time_reached(self, job_id: int) -> None:
         """Test a job again whose ``after:job+minutes`` is satisfied now."""
-        self._look_again({job_id})
+        self._retest({job_id})
 
     # ---- saving -----------------------------------------------------------------------------------------------
 
@@ -183,7 +183,7 @@ class JobDependencies:
 
     # ---- testing ----------------------------------------------------------------------------------------------
 
-    def look(self, job: Job) -> Reason | None:
+    def test(self, job: Job) -> Reason | None:
         """Say whether a job has unsatisfied dependencies: Dependency, DependencyNeverSatisfied or ``None``.
 
         Satisfied dependencies are removed. If one will be satisfied at a known time, a timer is set.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rota.core.state import ClusterState
 
 #: How long a job that waits for usage to fade, or for time to pass, is left alone: Slurm's ``sched_interval``.
-_LOOK_AGAIN = 60
+_RETEST_S = 60
 _FADE = Timer(TimerKind.LIMITS_FADE)
 
 
@@ -60,7 +60,7 @@ class JobQueue:
         #: What is left to do before anybody looks at the order; see `Controller.before_queue`.
         self.unflushed: Callable[[], object] | None = None
         #: Says why a waiting job, or one of its records, must not be considered now; ``None``: it may be.
-        self.why_parked: Callable[[Job], Reason | None] = _nothing
+        self.why_parked: Callable[[Job], Reason | None] = _never_parked
 
     def touch(self) -> None:
         """Take note that something has changed that could let any waiting job start."""
@@ -75,22 +75,22 @@ class JobQueue:
 
     # ---- putting jobs in their places -------------------------------------------------------------------------
 
-    def place(self, job: Job) -> None:
+    def insert(self, job: Job) -> None:
         """Put a waiting job that is nowhere where it belongs: queued, or parked."""
         self.changed = True
         if job.spec.deadline and (time := latest_start(job) + 1) > self._state.now:
             self._state.timers.set(time, Timer(TimerKind.DEADLINE, job.job_id))
         if job.records:
-            self._place_records(job)
+            self._insert_records(job)
         elif (reason := self.why_parked(job)) is not None:
             self._park(job, reason)
         else:
             self.queued.add(job, queue_key(job))
             if self.new is not None:
                 self.new.append(job)
-            self._entered(job)
+            self._note_queued(job)
 
-    def _entered(self, job: Job) -> None:
+    def _note_queued(self, job: Job) -> None:
         """Take note that a job is queued."""
         job.reason = Reason.NONE
         if job.eligible_time is None:
@@ -98,12 +98,12 @@ class JobQueue:
         if job.spec.deadline and latest_start(job) < self._state.now:
             self._state.to_end.append(job)
 
-    def _place_records(self, job: Job) -> None:
+    def _insert_records(self, job: Job) -> None:
         """Queue the records of a job whose partitions can take it now; if none can, park the job."""
         reasons = [self.why_parked(record) for record in job.records]
         if None not in reasons:
             # Of several reasons the one that goes away by itself, if there is one; a partition's size never does.
-            self._park(job, min(filter(None, reasons), key=_goes_by_itself))
+            self._park(job, min(filter(None, reasons), key=_duration_rank))
             return
         entered: list[Job] = []
         for record, why in zip(job.records, reasons, strict=True):
@@ -116,7 +116,7 @@ class JobQueue:
         job.sort_key = min(record.sort_key for record in entered)
         if self.new is not None:
             self.new += entered
-        self._entered(job)
+        self._note_queued(job)
 
     def _park(self, job: Job, reason: Reason) -> None:
         job.reason = reason
@@ -129,7 +129,7 @@ class JobQueue:
             if self._state.settings.kill_invalid_depend if ends is None else ends:
                 self._state.to_end.append(job)
 
-    def put_back(self, job: Job, *, parked: bool, partitions: Collection[str]) -> None:
+    def restore(self, job: Job, *, parked: bool, partitions: Collection[str]) -> None:
         """Put a job where it was when it was saved.
 
         Args:
@@ -145,14 +145,14 @@ class JobQueue:
             self.queued.add(one, queue_key(one))
         job.sort_key = min(one.sort_key for one in queued)
 
-    def take_out(self, job: Job) -> None:
+    def remove(self, job: Job) -> None:
         """Take a waiting job out of its place."""
         self.changed = True
         if self.parked.pop(job.job_id, None) is None:
-            self.take(job)
+            self.remove_queued(job)
             self.new = None
 
-    def take(self, job: Job) -> None:
+    def remove_queued(self, job: Job) -> None:
         """Take a queued job out, with all its records."""
         if not job.records:
             self.queued.remove(job)
@@ -162,37 +162,37 @@ class JobQueue:
                 self.queued.remove(record)
         job.sort_key = ()
 
-    def replace(self, job: Job) -> None:
+    def reconsider(self, job: Job) -> None:
         """Look anew where a waiting job belongs."""
-        self.take_out(job)
-        self.place(job)
+        self.remove(job)
+        self.insert(job)
 
-    def replace_for(self, job: Job, reason: Reason) -> None:
+    def reconsider_with(self, job: Job, reason: Reason) -> None:
         """Put a pending job where it belongs for a reason; one that is still completing goes there when it is free."""
         if job.alloc:
             job.reason = reason
             return
-        self.take_out(job)
+        self.remove(job)
         job.reason = reason
-        self.place(job)
+        self.insert(job)
 
-    def replace_all(self) -> None:
+    def reconsider_all(self) -> None:
         """Look anew where every waiting job belongs, after partitions or limits have changed."""
         waiting = [*self.parked.values(), *self.waiting()]
         for job in waiting:
-            self.take_out(job)
+            self.remove(job)
         for job in waiting:
-            self.place(job)
+            self.insert(job)
 
-    def begin_time_has_come(self, job_id: int) -> None:
+    def begin_time_reached(self, job_id: int) -> None:
         """Look anew where a job belongs whose begin time has come, if it is parked."""
         job = self.parked.pop(job_id, None)
         if job is not None:
-            self.place(job)
+            self.insert(job)
 
     # ---- asking -----------------------------------------------------------------------------------------------
 
-    def holds(self, job: Job) -> bool:
+    def contains(self, job: Job) -> bool:
         """Whether a job waits here, queued or parked."""
         return job.is_queued or job.job_id in self.parked
 
@@ -207,15 +207,15 @@ class JobQueue:
         if self.unflushed is not None:
             self.flush()
         view = self.queued.snapshot()
-        return view if not self.limited else JobView(self._free(view))
+        return view if not self.limited else JobView(self._not_held_back(view))
 
     def new_candidates(self) -> list[Job] | None:
         """Give those that are new since the last pass; ``None``: look at all."""
         if self.unflushed is not None:
             self.flush()
-        return self.new if not self.new or not self.limited else self._free(self.new)
+        return self.new if not self.new or not self.limited else self._not_held_back(self.new)
 
-    def _free(self, jobs: JobView | list[Job]) -> list[Job]:
+    def _not_held_back(self, jobs: JobView | list[Job]) -> list[Job]:
         # Of the many jobs that are under one limit, most can be told by asking that once.
         known: dict[StartLimit[Job], bool | None] = {}
         free: list[Job] = []
@@ -225,7 +225,7 @@ class JobQueue:
                     held = one.holds_back_all()
                     known[one] = None if held and self.planned_reasons else held
                     if held:
-                        self.look_at(one.holds_back(job, 0))
+                        self.schedule_retest(one.holds_back(job, 0))
                 if (held := known[one]) or (held is None and self.held_back(job) is not None):
                     break
             else:
@@ -234,13 +234,13 @@ class JobQueue:
 
     def held_back(self, job: Job) -> Excess | None:
         """Say what holds a queued job back, if the scheduler does not plan for that."""
-        excess = self.look_at(job.held_back())
+        excess = self.schedule_retest(job.held_back())
         return None if excess is None or excess.reason in self.planned_reasons else excess
 
-    def look_at(self, excess: Excess | None) -> Excess | None:
+    def schedule_retest(self, excess: Excess | None) -> Excess | None:
         """Have a pass made in a while where what holds a job back goes by itself; give it back."""
         if excess is not None and excess.limit.fades and _FADE not in self._state.timers:
-            self._state.timers.set(self._state.now + _LOOK_AGAIN, _FADE)
+            self._state.timers.set(self._state.now + _RETEST_S, _FADE)
         return excess
 
 
@@ -250,10 +250,10 @@ def latest_start(job: Job) -> int:
     return job.spec.deadline - (job.spec.time_min or (0 if without_limit else job.time_limit))
 
 
-def _goes_by_itself(reason: Reason) -> int:
+def _duration_rank(reason: Reason) -> int:
     """Rank reasons by how they go away: at a time, when somebody does something, never."""
     return {Reason.BEGIN_TIME: 0, Reason.PARTITION_CONFIG: 2}.get(reason, 1)
 
 
-def _nothing(job: Job) -> Reason | None:  # noqa: ARG001 - until somebody knows better
+def _never_parked(job: Job) -> Reason | None:  # noqa: ARG001 - until somebody knows better
     return None

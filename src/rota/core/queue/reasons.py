@@ -67,28 +67,28 @@ class Reasons:
 
     # ---- jobs that cannot be considered -----------------------------------------------------------------------
 
-    def look(self, job: Job) -> Reason | None:
+    def test(self, job: Job) -> Reason | None:
         """Say why a pending job or queue record cannot be considered now; ``None``: it can.
 
         Its dependencies are tested again.
         """
-        if job.priority and job.dependencies is not None and (reason := self._dependencies.look(job)) is not None:
+        if job.priority and job.dependencies is not None and (reason := self._dependencies.test(job)) is not None:
             return reason
-        return self.parks(job)
+        return self.parking_reason(job)
 
-    def parks(self, job: Job) -> Reason | None:
+    def parking_reason(self, job: Job) -> Reason | None:
         """Say the same without testing dependencies."""
         if job.priority == 0:
             return job.reason if job.reason in HELD else Reason.JOB_HELD_ADMIN
         part, policy = job.partition, self.policy
-        if not job.units or (part.allow_users is not None and is_shut_out(job)):
+        if not job.units or (part.allow_users is not None and is_user_excluded(job)):
             return Reason.PARTITION_CONFIG
         if part.state is not PartitionState.UP and part.state in _PARTITION_CLOSED:
             return _PARTITION_CLOSED[part.state]
         if policy.restricts and (reason := policy.access(job)) is not None:
             return reason
         if (part.max_time is not None or part.max_nodes is not None) and (
-            reason := self.beyond_partition(job)
+            reason := self.exceeded_partition_limit(job)
         ) is not None:
             return reason
         if job.spec.begin_time > self._state.now:
@@ -99,15 +99,15 @@ class Reasons:
             return excess.reason
         return None
 
-    def beyond_partition(self, job: Job) -> Reason | None:
+    def exceeded_partition_limit(self, job: Job) -> Reason | None:
         """Say which limit of its partition a job exceeds, unless its QOS exempts it; ``None``: none."""
         part, policy = job.partition, self.policy
         too_long = part.max_time is not None and job.time_limit > part.max_time
-        if too_long and not policy.goes_beyond_partition(job, QosFlag.PARTITION_TIME_LIMIT):
+        if too_long and not policy.exempts_from_partition(job, QosFlag.PARTITION_TIME_LIMIT):
             return Reason.PARTITION_TIME_LIMIT
         least = self._state.pool.least_nodes(job) if part.max_nodes is not None else 0
         too_large = part.max_nodes is not None and max(least, job.spec.max_nodes) > part.max_nodes
-        if too_large and not policy.goes_beyond_partition(job, QosFlag.PARTITION_MAX_NODES):
+        if too_large and not policy.exempts_from_partition(job, QosFlag.PARTITION_MAX_NODES):
             return Reason.PARTITION_NODE_LIMIT
         return None
 
@@ -152,12 +152,12 @@ class Reasons:
     def _why_queued(self, job: Job) -> Why:
         """Say why a job in the queue that no limit holds back has not started."""
         state = self._state
-        if self._reservations.takes_all(job):
+        if self._reservations.reserves_all(job):
             return Why(Reason.REQ_NODE_NOT_AVAIL, "ReqNodeNotAvail, Reserved for maintenance")
         is_behind, taken = self._ahead(job)
-        if not is_behind and self.is_short(job, taken):
+        if not is_behind and self.lacks_partition_nodes(job, taken):
             return Why(Reason.RESOURCES, _TOO_FEW)
-        if self.lacks_nodes(job, taken):
+        if self.lacks_available_nodes(job, taken):
             if away := (state.down | taken) & (state.required_nodes(job) or job.partition.nodes):
                 return Why(Reason.REQ_NODE_NOT_AVAIL, "ReqNodeNotAvail, UnavailableNodes:", away)
             return Why(Reason.REQ_NODE_NOT_AVAIL, "ReqNodeNotAvail, May be reserved for other job")
@@ -188,7 +188,7 @@ class Reasons:
                 continue
             if reservation:
                 blocked.add(reservation)
-            elif excess is not None or self.holds_up(one, taken):
+            elif excess is not None or self.blocks_partition(one, taken):
                 blocked.add(partition.name)
                 taken |= partition.nodes
             else:
@@ -199,7 +199,7 @@ class Reasons:
 
     # ---- rules of the main pass -------------------------------------------------------------------------------
 
-    def holds_up(self, job: Job, taken: int) -> bool:
+    def blocks_partition(self, job: Job, taken: int) -> bool:
         """Whether a job that does not fit blocks its partition.
 
         It does not if it asks for all its nodes by name, if its priority is too low, or if it could not start even if
@@ -209,21 +209,21 @@ class Reasons:
             job: A queued job without reservation.
             taken: Bitmap of the nodes set aside for jobs before it.
         """
-        if self.is_short(job, taken):
+        if self.lacks_partition_nodes(job, taken):
             return True
         if job.limits is not None and job.priority < job.min_priority:
             return False
         if job.spec.required_nodes and self._state.required_nodes(job).bit_count() >= max(job.spec.min_nodes, 1):
             return False
-        return not self.lacks_nodes(job, taken)
+        return not self.lacks_available_nodes(job, taken)
 
-    def is_short(self, job: Job, taken: int) -> bool:
+    def lacks_partition_nodes(self, job: Job, taken: int) -> bool:
         """Whether a job needs more nodes of its partition than are up and not set aside, unless it names them all."""
         left = (job.partition.nodes & ~(self._state.down | taken)).bit_count()
         least = max(job.spec.min_nodes, 1)
         return left < least and self._state.required_nodes(job).bit_count() < least
 
-    def lacks_nodes(self, job: Job, taken: int) -> bool:
+    def lacks_available_nodes(self, job: Job, taken: int) -> bool:
         """Whether a job could not start now even if no other ran, as nodes are down, reserved or set aside.
 
         Nodes that it asks for by name are not set aside for it.
@@ -235,7 +235,7 @@ class Reasons:
         return bool(closed or state.down) and not state.pool.select(job, state.pool.without(state.pool.up, closed))
 
 
-def is_shut_out(job: Job) -> bool:
+def is_user_excluded(job: Job) -> bool:
     """Whether a job's user is not in ``AllowGroups`` of its partition."""
     part = job.partition
     return part.allow_users is not None and not part.allows(job.user_name)

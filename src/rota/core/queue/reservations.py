@@ -64,7 +64,7 @@ class Reservations:
         if not one.flags & {"MAINT", "OVERLAP"}:
             for other in self.all.values():
                 free = other.flags & {"MAINT", "OVERLAP"}
-                if not free and one.nodes & other.nodes and other.holds(one.start_time, one.end_time):
+                if not free and one.nodes & other.nodes and other.overlaps(one.start_time, one.end_time):
                     text = f"Requested reservation overlaps with another reservation: {one.name} with {other.name}"
                     raise RequestError(text, Errno.RESERVATION_OVERLAP)
         if "IGNORE_JOBS" not in one.flags:
@@ -92,13 +92,13 @@ class Reservations:
         """
         down, reserved = self._state.down, 0
         for other in self.all.values():
-            if other.holds(one.start_time, one.end_time):
+            if other.overlaps(one.start_time, one.end_time):
                 reserved |= other.nodes
         if "MAINT" not in one.flags:
             nodes &= ~down if "OVERLAP" in one.flags else ~(down | reserved)
         count = min(wanted, nodes.bit_count())
         if one.features:
-            nodes &= self._having(one.features)
+            nodes &= self._with_features(one.features)
             count = wanted
             if nodes.bit_count() < count:
                 raise RequestError(
@@ -129,7 +129,7 @@ class Reservations:
             self._changed()
         return self.all != before
 
-    def _having(self, features: str) -> int:
+    def _with_features(self, features: str) -> int:
         """Give the bitmap of the nodes with some features.
 
         Raises:
@@ -176,7 +176,7 @@ class Reservations:
         time = one.start_time if one.start_time > self._state.now else one.end_time
         self._state.timers.set(time, _timer(one.name))
 
-    def turn(self, name: str) -> None:
+    def begin_or_end(self, name: str) -> None:
         """Handle the begin or end of a reservation. At the end it recurs, or it is removed and its jobs leave it."""
         one, now = self.all[name], self._state.now
         if one.end_time <= now:
@@ -186,12 +186,12 @@ class Reservations:
                 one = replace(one, start_time=one.start_time + later, end_time=one.end_time + later)
                 self.all[name] = one
             else:
-                self._let_go(one)
+                self._remove_from_jobs(one)
         if name in self.all:
             self._set_timer(one)
         self._changed()
 
-    def _let_go(self, reservation: Reservation) -> None:
+    def _remove_from_jobs(self, reservation: Reservation) -> None:
         """Remove the jobs from a reservation that has ended, and hold the pending ones, as Slurm does.
 
         The time for which they may run beyond their time limits ends as well.
@@ -199,7 +199,7 @@ class Reservations:
         state = self._state
         for job in [job for job in state.jobs.values() if job.spec.reservation == reservation.name]:
             if job.state is JobState.PENDING and not job.alloc:
-                self._queue.take_out(job)
+                self._queue.remove(job)
             job.spec = job.spec._replace(reservation="")
             if job.state is JobState.RUNNING and "FLEX" not in reservation.flags and (job.end_time or 0) <= state.now:
                 state.to_end.append(job)
@@ -207,13 +207,13 @@ class Reservations:
                 job.zero_priority()
                 job.reason = Reason.RESERVATION_DELETED
                 if not job.alloc:
-                    self._queue.place(job)
+                    self._queue.insert(job)
 
     def _changed(self) -> None:
         """Reconsider the pending jobs in reservations, and have all others tested again."""
         self._queue.touch()
-        for job in [job for job in self._state.jobs.values() if job.spec.reservation and self._queue.holds(job)]:
-            self._queue.replace(job)
+        for job in [job for job in self._state.jobs.values() if job.spec.reservation and self._queue.contains(job)]:
+            self._queue.reconsider(job)
 
     def move_nodes(self, move: NodeMapping) -> None:
         """Map the nodes of all reservations to new indices. A reservation without nodes is removed."""
@@ -224,7 +224,7 @@ class Reservations:
             else:
                 self._state.timers.cancel(_timer(one.name))
                 del self.all[one.name]
-                self._let_go(one)
+                self._remove_from_jobs(one)
 
     # ---- effects on jobs --------------------------------------------------------------------------------------
 
@@ -264,7 +264,7 @@ class Reservations:
         is_early = one is not None and self._state.now < one.start_time and "FLEX" not in one.flags
         return Reason.RESERVATION if is_early else None
 
-    def longest(self, job: Job) -> int | None:
+    def time_left(self, job: Job) -> int | None:
         """Give the seconds from now to the end of a job's reservation; ``None``: no bound.
 
         Jobs in a recurring reservation may run beyond its end, as in Slurm.
@@ -282,20 +282,20 @@ class Reservations:
         closed = 0
         if own is not None and "FLEX" not in own.flags:
             closed = ((1 << len(self._state.nodes)) - 1) & ~own.nodes
-        return reduce(or_, self._taken(job, start, duration), closed)
+        return reduce(or_, self._withheld(job, start, duration), closed)
 
-    def _taken(self, job: Job, start: int, duration: int) -> Iterator[int]:
+    def _withheld(self, job: Job, start: int, duration: int) -> Iterator[int]:
         """Give the bitmap of the nodes that each reservation except the job's own withholds."""
         own = self._own(job)
         for one in self.all.values():
-            if one is not own and one.holds(start, start + duration):
+            if one is not own and one.overlaps(start, start + duration):
                 yield one.nodes if own is None or own.rank < one.rank else one.nodes & ~own.nodes
 
-    def takes_all(self, job: Job) -> bool:
+    def reserves_all(self, job: Job) -> bool:
         """Whether another reservation withholds all nodes on which a job could start now."""
         own = self._own(job)
         nodes = job.partition.nodes if own is None else own.nodes
-        return any(not nodes & ~taken for taken in self._taken(job, self._state.now, job.time_limit))
+        return any(not nodes & ~taken for taken in self._withheld(job, self._state.now, job.time_limit))
 
     def select(self, job: Job, avail: int) -> int:
         """Give what a job gets of a resource set if it starts now, on nodes of its reservation if it has one."""
@@ -306,7 +306,7 @@ class Reservations:
             return resources
         return pool.select(job, avail)
 
-    def ends(self) -> set[int]:
+    def change_times(self) -> set[int]:
         """Give the times at which reservations end or begin, when more resources may become available."""
         both = (time for one in self.all.values() for time in (one.start_time, one.end_time))
         return {time for time in both if time > self._state.now}

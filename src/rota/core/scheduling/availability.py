@@ -115,7 +115,7 @@ def _earliest_start_among_reservations(cluster: Cluster, job: Job) -> tuple[int,
     pool = state.pool
     avail = pool.free + sum(pool.common(other.alloc, pool.up) for other in state.completing.values())
     running = deque((other.end_time or 0, pool.common(other.alloc, pool.up)) for other in state.running)
-    times = {state.now, *(end for end, _ in running), *book.ends()}
+    times = {state.now, *(end for end, _ in running), *book.change_times()}
     for time in sorted(times):
         while running and running[0][0] <= time:
             avail += running.popleft()[1]

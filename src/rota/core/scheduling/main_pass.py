@@ -135,7 +135,7 @@ class MainPass:
                 continue
             if reserved and job.spec.reservation in blocked:
                 continue
-            if job.start_limits and (excess := waiting.look_at(job.held_back())) is not None:
+            if job.start_limits and (excess := waiting.schedule_retest(job.held_back())) is not None:
                 if excess.reason in waiting.planned_reasons:
                     reason = BLOCKED_ON_LICENSES
                     break
@@ -198,9 +198,11 @@ class MainPass:
     def _blocks(self, job: Job, closed: int) -> bool:
         """Whether a job that has found no place holds back its partition; some nodes are closed to it."""
         options, reasons = self.options, self._cluster.reasons
-        if not reasons.holds_up(job, closed):
+        if not reasons.blocks_partition(job, closed):
             return False
-        if not (options.bf_min_age_reserve or options.bf_min_prio_reserve) or reasons.is_short(job, closed):
+        if not (options.bf_min_age_reserve or options.bf_min_prio_reserve) or reasons.lacks_partition_nodes(
+            job, closed
+        ):
             return True
         since = job.submit_time if job.eligible_time is None else job.eligible_time
         waited = self._cluster.state.now - since
