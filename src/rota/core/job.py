@@ -188,7 +188,7 @@ class Job:
         return self.alloc != 0 and self.state is not JobState.RUNNING and self.state is not JobState.SUSPENDED
 
     @property
-    def began(self) -> int:
+    def effective_start(self) -> int:
         """When this run would have begun if it had never been suspended, Unix seconds."""
         return (self.start_time or 0) + self.suspended
 
@@ -230,7 +230,7 @@ class Job:
 
     # ---- for the engine ---------------------------------------------------------------------------------------
 
-    def zero_priority(self) -> None:
+    def hold_all_records(self) -> None:
         """Hold it in all its partitions."""
         for record in (self, *self.records):
             record.priority = 0
@@ -242,7 +242,7 @@ class Job:
         for record in self.records:
             record.forget_plan()
 
-    def take_over_plan(self) -> None:
+    def copy_earliest_plan(self) -> None:
         """Plan what is planned soonest for one of its records."""
         planned = [one for one in self.records if one.planned_start is not None]
         first = min(planned, key=lambda one: one.planned_start or 0, default=None)
@@ -290,7 +290,7 @@ class QueueRecord(Job):
         self.planned_start = None
         self.planned_nodes = 0
 
-    def become_job(self) -> Job:
+    def choose_partition(self) -> Job:
         """Make this partition the job's; give the job."""
         job = self._whole
         if job.partition is not self.partition:

@@ -104,7 +104,7 @@ class Lifecycle:
         name = job_id if task_id is None else f"{job_id}_{task_id}"
         raise RequestError(f"there is no live job {name}", Errno.INVALID_JOB_ID)
 
-    def by_itself(self, job: Job, task_id: int | None) -> Job:
+    def single_job(self, job: Job, task_id: int | None) -> Job:
         """Give a job that `find` has found, or split the task off that is meant of it, to wait beside the record."""
         if task_id is None or job.array is None:
             return job
@@ -148,7 +148,7 @@ class Lifecycle:
         require_pending(job)
         if by_user and job.priority == 0 and job.reason is not Reason.JOB_HELD_USER:
             return
-        job.zero_priority()
+        job.hold_all_records()
         self.queue.reconsider_with(job, Reason.JOB_HELD_USER if by_user else Reason.JOB_HELD_ADMIN)
 
     def release(self, job: Job, *, by_user: bool = False) -> None:
@@ -177,7 +177,7 @@ class Lifecycle:
         """
         require_running(job, or_suspended=True)
         if hold:
-            job.zero_priority()
+            job.hold_all_records()
         self.runs.stop(job, Trigger.REQUEUE, Reason.JOB_HELD_ADMIN if hold else Reason.NONE)
 
     # ---- what ends them ---------------------------------------------------------------------------------------

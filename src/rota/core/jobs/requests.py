@@ -51,7 +51,7 @@ class JobRequests:
             require_access(job, event.uid)
             _check(event, job)
         for job, task_id in found:
-            self._do(event, self._life.by_itself(job, task_id))
+            self._do(event, self._life.single_job(job, task_id))
 
     def _do(self, event: ev.JobRequest, job: Job) -> None:
         life = self._life
@@ -89,7 +89,7 @@ class JobRequests:
             if event.changes:
                 check_update(life, job, event.changes, event.uid)
         for job, task_id in found if event.changes else ():
-            update_job(life, life.by_itself(job, task_id), event.changes)
+            update_job(life, life.single_job(job, task_id), event.changes)
         if array is not None and event.array_throttle is not None:
             array.throttle = event.array_throttle
 

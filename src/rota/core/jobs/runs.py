@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SIGKILL, SIGTERM = 9, 15
 #: Seconds after which it is expected again that a suspended job ends, at least.
-_LOOK_AGAIN = 60
+_RECHECK_S = 60
 
 
 class Scheduler(Protocol):
@@ -76,7 +76,7 @@ class Runs:
         else:
             self._queue.remove_queued(job.whole if isinstance(job, QueueRecord) else job)
         if isinstance(job, QueueRecord):
-            job = job.become_job()
+            job = job.choose_partition()
         if job.array is not None:
             become_task(job)
         change_state(job, Trigger.START)
@@ -117,17 +117,17 @@ class Runs:
             return False
         job.exit_code, job.signal = event.exit_code, event.signal
         if job.state in RUNS:
-            trigger, job.reason = self._how(job, event)
+            trigger, job.reason = self._end_of(job, event)
             change_state(job, trigger)
         now = self._state.now
         end = now if event.time is None else min(max(event.time, job.start_time or 0), now)
         self._free(job, end)
         return True
 
-    def _how(self, job: Job, event: JobEnded) -> tuple[Trigger, Reason]:
+    def _end_of(self, job: Job, event: JobEnded) -> tuple[Trigger, Reason]:
         """Say what becomes of a job whose run is over without having been stopped, and why."""
         if event.outcome is Outcome.LOST:
-            return Trigger.REQUEUE if self.is_requeued(job) else Trigger.NODE_LOST, Reason.NODE_DOWN
+            return Trigger.REQUEUE if self.may_requeue(job) else Trigger.NODE_LOST, Reason.NODE_DOWN
         if event.outcome is Outcome.OUT_OF_MEMORY:
             return Trigger.OUT_OF_MEMORY, Reason.OUT_OF_MEMORY
         if event.outcome is Outcome.UNKNOWN:
@@ -149,8 +149,8 @@ class Runs:
             return False
         if job.state in RUNS:
             job.reason = Reason.JOB_LAUNCH_FAILURE
-            if self.is_requeued(job):
-                job.zero_priority()
+            if self.may_requeue(job):
+                job.hold_all_records()
                 change_state(job, Trigger.REQUEUE)
             else:
                 change_state(job, Trigger.BOOT_FAIL if event.boot else Trigger.LAUNCH_FAIL)
@@ -193,18 +193,18 @@ class Runs:
         job.alloc = job.alloc_nodes = 0
         self._queue.touch()
         if job.state is JobState.PENDING:
-            self._queue_again(job)
+            self._requeue(job)
         else:
             job.end_time = end_time
             self.finish(job, resources, nodes)
 
-    def _queue_again(self, job: Job) -> None:
+    def _requeue(self, job: Job) -> None:
         """Put a job that ran back among those that wait."""
         state = self._state
         state.timers.cancel_of_job(job.job_id)
         job.restart_count += 1
         if job.reason is Reason.NODE_DOWN and job.restart_count > state.settings.max_requeue:
-            job.zero_priority()
+            job.hold_all_records()
             job.reason = Reason.JOB_HOLD_MAX_REQUEUE
         job.start_time = job.end_time = None
         job.suspended = job.exit_code = job.signal = 0
@@ -287,14 +287,14 @@ class Runs:
         while running.jobs and ((job := running.jobs[0]).end_time or 0) <= now:
             if job.state is JobState.SUSPENDED:
                 self._expect_end_of_suspended(job)
-            elif job.partition.over_time_limit == 0 or not self._goes_on(job):
+            elif job.partition.over_time_limit == 0 or not self._extend(job):
                 self.stop(job, Trigger.TIME_LIMIT, Reason.TIME_LIMIT)
 
-    def _goes_on(self, job: Job) -> bool:
+    def _extend(self, job: Job) -> bool:
         """Let a job whose time is up go on as OverTimeLimit says, and expect it to end then; False: that is over."""
         now, longest = self._state.now, job.longest_run
         # Without limit, Slurm guesses that it runs as long as its time limit once more.
-        end = now + job.time_limit if longest is None else job.began + longest
+        end = now + job.time_limit if longest is None else job.effective_start + longest
         if job.spec.reservation and (left := self._cluster.reservations.time_left(job)) is not None:
             end = min(end, now + left)
         if end <= now:
@@ -318,10 +318,10 @@ class Runs:
         """Stop the jobs of a node that is down: they are queued again if they may be, else they fail."""
         for job in self._state.running.snapshot():
             if job.alloc_nodes >> index & 1:
-                requeued = self.is_requeued(job)
+                requeued = self.may_requeue(job)
                 self.stop(job, Trigger.REQUEUE if requeued else Trigger.NODE_LOST, Reason.NODE_DOWN, SIGKILL)
 
-    def is_requeued(self, job: Job) -> bool:
+    def may_requeue(self, job: Job) -> bool:
         """Whether a job that is lost through no fault of its own is put back in the queue."""
         wanted = job.spec.requeue
         wants = self._state.settings.job_requeue if wanted is None else wanted
@@ -342,7 +342,7 @@ class Runs:
 
     def _expect_end_of_suspended(self, job: Job) -> None:
         """Expect a suspended job to end as if it went on now; that is looked at again when the time has come."""
-        self.expect_end(job, self._state.now + max(job.time_left, _LOOK_AGAIN))
+        self.expect_end(job, self._state.now + max(job.time_left, _RECHECK_S))
         if job.limits is not None:
             job.limits.pause(job)
         self._queue.touch()

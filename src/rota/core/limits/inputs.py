@@ -50,7 +50,7 @@ class CountedJob(Protocol):
         """Since when it is charged without a break, Unix seconds."""
 
     @property
-    def began(self) -> int:
+    def effective_start(self) -> int:
         """When its run would have begun if it had never been suspended, Unix seconds."""
 
     @property

@@ -180,5 +180,5 @@ def own_end(job: CountedJob, counts: Sequence[float], limits: Sequence[tuple[int
     """
     # Slurm counts whole minutes that it has run.
     ends = [ceil(limit.most / counts[place]) * _MINUTE for place, limit in limits if counts[place] > 0]
-    end = job.began + min(ends, default=0)
+    end = job.effective_start + min(ends, default=0)
     return end if ends and end < (job.end_time or 0) else None

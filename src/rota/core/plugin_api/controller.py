@@ -264,7 +264,7 @@ class PluginController:
         if job.is_queued:
             job.planned_start, job.planned_nodes = start_time, nodes
             if type(job) is QueueRecord:
-                job.whole.take_over_plan()
+                job.whole.copy_earliest_plan()
 
     def set_priority(self, job: Job, priority: int) -> None:
         if type(priority) is not int or not 0 <= priority <= MAX_PRIORITY:

@@ -112,7 +112,7 @@ class JobQueue:
                 entered.append(record)
             else:
                 record.forget_plan()
-        job.take_over_plan()
+        job.copy_earliest_plan()
         job.sort_key = min(record.sort_key for record in entered)
         if self.new is not None:
             self.new += entered

@@ -204,7 +204,7 @@ class Reservations:
             if job.state is JobState.RUNNING and "FLEX" not in reservation.flags and (job.end_time or 0) <= state.now:
                 state.to_end.append(job)
             if job.state is JobState.PENDING:
-                job.zero_priority()
+                job.hold_all_records()
                 job.reason = Reason.RESERVATION_DELETED
                 if not job.alloc:
                     self._queue.insert(job)
