@@ -82,7 +82,7 @@ def _buy_licenses(rota: Harness, job: Job) -> None:
 
 def _limits_for(limits: JobLimits[Job], reason: Reason) -> list[Limit]:
     """Find what gives a reason."""
-    several: list[tuple[Any, ...]] = [*limits.jobs, *limits.tres, *limits.nodes, *limits.run_minutes, *limits.own]
+    several: list[tuple[Any, ...]] = [*limits.jobs, *limits.tres, *limits.nodes, *limits.run_minutes, *limits.per_job]
     every: list[Limit] = [one[-1] for one in several]
     every += [one.limit for _, one in limits.used]
     if limits.max_wall is not None:

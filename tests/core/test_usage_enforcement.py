@@ -130,7 +130,7 @@ def test_usage_that_fades_lets_a_job_run_on() -> None:
 
 
 def test_what_can_never_be_used_up_ends_nobody() -> None:
-    """Usage fades as fast as one CPU adds to it, long before the limit."""
+    """Usage decays as fast as one CPU adds to it, long before the limit."""
     with _rota(_tree({"GrpTRESMins": "cpu=100"}), with_parameters(_CONFIG, PriorityDecayHalfLife="1:00:00")) as rota:
         job = _submit(rota, 1, limit=86400, run=80_000)
         rota.run_to_end()

@@ -92,7 +92,7 @@ class Cluster:
     def withdraw(self, job: Job) -> None:
         """Remove a pending job from the queue and from all counts, so that it can be changed."""
         self.queue.remove(job)
-        self.policy.forgotten(job)
+        self.policy.removed(job)
         self.queue.limited -= job.may_be_held_back
         self.dependencies.withdrawn(job)
 
@@ -100,7 +100,7 @@ class Cluster:
         """Count a job that was withdrawn as it is now; the caller then puts it into the queue or elsewhere."""
         for record in (job, *job.records):
             record.start_limits = () if job.array is None else (job.array,)
-        self.policy.take_over(job)
+        self.policy.apply_limits(job)
         self.give_licenses(job)
         self.add(job)
 
@@ -125,7 +125,7 @@ class Cluster:
         state = self.state
         del state.jobs[job.job_id]
         if job.limits is not None or job.records:  # another of its partitions may have had limits
-            self.policy.forgotten(job)
+            self.policy.removed(job)
         if job.start_limits or job.records:
             self.queue.limited -= job.may_be_held_back
         if job.job_id in state.timers.of_job:
@@ -149,9 +149,9 @@ class Cluster:
         state = self.state
         self.policy = self.reasons.policy = AccountingPolicy(state, self.accounts, state.config)
         # Timers of the limits in force so far.
-        state.timers.cancel_all(TimerKind.GROUP_MINUTES, TimerKind.JOB_MINUTES, TimerKind.LIMITS_FADE)
+        state.timers.cancel_all(TimerKind.GROUP_MINUTES, TimerKind.JOB_MINUTES, TimerKind.LIMITS_DECAY)
         for job in state.jobs.values():
-            self.policy.take_over(job)
+            self.policy.apply_limits(job)
             self.policy.submitted(job)
         self.licenses.set_config(state.config)
         self.queue.limited = sum(job.may_be_held_back for job in state.jobs.values())

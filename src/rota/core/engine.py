@@ -176,7 +176,7 @@ class Engine:
             TimerKind.DEPENDENCY: self._at_dependency,
             TimerKind.JOB_MINUTES: self._at_job_minutes,
             TimerKind.GROUP_MINUTES: self._at_group_minutes,
-            TimerKind.LIMITS_FADE: self._at_limits_fade,
+            TimerKind.LIMITS_DECAY: self._at_limits_decay,
             TimerKind.RESERVATION: self._at_reservation,
             TimerKind.PREEMPT_EXEMPT: _pass_follows,
             TimerKind.PREEMPT_GRACE: self._at_grace,
@@ -228,7 +228,7 @@ class Engine:
         if self._pass_times is None:
             self._set_pass_times()
         self._plugin_timers.drop_unclaimed()
-        self.cluster.policy.plan_ends()
+        self.cluster.policy.schedule_ends()
         return self.drain()
 
     def _controller(self, guard: PluginGuard) -> ControllerOf[Job]:
@@ -511,7 +511,7 @@ class Engine:
         self.state.to_end += self.cluster.policy.used_up(timer.name)
         return False
 
-    def _at_limits_fade(self, timer: Timer) -> bool:  # noqa: ARG002 - there is but one
+    def _at_limits_decay(self, timer: Timer) -> bool:  # noqa: ARG002 - there is but one
         self.cluster.queue.touch()
         return True
 
@@ -563,7 +563,7 @@ class Engine:
         return self._token
 
     def _cluster_usage(self) -> tuple[int, int]:
-        """Give the processors of the machine, and how fast usage fades."""
+        """Give the processors of the machine, and how fast usage decays."""
         return self.state.usable_cpus(), self.state.config.half_life()
 
     def _send_cluster_usage(self) -> None:

@@ -140,7 +140,7 @@ def _check_ledgers(cluster: Cluster) -> None:
     context, counted, jobs = cluster.policy.context, cluster.policy.submitted_in, cluster.state.jobs.values()
     if not counted.keys() <= cluster.state.jobs.keys():
         raise InvariantError(f"jobs {sorted(counted.keys() - cluster.state.jobs.keys())} are over and count for limits")
-    running = {job.job_id for job in jobs if job.alloc and job.limits is not None and job.limits.holds_back_any}
+    running = {job.job_id for job in jobs if job.alloc and job.limits is not None and job.limits.can_hold_back}
     if context.running.keys() != running:
         raise InvariantError(f"jobs {sorted(context.running.keys() ^ running)} count as running, or do not, for limits")
     for ledger in context.ledgers.values():

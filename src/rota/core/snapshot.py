@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from rota.core.machine import Machine
 
 #: Changes when older data can no longer be read.
-FORMAT = 7
+FORMAT = 8
 _NO_PLACE = (
     "jobs hold what they could not on this machine: start with the SelectType and OverSubscribe of before until they "
     "have ended"
@@ -134,7 +134,7 @@ def _restore(engine: Engine, saved: Mapping[str, Any]) -> None:
     parked = set(saved["parked"])
     jobs = [_restore_job(cluster, data, machine) for data in saved["jobs"]]
     for job, data in zip(jobs, saved["jobs"], strict=True):
-        cluster.policy.take_over(job)
+        cluster.policy.apply_limits(job)
         cluster.give_licenses(job)
         cluster.add(job)
         if job.completing:

@@ -29,7 +29,7 @@ class TimerKind(Enum):
     #: The running jobs of an association or QOS have perhaps used up a limit; the name is the ledger's.
     GROUP_MINUTES = "group minutes"
     #: Usage has decayed, or running jobs have less left to use: jobs that limits hold back are tested again.
-    LIMITS_FADE = "limits fade"
+    LIMITS_DECAY = "limits decay"
     #: A reservation begins or ends; the name is the reservation's.
     RESERVATION = "reservation"
     #: A running job can be preempted from now on.

@@ -98,16 +98,16 @@ class AccountingPolicy:
         """Take up what was saved of that, under the limits of then."""
         self.context.refused = {job_id: shape_of(Excess).decode(one) for job_id, one in saved}
 
-    def plan_ends(self) -> None:
+    def schedule_ends(self) -> None:
         """Plan when limits will be used up, from the usage so far."""
         for ledger in self.context.ledgers.values():
-            if ledger.meter is not None:
-                ledger.meter.plan()
+            if ledger.forecast is not None:
+                ledger.forecast.set_timer()
 
     def used_up(self, ledger_name: str) -> list[Job]:
         """Give the running jobs that have to end because a limit is used up now."""
-        meter = self.context.ledger(ledger_name).meter
-        return [] if meter is None else [self._state.jobs[job_id] for job_id in meter.used_up()]
+        forecast = self.context.ledger(ledger_name).forecast
+        return [] if forecast is None else [self._state.jobs[job_id] for job_id in forecast.used_up()]
 
     # ---- admission --------------------------------------------------------------------------------------------
 
@@ -128,19 +128,19 @@ class AccountingPolicy:
             limits = self.limits_of(record)
             if limits.max_wall is not None and record.spec.time_limit is None and not record.partition.default_time:
                 record.time_limit = min(record.time_limit, int(limits.max_wall.most))
-            self._put_under(record, limits)
+            self._set_limits(record, limits)
             if record.records:
                 continue  # each of several partitions is checked
             for ledger, limit in limits.submit:
                 if ledger.submitted + job.waiting_tasks > limit.most:
                     raise _refusal(limit)
-            if self._denies(record) and (excess := limits.never(record, alone=True)) is not None:
+            if self._denies(record) and (excess := limits.exceeded_alone(record, alone=True)) is not None:
                 raise _refusal(excess.limit)
 
-    def _put_under(self, job: Job, limits: JobLimits[Job]) -> None:
+    def _set_limits(self, job: Job, limits: JobLimits[Job]) -> None:
         if limits.ledgers:
             job.limits = limits
-        own: list[StartLimit[Job]] = [limits] if limits.holds_back_any else []
+        own: list[StartLimit[Job]] = [limits] if limits.can_hold_back else []
         if self._has_thresholds and (threshold := self._threshold_of(job)) is not None:
             own.insert(0, threshold)
         if own:
@@ -211,20 +211,20 @@ class AccountingPolicy:
         if array_job_id in self.submitted_in:
             self.submitted_in[task.job_id] = self.submitted_in[array_job_id]
 
-    def forgotten(self, job: Job) -> None:
+    def removed(self, job: Job) -> None:
         """Cease to count a job that has ended or is being changed."""
         self.context.refused.pop(job.job_id, None)
         for ledger in self.submitted_in.pop(job.job_id, ()):
             ledger.submitted -= job.waiting_tasks
 
-    def take_over(self, job: Job) -> None:
+    def apply_limits(self, job: Job) -> None:
         """Put a live job under its limits, in place of earlier ones."""
         for record in (job, *job.records):
             record.limits, record.tres_req = None, None
             record.start_limits = _others(record)
             if self._limits:
-                self._put_under(record, self.limits_of(record))
-        if job.alloc and job.limits is not None and job.limits.holds_back_any:
+                self._set_limits(record, self.limits_of(record))
+        if job.alloc and job.limits is not None and job.limits.can_hold_back:
             job.limits.started(job)
             if job.suspended_since is not None:
                 job.limits.pause(job)
@@ -303,7 +303,7 @@ class AccountingPolicy:
             owner = Owner(whose, "ASSOC", limits, context.ledger(f"association {row}"), used, factor)
             rules.add_association(owner, self._inherited(above) if one is association else None)
         if not context.safe:
-            made.end_what_runs()
+            made.end_running_jobs()
         return made
 
     def _inherited(self, above: Sequence[Association]) -> Limits:

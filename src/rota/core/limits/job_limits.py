@@ -1,8 +1,8 @@
-"""The limits that the jobs of one association and QOS are under.
+"""The limits on the jobs of one association and QOS.
 
-Two kinds are kept apart. What a request by itself goes beyond, with its time limit for one, keeps the job out of the
-queue (`JobLimits.never`). What depends on the jobs that run holds it back (`JobLimits.holds_back`): that is asked again
-and again, and costs as much as there are limits.
+There are two kinds. A limit that the request alone exceeds, such as that of the time limit, keeps the job out of the
+queue (`JobLimits.exceeded_alone`). A limit that depends on running jobs holds the job back (`JobLimits.holds_back`).
+This is tested in every pass; the cost is proportional to the number of limits.
 
 Source of the rules: Slurm's pages on resource limits and QOS, and a real Slurm's answers.
 """
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Generic
 from rota.core.limits.context import J, LimitContext
 from rota.core.limits.ledger import Entry, Ledger
 from rota.core.limits.start_limits import Excess, Limit
-from rota.core.limits.usage_enforcement import Meter, own_end
+from rota.core.limits.usage_enforcement import UsageForecast, job_minutes_end
 from rota.core.timers import Timer, TimerKind
 from rota.model.tres import NODE
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rota.core.limits.inputs import CountedJob
-    from rota.core.limits.usage_enforcement import Used
+    from rota.core.limits.usage_enforcement import UsageLimit
     from rota.model import Reason
 
 _MINUTE = 60
 
 
-class Own(Enum):
+class JobQuantity(Enum):
     """What of a request by itself a limit is about."""
 
     #: TRES of the job.
@@ -57,7 +57,7 @@ class JobLimits(Generic[J]):
         "min_priority",
         "minutes",
         "nodes",
-        "own",
+        "per_job",
         "run_minutes",
         "submit",
         "tres",
@@ -80,12 +80,12 @@ class JobLimits(Generic[J]):
         self.nodes: list[tuple[Ledger, Limit]] = []
         #: Of TRES minutes that running jobs may still use.
         self.run_minutes: list[tuple[Ledger, int, Limit]] = []
-        self.used: list[tuple[Ledger, Used]] = []
+        self.used: list[tuple[Ledger, UsageLimit]] = []
         #: Those of them that end running jobs when they are used up, and limits of a job's own TRES minutes that do.
         self.ends: frozenset[Limit] = frozenset()
         self.minutes: list[tuple[int, Limit]] = []
         #: Of each job by itself.
-        self.own: list[tuple[Own, int, Limit]] = []
+        self.per_job: list[tuple[JobQuantity, int, Limit]] = []
         self.max_wall: Limit | None = None
         #: How many of `jobs` go before it.
         self.jobs_before_wall = 0
@@ -93,11 +93,11 @@ class JobLimits(Generic[J]):
         self.min_priority: int | None = None
 
     @property
-    def holds_back_any(self) -> bool:
+    def can_hold_back(self) -> bool:
         """Whether any of them can hold back a job that has been taken and is in the queue."""
-        return bool(self.jobs or self.tres or self.nodes or self.run_minutes or self.used or self.own)
+        return bool(self.jobs or self.tres or self.nodes or self.run_minutes or self.used or self.per_job)
 
-    def never(self, job: J, *, alone: bool = False) -> Excess | None:
+    def exceeded_alone(self, job: J, *, alone: bool = False) -> Excess | None:
         """Give the limit that a job is beyond by itself, whatever else runs.
 
         Args:
@@ -106,14 +106,14 @@ class JobLimits(Generic[J]):
         """
         if self.max_wall is not None and job.time_limit > self.max_wall.most:
             return Excess(self.max_wall, 0, job.time_limit)
-        if not self.own and not alone:
+        if not self.per_job and not alone:
             return None
         counts = self._context.asked(job)
-        return (self._beyond_alone(counts, job.time_limit) if alone else None) or self._beyond_own(
+        return (self._excess_alone(counts, job.time_limit) if alone else None) or self._excess_per_job(
             counts, job.time_limit
         )
 
-    def _beyond_alone(self, counts: Sequence[float], time_limit: int) -> Excess | None:
+    def _excess_alone(self, counts: Sequence[float], time_limit: int) -> Excess | None:
         """Look at the limits of all jobs together as if there were no other job."""
         minutes = time_limit / _MINUTE
         asked = [
@@ -122,7 +122,9 @@ class JobLimits(Generic[J]):
             *((counts[index] * minutes, limit) for _, index, limit in self.run_minutes),
         ]
         if self._context.safe:
-            asked += [((counts[one.place] if one.place >= 0 else 1) * minutes, one.limit) for _, one in self.used]
+            asked += [
+                ((counts[one.tres_index] if one.tres_index >= 0 else 1) * minutes, one.limit) for _, one in self.used
+            ]
         return next((Excess(limit, 0, count) for count, limit in asked if count > limit.most), None)
 
     def reason(self, job: J) -> Reason | None:
@@ -132,36 +134,38 @@ class JobLimits(Generic[J]):
         """
         too_long = self.max_wall is not None and job.time_limit > self.max_wall.most
         before = self.jobs[: self.jobs_before_wall] if too_long else self.jobs
-        excess = next((limit for ledger, limit in before if ledger.jobs >= limit.most), None) or self.never(job)
+        excess = next((limit for ledger, limit in before if ledger.jobs >= limit.most), None) or self.exceeded_alone(
+            job
+        )
         return None if excess is None else excess.reason
 
     def holds_back_all(self) -> bool | None:
         """Whether as many jobs run as may; if not, it depends on the job unless there are no other limits."""
-        if self.jobs and self._beyond_jobs() is not None:
+        if self.jobs and self._excess_jobs() is not None:
             return True
-        return None if self.tres or self.nodes or self.used or self.run_minutes or self.own else False
+        return None if self.tres or self.nodes or self.used or self.run_minutes or self.per_job else False
 
     def holds_back(self, job: J, resources: int) -> Excess | None:
         """Give the limit that a waiting job would go beyond if it started now; ``None``: it may.
 
         The resources that it is given may be more than it asks for, and then count.
         """
-        if self.jobs and (excess := self._beyond_jobs()) is not None:
+        if self.jobs and (excess := self._excess_jobs()) is not None:
             return excess
         context = self._context
         if not resources:
             refused = context.refused.get(job.job_id) if context.refused else None
             if not (self.tres or self.nodes or self.used or self.run_minutes):
-                return refused if self.own else None
+                return refused if self.per_job else None
             counts = context.asked(job)
-            return self._beyond(counts, job.time_limit) or self._beyond_nodes(counts[NODE], 0) or refused
-        if not (self.tres or self.nodes or self.used or self.run_minutes or self.own):
+            return self._excess_tres(counts, job.time_limit) or self._excess_nodes(counts[NODE], 0) or refused
+        if not (self.tres or self.nodes or self.used or self.run_minutes or self.per_job):
             return None
         counts, nodes = context.counts(job, resources), context.nodes_of(resources)
-        excess = self._beyond(counts, job.time_limit) or self._beyond_nodes(counts[NODE], nodes)
-        return excess or self._beyond_own(counts, job.time_limit)
+        excess = self._excess_tres(counts, job.time_limit) or self._excess_nodes(counts[NODE], nodes)
+        return excess or self._excess_per_job(counts, job.time_limit)
 
-    def _beyond_nodes(self, asked: float, nodes: int) -> Excess | None:
+    def _excess_nodes(self, asked: float, nodes: int) -> Excess | None:
         """Give the limit of different nodes that a job goes beyond on certain nodes, or without them on any."""
         for ledger, limit in self.nodes:
             used = ledger.nodes.bit_count()
@@ -170,68 +174,68 @@ class JobLimits(Generic[J]):
                 return Excess(limit, used, new)
         return None
 
-    def _beyond_jobs(self) -> Excess | None:
+    def _excess_jobs(self) -> Excess | None:
         if self._counted != self._context.version:
             self._counted = self._context.version
             full = (Excess(limit, ledger.jobs, 1) for ledger, limit in self.jobs if ledger.jobs >= limit.most)
             self._full = next(full, None)
         return self._full
 
-    def _beyond_own(self, counts: Sequence[float], time_limit: int) -> Excess | None:
-        for own, index, limit in self.own:
+    def _excess_per_job(self, counts: Sequence[float], time_limit: int) -> Excess | None:
+        for own, index, limit in self.per_job:
             asked = counts[index]
-            if own is Own.LEAST:
+            if own is JobQuantity.LEAST:
                 if asked < limit.most:
                     return Excess(limit, 0, asked)
                 continue
-            if own is Own.MINUTES:
+            if own is JobQuantity.MINUTES:
                 asked *= time_limit / _MINUTE
-            elif own is Own.NODE:
+            elif own is JobQuantity.NODE:
                 asked /= max(counts[NODE], 1)
             if asked > limit.most:
                 return Excess(limit, 0, asked)
         return None
 
-    def _beyond(self, counts: Sequence[float], time_limit: int) -> Excess | None:
+    def _excess_tres(self, counts: Sequence[float], time_limit: int) -> Excess | None:
         for used, index, limit in self.tres:
             if used[index] + counts[index] > limit.most:
                 return Excess(limit, used[index], counts[index])
         for ledger, one in self.used:
-            if (excess := self._beyond_used(ledger, one, counts, time_limit)) is not None:
+            if (excess := self._excess_usage(ledger, one, counts, time_limit)) is not None:
                 return excess
         for ledger, index, limit in self.run_minutes:
-            to_come = ledger.to_come(index, self._context.clock.now)
+            minutes_left = ledger.minutes_left(index, self._context.clock.now)
             asked = counts[index] * time_limit / _MINUTE
-            if to_come + asked > limit.most:
-                return Excess(limit, to_come, asked)
+            if minutes_left + asked > limit.most:
+                return Excess(limit, minutes_left, asked)
         return None
 
-    def _beyond_used(self, ledger: Ledger, one: Used, counts: Sequence[float], time_limit: int) -> Excess | None:
+    def _excess_usage(self, ledger: Ledger, one: UsageLimit, counts: Sequence[float], time_limit: int) -> Excess | None:
         used, asked = one.seconds() / _MINUTE, 0.0
         if self._context.safe:
             asked = time_limit / _MINUTE
-            if one.place >= 0:
-                used += ledger.to_come(one.place, self._context.clock.now)
-                asked *= counts[one.place]
+            if one.tres_index >= 0:
+                used += ledger.minutes_left(one.tres_index, self._context.clock.now)
+                asked *= counts[one.tres_index]
         if used + asked <= one.limit.most and used < one.limit.most:
             return None
         return Excess(one.limit, used, asked)
 
     # ---- jobs start and end -----------------------------------------------------------------------------------
 
-    def measure(self, ledger: Ledger) -> None:
+    def forecast_usage(self, ledger: Ledger) -> None:
         """Keep what running jobs use of a ledger's limits, also of those that do not count for these jobs."""
         context = self._context
-        if ledger.meter is None and not context.safe:
-            ledger.meter = Meter(context.clock, context.timers, context.keeper, ledger.name)
+        if ledger.forecast is None and not context.safe:
+            ledger.forecast = UsageForecast(context.clock, context.timers, context.keeper, ledger.name)
 
-    def end_what_runs(self) -> None:
+    def end_running_jobs(self) -> None:
         """End running jobs when limits are used up: ``safe`` is not enforced."""
         self.ends = frozenset(one.limit for _, one in self.used)
-        self.minutes = [(place, limit) for own, place, limit in self.own if own is Own.MINUTES]
+        self.minutes = [(place, limit) for own, place, limit in self.per_job if own is JobQuantity.MINUTES]
         for ledger, one in self.used:
-            if ledger.meter is not None:
-                ledger.meter.watch(one)
+            if ledger.forecast is not None:
+                ledger.forecast.watch(one)
 
     def started(self, job: J) -> None:
         """Count a job that has started, and have it ended when a limit is used up that does so."""
@@ -239,7 +243,7 @@ class JobLimits(Generic[J]):
         entry = Entry(self.ledgers, context.counts(job, job.alloc), job.alloc_nodes, job.expected_end)
         context.running[job.job_id] = entry
         for ledger in self.ledgers:
-            ledger.enter(entry)
+            ledger.add(entry)
         self.resume(job)
         context.version += 1
 
@@ -250,17 +254,17 @@ class JobLimits(Generic[J]):
         if entry is None:
             return  # none of them has to do with what runs
         for ledger in entry.ledgers:
-            if ledger.meter is not None:
+            if ledger.forecast is not None:
                 factor = context.usage_factor(job)
-                ledger.meter.enter(job, self.ends, [count * factor for count in (*entry.counts, 1.0)])
-        if self.minutes and (end := own_end(job, entry.counts, self.minutes)) is not None:
+                ledger.forecast.add(job, self.ends, [count * factor for count in (*entry.counts, 1.0)])
+        if self.minutes and (end := job_minutes_end(job, entry.counts, self.minutes)) is not None:
             context.timers.set(max(end, context.clock.now + 1), _minutes_of(job))
 
     def pause(self, job: J) -> None:
         """Have it not ended for that while it is suspended."""
         for ledger in self.ledgers:
-            if ledger.meter is not None:
-                ledger.meter.leave(job.job_id)
+            if ledger.forecast is not None:
+                ledger.forecast.remove(job.job_id)
         self._context.timers.cancel(_minutes_of(job))
 
     def ended(self, job: J) -> None:
@@ -270,9 +274,9 @@ class JobLimits(Generic[J]):
         if entry is None:
             return
         for ledger in entry.ledgers:
-            ledger.enter(entry, -1)
-            if ledger.meter is not None:
-                ledger.meter.leave(job.job_id)
+            ledger.add(entry, -1)
+            if ledger.forecast is not None:
+                ledger.forecast.remove(job.job_id)
         context.timers.cancel(_minutes_of(job))
         context.version += 1
 

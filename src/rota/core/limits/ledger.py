@@ -10,7 +10,7 @@ from rota.resources.nodeset import indices
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rota.core.limits.usage_enforcement import Meter
+    from rota.core.limits.usage_enforcement import UsageForecast
 
 _MINUTE = 60
 
@@ -33,7 +33,7 @@ class Ledger:
     A node on which several of them run counts once.
     """
 
-    __slots__ = ("_on_node", "jobs", "meter", "name", "nodes", "submitted", "tres", "until")
+    __slots__ = ("_on_node", "forecast", "jobs", "name", "nodes", "submitted", "tres", "until")
 
     def __init__(self, name: str, tres: int) -> None:
         #: Whose jobs these are: ``QOS long``, ``QOS long user ann``, ``association 7``.
@@ -50,9 +50,9 @@ class Ledger:
         #: Σ TRES · expected end: with `tres` it tells at any time how many TRES seconds are still to come.
         self.until = [0.0] * tres
         #: Ends running jobs when a limit is used up; ``None``: there is none that does.
-        self.meter: Meter | None = None
+        self.forecast: UsageForecast | None = None
 
-    def enter(self, entry: Entry, sign: int = 1) -> None:
+    def add(self, entry: Entry, sign: int = 1) -> None:
         """Add a running job, or take it away with -1."""
         self.jobs += sign
         for index, count in enumerate(entry.counts):
@@ -63,6 +63,6 @@ class Ledger:
             if self._on_node[node] == (sign > 0):  # the first job on it, or the last
                 self.nodes ^= 1 << node
 
-    def to_come(self, index: int, now: int) -> float:
+    def minutes_left(self, index: int, now: int) -> float:
         """Give the minutes of a TRES that running jobs may still use."""
         return (self.until[index] - now * self.tres[index]) / _MINUTE

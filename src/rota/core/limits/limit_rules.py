@@ -6,9 +6,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Generic, NamedTuple
 
 from rota.core.limits.context import J
-from rota.core.limits.job_limits import JobLimits, Own
+from rota.core.limits.job_limits import JobLimits, JobQuantity
 from rota.core.limits.start_limits import Limit
-from rota.core.limits.usage_enforcement import Used
+from rota.core.limits.usage_enforcement import UsageLimit
 from rota.model import Reason
 from rota.model.limits import NO_LIMITS
 from rota.model.tres import NODE
@@ -50,16 +50,16 @@ class _TresLimit(NamedTuple):
     #: The reason, with a place for the TRES.
     reason: str
     #: Of a request by itself; ``None``: of what runs.
-    own: Own | None = None
+    own: JobQuantity | None = None
 
 
 _GRP_TRES = _TresLimit("grp_tres", "GrpTRES", "GRP_{}")
 #: Of each job, in the order in which Slurm looks at them.
 _PER_JOB = (
-    _TresLimit("max_tres_mins_per_job", "MaxTRESMinsPerJob", "MAX_{}_MINS_PER_JOB", Own.MINUTES),
-    _TresLimit("max_tres_per_job", "MaxTRESPerJob", "MAX_{}_PER_JOB", Own.JOB),
-    _TresLimit("max_tres_per_node", "MaxTRESPerNode", "MAX_{}_PER_NODE", Own.NODE),
-    _TresLimit("min_tres_per_job", "MinTRESPerJob", "MIN_{}", Own.LEAST),
+    _TresLimit("max_tres_mins_per_job", "MaxTRESMinsPerJob", "MAX_{}_MINS_PER_JOB", JobQuantity.MINUTES),
+    _TresLimit("max_tres_per_job", "MaxTRESPerJob", "MAX_{}_PER_JOB", JobQuantity.JOB),
+    _TresLimit("max_tres_per_node", "MaxTRESPerNode", "MAX_{}_PER_NODE", JobQuantity.NODE),
+    _TresLimit("min_tres_per_job", "MinTRESPerJob", "MIN_{}", JobQuantity.LEAST),
 )
 _PER_ACCOUNT = _TresLimit("max_tres_per_account", "MaxTRESPerAccount", "MAX_{}_PER_ACCT")
 _PER_USER = _TresLimit("max_tres_per_user", "MaxTRESPerUser", "MAX_{}_PER_USER")
@@ -167,19 +167,21 @@ class LimitRules(Generic[J]):
         """Add the limits of what all jobs together use."""
         made, limits = self._made, owner.limits
         if limits.grp_tres_mins or limits.grp_wall is not None:
-            made.measure(owner.ledger)
+            made.forecast_usage(owner.ledger)
         new = self._add_tres(owner, _GRP_TRES, owner.ledger)
-        for index, limit in self._each(owner, limits.grp_tres_mins, "GrpTRESMins", "GRP_{}_MIN", fades=True):
-            made.used.append((owner.ledger, Used(limit, index, partial(owner.used, index))))
+        for index, limit in self._each(owner, limits.grp_tres_mins, "GrpTRESMins", "GRP_{}_MIN", decays=True):
+            made.used.append((owner.ledger, UsageLimit(limit, index, partial(owner.used, index))))
             new.append(limit.name)
-        for index, limit in self._each(owner, limits.grp_tres_run_mins, "GrpTRESRunMins", "GRP_{}_RUN_MIN", fades=True):
+        for index, limit in self._each(
+            owner, limits.grp_tres_run_mins, "GrpTRESRunMins", "GRP_{}_RUN_MIN", decays=True
+        ):
             made.run_minutes.append((owner.ledger, index, limit))
             new.append(limit.name)
         if limits.grp_wall is not None and "GrpWall" not in self._set:
             limit = Limit(
-                Reason[f"{owner.prefix}_GRP_WALL"], owner.whose, "GrpWall", limits.grp_wall / _MINUTE, fades=True
+                Reason[f"{owner.prefix}_GRP_WALL"], owner.whose, "GrpWall", limits.grp_wall / _MINUTE, decays=True
             )
-            made.used.append((owner.ledger, Used(limit, -1, partial(owner.used, -1))))
+            made.used.append((owner.ledger, UsageLimit(limit, -1, partial(owner.used, -1))))
             new.append("GrpWall")
         return new
 
@@ -191,18 +193,18 @@ class LimitRules(Generic[J]):
             elif kind.own is None:
                 self._made.tres.append((ledger.tres, index, limit))
             else:
-                self._made.own.append((kind.own, index, limit))
+                self._made.per_job.append((kind.own, index, limit))
             new.append(limit.name)
         return new
 
     def _each(
-        self, owner: Owner, counts: Mapping[str, int], name: str, reason: str, *, fades: bool = False
+        self, owner: Owner, counts: Mapping[str, int], name: str, reason: str, *, decays: bool = False
     ) -> Iterator[tuple[int, Limit]]:
         """Walk through a limit's TRES, but for those that a QOS has set before: each with its place."""
         for tres, most in counts.items():
             full = f"{name}={tres}"
             if full not in self._set:
-                limit = Limit(_reason(owner.prefix, reason, tres), owner.whose, full, most * owner.factor, fades)
+                limit = Limit(_reason(owner.prefix, reason, tres), owner.whose, full, most * owner.factor, decays)
                 yield self._tres.index(tres), limit
 
 

@@ -27,7 +27,7 @@ class Limit(NamedTuple):
     #: In the unit that it is written in, times in seconds.
     most: float
     #: What is measured against it becomes less by itself as time goes by.
-    fades: bool = False
+    decays: bool = False
 
 
 class Excess(NamedTuple):

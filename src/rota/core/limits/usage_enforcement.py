@@ -1,12 +1,12 @@
-"""Ends running jobs when a limit of what may be used is used up.
+"""Usage enforcement: running jobs are ended when a limit on usage is reached.
 
-Where limits are enforced without ``safe``, Slurm looks at running jobs every 30 seconds, and ends those whose
-association or QOS has used up its ``GrpTRESMins`` or ``GrpWall``, or that have used up their own ``MaxTRESMinsPerJob``.
-Here they end in the second in which that comes to pass.
+If limits are enforced without ``safe``, Slurm checks running jobs every 30 seconds. It ends those whose association or
+QOS has used up its ``GrpTRESMins`` or ``GrpWall``, or that have used up their own ``MaxTRESMinsPerJob``. Here they end
+in the second in which the limit is reached.
 
-A `Meter` keeps what the running jobs of one association or QOS add to its usage each second. When one starts, the meter
-works out when the first limit will be used up at this pace, and sets its timer. As usage may fade and jobs may end
-before that, it can be called too early, and then works it out anew. Nothing is done where there is no such limit.
+A `UsageForecast` holds the rate at which the running jobs of one association or QOS add to its usage. When a job
+starts, it computes when the first limit will be reached at this rate, and sets a timer. Since usage decays and jobs may
+end earlier, the timer may be too early; then the time is computed again. Without such limits nothing is done.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 _MINUTE = 60
 
 
-class Used(NamedTuple):
+class UsageLimit(NamedTuple):
     """A limit of TRES minutes used so far, or of the minutes that jobs ran."""
 
     limit: Limit
     #: TRES; -1: time that jobs ran.
-    place: int
+    tres_index: int
     #: Gives the seconds used, but for what running jobs have used since the last period.
     seconds: Callable[[], float]
 
@@ -52,7 +52,7 @@ class _Bound:
 
     __slots__ = ("begun", "jobs", "most", "rate", "used")
 
-    def __init__(self, used: Used) -> None:
+    def __init__(self, used: UsageLimit) -> None:
         self.used = used
         #: Seconds.
         self.most = used.limit.most * _MINUTE
@@ -64,7 +64,7 @@ class _Bound:
 
     def add(self, run: _Run, since: int, sign: int = 1) -> None:
         """Count a running job, or with -1 no more."""
-        charge = sign * run.charge[self.used.place]
+        charge = sign * run.charge[self.used.tres_index]
         self.rate += charge
         self.begun += charge * since
         self.jobs += sign * (self.used.limit in run.limits)
@@ -74,7 +74,7 @@ class _Bound:
         return self.used.seconds() + self.rate * now - self.begun
 
 
-class Meter:
+class UsageForecast:
     """Watches what the running jobs of one association or QOS use.
 
     Args:
@@ -97,7 +97,7 @@ class Meter:
         #: The end of the last period of usage, Unix seconds.
         self._period = 0
 
-    def watch(self, used: Used) -> None:
+    def watch(self, used: UsageLimit) -> None:
         """Watch a limit, from now on if not yet."""
         if used.limit not in self._bounds:
             self._catch_up()
@@ -105,7 +105,7 @@ class Meter:
             for run in self._runs.values():
                 bound.add(run, max(run.start, self._period))
 
-    def enter(self, job: CountedJob, limits: frozenset[Limit], charge: Sequence[float]) -> None:
+    def add(self, job: CountedJob, limits: frozenset[Limit], charge: Sequence[float]) -> None:
         """Count a running job.
 
         Args:
@@ -117,9 +117,9 @@ class Meter:
         run = self._runs[job.job_id] = _Run(limits, charge, job.charged_since)
         for bound in self._bounds.values():
             bound.add(run, max(run.start, self._period))
-        self.plan()
+        self.set_timer()
 
-    def leave(self, job_id: int) -> None:
+    def remove(self, job_id: int) -> None:
         """Count a job no more."""
         self._catch_up()
         run = self._runs.pop(job_id, None)
@@ -137,13 +137,13 @@ class Meter:
             for bound in self._bounds.values():
                 bound.begun = bound.rate * period
 
-    def plan(self) -> None:
+    def set_timer(self) -> None:
         """Set the timer to when the first limit is used up at the present pace."""
         if self._keeper.usage is not None:
             for bound in self._bounds.values():
-                self._plan(bound, bound.seconds(self._clock.now))
+                self._set_timer(bound, bound.seconds(self._clock.now))
 
-    def _plan(self, bound: _Bound, seconds: float) -> None:
+    def _set_timer(self, bound: _Bound, seconds: float) -> None:
         if bound.jobs and bound.rate > 0:
             left = ceil((bound.most - seconds) / bound.rate)
             self._timers.set_sooner(self._clock.now + max(left, 1), self._timer)
@@ -155,7 +155,7 @@ class Meter:
         for bound in self._bounds.values():
             seconds = self._exact(bound)
             if seconds < bound.most:
-                self._plan(bound, seconds)
+                self._set_timer(bound, seconds)
             else:
                 found.update(job_id for job_id, run in self._runs.items() if bound.used.limit in run.limits)
         return sorted(found)
@@ -166,11 +166,11 @@ class Meter:
         decay = 1.0 if usage is None else usage.decay
         for run in self._runs.values():
             ran = now - max(run.start, self._period)
-            seconds += run.charge[bound.used.place] * ran * decay**ran
+            seconds += run.charge[bound.used.tres_index] * ran * decay**ran
         return seconds
 
 
-def own_end(job: CountedJob, counts: Sequence[float], limits: Sequence[tuple[int, Limit]]) -> int | None:
+def job_minutes_end(job: CountedJob, counts: Sequence[float], limits: Sequence[tuple[int, Limit]]) -> int | None:
     """Give when a running job has used up a limit of its own, Unix seconds; ``None``: not before its end.
 
     Args:

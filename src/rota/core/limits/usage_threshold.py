@@ -26,7 +26,7 @@ class UsageThreshold:
     __slots__ = ("_fair_share", "_limit")
 
     def __init__(self, name: str, least: float, fair_share: Callable[[], float | None]) -> None:
-        self._limit = Limit(Reason.QOS_USAGE_THRESHOLD, f"QOS {name}", "UsageThreshold", least, fades=True)
+        self._limit = Limit(Reason.QOS_USAGE_THRESHOLD, f"QOS {name}", "UsageThreshold", least, decays=True)
         self._fair_share = fair_share
 
     def _excess(self) -> Excess | None:

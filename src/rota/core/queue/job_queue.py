@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 #: How long a job that waits for usage to fade, or for time to pass, is left alone: Slurm's ``sched_interval``.
 _RETEST_S = 60
-_FADE = Timer(TimerKind.LIMITS_FADE)
+_DECAY = Timer(TimerKind.LIMITS_DECAY)
 
 
 class JobQueue:
@@ -239,8 +239,8 @@ class JobQueue:
 
     def schedule_retest(self, excess: Excess | None) -> Excess | None:
         """Have a pass made in a while where what holds a job back goes by itself; give it back."""
-        if excess is not None and excess.limit.fades and _FADE not in self._state.timers:
-            self._state.timers.set(self._state.now + _RETEST_S, _FADE)
+        if excess is not None and excess.limit.decays and _DECAY not in self._state.timers:
+            self._state.timers.set(self._state.now + _RETEST_S, _DECAY)
         return excess
 
 

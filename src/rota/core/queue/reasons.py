@@ -95,7 +95,7 @@ class Reasons:
             return Reason.BEGIN_TIME
         if job.spec.reservation and (reason := self._reservations.reason(job)) is not None:
             return reason
-        if job.limits is not None and (excess := job.limits.never(job)) is not None:
+        if job.limits is not None and (excess := job.limits.exceeded_alone(job)) is not None:
             return excess.reason
         return None
 

@@ -126,7 +126,7 @@ def blocking_limit(job: Job) -> BlockingLimit | None:
     """Give the limit that keeps a pending job from starting, whatever resources are free; ``None``: there is none."""
     if job.state is not JobState.PENDING:
         return None
-    excess = job.held_back() or (job.limits.never(job) if job.limits is not None else None)
+    excess = job.held_back() or (job.limits.exceeded_alone(job) if job.limits is not None else None)
     if excess is None:
         return None
     limit, used, asked = excess
