@@ -134,7 +134,7 @@ def test_what_starts_now_could_be_planned(seed: int) -> None:
             assert machine.pool.find_now(job, view, opened) == machine.pool.nodes_of(resources)
             found = machine.pool.find(job, view, opened)
             assert found
-            assert not found & ~(opened & machine.pool.able(job, view))
+            assert not found & ~(opened & machine.pool.feasible_nodes(job, view))
         machine.start(part, **asked)
         if machine.running and chance.random() < 0.3:
             machine.end(chance.choice(machine.running))

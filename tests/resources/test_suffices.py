@@ -76,7 +76,7 @@ def test_what_a_job_gets_suffices(most: int, parameters: str, threads: int) -> N
                 if job.units and (resources := pool.select(job, pool.free)):
                     assert pool.suffices(job, resources), spec
                     view = pool.view(pool.free)
-                    assert not pool.find(job, view, pool.up_nodes) & ~pool.able(job, view)
+                    assert not pool.find(job, view, pool.up_nodes) & ~pool.feasible_nodes(job, view)
                     pool.free -= resources
                     held.append(resources)
                     started += 1

@@ -233,8 +233,8 @@ def test_what_is_asked_for_is_given_whenever_some_nodes_would_do(seed: int) -> N
         found = pool.find(job, pool.view(avail), opened)
         assert bool(found) == bool(there), spec
         assert not found or tuple(indices(found)) in there
-        assert not found & ~pool.usable(job)
-        assert not found & ~pool.able(job, pool.view(avail))
+        assert not found & ~pool.ever_feasible_nodes(job)
+        assert not found & ~pool.feasible_nodes(job, pool.view(avail))
         assert found == pool.select(job, avail & opened)
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _GRES = "gres/"
 
 
-class _Held:
+class _Allocated:
     """The allocated resources of a node."""
 
     __slots__ = ("is_completing", "jobs", "running_cpus", "tres")
@@ -34,7 +34,7 @@ class _Held:
 def node_lines(cluster: Cluster) -> tuple[NodeLine, ...]:
     """Make the lines of all nodes."""
     state = cluster.state
-    held = _held(cluster)
+    allocated = _allocated_by_node(cluster)
     maintained = reserved = planned = 0
     for one in cluster.reservations.all.values():
         if one.start_time <= state.now < one.end_time:
@@ -45,7 +45,7 @@ def node_lines(cluster: Cluster) -> tuple[NodeLine, ...]:
     lines = []
     for place, node in enumerate(state.nodes):
         flags = {
-            "COMPLETING": held[place].is_completing,
+            "COMPLETING": allocated[place].is_completing,
             "DRAIN": node.state is NodeState.DRAIN,
             "MAINTENANCE": maintained >> place & 1,
             "PLANNED": planned >> place & 1,
@@ -53,33 +53,35 @@ def node_lines(cluster: Cluster) -> tuple[NodeLine, ...]:
         }
         shown = tuple(name for name, is_set in flags.items() if is_set)
         parts = tuple(part.name for part in state.partitions.values() if part.nodes >> place & 1)
-        lines.append(_node_line(node, held[place], shown, parts))
+        lines.append(_node_line(node, allocated[place], shown, parts))
     return tuple(lines)
 
 
-def _held(cluster: Cluster) -> defaultdict[int, _Held]:
+def _allocated_by_node(cluster: Cluster) -> defaultdict[int, _Allocated]:
     """Sum up the allocated resources of each node, by its index."""
-    held: defaultdict[int, _Held] = defaultdict(_Held)
+    allocated: defaultdict[int, _Allocated] = defaultdict(_Allocated)
     pool = cluster.state.pool
     for job in sorted(cluster.state.jobs.values(), key=lambda job: job.job_id):
         if not job.alloc:
             continue
         by_tres = pool.tres_by_node(job.alloc)
         for place in by_tres["cpu"].nonzero()[0].tolist():
-            one = held[place]
+            one = allocated[place]
             one.jobs.append(job.job_id)
             one.is_completing |= job.completing
             own = {name: int(each[place]) for name, each in by_tres.items()}
             one.tres.update(own)
             one.running_cpus += 0 if job.completing else own["cpu"]
-    return held
+    return allocated
 
 
-def _node_line(node: Node, held: _Held, flags: tuple[str, ...], partitions: tuple[str, ...]) -> NodeLine:
-    base = "IDLE" if not held.running_cpus else "ALLOCATED" if held.running_cpus >= node.cpus else "MIXED"
+def _node_line(node: Node, allocated: _Allocated, flags: tuple[str, ...], partitions: tuple[str, ...]) -> NodeLine:
+    base = "IDLE" if not allocated.running_cpus else "ALLOCATED" if allocated.running_cpus >= node.cpus else "MIXED"
     if node.state is NodeState.DOWN:
         base = "DOWN"
-    used = {name.removeprefix(_GRES): count for name, count in held.tres.items() if name.startswith(_GRES) and count}
+    used = {
+        name.removeprefix(_GRES): count for name, count in allocated.tres.items() if name.startswith(_GRES) and count
+    }
     return NodeLine(
         name=node.name,
         state=_shown_state(base, frozenset(flags)),
@@ -89,18 +91,18 @@ def _node_line(node: Node, held: _Held, flags: tuple[str, ...], partitions: tupl
         reason_uid=node.reason_uid,
         reason_time=node.reason_time,
         cpus=node.cpus,
-        cpus_allocated=min(held.tres["cpu"], node.cpus),  # shared cores are allocated several times
+        cpus_allocated=min(allocated.tres["cpu"], node.cpus),  # shared cores are allocated several times
         sockets=node.sockets,
         cores_per_socket=node.cores_per_socket,
         threads_per_core=node.threads_per_core,
         memory=node.real_memory,
-        memory_allocated=held.tres["mem"],
+        memory_allocated=allocated.tres["mem"],
         gres=node.gres,
         gres_used=counts(used),
         features=node.features,
         weight=node.weight,
         partitions=partitions,
-        jobs=tuple(held.jobs),
+        jobs=tuple(allocated.jobs),
     )
 
 

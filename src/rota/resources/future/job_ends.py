@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
     from rota.resources.job import PlacedJob
-    from rota.resources.pools.pool import Held, NodePool
+    from rota.resources.pools.pool import Allocated, NodePool
 
 #: Largest number of ends after which an intermediate sum is kept.
 _STRIDE = 256
@@ -40,10 +40,10 @@ class Releases:
         self._views: dict[int, Any] = {0: free}
         self._asked = [0]
         #: Nodes that could serve part of a job, by what it asks of each node.
-        self._able: dict[Hashable, UsableNodes] = {}
+        self._feasible: dict[Hashable, FeasibleNodes] = {}
 
     @cached_property
-    def _held(self) -> Held:
+    def _allocated(self) -> Allocated:
         return self._pool.in_order(self.jobs)
 
     def ended_by(self, time: int | None) -> int:
@@ -52,15 +52,15 @@ class Releases:
 
     def next_on(self, place: int, nodes: int, limit: int) -> int:
         """Give the index of the next job with some of the nodes; ``limit`` if there is none before."""
-        return self._held.nodes.next_on(place, nodes, limit)
+        return self._allocated.nodes.next_on(place, nodes, limit)
 
     def reach(self, gone: int, limit: int, nodes: int, count: int) -> int:
-        """Give the number of ends, more than ``gone``, after which a job fits; see `Held.reach`."""
-        return self._held.reach(self.view(gone), gone, limit, nodes, count)
+        """Give the number of ends, more than ``gone``, after which a job fits; see `Allocated.reach`."""
+        return self._allocated.reach(self.view(gone), gone, limit, nodes, count)
 
     def last_end_on(self, gone: int, nodes: int) -> int:
         """Give the last end among the first ``gone`` jobs of one that holds some of the nodes; there has to be one."""
-        return self.ends[self._held.nodes.last_on(gone, nodes)]
+        return self.ends[self._allocated.nodes.last_on(gone, nodes)]
 
     def view(self, gone: int) -> Any:
         """Give the view of what is free after ``gone`` ends."""
@@ -69,31 +69,33 @@ class Releases:
             place = bisect_right(self._asked, gone)
             before = self._asked[place - 1]
             for stop in (*range(before + _STRIDE, gone, _STRIDE), gone):
-                views[stop] = self._held.added(views[before], before, stop)
+                views[stop] = self._allocated.added(views[before], before, stop)
                 self._asked.insert(place, stop)
                 before, place = stop, place + 1
         return views[gone]
 
-    def able(self, job: PlacedJob) -> UsableNodes:
+    def feasible_nodes(self, job: PlacedJob) -> FeasibleNodes:
         """Give the nodes that could serve part of a job, by time."""
-        asked = self._pool.of_each(job)
-        known = self._able.get(asked)
+        asked = self._pool.node_request_class(job)
+        known = self._feasible.get(asked)
         if known is None:
-            known = self._able[asked] = UsableNodes(self._pool, job, self)
+            known = self._feasible[asked] = FeasibleNodes(self._pool, job, self)
         return known
 
     def started(self, job: PlacedJob, end: int) -> None:
         """Include a job that has just started, with its expected end."""
         place = bisect_right(self.ends, end)
-        self._held.insert(place, job)
+        self._allocated.insert(place, job)
         self.ends.insert(place, end)
         self.jobs.insert(place, job)
         # Before its end less is free than before; after it, as much.
-        before = {gone: self._pool.parted(view, job.alloc) for gone, view in self._views.items() if gone <= place}
+        before = {
+            gone: self._pool.without_allocation(view, job.alloc) for gone, view in self._views.items() if gone <= place
+        }
         after = {gone + 1: view for gone, view in self._views.items() if gone >= place}
         self._views = before | after
         self._asked = sorted(self._views)
-        self._able.clear()
+        self._feasible.clear()
 
     def without(self, jobs: Sequence[PlacedJob]) -> Releases:
         """Give the same as if some of the jobs had ended."""
@@ -107,7 +109,7 @@ class Releases:
         )
 
 
-class UsableNodes(dict[int | None, int]):
+class FeasibleNodes(dict[int | None, int]):
     """Bitmaps of the nodes that could serve part of a job, by time; computed on demand."""
 
     def __init__(self, pool: NodePool, job: PlacedJob, releases: Releases) -> None:
@@ -118,7 +120,7 @@ class UsableNodes(dict[int | None, int]):
 
     def __missing__(self, time: int | None) -> int:
         releases = self._releases
-        nodes = self[time] = self._pool.able(self._job, releases.view(releases.ended_by(time)))
+        nodes = self[time] = self._pool.feasible_nodes(self._job, releases.view(releases.ended_by(time)))
         return nodes
 
 
@@ -156,6 +158,6 @@ def expected_ends(
     return order, [soft_end(job, now) for job in order]
 
 
-def nodes_held(jobs: Sequence[PlacedJob]) -> int:
+def allocated_nodes(jobs: Sequence[PlacedJob]) -> int:
     """Give the bitmap of the nodes on which some jobs hold resources."""
     return reduce(or_, (job.alloc_nodes for job in jobs), 0)

@@ -17,7 +17,7 @@ from itertools import accumulate
 from operator import and_
 from typing import TYPE_CHECKING, Generic, Protocol
 
-from rota.resources.future.job_ends import Releases, expected_ends, nodes_held, soft_end
+from rota.resources.future.job_ends import Releases, allocated_nodes, expected_ends, soft_end
 from rota.resources.future.profile import FutureProfile
 from rota.resources.job import J
 
@@ -175,13 +175,13 @@ class NodeSpace(Generic[J]):
         self._gains: dict[int, int | None] = {}
         self._soft = soft_limits
         # If jobs end one by one, those that end after the window do not matter.
-        last = self._last if pool.one_by_one else None
+        last = self._last if pool.ends_one_by_one else None
         self._releases = Releases(pool, *expected_ends(running, now, soft=soft_limits, last=last), pool.view(pool.free))
         self._preemption_rules = preemption_rules
         #: Releases without the jobs that can be preempted, by `preemption_class`, until some job starts.
         self._preempted: dict[Hashable, Releases] = {}
         #: Nodes in use, if these are preferred.
-        self._busy = nodes_held(running) if prefer_busy else 0
+        self._busy = allocated_nodes(running) if prefer_busy else 0
         self._step = step
         for job in running if reserve_running else ():
             if pool.is_whole(job) and not (preemption_rules and preemption_rules.is_preemptable(job)):
@@ -198,7 +198,7 @@ class NodeSpace(Generic[J]):
     def earliest(self, job: J, duration: int, after: int, *, now_only: bool = False) -> tuple[int, int] | None:
         """Find the earliest time at which the job fits, and its nodes; `None` if there is none within the window."""
         pool, start = self._pool, after
-        usable, least = pool.usable(job), pool.least_nodes(job)
+        usable, least = pool.ever_feasible_nodes(job), pool.least_nodes(job)
         if start <= self._now:
             nodes = self.open_nodes(job, start, duration) & usable
             if nodes.bit_count() >= least and (found := pool.find_now(job, self._releases.view(0), nodes)):
@@ -206,12 +206,12 @@ class NodeSpace(Generic[J]):
             if now_only:
                 return None
         releases = self._releases_for(job)
-        able, gains, begins, opened = releases.able(job), self._gains, self._begin, self._open
+        feasible, gains, begins, opened = releases.feasible_nodes(job), self._gains, self._begin, self._open
         windows = Windows(opened)
         while True:
             slot = max(bisect_right(begins, start) - 1, 0)
             later = gains[slot] if slot in gains else self._next_gain(slot)
-            could, end = usable & able[later], bisect_right(begins, start + duration)
+            could, end = usable & feasible[later], bisect_right(begins, start + duration)
             if (
                 (could & opened[slot] & opened[end - 1]).bit_count() >= least  # fails most often
                 and ((nodes := windows.move(slot, end)) & could).bit_count() >= least
@@ -253,7 +253,7 @@ class NodeSpace(Generic[J]):
         is_tried = start <= self._now and releases is self._releases
         if not is_tried and (found := pool.find(job, releases.view(gone), nodes, busy)):
             return start, found
-        if pool.one_by_one:
+        if pool.ends_one_by_one:
             return self._next_end(job, releases, nodes, gone, limit)
         window = _BATCH
         while (gone := releases.next_on(gone, nodes, limit)) < limit:

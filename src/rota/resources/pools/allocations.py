@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class Holding:
+class Allocation:
     """What one job holds."""
 
     #: The set; kept, so that no other one has its id.
@@ -38,7 +38,7 @@ class Holding:
     tres: dict[str, int] | None = None
 
 
-class Holdings:
+class Allocations:
     """The sets that running jobs hold.
 
     Args:
@@ -50,41 +50,41 @@ class Holdings:
     def __init__(self, unpack: Callable[[int], View]) -> None:
         self._unpack = unpack
         #: By the id of the set: its hash would take as long as to unpack it.
-        self._known: dict[int, Holding] = {}
-        self._last = HeldInOrder(self, [])
+        self._known: dict[int, Allocation] = {}
+        self._last = AllocatedInOrder(self, [])
 
-    def get(self, resources: int) -> Holding | None:
+    def get(self, resources: int) -> Allocation | None:
         """Give what is known of a set, if somebody has asked before."""
         return self._known.get(id(resources))
 
-    def of(self, resources: int) -> Holding:
+    def of(self, resources: int) -> Allocation:
         """Find out what a job holds."""
         known = self._known.get(id(resources))
         if known is None:
             numbers = self._unpack(resources).reshape(-1)
             places = (numbers > 0).nonzero()[0]  # where a mask is not 0 is found faster than where numbers are not
-            known = self._known[id(resources)] = Holding(resources, places, numbers[places])
+            known = self._known[id(resources)] = Allocation(resources, places, numbers[places])
         return known
 
     def forget(self, resources: int) -> None:
         """Forget a set that nobody holds any more."""
         self._known.pop(id(resources), None)
 
-    def in_order(self, held: Sequence[int]) -> HeldInOrder:
+    def in_order(self, held: Sequence[int]) -> AllocatedInOrder:
         """Line up what some jobs hold. Most of them are those of the last time: only what has changed is done again."""
-        if not self._last.become(held):
-            self._last = HeldInOrder(self, held)
+        if not self._last.update(held):
+            self._last = AllocatedInOrder(self, held)
         return copy(self._last)
 
     def taken(self, view: View, resources: int) -> View:
         """Give a view without what a job holds."""
-        holding = self.of(resources)
+        allocation = self.of(resources)
         rest = view.copy()
-        rest.reshape(-1)[holding.places] -= holding.counts
+        rest.reshape(-1)[allocation.places] -= allocation.counts
         return rest
 
 
-def _alike_until(some: Sequence[int], others: Sequence[int], place: int) -> int:
+def _first_difference(some: Sequence[int], others: Sequence[int], place: int) -> int:
     """Give the first place, from one on, where two rows do not have the same object, or where one of them ends."""
     same = map(is_, islice(some, place, None), islice(others, place, None))
     try:
@@ -93,53 +93,53 @@ def _alike_until(some: Sequence[int], others: Sequence[int], place: int) -> int:
         return min(len(some), len(others))
 
 
-class HeldInOrder:
+class AllocatedInOrder:
     """What jobs hold, in the order of their ends: two long arrays, of which some jobs that end together are a slice.
 
     When something changes, arrays and lists are replaced, so that a copy stays what it is.
     """
 
-    __slots__ = ("_begin", "_counts", "_held", "_holdings", "_places")
+    __slots__ = ("_allocated", "_allocations", "_begin", "_counts", "_places")
 
-    def __init__(self, holdings: Holdings, held: Sequence[int]) -> None:
-        self._holdings = holdings
-        self._held = list(held)
-        lined_up = [holdings.of(resources) for resources in held]
+    def __init__(self, allocations: Allocations, held: Sequence[int]) -> None:
+        self._allocations = allocations
+        self._allocated = list(held)
+        lined_up = [allocations.of(resources) for resources in held]
         self._places = np.concatenate([_NO_PLACES, *(one.places for one in lined_up)])
         self._counts = np.concatenate([_NO_COUNTS, *(one.counts for one in lined_up)])
         #: Where that of each job begins, and where that of the last one ends.
         self._begin = np.cumsum([0, *(len(one.places) for one in lined_up)])
 
-    def become(self, held: Sequence[int]) -> bool:
+    def update(self, held: Sequence[int]) -> bool:
         """Take out the jobs that are not among some, and put in those that have come; whether these are they, then."""
         place = 0
-        if abs(len(held) - len(self._held)) >= _FEW:
+        if abs(len(held) - len(self._allocated)) >= _FEW:
             return False
         for _ in range(_FEW):
-            place = _alike_until(self._held, held, place)
-            if place == len(self._held) == len(held):
+            place = _first_difference(self._allocated, held, place)
+            if place == len(self._allocated) == len(held):
                 return True
-            if place < len(self._held) and id(self._held[place]) not in map(id, held[place : place + _FEW]):
+            if place < len(self._allocated) and id(self._allocated[place]) not in map(id, held[place : place + _FEW]):
                 self._remove(place)
             else:
                 self.insert(place, held[place])
         return False
 
     def _remove(self, place: int) -> None:
-        held, begin = self._held, self._begin
+        held, begin = self._allocated, self._begin
         first, end = begin[place : place + 2]
         self._places = np.concatenate((self._places[:first], self._places[end:]))
         self._counts = np.concatenate((self._counts[:first], self._counts[end:]))
-        self._held = held[:place] + held[place + 1 :]
+        self._allocated = held[:place] + held[place + 1 :]
         self._begin = np.concatenate((begin[:place], begin[place + 1 :] - (end - first)))
 
     def insert(self, place: int, resources: int) -> None:
         """Put in what one more job holds."""
-        more, held, begin = self._holdings.of(resources), self._held, self._begin
+        more, held, begin = self._allocations.of(resources), self._allocated, self._begin
         here = begin[place]
         self._places = np.concatenate((self._places[:here], more.places, self._places[here:]))
         self._counts = np.concatenate((self._counts[:here], more.counts, self._counts[here:]))
-        self._held = [*held[:place], resources, *held[place:]]
+        self._allocated = [*held[:place], resources, *held[place:]]
         self._begin = np.concatenate((begin[: place + 1], begin[place:] + len(more.places)))
 
     def added(self, view: View, first: int, last: int) -> View:
@@ -151,13 +151,13 @@ class HeldInOrder:
         return total
 
 
-class HeldShares:
+class AllocatedShares:
     """What jobs hold of nodes that they share, in their order."""
 
     __slots__ = ("_shares", "nodes")
 
-    def __init__(self, jobs: Sequence[PlacedJob], holdings: Holdings) -> None:
-        self._shares = holdings.in_order([job.alloc for job in jobs])
+    def __init__(self, jobs: Sequence[PlacedJob], allocations: Allocations) -> None:
+        self._shares = allocations.in_order([job.alloc for job in jobs])
         self.nodes = Blocks([job.alloc_nodes for job in jobs])
 
     def insert(self, place: int, job: PlacedJob) -> None:

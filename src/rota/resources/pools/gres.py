@@ -30,7 +30,7 @@ _MOST_KNOWN = 10_000
 
 def room(needs: Needs, view: View, one: Gres) -> NDArray[np.integer[Any]]:
     """Count the GRES of one kind that a job could have on each node: those that are free, with their memory."""
-    free: NDArray[np.integer[Any]] = view[one.lane]
+    free: NDArray[np.integer[Any]] = view[one.row]
     return np.minimum(free, view[MEMORY] // needs.memory_per_gpu) if one.gpu and needs.memory_per_gpu else free
 
 
@@ -113,10 +113,10 @@ def take(needs: Needs, view: View, picked: Picked, taken: View) -> None:
 
 def take_kind(view: View, taken: View, one: Gres, node: int, count: int) -> None:
     """Take GRES of a node."""
-    taken[one.lane, node] += count
+    taken[one.row, node] += count
     if one.total is not None:
         taken[one.total, node] += count
-    for lane in one.types:
-        part = min(count, int(view[lane, node]) - int(taken[lane, node]))
-        taken[lane, node] += part
+    for row in one.types:
+        part = min(count, int(view[row, node]) - int(taken[row, node]))
+        taken[row, node] += part
         count -= part

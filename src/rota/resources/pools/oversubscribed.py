@@ -14,7 +14,7 @@ Which nodes a job that shares gets when it starts:
 For a start later on it is enough that a node has a place. Of one for a job that shares with none, Slurm believes so
 even if there is another job on the node: so such a job is planned too early, and those behind it wait for it.
 
-A resource set is a packed integer (`Lanes`): places first, then memory, then GRES.
+A resource set is a packed integer (`PackedPool`): places first, then memory, then GRES.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import numpy as np
 
 from rota.resources.nodeset import from_mask, indices, to_mask
 from rota.resources.pools.gres import take_kind
-from rota.resources.pools.lanes import Lanes
+from rota.resources.pools.packed import PackedPool
 from rota.resources.requests.reader import Requests
 from rota.resources.requests.request_class import RequestClass
 from rota.resources.requests.whole_nodes import WholeNodeReader
@@ -60,7 +60,7 @@ class _SharedNodeNeeds(RequestClass):
     gres: tuple[Gres, ...]
 
 
-class OversubscribedNodePool(Lanes):
+class OversubscribedNodePool(PackedPool):
     """Whole nodes, each for one job or for several that share.
 
     Args:
@@ -69,7 +69,7 @@ class OversubscribedNodePool(Lanes):
         running: The jobs that run, at any time.
     """
 
-    one_by_one = True
+    ends_one_by_one = True
 
     def __init__(self, config: ClusterConfig, nodes: Sequence[Node], running: Iterable[PlacedJob]) -> None:
         self._running = running
@@ -123,20 +123,20 @@ class OversubscribedNodePool(Lanes):
     def _choose(self, job: PlacedJob, view: View, open_nodes: int) -> int:
         """Give the nodes that the job gets of a view if it starts now, 0 when it does not fit."""
         needs, places = self._needs(job), view[_PLACES]
-        able = self._able(needs, view)
+        feasible = self._feasible(needs, view)
         # By the number of jobs that a node may have before this one.
-        loaded = [from_mask(able & (places >= self._most - jobs)) & open_nodes for jobs in range(needs.most)]
+        loaded = [from_mask(feasible & (places >= self._most - jobs)) & open_nodes for jobs in range(needs.most)]
         if needs.most == 1:
             return next(filter(None, (whole.find(loaded[0]) for whole in needs.whole.tries)), 0)
         there = from_mask(places > 0) & open_nodes
         return next(filter(None, (self._least_loaded(job, whole, loaded, there) for whole in needs.whole.tries)), 0)
 
-    def _able(self, needs: _SharedNodeNeeds, view: View) -> NDArray[np.bool_]:
+    def _feasible(self, needs: _SharedNodeNeeds, view: View) -> NDArray[np.bool_]:
         """Say which nodes have memory and GRES for a job."""
-        able: NDArray[np.bool_] = view[MEMORY] >= needs.memory
+        feasible: NDArray[np.bool_] = view[MEMORY] >= needs.memory
         for one in needs.gres:
-            able &= view[one.lane] >= one.number
-        return able
+            feasible &= view[one.row] >= one.number
+        return feasible
 
     def _least_loaded(self, job: PlacedJob, whole: WholeNodeNeeds, loaded: list[int], there: int) -> int:
         """Give nodes with as few jobs as may be, the lightest that are there first; 0 when it does not fit."""
@@ -194,28 +194,28 @@ class OversubscribedNodePool(Lanes):
     def find(self, job: PlacedJob, view: View, open_nodes: int, busy: int = 0) -> int:  # noqa: ARG002 - as in Slurm
         """Give the nodes that the job gets of a view, if only some are open; 0 when it does not fit."""
         needs = self._needs(job)
-        return needs.whole.find(self._with_place(needs, view) & open_nodes)
+        return needs.whole.find(self._with_free_place(needs, view) & open_nodes)
 
     def find_now(self, job: PlacedJob, view: View, open_nodes: int) -> int:
         """Give the same if the job starts at once: then it gets nodes that it prefers, if it can."""
         return self._choose(job, view, open_nodes) or self.find(job, view, open_nodes)
 
-    def _with_place(self, needs: _SharedNodeNeeds, view: View) -> int:
+    def _with_free_place(self, needs: _SharedNodeNeeds, view: View) -> int:
         """Give the nodes of a view that have room for a job."""
         jobs = max(needs.most - 1, 1)
-        return from_mask((view[_PLACES] >= self._most - jobs) & self._able(needs, view))
+        return from_mask((view[_PLACES] >= self._most - jobs) & self._feasible(needs, view))
 
-    def able(self, job: PlacedJob, view: View) -> int:
+    def feasible_nodes(self, job: PlacedJob, view: View) -> int:
         """Give the nodes that have room for the job, 0 if some that it names have not."""
         needs = self._needs(job)
-        nodes = self._with_place(needs, view) & needs.whole.usable
+        nodes = self._with_free_place(needs, view) & needs.whole.usable
         return nodes if needs.whole.required & nodes == needs.whole.required else 0
 
-    def of_each(self, job: PlacedJob) -> Hashable:
+    def node_request_class(self, job: PlacedJob) -> Hashable:
         """Name its needs."""
         return id(self._needs(job))
 
-    def usable(self, job: PlacedJob) -> int:
+    def ever_feasible_nodes(self, job: PlacedJob) -> int:
         """Give the nodes that could serve the job."""
         return self._needs(job).whole.ever_usable
 

@@ -104,7 +104,7 @@ class Pool(Protocol):
         """Give a copy in which some of the jobs that hold resources do not."""
 
 
-class Held(Protocol):
+class Allocated(Protocol):
     """What jobs hold, in their order."""
 
     #: Bitmaps of the nodes of which they have something.
@@ -134,15 +134,15 @@ class NodePool(Pool, Protocol):
     #: Bitmap of the nodes that are up.
     up_nodes: int
     #: Whether running jobs are taken to end one by one when a place is sought for a job; else some together.
-    one_by_one: bool
+    ends_one_by_one: bool
 
     def view(self, resources: int) -> Any:
         """Make a view. Nobody may write to it."""
 
-    def in_order(self, jobs: Sequence[PlacedJob]) -> Held:
+    def in_order(self, jobs: Sequence[PlacedJob]) -> Allocated:
         """Line up what jobs hold."""
 
-    def parted(self, view: Any, resources: int) -> Any:
+    def without_allocation(self, view: Any, resources: int) -> Any:
         """Take what a job gets out of a view."""
 
     def find(self, job: PlacedJob, view: Any, open_nodes: int, busy: int = 0) -> int:
@@ -154,13 +154,13 @@ class NodePool(Pool, Protocol):
     def find_now(self, job: PlacedJob, view: Any, open_nodes: int) -> int:
         """Give the same if the job starts at once: then it gets nodes that it prefers, if it can."""
 
-    def able(self, job: PlacedJob, view: Any) -> int:
+    def feasible_nodes(self, job: PlacedJob, view: Any) -> int:
         """Give the bitmap of the nodes that could take part of the job: `find` finds no others."""
 
-    def of_each(self, job: PlacedJob) -> Hashable:
-        """Give what is equal for jobs that the same nodes are able to serve."""
+    def node_request_class(self, job: PlacedJob) -> Hashable:
+        """Give what is equal for jobs that the same nodes are feasible to serve."""
 
-    def usable(self, job: PlacedJob) -> int:
+    def ever_feasible_nodes(self, job: PlacedJob) -> int:
         """Give the bitmap of the nodes that could take part of the job at all."""
 
     def is_whole(self, job: PlacedJob) -> bool:

@@ -1,6 +1,6 @@
 """Nodes that jobs share: processors, memory and GRES are given out by the piece.
 
-A resource set of such a machine is a packed integer (`Lanes`): processors first, then memory, then GRES.
+A resource set of such a machine is a packed integer (`PackedPool`): processors first, then memory, then GRES.
 
 Which nodes a job gets is the ``select`` plugin's to say: `Choose`.
 """
@@ -18,7 +18,7 @@ import numpy as np
 from rota.resources.nodeset import from_mask, to_mask
 from rota.resources.pools import gres
 from rota.resources.pools.cores import Cores
-from rota.resources.pools.lanes import Lanes
+from rota.resources.pools.packed import PackedPool
 from rota.resources.pools.rows import CoreRows
 from rota.resources.requests.needs import Candidates, Needs
 from rota.resources.requests.reader import Requests
@@ -40,12 +40,12 @@ if TYPE_CHECKING:
     Tries = list[tuple[int, int, NDArray[np.integer[Any]]]]
 
 #: Places of masks, and of sets of nodes, that are remembered.
-_KNOWN_ABLE = 2_000_000
+_MOST_KNOWN_NODES = 2_000_000
 #: Requests that are remembered.
 _MOST_KNOWN = 10_000
 
 
-class SharedNodePool(Lanes):
+class SharedNodePool(PackedPool):
     """Processors, memory and GRES of many nodes.
 
     Args:
@@ -54,16 +54,16 @@ class SharedNodePool(Lanes):
         choose: Picks nodes.
     """
 
-    one_by_one = False
+    ends_one_by_one = False
 
     def __init__(self, config: ClusterConfig, nodes: Sequence[Node], choose: Choose) -> None:
         self._choose = choose
         parameters = config.get("SelectTypeParameters", "CR_Core_Memory").upper()
         #: Whether memory is given out; else every job may use all there is.
         self._counts_memory = "MEMORY" in parameters
-        self._requests = Requests(config, nodes, counts_memory=self._counts_memory, make=self._on_able_nodes)
+        self._requests = Requests(config, nodes, counts_memory=self._counts_memory, make=self._on_feasible_nodes)
         #: Kinds of GRES to their lanes.
-        self._lanes = self._requests.lanes
+        self._gres_rows = self._requests.gres_rows
         #: Rows of cores that several jobs may have come after the GRES.
         self._first_row = len(self._requests.whole)
         cpus = self._requests.whole[CPU]
@@ -74,7 +74,7 @@ class SharedNodePool(Lanes):
         self._weight = np.array([node.weight for node in nodes], np.int64)
         self._cores = Cores(nodes, parameters)
         #: All that has been asked of each node, numbered.
-        self._of_each: dict[Hashable, int] = {}
+        self._node_request_classes: dict[Hashable, int] = {}
         self._numbers = count()
         #: What `_tries` has given, by this and the view; the view is kept, so that no other one has its id.
         self._known_tries: dict[tuple[int, int], tuple[View, Tries]] = {}
@@ -93,22 +93,24 @@ class SharedNodePool(Lanes):
         """
         return self._requests.read(spec, partition)
 
-    def _on_able_nodes(self, needs: Needs) -> Needs:
+    def _on_feasible_nodes(self, needs: Needs) -> Needs:
         """Leave out the nodes that could never take part of the job."""
         if needs.preferred is not None:
-            needs = replace(needs, preferred=self._on_able_nodes(needs.preferred))
+            needs = replace(needs, preferred=self._on_feasible_nodes(needs.preferred))
         if self._cores.granular:
             used = self._cores.used(needs.threads_per_core, needs.per_task, needs.sockets)
             own = self._cores.used(needs.own_threads, needs.per_task, None)
             needs = replace(needs, granule=used, own_granule=own)
-        able = from_mask(self._able(needs, self._whole, self._whole[CPU])[0])
-        asked = _asked_of_each(needs)
-        of_each = self._of_each.get(asked)
-        if of_each is None:
-            if len(self._of_each) >= _MOST_KNOWN:  # users may ask for ever new things
-                self._of_each.clear()
-            of_each = self._of_each[asked] = next(self._numbers)
-        return replace(needs, allowed=tuple(nodes & able for nodes in needs.allowed), of_each=of_each)
+        feasible = from_mask(self._feasible(needs, self._whole, self._whole[CPU])[0])
+        asked = _asked_of_node(needs)
+        node_request_class = self._node_request_classes.get(asked)
+        if node_request_class is None:
+            if len(self._node_request_classes) >= _MOST_KNOWN:  # users may ask for ever new things
+                self._node_request_classes.clear()
+            node_request_class = self._node_request_classes[asked] = next(self._numbers)
+        return replace(
+            needs, allowed=tuple(nodes & feasible for nodes in needs.allowed), node_request_class=node_request_class
+        )
 
     def units(self, spec: JobSpec, partition: Partition) -> int:
         """Count processors, 0 when the partition could never serve the request."""
@@ -130,24 +132,24 @@ class SharedNodePool(Lanes):
     def suffices(self, job: PlacedJob, resources: int) -> bool:
         """Whether a resource set is one that the job could have got."""
         needs, view = self._needs(job), self.view(resources)
-        for lane in {lane for lane, _ in self._rows_of(needs, view) if view[lane].any()}:
-            picked = self._picked(needs, view, lane)
+        for row in {row for row, _ in self._rows_of(needs, view) if view[row].any()}:
+            picked = self._picked(needs, view, row)
             if any(one.would_have(picked) for one in (needs.preferred, needs) if one):
-                return self._pack(needs, view, lane, picked) == resources
+                return self._pack(needs, view, row, picked) == resources
         return False
 
-    def _picked(self, needs: Needs, view: View, lane: int) -> list[tuple[int, int]]:
+    def _picked(self, needs: Needs, view: View, row: int) -> list[tuple[int, int]]:
         """Tell how many processors a job uses on its nodes."""
-        nodes = view[lane].nonzero()[0]
-        cpus = view[lane, nodes].astype(np.int64)
+        nodes = view[row].nonzero()[0]
+        cpus = view[row, nodes].astype(np.int64)
         if needs.whole:
-            cpus = self._able(needs, view, view[lane])[1].astype(np.int64)[nodes]
+            cpus = self._feasible(needs, view, view[row])[1].astype(np.int64)[nodes]
         elif needs.granule is not None:
             cpus = cpus // self._cores.granule[nodes] * needs.granule[nodes]
         if needs.tasks_per_node:
             cpus = np.minimum(cpus, max(needs.tasks_per_node * needs.per_task, needs.on_each))
         for one in needs.gres_per_task:  # cores may have room for more tasks than there are
-            cpus = np.minimum(cpus, view[one.lane, nodes] // one.number * needs.per_task)
+            cpus = np.minimum(cpus, view[one.row, nodes] // one.number * needs.per_task)
         return list(zip(nodes.tolist(), cpus.tolist(), strict=True))
 
     def find_now(self, job: PlacedJob, view: View, open_nodes: int) -> int:
@@ -158,15 +160,15 @@ class SharedNodePool(Lanes):
         """Give the nodes that the job gets of a view, if only some are open; 0 when it does not fit."""
         return _nodes_of(self._pick(self._needs(job), view, open_nodes, busy))
 
-    def able(self, job: PlacedJob, view: View) -> int:
+    def feasible_nodes(self, job: PlacedJob, view: View) -> int:
         """Give the nodes that could take part of the job, if it may use them."""
-        return reduce(or_, (able for _, able, _ in self._tries(self._needs(job), view)))
+        return reduce(or_, (feasible for _, feasible, _ in self._tries(self._needs(job), view)))
 
-    def of_each(self, job: PlacedJob) -> Hashable:
+    def node_request_class(self, job: PlacedJob) -> Hashable:
         """Give the number of what it asks of each node."""
-        return self._needs(job).of_each
+        return self._needs(job).node_request_class
 
-    def usable(self, job: PlacedJob) -> int:
+    def ever_feasible_nodes(self, job: PlacedJob) -> int:
         """Give the nodes that could take part of the job at all."""
         needs = self._needs(job)
         return reduce(or_, needs.allowed + needs.preferred.allowed if needs.preferred else needs.allowed)
@@ -188,8 +190,8 @@ class SharedNodePool(Lanes):
     def _pick(self, needs: Needs, view: View, open_nodes: int, busy: int = 0) -> Picked | None:
         tries = self._tries(needs, view)
         for allowed in needs.allowed:
-            for lane, able, cpus in tries:
-                nodes = able & allowed & open_nodes
+            for row, feasible, cpus in tries:
+                nodes = feasible & allowed & open_nodes
                 if nodes.bit_count() < needs.min_nodes:
                     continue
                 places, weight = self._in_arrays(nodes)
@@ -203,14 +205,14 @@ class SharedNodePool(Lanes):
                 else:
                     picked = self._choose(needs, candidates)
                 if picked:
-                    return lane, picked
+                    return row, picked
         return None
 
     def _in_arrays(self, nodes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Give places and weights of nodes. The same nodes come up again and again."""
         known = self._known_nodes.get(nodes)
         if known is None:
-            if len(self._known_nodes) * self._count > _KNOWN_ABLE:
+            if len(self._known_nodes) * self._count > _MOST_KNOWN_NODES:
                 self._known_nodes.clear()
             places = to_mask(nodes, self._count).nonzero()[0]
             known = self._known_nodes[nodes] = (places, self._weight[places])
@@ -221,15 +223,15 @@ class SharedNodePool(Lanes):
 
         What was worked out is remembered: many jobs are alike and are tried against the same views.
         """
-        key = needs.of_each, id(view)
+        key = needs.node_request_class, id(view)
         known = self._known_tries.get(key)
         if known is None:
-            if len(self._known_tries) * self._count > _KNOWN_ABLE:
+            if len(self._known_tries) * self._count > _MOST_KNOWN_NODES:
                 self._known_tries.clear()
             tries = []
-            for lane, free in self._rows_of(needs, view):
-                able, cpus = self._able(needs, view, free)
-                tries.append((lane, from_mask(able), cpus))
+            for row, free in self._rows_of(needs, view):
+                feasible, cpus = self._feasible(needs, view, free)
+                tries.append((row, from_mask(feasible), cpus))
             known = self._known_tries[key] = (view, tries)
         return known[1]
 
@@ -241,23 +243,23 @@ class SharedNodePool(Lanes):
             return self._rows.of_several(view, needs.partition)
         return [(CPU, self._rows.of_one(view, needs.partition))]
 
-    def _able(
+    def _feasible(
         self, needs: Needs, view: View, free: NDArray[np.integer[Any]]
     ) -> tuple[NDArray[np.bool_], NDArray[np.integer[Any]]]:
         """Say which nodes could take part of the job, and with how many processors at most."""
         cpus = self._most_cpus(needs, view, free)
-        able = cpus >= max(needs.min_cpus, 1)
+        feasible = cpus >= max(needs.min_cpus, 1)
         if needs.whole:
-            able &= free == self._whole[CPU]
+            feasible &= free == self._whole[CPU]
         if needs.memory > 0:
-            able &= view[MEMORY] >= needs.memory
+            feasible &= view[MEMORY] >= needs.memory
         elif needs.memory < 0:
-            able &= view[MEMORY] == self._whole[MEMORY]
+            feasible &= view[MEMORY] == self._whole[MEMORY]
         for one in needs.gres:
-            able &= view[one.lane] >= one.number
+            feasible &= view[one.row] >= one.number
         for one in needs.gres_per_job:
-            able &= gres.room(needs, view, one) > 0
-        return able, cpus
+            feasible &= gres.room(needs, view, one) > 0
+        return feasible, cpus
 
     def _most_cpus(self, needs: Needs, view: View, free: NDArray[np.integer[Any]]) -> NDArray[np.integer[Any]]:
         """Give the processors of each node that the job could have: those that are free, if nothing bounds them."""
@@ -293,7 +295,7 @@ class SharedNodePool(Lanes):
             cpus -= cpus % per_task
         return cpus
 
-    def _pack(self, needs: Needs, view: View, lane: int, picked: list[tuple[int, int]]) -> int:
+    def _pack(self, needs: Needs, view: View, row: int, picked: list[tuple[int, int]]) -> int:
         """Make the resource set of some processors on some nodes, with the memory and GRES that go with them."""
         taken = np.zeros_like(self._whole)
         nodes = np.array([node for node, _ in picked])
@@ -304,7 +306,7 @@ class SharedNodePool(Lanes):
         elif needs.granule is not None and needs.own_granule is not None:
             cores = -(-cpus // needs.granule[nodes])
             own, cpus = cores * needs.own_granule[nodes], cores * self._cores.granule[nodes]
-        taken[lane, nodes] = cpus
+        taken[row, nodes] = cpus
         if needs.memory_per_cpu:
             taken[MEMORY, nodes] = np.minimum(own * needs.memory_per_cpu, self._whole[MEMORY, nodes])
         elif needs.memory:
@@ -313,8 +315,8 @@ class SharedNodePool(Lanes):
             taken[2 : self._first_row, nodes] = self._whole[2 : self._first_row, nodes]
         else:
             gres.take(needs, view, picked, taken)
-        if needs.memory_per_gpu and "gpu" in self._lanes:
-            memory = taken[self._lanes["gpu"], nodes] * needs.memory_per_gpu
+        if needs.memory_per_gpu and "gpu" in self._gres_rows:
+            memory = taken[self._gres_rows["gpu"], nodes] * needs.memory_per_gpu
             taken[MEMORY, nodes] = np.minimum(memory, self._whole[MEMORY, nodes])
         return int.from_bytes(taken.tobytes(), "little")
 
@@ -339,12 +341,12 @@ class SharedNodePool(Lanes):
 
     def tres(self, resources: int) -> dict[str, int]:
         """Count processors, memory, GRES and nodes. Nobody may write to it."""
-        holding = self._holdings.get(resources)
-        if holding is None:
+        allocation = self._allocations.get(resources)
+        if allocation is None:
             return self._count_tres(resources)
-        if holding.tres is None:
-            holding.tres = self._count_tres(resources)
-        return holding.tres
+        if allocation.tres is None:
+            allocation.tres = self._count_tres(resources)
+        return allocation.tres
 
     def _count_tres(self, resources: int) -> dict[str, int]:
         counts = {name: int(each.sum()) for name, each in self.tres_by_node(resources).items()}
@@ -354,7 +356,7 @@ class SharedNodePool(Lanes):
         """Count processors, memory and GRES of each node."""
         view = self.view(resources)
         counts = {"cpu": self.processors(resources), **({"mem": view[MEMORY]} if self._counts_memory else {})}
-        return counts | {f"gres/{kind}": view[lane] for kind, lane in self._lanes.items()}
+        return counts | {f"gres/{kind}": view[row] for kind, row in self._gres_rows.items()}
 
     def class_of(self, job: PlacedJob) -> Hashable:
         """Give its needs: there is but one record of each."""
@@ -375,8 +377,8 @@ def _nodes_of(picked: Picked | None) -> int:
     return nodes
 
 
-#: What `_able` and `_rows_of` look at; ``granule`` goes by threads, tasks and sockets.
-_asked_of_each = attrgetter(
+#: What `_feasible` and `_rows_of` look at; ``granule`` goes by threads, tasks and sockets.
+_asked_of_node = attrgetter(
     "whole",
     "min_cpus",
     "per_task",

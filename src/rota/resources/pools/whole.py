@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rota.resources.view import Shares
 
 
-class HeldNodes:
+class AllocatedNodes:
     """The nodes that jobs hold, in their order; of those that are up is known what is free when they have ended."""
 
     __slots__ = ("_up", "nodes")
@@ -60,7 +60,7 @@ class WholeNodePool:
     __slots__ = ("_reader", "_requests", "free", "up")
 
     interchangeable = False
-    one_by_one = True
+    ends_one_by_one = True
 
     def __init__(self, config: ClusterConfig, nodes: Sequence[Node]) -> None:
         counts_memory = "MEMORY" in config.get("SelectTypeParameters").upper()
@@ -107,18 +107,18 @@ class WholeNodePool:
         """Give the same if the job starts at once: then it gets nodes that it prefers, if it can."""
         return self.select(job, view & open_nodes)
 
-    def able(self, job: PlacedJob, view: int) -> int:
+    def feasible_nodes(self, job: PlacedJob, view: int) -> int:
         """Give the nodes that could serve the job, 0 if some that it names could not."""
         needs = self._needs(job)
         nodes = view & needs.usable
         return nodes if needs.required & nodes == needs.required else 0
 
-    def of_each(self, job: PlacedJob) -> Hashable:
+    def node_request_class(self, job: PlacedJob) -> Hashable:
         """Give which nodes could serve the job, and which of them must."""
         needs = self._needs(job)
         return needs.usable, needs.required
 
-    def usable(self, job: PlacedJob) -> int:
+    def ever_feasible_nodes(self, job: PlacedJob) -> int:
         """Give the nodes that could serve the job."""
         needs = self._needs(job)
         return needs.ever_usable
@@ -168,11 +168,11 @@ class WholeNodePool:
         """Give the set itself."""
         return resources
 
-    def in_order(self, jobs: Sequence[PlacedJob]) -> HeldNodes:
+    def in_order(self, jobs: Sequence[PlacedJob]) -> AllocatedNodes:
         """Line up what jobs hold."""
-        return HeldNodes(jobs, self.up)
+        return AllocatedNodes(jobs, self.up)
 
-    def parted(self, view: int, resources: int) -> int:
+    def without_allocation(self, view: int, resources: int) -> int:
         """Take what a job gets out of a view."""
         return view & ~resources
 

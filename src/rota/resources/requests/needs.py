@@ -35,7 +35,7 @@ class Gres(NamedTuple):
     """A number of one kind of GRES."""
 
     #: Row of the view in which this kind is counted.
-    lane: int
+    row: int
     number: int
     #: For a kind with a type: the row in which all types are counted.
     total: int | None
@@ -103,7 +103,7 @@ class Needs(RequestClass):
     granule: NDArray[np.int64] | None = None
     own_granule: NDArray[np.int64] | None = None
     #: A number that is the same for jobs that need the same of each node, whatever their total numbers.
-    of_each: int = 0
+    node_request_class: int = 0
 
     def would_have(self, picked: Sequence[tuple[int, int]]) -> bool:
         """Whether a choice of nodes and processors is valid: neither too few nor more than needed."""

@@ -60,16 +60,16 @@ class Requests(Generic[T]):
         gres = [gres_counts(",".join(node.gres)) for node in nodes]
         #: Kinds of GRES: ``gpu`` and, with types, ``gpu:a100``.
         kinds = dict.fromkeys(kind for counts in gres for kind in counts)
-        self.lanes = {kind: 2 + number for number, kind in enumerate(sorted(kinds))}
+        self.gres_rows = {kind: 2 + number for number, kind in enumerate(sorted(kinds))}
         #: Name of what each row of a view counts.
-        self.kinds = ("cpu", "mem", *(f"gres/{kind}" for kind in self.lanes))
+        self.kinds = ("cpu", "mem", *(f"gres/{kind}" for kind in self.gres_rows))
         #: All resources of the machine: a row for each kind, a column for each node.
         self.whole: View = np.zeros((2 + len(kinds), len(nodes)), np.uint32)
         self.whole[CPU] = [node.cpus for node in nodes]
         self.whole[MEMORY] = [node.real_memory for node in nodes]
         for place, counts in enumerate(gres):
             for kind, number in counts.items():
-                self.whole[self.lanes[kind], place] = number
+                self.whole[self.gres_rows[kind], place] = number
         #: Sockets, cores of each socket and threads of each core, by node.
         self._shapes = np.array([[node.sockets, node.cores_per_socket, node.threads_per_core] for node in nodes])
         self._places = {node.name: place for place, node in enumerate(nodes)}
@@ -217,19 +217,19 @@ class Requests(Generic[T]):
             if not counts:
                 continue
             kind = max(counts, key=len)  # with the type, if it has one
-            lane = self.lanes.get(kind)
-            if not self.lanes.keys() & counts:
+            row = self.gres_rows.get(kind)
+            if not self.gres_rows.keys() & counts:
                 raise RequestError(f"{_INVALID_GRES}: no node has {kind}", Errno.INVALID_GRES)
-            if lane is None:
+            if row is None:
                 raise RequestError(
                     f"{_UNAVAILABLE}: no node has GRES {kind}",
                     Errno.REQUESTED_NODE_CONFIG_UNAVAILABLE,
                 )
             name, _, subtype = kind.partition(":")
-            types = () if subtype else (row for other, row in self.lanes.items() if other.startswith(f"{name}:"))
+            types = () if subtype else (row for other, row in self.gres_rows.items() if other.startswith(f"{name}:"))
             if counts[kind]:
-                total = self.lanes[name] if subtype else None
-                found.append(Gres(lane, counts[kind], total, tuple(types), gpu=name == "gpu"))
+                total = self.gres_rows[name] if subtype else None
+                found.append(Gres(row, counts[kind], total, tuple(types), gpu=name == "gpu"))
         return tuple(found)
 
 

@@ -279,9 +279,9 @@ class WholeNodeReader:
         required = 0 if needs.required is None else from_mask(needs.required)
         if needs.contiguous and required:  # then all nodes in between are required as well
             required = (1 << required.bit_length()) - (required & -required)
-        able = self._able(needs)
-        sets = [nodes & able for nodes in needs.allowed]
-        counted = [(from_mask(group) & able, count) for group, count in needs.counted]
+        feasible = self._feasible(needs)
+        sets = [nodes & feasible for nodes in needs.allowed]
+        counted = [(from_mask(group) & feasible, count) for group, count in needs.counted]
         least = max(needs.min_nodes, required.bit_count())
         kind = WholeNodeNeeds(
             cpus=needs.cpus,
@@ -306,17 +306,17 @@ class WholeNodeReader:
             self._known.clear()
         return self._known.setdefault(kind, kind)
 
-    def _able(self, needs: Needs) -> int:
+    def _feasible(self, needs: Needs) -> int:
         """Give the nodes that could serve part of the job."""
         whole = self._whole
-        able = whole[CPU] >= max(needs.min_cpus, 1)
+        feasible = whole[CPU] >= max(needs.min_cpus, 1)
         if needs.memory_per_cpu:
-            able &= whole[MEMORY] >= needs.memory_per_cpu * whole[CPU].astype(np.int64)
+            feasible &= whole[MEMORY] >= needs.memory_per_cpu * whole[CPU].astype(np.int64)
         elif needs.memory > 0:
-            able &= whole[MEMORY] >= needs.memory
+            feasible &= whole[MEMORY] >= needs.memory
         for one in needs.gres:
-            able &= whole[one.lane] >= one.number
-        return from_mask(able)
+            feasible &= whole[one.row] >= one.number
+        return from_mask(feasible)
 
     def _sizes(self, needs: Needs, usable: int) -> tuple[tuple[int, int], ...]:
         sizes = self._whole[CPU].tolist()

@@ -1,4 +1,4 @@
-"""Resource sets that are packed integers: for each kind of resource a lane of 32 bits a node.
+"""Resource sets that are packed integers: for each kind of resource a row of 32 bits a node.
 
 Sets are joined with ``+`` and subsets taken away with ``-``, as everywhere. To be looked at they are unpacked into an
 array, a row a kind and a column a node: a view.
@@ -14,7 +14,7 @@ import numpy as np
 
 from rota.model import NodeState
 from rota.resources.nodeset import from_mask, to_mask
-from rota.resources.pools.allocations import HeldShares, Holdings
+from rota.resources.pools.allocations import AllocatedShares, Allocations
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from rota.resources.job import PlacedJob
     from rota.resources.view import Shares, View
 
-LANE_BYTES = 4
+COUNT_BYTES = 4
 
 
-class Lanes(ABC):
+class PackedPool(ABC):
     """What is free of a machine, as packed integers.
 
     Args:
@@ -43,13 +43,13 @@ class Lanes(ABC):
         self._kinds = tuple(kinds)
         self._count = len(nodes)
         self._whole = whole
-        self._bytes = whole.size * LANE_BYTES
+        self._bytes = whole.size * COUNT_BYTES
         self._all = int.from_bytes(whole.tobytes(), "little")
         #: The last set whose nodes were asked for.
         self._nodes_of: tuple[int, int] = (0, 0)
         #: The last set that was unpacked, and its view.
         self._viewed: tuple[int, View] = (0, np.zeros_like(whole))
-        self._holdings = Holdings(self.view)
+        self._allocations = Allocations(self.view)
         self.up_nodes = 0
         self.up = 0
         self.free = 0
@@ -68,13 +68,13 @@ class Lanes(ABC):
             self._viewed = resources, view
         return view
 
-    def in_order(self, jobs: Sequence[PlacedJob]) -> HeldShares:
+    def in_order(self, jobs: Sequence[PlacedJob]) -> AllocatedShares:
         """Line up what jobs hold."""
-        return HeldShares(jobs, self._holdings)
+        return AllocatedShares(jobs, self._allocations)
 
-    def parted(self, view: View, resources: int) -> View:
+    def without_allocation(self, view: View, resources: int) -> View:
         """Take what a job gets out of a view."""
-        return self._holdings.taken(view, resources)
+        return self._allocations.taken(view, resources)
 
     def nodes_of(self, resources: int) -> int:
         """Give the nodes of which a resource set has something, as a bitmap."""
@@ -126,11 +126,11 @@ class Lanes(ABC):
     def take(self, resources: int) -> None:
         """Give a job what is free."""
         self.free -= resources
-        self._holdings.of(resources)
+        self._allocations.of(resources)
 
     def release(self, resources: int) -> None:
         """Free what a job held, as far as its nodes are up."""
-        self._holdings.forget(resources)
+        self._allocations.forget(resources)
         self.free += resources if self.up == self._all else self._only(resources, self._up_mask)
 
     def refresh(self, nodes: Sequence[Node], allocated: Iterable[int]) -> None:
