@@ -203,7 +203,7 @@ def by_name(shares: Shares, nodes: Sequence[Node]) -> NamedShares:
     return {nodes[place].name: kinds for place, kinds in shares.items()}
 
 
-def by_place(shares: Mapping[str, Mapping[str, int]], places: Mapping[str, int]) -> Shares:
+def by_index(shares: Mapping[str, Mapping[str, int]], places: Mapping[str, int]) -> Shares:
     """Replace names of nodes by indices.
 
     Args:

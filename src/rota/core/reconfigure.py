@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rota.core.accounts.policy import AccountingPolicy
 from rota.core.limits.licenses import read_licenses
-from rota.core.machine import by_name, by_place, check, merge
+from rota.core.machine import by_index, by_name, check, merge
 from rota.core.settings import Settings
 from rota.model import Errno, Partition, RequestError
 from rota.resources.nodeset import indices
@@ -104,10 +104,10 @@ def _plan(state: ClusterState, config: ClusterConfig, *, keep_state_of: Collecti
     )
     pool = state.make_pool(config, machine.nodes, machine.partitions.values())
     places = {node.name: place for place, node in enumerate(machine.nodes)}
-    shares = [by_place(by_name(state.pool.by_place(job.alloc), state.nodes), places) for job in holding]
+    shares = [by_index(by_name(state.pool.by_index(job.alloc), state.nodes), places) for job in holding]
     held: list[int] = []
     try:
-        held += [pool.from_places(one) for one in shares]
+        held += [pool.from_indices(one) for one in shares]
         pool.refresh(machine.nodes, held)
         problem = pool.problem(held)
     except ValueError as error:

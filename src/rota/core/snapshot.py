@@ -17,7 +17,7 @@ from rota.core.arrays import JobArray
 from rota.core.effects import Kill, Launch, SuspendRun
 from rota.core.job import Job, QueueRecord
 from rota.core.jobs.runs import SIGTERM
-from rota.core.machine import by_name, by_place, merge
+from rota.core.machine import by_index, by_name, merge
 from rota.core.plain import PlainError, shape_of
 from rota.core.reconfigure import units_of
 from rota.model import InputError, JobSpec, JobState, Node, Partition, Qos, Reason, StepRecord
@@ -202,7 +202,7 @@ def _save_job(cluster: Cluster, job: Job) -> dict[str, Any]:
         "state": job.state.value,
         "reason": job.reason.value,
         "steps": [shape_of(StepRecord).encode(one) for one in job.steps],
-        "held": by_name(state.pool.by_place(job.alloc), state.nodes) if job.alloc else {},
+        "held": by_name(state.pool.by_index(job.alloc), state.nodes) if job.alloc else {},
         **{name: getattr(job, name) for name in _PLAIN},
         "planned_nodes": hex(job.planned_nodes),
     }
@@ -235,7 +235,7 @@ def _restore_job(cluster: Cluster, data: Mapping[str, Any], machine: Machine) ->
     job.steps = tuple(shape_of(StepRecord).decode(one) for one in data["steps"])
     if data["held"]:
         try:
-            job.alloc = state.pool.from_places(by_place(data["held"], state.places))
+            job.alloc = state.pool.from_indices(by_index(data["held"], state.node_index))
         except ValueError as error:
             raise InputError(f"{_NO_PLACE}: job {job.job_id} ({error})", field="jobs") from None
         job.alloc_nodes = state.pool.nodes_of(job.alloc)

@@ -53,10 +53,10 @@ class ClusterState:
         "jobs",
         "leaving_nodes",
         "leaving_partitions",
+        "node_index",
         "nodes",
         "now",
         "partitions",
-        "places",
         "pool",
         "running",
         "settings",
@@ -105,7 +105,7 @@ class ClusterState:
         """Set the machine, none of which is in use yet."""
         self.nodes = nodes
         #: Index of each node, by name: its bit in bitmaps.
-        self.places: dict[str, int] = {node.name: place for place, node in enumerate(nodes)}
+        self.node_index: dict[str, int] = {node.name: place for place, node in enumerate(nodes)}
         #: Bitmap of the nodes that are not up.
         self.down = self._down()
         self.partitions.clear()  # not replaced, as plugins hold this mapping
@@ -168,7 +168,7 @@ class ClusterState:
     def required_nodes(self, job: Job) -> int:
         """Give the bitmap of the nodes that a job asks for by name."""
         names = job.spec.required_nodes
-        places = self.places
+        places = self.node_index
         return sum(1 << places[name] for name in set(names.split(",")) if name in places) if names else 0
 
     def usable_cpus(self) -> int:

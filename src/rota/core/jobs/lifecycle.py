@@ -214,9 +214,9 @@ class Lifecycle:
             RequestError: there is no such node.
         """
         state = self.state
-        if name not in state.places:
+        if name not in state.node_index:
             raise RequestError(f"Invalid node name specified: there is no node {name!r}", Errno.INVALID_NODE_NAME)
-        index = state.places[name]
+        index = state.node_index[name]
         node = state.nodes[index]
         node.state = node_state
         if node_state is NodeState.UP or reason:

@@ -10,7 +10,7 @@ import numpy as np
 
 from rota.core.effects import Background, Log
 from rota.core.job import QueueRecord
-from rota.core.machine import by_name, by_place
+from rota.core.machine import by_index, by_name
 from rota.core.scheduling.availability import earliest_start, node_space_of, profile_of
 from rota.core.sorted_jobs import queue_key
 from rota.model import MAX_PRIORITY, Errno, JobState, Reason, RequestError
@@ -159,11 +159,11 @@ class PluginController:
         return book.select(job, avail) if book.all else self._state.pool.select(job, avail)
 
     def by_node(self, resources: int) -> dict[str, dict[str, int]]:
-        return by_name(self._state.pool.by_place(resources), self._state.nodes)
+        return by_name(self._state.pool.by_index(resources), self._state.nodes)
 
     def from_nodes(self, shares: Mapping[str, Mapping[str, int]]) -> int:
         try:
-            return self._state.pool.from_places(by_place(shares, self._state.places))
+            return self._state.pool.from_indices(by_index(shares, self._state.node_index))
         except KeyError as error:
             raise ValueError(f"there is no node {error}") from None
 

@@ -90,7 +90,7 @@ class PackedPool(ABC):
             return a
         return int.from_bytes(np.minimum(self.view(a), self.view(b)).tobytes(), "little")
 
-    def by_place(self, resources: int) -> Shares:
+    def by_index(self, resources: int) -> Shares:
         """Say how much of what a resource set has of each node, by the node's place."""
         view, found = self.view(resources), {}
         for place in np.flatnonzero(view.any(axis=0)).tolist():
@@ -98,7 +98,7 @@ class PackedPool(ABC):
             found[place] = {kind: count for kind, count in counts if count}
         return found
 
-    def from_places(self, shares: Shares) -> int:
+    def from_indices(self, shares: Shares) -> int:
         """Make the resource set that has so much of each node."""
         taken, rows = np.zeros_like(self._whole), {kind: row for row, kind in enumerate(self._kinds)}
         for place, kinds in shares.items():

@@ -75,10 +75,10 @@ class Pool(Protocol):
     def class_of(self, job: PlacedJob) -> Hashable:
         """Give what is equal for jobs that would be placed alike."""
 
-    def by_place(self, resources: int) -> Shares:
+    def by_index(self, resources: int) -> Shares:
         """Say how much of what a resource set has of each node, by the node's place."""
 
-    def from_places(self, shares: Shares) -> int:
+    def from_indices(self, shares: Shares) -> int:
         """Make the resource set that has so much of each node.
 
         Raises:
@@ -218,11 +218,11 @@ class ProcessorPool:
         """Give partition and processors."""
         return job.partition.name, job.units
 
-    def by_place(self, resources: int) -> Shares:
+    def by_index(self, resources: int) -> Shares:
         """Give the processors of the one node."""
         return {0: {"cpu": resources}}
 
-    def from_places(self, shares: Shares) -> int:
+    def from_indices(self, shares: Shares) -> int:
         """Give the processors of the one node."""
         if shares.keys() - {0} or any(kinds.keys() != {"cpu"} for kinds in shares.values()):
             raise ValueError("the processors of one node are given out")

@@ -176,11 +176,11 @@ class WholeNodePool:
         """Take what a job gets out of a view."""
         return view & ~resources
 
-    def by_place(self, resources: int) -> Shares:
+    def by_index(self, resources: int) -> Shares:
         """Give whole nodes."""
         return {place: {"node": 1} for place in indices(resources)}
 
-    def from_places(self, shares: Shares) -> int:
+    def from_indices(self, shares: Shares) -> int:
         """Give whole nodes."""
         if any(kinds != {"node": 1} for kinds in shares.values()):
             raise ValueError("nodes are given out whole")
