@@ -80,7 +80,7 @@ def test_what_a_job_holds_is_taken_away_from_a_view(view: list[int], one: list[i
 def test_a_set_is_known_until_it_is_forgotten() -> None:
     allocations, resources = Allocations(unpack), pack([0, 0, 2, 0, 0, 1])
     assert allocations.get(resources) is None
-    assert allocations.of(resources).places.tolist() == [2, 5]
+    assert allocations.of(resources).positions.tolist() == [2, 5]
     assert allocations.get(resources) is allocations.of(resources)
     allocations.forget(resources)
     allocations.forget(resources)

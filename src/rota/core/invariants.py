@@ -145,7 +145,7 @@ def _check_ledgers(cluster: Cluster) -> None:
         raise InvariantError(f"jobs {sorted(context.running.keys() ^ running)} count as running, or do not, for limits")
     for ledger in context.ledgers.values():
         entries = [one for one in context.running.values() if ledger in one.ledgers]
-        sums = [sum(one.counts[place] for one in entries) for place in range(len(ledger.tres))]
+        sums = [sum(one.counts[index] for one in entries) for index in range(len(ledger.tres))]
         if ledger.jobs != len(entries) or not _equal(sums, ledger.tres):
             raise InvariantError(f"{ledger.name}: {len(entries)} jobs take {sums}, not {ledger.jobs} {ledger.tres}")
         nodes = 0

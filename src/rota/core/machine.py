@@ -190,27 +190,27 @@ class NodeMapping:
 
     def __init__(self, before: Sequence[str], after: Sequence[str]) -> None:
         self._same = list(before) == list(after)
-        places = {name: place for place, name in enumerate(after)}
-        self._bits = [1 << places[name] if name in places else 0 for name in before]
+        node_index = {name: index for index, name in enumerate(after)}
+        self._bits = [1 << node_index[name] if name in node_index else 0 for name in before]
 
     def bitmap(self, nodes: int) -> int:
         """Map a bitmap of nodes."""
-        return nodes if self._same else sum(self._bits[place] for place in indices(nodes))
+        return nodes if self._same else sum(self._bits[index] for index in indices(nodes))
 
 
 def by_name(shares: Shares, nodes: Sequence[Node]) -> NamedShares:
     """Replace indices of nodes by names."""
-    return {nodes[place].name: kinds for place, kinds in shares.items()}
+    return {nodes[index].name: kinds for index, kinds in shares.items()}
 
 
-def by_index(shares: Mapping[str, Mapping[str, int]], places: Mapping[str, int]) -> Shares:
+def by_index(shares: Mapping[str, Mapping[str, int]], node_index: Mapping[str, int]) -> Shares:
     """Replace names of nodes by indices.
 
     Args:
         shares: Amounts by the name of the node.
-        places: Indices of nodes by name.
+        node_index: Indices of nodes by name.
 
     Raises:
         KeyError: there is no such node.
     """
-    return {places[name]: dict(kinds) for name, kinds in shares.items()}
+    return {node_index[name]: dict(kinds) for name, kinds in shares.items()}

@@ -98,13 +98,13 @@ def _plan(state: ClusterState, config: ClusterConfig, *, keep_state_of: Collecti
         config,
         state.nodes,
         state.partitions.values(),
-        used_nodes={state.nodes[place].name for job in holding for place in indices(job.alloc_nodes)},
+        used_nodes={state.nodes[index].name for job in holding for index in indices(job.alloc_nodes)},
         used_partitions={one.partition.name for job in state.jobs.values() for one in (job, *job.records)},
         keep_state_of=keep_state_of,
     )
     pool = state.make_pool(config, machine.nodes, machine.partitions.values())
-    places = {node.name: place for place, node in enumerate(machine.nodes)}
-    shares = [by_index(by_name(state.pool.by_index(job.alloc), state.nodes), places) for job in holding]
+    node_index = {node.name: index for index, node in enumerate(machine.nodes)}
+    shares = [by_index(by_name(state.pool.by_index(job.alloc), state.nodes), node_index) for job in holding]
     held: list[int] = []
     try:
         held += [pool.from_indices(one) for one in shares]

@@ -218,9 +218,9 @@ def _restore_job(cluster: Cluster, data: Mapping[str, Any], machine: Machine) ->
     )
     for name in _PLAIN:
         setattr(job, name, data[name])
-    for place, own in enumerate(job.records):
+    for rank, own in enumerate(job.records):
         for name in _OF_RECORD:
-            setattr(own, name, data["records"][place][name])
+            setattr(own, name, data["records"][rank][name])
     records: list[tuple[Job, Mapping[str, Any]]] = [(job, data), *zip(job.records, data["records"], strict=True)]
     for record, one in records:
         record.planned_nodes = machine.move.bitmap(int(one["planned_nodes"], 16))

@@ -105,7 +105,7 @@ class ClusterState:
         """Set the machine, none of which is in use yet."""
         self.nodes = nodes
         #: Index of each node, by name: its bit in bitmaps.
-        self.node_index: dict[str, int] = {node.name: place for place, node in enumerate(nodes)}
+        self.node_index: dict[str, int] = {node.name: index for index, node in enumerate(nodes)}
         #: Bitmap of the nodes that are not up.
         self.down = self._down()
         self.partitions.clear()  # not replaced, as plugins hold this mapping
@@ -118,8 +118,8 @@ class ClusterState:
         wanted = {node.name: node for node in config.nodes}
         #: Nodes (bitmap) and partitions (names) that differ from slurm.conf as long as jobs use them.
         self.leaving_nodes = sum(
-            1 << place
-            for place, node in enumerate(nodes)
+            1 << index
+            for index, node in enumerate(nodes)
             if node.name not in wanted or is_other(node, wanted[node.name])
         )
         self.leaving_partitions = frozenset(partitions) - {part.name for part in config.partitions}
@@ -163,13 +163,13 @@ class ClusterState:
         return [*self.running, *self.completing.values()]
 
     def _down(self) -> int:
-        return sum(1 << place for place, node in enumerate(self.nodes) if node.state is not NodeState.UP)
+        return sum(1 << index for index, node in enumerate(self.nodes) if node.state is not NodeState.UP)
 
     def required_nodes(self, job: Job) -> int:
         """Give the bitmap of the nodes that a job asks for by name."""
         names = job.spec.required_nodes
-        places = self.node_index
-        return sum(1 << places[name] for name in set(names.split(",")) if name in places) if names else 0
+        node_index = self.node_index
+        return sum(1 << node_index[name] for name in set(names.split(",")) if name in node_index) if names else 0
 
     def usable_cpus(self) -> int:
         """Count the processors of nodes that are not down."""

@@ -50,5 +50,5 @@ class AllocationRecorder:
         return replace(schedule, nodes=tuple(nodes for nodes, _ in texts), node_cpus=tuple(cpus for _, cpus in texts))
 
     def _texts(self, nodes: int, cpus: bytes) -> tuple[str, str]:
-        counts = memoryview(cpus).cast("I").tolist() or [self._cpus[place] for place in indices(nodes)]
+        counts = memoryview(cpus).cast("I").tolist() or [self._cpus[index] for index in indices(nodes)]
         return self._names.fold(nodes), fold_counts(counts)

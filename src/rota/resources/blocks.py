@@ -27,23 +27,23 @@ class Blocks:
         #: Unions of blocks, by size and number of the block.
         self._unions: dict[int, dict[int, int]] = {size: {} for size in _SIZES}
 
-    def insert(self, place: int, bitmap: int) -> None:
+    def insert(self, index: int, bitmap: int) -> None:
         """Insert a bitmap at an index."""
-        self._bitmaps.insert(place, bitmap)
+        self._bitmaps.insert(index, bitmap)
         for size, known in self._unions.items():
-            self._unions[size] = {number: union for number, union in known.items() if number < place // size}
+            self._unions[size] = {number: union for number, union in known.items() if number < index // size}
 
-    def next_on(self, place: int, nodes: int, limit: int) -> int:
-        """Give the first index from ``place`` to before ``limit`` with some of the nodes, else ``limit``."""
+    def next_on(self, index: int, nodes: int, limit: int) -> int:
+        """Give the first index from ``index`` to before ``limit`` with some of the nodes, else ``limit``."""
         bitmaps = self._bitmaps
-        while place < limit:
-            if bitmaps[place] & nodes:  # most often it is one of the first
-                return place
-            place += 1
-            while not place % _BRANCHES and place < limit:
+        while index < limit:
+            if bitmaps[index] & nodes:  # most often it is one of the first
+                return index
+            index += 1
+            while not index % _BRANCHES and index < limit:
                 for size in _SIZES:
-                    if not place % size and not self._union(size, place // size) & nodes:
-                        place += size
+                    if not index % size and not self._union(size, index // size) & nodes:
+                        index += size
                         break
                 else:
                     break
@@ -51,53 +51,53 @@ class Blocks:
 
     def last_on(self, limit: int, nodes: int) -> int:
         """Give the last index before ``limit`` whose bitmap has some of the nodes, else -1."""
-        bitmaps, place = self._bitmaps, limit
-        while place > 0:
-            place -= 1
-            if bitmaps[place] & nodes:
-                return place
-            while not place % _BRANCHES and place:
+        bitmaps, index = self._bitmaps, limit
+        while index > 0:
+            index -= 1
+            if bitmaps[index] & nodes:
+                return index
+            while not index % _BRANCHES and index:
                 for size in _SIZES:
-                    if not place % size and not self._union(size, place // size - 1) & nodes:
-                        place -= size
+                    if not index % size and not self._union(size, index // size - 1) & nodes:
+                        index -= size
                         break
                 else:
                     break
         return -1
 
-    def reach(self, place: int, limit: int, nodes: int, count: int, there: int) -> int:
-        """Give the first end of a range from ``place`` on whose union, with ``there``, has ``count`` of some nodes.
+    def reach(self, index: int, limit: int, nodes: int, count: int, there: int) -> int:
+        """Give the first end of a range from ``index`` on whose union, with ``there``, has ``count`` of some nodes.
 
         It is larger than ``limit`` if the range up to there has fewer.
         """
         bitmaps = self._bitmaps
-        while place < limit:
+        while index < limit:
             for size in _SIZES:
-                if not place % size and place + size <= limit:
-                    more = there | self._union(size, place // size) & nodes
+                if not index % size and index + size <= limit:
+                    more = there | self._union(size, index // size) & nodes
                     if more.bit_count() < count:
                         there = more
-                        place += size
+                        index += size
                         break
             else:
-                there |= bitmaps[place] & nodes
-                place += 1
+                there |= bitmaps[index] & nodes
+                index += 1
                 if there.bit_count() >= count:
-                    return place
+                    return index
         return limit + 1
 
     def union(self, first: int, last: int) -> int:
         """Give the union of the bitmaps from ``first`` to before ``last``."""
-        nodes, place = 0, first
-        while place < last:
+        nodes, index = 0, first
+        while index < last:
             for size in _SIZES:
-                if not place % size and place + size <= last:
-                    nodes |= self._union(size, place // size)
-                    place += size
+                if not index % size and index + size <= last:
+                    nodes |= self._union(size, index // size)
+                    index += size
                     break
             else:
-                nodes |= self._bitmaps[place]
-                place += 1
+                nodes |= self._bitmaps[index]
+                index += 1
         return nodes
 
     def _union(self, size: int, number: int) -> int:

@@ -190,8 +190,8 @@ class Accounts:
                 counts[CPU] += node.cpus
                 counts[MEM] += node.real_memory
                 counts[NODE] += 1
-                for place, count in self._gres_of(",".join(node.gres)):
-                    counts[place] += count
+                for position, count in self._gres_of(",".join(node.gres)):
+                    counts[position] += count
             counts[BILLING] = billable(counts, self.tres, partition.billing_weights, self._largest)
             known = self._partition_tres[partition.name] = tuple(counts)
         return known

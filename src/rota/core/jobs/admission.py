@@ -139,15 +139,15 @@ def _units(state: ClusterState, spec: JobSpec, partition: Partition) -> int:
 
 def _impossible(state: ClusterState, spec: JobSpec, partition: Partition) -> RequestError:
     """Say why a partition could never serve a request, in Slurm's words and with the figures."""
-    nodes, name = [state.nodes[place] for place in indices(partition.nodes)], partition.name
+    nodes, name = [state.nodes[index] for index in indices(partition.nodes)], partition.name
     named = [one for one in spec.required_nodes.split(",") if one]
     if missing := [one for one in named if one not in {node.name for node in nodes}]:
         return RequestError(
             f"Requested nodes not in this partition: {missing[0]} is not in {name}",
             Errno.REQUESTED_NODES_NOT_IN_PARTITION,
         )
-    places = [place for place, node in enumerate(state.nodes) if node.name in named]
-    if spec.contiguous and named and spec.max_nodes and max(places) - min(places) >= spec.max_nodes:
+    named_indices = [index for index, node in enumerate(state.nodes) if node.name in named]
+    if spec.contiguous and named and spec.max_nodes and max(named_indices) - min(named_indices) >= spec.max_nodes:
         return RequestError(
             f"Node count specification invalid: {spec.max_nodes} nodes that follow each other cannot be all of "
             f"{', '.join(named)}",

@@ -232,7 +232,7 @@ class JobLimits(Generic[J]):
     def end_running_jobs(self) -> None:
         """End running jobs when limits are used up: ``safe`` is not enforced."""
         self.ends = frozenset(one.limit for _, one in self.used)
-        self.minutes = [(place, limit) for own, place, limit in self.per_job if own is JobQuantity.MINUTES]
+        self.minutes = [(tres_index, limit) for own, tres_index, limit in self.per_job if own is JobQuantity.MINUTES]
         for ledger, one in self.used:
             if ledger.forecast is not None:
                 ledger.forecast.watch(one)

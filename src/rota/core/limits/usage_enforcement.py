@@ -179,6 +179,6 @@ def job_minutes_end(job: CountedJob, counts: Sequence[float], limits: Sequence[t
         limits: Limits of TRES minutes of each job, with the places of these TRES.
     """
     # Slurm counts whole minutes that it has run.
-    ends = [ceil(limit.most / counts[place]) * _MINUTE for place, limit in limits if counts[place] > 0]
+    ends = [ceil(limit.most / counts[tres_index]) * _MINUTE for tres_index, limit in limits if counts[tres_index] > 0]
     end = job.effective_start + min(ends, default=0)
     return end if ends and end < (job.end_time or 0) else None

@@ -328,11 +328,11 @@ def _is_choice(picked: list[tuple[int, int]], needs: Needs, candidates: Candidat
     nodes = [node for node, _ in picked]
     if not len(set(nodes)) == len(nodes) >= max(needs.min_nodes, 1):
         return False
-    places = candidates.nodes.searchsorted(nodes).tolist()
+    positions = candidates.nodes.searchsorted(nodes).tolist()
     known, cpus, last = candidates.nodes, candidates.cpus, len(candidates.nodes)
     return sum(count for _, count in picked) >= needs.cpus and all(
-        place < last and known[place] == node and 0 < count <= cpus[place]
-        for place, (node, count) in zip(places, picked, strict=True)
+        position < last and known[position] == node and 0 < count <= cpus[position]
+        for position, (node, count) in zip(positions, picked, strict=True)
     )
 
 

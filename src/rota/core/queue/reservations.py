@@ -69,10 +69,10 @@ class Reservations:
                     raise RequestError(text, Errno.RESERVATION_OVERLAP)
         if "IGNORE_JOBS" not in one.flags:
             used = self._used(one.start_time)
-            for place in indices(one.nodes):
-                if place in used:
-                    name = state.nodes[place].name
-                    text = f"Requested nodes are busy: {name} of {one.name} is in use by job {used[place]} then"
+            for index in indices(one.nodes):
+                if index in used:
+                    name = state.nodes[index].name
+                    text = f"Requested nodes are busy: {name} of {one.name} is in use by job {used[index]} then"
                     raise RequestError(text, Errno.NODES_BUSY)
         if one.name in self.all:
             raise RequestError(f"Duplicate reservation name: there is a {one.name}", Errno.RESERVATION_NAME_DUP)
@@ -107,14 +107,14 @@ class Reservations:
                     Errno.REQUESTED_NODE_CONFIG_UNAVAILABLE,
                 )
         used = self._used(one.start_time)
-        places = [place for place in indices(nodes) if place not in used or "IGNORE_JOBS" in one.flags]
-        if not 0 < count <= len(places):
+        found = [index for index in indices(nodes) if index not in used or "IGNORE_JOBS" in one.flags]
+        if not 0 < count <= len(found):
             raise RequestError(
-                f"Requested nodes are busy: {one.name} asks for {wanted} nodes, and {len(places)} are free then",
+                f"Requested nodes are busy: {one.name} asks for {wanted} nodes, and {len(found)} are free then",
                 Errno.NODES_BUSY,
             )
-        places.sort(key=lambda place: (down >> place & 1, reserved >> place & 1, used.get(place, 0)))
-        return sum(1 << place for place in places[:count])
+        found.sort(key=lambda index: (down >> index & 1, reserved >> index & 1, used.get(index, 0)))
+        return sum(1 << index for index in found[:count])
 
     def replace_nodes(self) -> bool:
         """Replace chosen nodes that are down, as far as other nodes are available; return whether any were replaced."""
@@ -138,7 +138,7 @@ class Reservations:
         nodes = list(enumerate(self._state.nodes))
 
         def having(name: str) -> int:
-            return sum(1 << place for place, node in nodes if name in node.features)
+            return sum(1 << index for index, node in nodes if name in node.features)
 
         try:
             constraint = parse_constraint(features)
@@ -154,8 +154,8 @@ class Reservations:
         used: dict[int, int] = {}
         for job in self._state.running:
             if (job.end_time or 0) > time:
-                for place in indices(job.alloc_nodes):
-                    used[place] = min(used.get(place, job.job_id), job.job_id)
+                for index in indices(job.alloc_nodes):
+                    used[index] = min(used.get(index, job.job_id), job.job_id)
         return used
 
     def delete(self, name: str) -> None:

@@ -207,10 +207,10 @@ class Preemption:
     def _first_that_do(self, job: Job, order: Sequence[Job], avail: int, closed: int) -> tuple[list[Job], int] | None:
         """Remove jobs in order until another one fits; give them, and the nodes that it gets."""
         pool = self._state.pool
-        for place, one in enumerate(order, start=1):
+        for index, one in enumerate(order, start=1):
             avail += pool.without(one.alloc, closed)
             if resources := pool.select(job, avail):
-                return list(order[:place]), pool.nodes_of(resources)
+                return list(order[:index]), pool.nodes_of(resources)
         return None
 
     # ---- what happens to them ---------------------------------------------------------------------------------

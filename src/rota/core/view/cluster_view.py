@@ -263,7 +263,7 @@ class ClusterView:
         record = next((one for one in job.records if one.planned_start == job.planned_start), job)
         by_piece = isinstance(pool, SharedNodePool) and not pool.is_whole(record)
         if nodes and not by_piece:
-            return sum(node.cpus for place, node in enumerate(self._state.nodes) if nodes >> place & 1)
+            return sum(node.cpus for index, node in enumerate(self._state.nodes) if nodes >> index & 1)
         return job.num_cpus
 
     def future(self, job_id: int) -> Future | None:
@@ -303,7 +303,7 @@ class ClusterView:
 
     def nodes_in(self, state: NodeState) -> int:
         """Give the bitmap of the nodes that an administrator has put into a state."""
-        return sum(1 << place for place, node in enumerate(self._state.nodes) if node.state is state)
+        return sum(1 << index for index, node in enumerate(self._state.nodes) if node.state is state)
 
     def cpus_by_node(self, job: Job) -> NDArray[np.uint32] | None:
         """Count the processors of each node that are allocated to a job; ``None``: it has whole nodes."""

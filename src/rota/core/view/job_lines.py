@@ -34,7 +34,7 @@ class JobLines:
 
     def names(self, nodes: int) -> tuple[str, ...]:
         """Give the names of the nodes in a bitmap."""
-        return tuple(self._state.nodes[place].name for place in indices(self.existing(nodes)))
+        return tuple(self._state.nodes[index].name for index in indices(self.existing(nodes)))
 
     def line(self, job: Job) -> JobLine:
         """Make the line of a job or of one of its queue records."""

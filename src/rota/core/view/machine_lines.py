@@ -43,17 +43,17 @@ def node_lines(cluster: Cluster) -> tuple[NodeLine, ...]:
     for job in state.jobs.values():
         planned |= 0 if job.alloc else job.planned_nodes
     lines = []
-    for place, node in enumerate(state.nodes):
+    for index, node in enumerate(state.nodes):
         flags = {
-            "COMPLETING": allocated[place].is_completing,
+            "COMPLETING": allocated[index].is_completing,
             "DRAIN": node.state is NodeState.DRAIN,
-            "MAINTENANCE": maintained >> place & 1,
-            "PLANNED": planned >> place & 1,
-            "RESERVED": reserved >> place & 1,
+            "MAINTENANCE": maintained >> index & 1,
+            "PLANNED": planned >> index & 1,
+            "RESERVED": reserved >> index & 1,
         }
         shown = tuple(name for name, is_set in flags.items() if is_set)
-        parts = tuple(part.name for part in state.partitions.values() if part.nodes >> place & 1)
-        lines.append(_node_line(node, allocated[place], shown, parts))
+        parts = tuple(part.name for part in state.partitions.values() if part.nodes >> index & 1)
+        lines.append(_node_line(node, allocated[index], shown, parts))
     return tuple(lines)
 
 
@@ -65,11 +65,11 @@ def _allocated_by_node(cluster: Cluster) -> defaultdict[int, _Allocated]:
         if not job.alloc:
             continue
         by_tres = pool.tres_by_node(job.alloc)
-        for place in by_tres["cpu"].nonzero()[0].tolist():
-            one = allocated[place]
+        for index in by_tres["cpu"].nonzero()[0].tolist():
+            one = allocated[index]
             one.jobs.append(job.job_id)
             one.is_completing |= job.completing
-            own = {name: int(each[place]) for name, each in by_tres.items()}
+            own = {name: int(each[index]) for name, each in by_tres.items()}
             one.tres.update(own)
             one.running_cpus += 0 if job.completing else own["cpu"]
     return allocated

@@ -50,9 +50,9 @@ class Releases:
         """Count the jobs that have ended by a time; all jobs for ``None``."""
         return len(self.ends) if time is None else bisect_right(self.ends, time)
 
-    def next_on(self, place: int, nodes: int, limit: int) -> int:
+    def next_on(self, index: int, nodes: int, limit: int) -> int:
         """Give the index of the next job with some of the nodes; ``limit`` if there is none before."""
-        return self._allocated.nodes.next_on(place, nodes, limit)
+        return self._allocated.nodes.next_on(index, nodes, limit)
 
     def reach(self, gone: int, limit: int, nodes: int, count: int) -> int:
         """Give the number of ends, more than ``gone``, after which a job fits; see `Allocated.reach`."""
@@ -66,12 +66,12 @@ class Releases:
         """Give the view of what is free after ``gone`` ends."""
         views = self._views
         if gone not in views:
-            place = bisect_right(self._asked, gone)
-            before = self._asked[place - 1]
+            index = bisect_right(self._asked, gone)
+            before = self._asked[index - 1]
             for stop in (*range(before + _STRIDE, gone, _STRIDE), gone):
                 views[stop] = self._allocated.added(views[before], before, stop)
-                self._asked.insert(place, stop)
-                before, place = stop, place + 1
+                self._asked.insert(index, stop)
+                before, index = stop, index + 1
         return views[gone]
 
     def feasible_nodes(self, job: PlacedJob) -> FeasibleNodes:
@@ -84,15 +84,15 @@ class Releases:
 
     def started(self, job: PlacedJob, end: int) -> None:
         """Include a job that has just started, with its expected end."""
-        place = bisect_right(self.ends, end)
-        self._allocated.insert(place, job)
-        self.ends.insert(place, end)
-        self.jobs.insert(place, job)
+        index = bisect_right(self.ends, end)
+        self._allocated.insert(index, job)
+        self.ends.insert(index, end)
+        self.jobs.insert(index, job)
         # Before its end less is free than before; after it, as much.
         before = {
-            gone: self._pool.without_allocation(view, job.alloc) for gone, view in self._views.items() if gone <= place
+            gone: self._pool.without_allocation(view, job.alloc) for gone, view in self._views.items() if gone <= index
         }
-        after = {gone + 1: view for gone, view in self._views.items() if gone >= place}
+        after = {gone + 1: view for gone, view in self._views.items() if gone >= index}
         self._views = before | after
         self._asked = sorted(self._views)
         self._feasible.clear()
@@ -100,11 +100,11 @@ class Releases:
     def without(self, jobs: Sequence[PlacedJob]) -> Releases:
         """Give the same as if some of the jobs had ended."""
         gone = set(map(id, jobs))
-        rest = [place for place, job in enumerate(self.jobs) if id(job) not in gone]
+        rest = [index for index, job in enumerate(self.jobs) if id(job) not in gone]
         return Releases(
             self._pool,
-            [self.jobs[place] for place in rest],
-            [self.ends[place] for place in rest],
+            [self.jobs[index] for index in rest],
+            [self.ends[index] for index in rest],
             self._pool.in_order(jobs).added(self._views[0], 0, len(jobs)),
         )
 

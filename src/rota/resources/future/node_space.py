@@ -229,10 +229,10 @@ class NodeSpace(Generic[J]):
     def _next_gain(self, slot: int) -> int | None:
         """Give the begin of the first later slot in which a node is free that was reserved in the slot before."""
         before, later = self._open[slot], None
-        for place in range(slot + 1, len(self._open)):
-            after = self._open[place]
+        for index in range(slot + 1, len(self._open)):
+            after = self._open[index]
             if after & before != after:
-                later = self._begin[place]
+                later = self._begin[index]
                 break
             before = after
         self._gains[slot] = later
@@ -304,17 +304,17 @@ class NodeSpace(Generic[J]):
         self._gains.clear()
         others = self._up & ~nodes  # intersections are much cheaper with numbers that are not negative
         self._open[first:last] = [opened & others for opened in self._open[first:last]]
-        for place in (last, first):
-            if 0 < place < len(self._open) and self._open[place] == self._open[place - 1]:
-                del self._open[place], self._begin[place]
+        for index in (last, first):
+            if 0 < index < len(self._open) and self._open[index] == self._open[index - 1]:
+                del self._open[index], self._begin[index]
 
     def _split(self, time: int) -> int:
         """Split the slots at a time; give the index of the one that begins then."""
-        place = bisect_left(self._begin, time)
-        if place == len(self._begin) or self._begin[place] != time:
-            self._begin.insert(place, time)
-            self._open.insert(place, self._open[place - 1])
-        return place
+        index = bisect_left(self._begin, time)
+        if index == len(self._begin) or self._begin[index] != time:
+            self._begin.insert(index, time)
+            self._open.insert(index, self._open[index - 1])
+        return index
 
     def started(self, job: J) -> None:
         """Include a job that has just started; whole nodes are reserved until its end."""

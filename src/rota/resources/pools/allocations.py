@@ -32,7 +32,7 @@ class Allocation:
     #: The set; kept, so that no other one has its id.
     resources: int
     #: Where its view is not 0, counted row by row, and what is there.
-    places: NDArray[np.intp]
+    positions: NDArray[np.intp]
     counts: NDArray[np.uint32]
     #: What it has, by TRES, once somebody has counted.
     tres: dict[str, int] | None = None
@@ -62,8 +62,8 @@ class Allocations:
         known = self._known.get(id(resources))
         if known is None:
             numbers = self._unpack(resources).reshape(-1)
-            places = (numbers > 0).nonzero()[0]  # where a mask is not 0 is found faster than where numbers are not
-            known = self._known[id(resources)] = Allocation(resources, places, numbers[places])
+            positions = (numbers > 0).nonzero()[0]  # where a mask is not 0 is found faster than where numbers are not
+            known = self._known[id(resources)] = Allocation(resources, positions, numbers[positions])
         return known
 
     def forget(self, resources: int) -> None:
@@ -80,15 +80,15 @@ class Allocations:
         """Give a view without what a job holds."""
         allocation = self.of(resources)
         rest = view.copy()
-        rest.reshape(-1)[allocation.places] -= allocation.counts
+        rest.reshape(-1)[allocation.positions] -= allocation.counts
         return rest
 
 
-def _first_difference(some: Sequence[int], others: Sequence[int], place: int) -> int:
+def _first_difference(some: Sequence[int], others: Sequence[int], index: int) -> int:
     """Give the first place, from one on, where two rows do not have the same object, or where one of them ends."""
-    same = map(is_, islice(some, place, None), islice(others, place, None))
+    same = map(is_, islice(some, index, None), islice(others, index, None))
     try:
-        return place + indexOf(same, False)
+        return index + indexOf(same, False)
     except ValueError:
         return min(len(some), len(others))
 
@@ -99,55 +99,55 @@ class AllocatedInOrder:
     When something changes, arrays and lists are replaced, so that a copy stays what it is.
     """
 
-    __slots__ = ("_allocated", "_allocations", "_begin", "_counts", "_places")
+    __slots__ = ("_allocated", "_allocations", "_begin", "_counts", "_positions")
 
     def __init__(self, allocations: Allocations, held: Sequence[int]) -> None:
         self._allocations = allocations
         self._allocated = list(held)
         lined_up = [allocations.of(resources) for resources in held]
-        self._places = np.concatenate([_NO_PLACES, *(one.places for one in lined_up)])
+        self._positions = np.concatenate([_NO_POSITIONS, *(one.positions for one in lined_up)])
         self._counts = np.concatenate([_NO_COUNTS, *(one.counts for one in lined_up)])
         #: Where that of each job begins, and where that of the last one ends.
-        self._begin = np.cumsum([0, *(len(one.places) for one in lined_up)])
+        self._begin = np.cumsum([0, *(len(one.positions) for one in lined_up)])
 
     def update(self, held: Sequence[int]) -> bool:
         """Take out the jobs that are not among some, and put in those that have come; whether these are they, then."""
-        place = 0
+        index = 0
         if abs(len(held) - len(self._allocated)) >= _FEW:
             return False
         for _ in range(_FEW):
-            place = _first_difference(self._allocated, held, place)
-            if place == len(self._allocated) == len(held):
+            index = _first_difference(self._allocated, held, index)
+            if index == len(self._allocated) == len(held):
                 return True
-            if place < len(self._allocated) and id(self._allocated[place]) not in map(id, held[place : place + _FEW]):
-                self._remove(place)
+            if index < len(self._allocated) and id(self._allocated[index]) not in map(id, held[index : index + _FEW]):
+                self._remove(index)
             else:
-                self.insert(place, held[place])
+                self.insert(index, held[index])
         return False
 
-    def _remove(self, place: int) -> None:
+    def _remove(self, index: int) -> None:
         held, begin = self._allocated, self._begin
-        first, end = begin[place : place + 2]
-        self._places = np.concatenate((self._places[:first], self._places[end:]))
+        first, end = begin[index : index + 2]
+        self._positions = np.concatenate((self._positions[:first], self._positions[end:]))
         self._counts = np.concatenate((self._counts[:first], self._counts[end:]))
-        self._allocated = held[:place] + held[place + 1 :]
-        self._begin = np.concatenate((begin[:place], begin[place + 1 :] - (end - first)))
+        self._allocated = held[:index] + held[index + 1 :]
+        self._begin = np.concatenate((begin[:index], begin[index + 1 :] - (end - first)))
 
-    def insert(self, place: int, resources: int) -> None:
+    def insert(self, index: int, resources: int) -> None:
         """Put in what one more job holds."""
         more, held, begin = self._allocations.of(resources), self._allocated, self._begin
-        here = begin[place]
-        self._places = np.concatenate((self._places[:here], more.places, self._places[here:]))
+        here = begin[index]
+        self._positions = np.concatenate((self._positions[:here], more.positions, self._positions[here:]))
         self._counts = np.concatenate((self._counts[:here], more.counts, self._counts[here:]))
-        self._allocated = [*held[:place], resources, *held[place:]]
-        self._begin = np.concatenate((begin[: place + 1], begin[place:] + len(more.places)))
+        self._allocated = [*held[:index], resources, *held[index:]]
+        self._begin = np.concatenate((begin[: index + 1], begin[index:] + len(more.positions)))
 
     def added(self, view: View, first: int, last: int) -> View:
         """Give a view with what the jobs from ``first`` to before ``last`` hold added."""
         some = slice(self._begin[first], self._begin[last])
         total = view.copy()
         # Jobs that share a node have places in common, each of which counts.
-        np.add.at(total.reshape(-1), self._places[some], self._counts[some])
+        np.add.at(total.reshape(-1), self._positions[some], self._counts[some])
         return total
 
 
@@ -160,21 +160,21 @@ class AllocatedShares:
         self._shares = allocations.in_order([job.alloc for job in jobs])
         self.nodes = Blocks([job.alloc_nodes for job in jobs])
 
-    def insert(self, place: int, job: PlacedJob) -> None:
+    def insert(self, index: int, job: PlacedJob) -> None:
         """Put in what one more job holds."""
-        self._shares.insert(place, job.alloc)
-        self.nodes.insert(place, job.alloc_nodes)
+        self._shares.insert(index, job.alloc)
+        self.nodes.insert(index, job.alloc_nodes)
 
     def added(self, view: View, first: int, last: int) -> View:
         """Add what the jobs from ``first`` to before ``last`` hold to a view."""
         return self._shares.added(view, first, last)
 
-    def reach(self, view: View, place: int, limit: int, nodes: int, count: int) -> int:  # noqa: ARG002 - of parts
+    def reach(self, view: View, index: int, limit: int, nodes: int, count: int) -> int:  # noqa: ARG002 - of parts
         """Give how many must have ended at least for a job to fit that did not before."""
-        return self.nodes.next_on(place, nodes, limit) + 1
+        return self.nodes.next_on(index, nodes, limit) + 1
 
 
 #: Jobs that come and go between two cycles; where there are more, to line all up anew is as fast.
 _FEW = 20
-_NO_PLACES = np.zeros(0, np.intp)
+_NO_POSITIONS = np.zeros(0, np.intp)
 _NO_COUNTS = np.zeros(0, np.uint32)

@@ -93,19 +93,19 @@ class PackedPool(ABC):
     def by_index(self, resources: int) -> Shares:
         """Say how much of what a resource set has of each node, by the node's place."""
         view, found = self.view(resources), {}
-        for place in np.flatnonzero(view.any(axis=0)).tolist():
-            counts = zip(self._kinds, view[:, place].tolist(), strict=True)
-            found[place] = {kind: count for kind, count in counts if count}
+        for index in np.flatnonzero(view.any(axis=0)).tolist():
+            counts = zip(self._kinds, view[:, index].tolist(), strict=True)
+            found[index] = {kind: count for kind, count in counts if count}
         return found
 
     def from_indices(self, shares: Shares) -> int:
         """Make the resource set that has so much of each node."""
         taken, rows = np.zeros_like(self._whole), {kind: row for row, kind in enumerate(self._kinds)}
-        for place, kinds in shares.items():
+        for index, kinds in shares.items():
             for kind, count in kinds.items():
-                if kind not in rows or count > self._whole[rows[kind], place]:
+                if kind not in rows or count > self._whole[rows[kind], index]:
                     raise ValueError(f"a node has not {count} of {kind}")
-                taken[rows[kind], place] = count
+                taken[rows[kind], index] = count
         return int.from_bytes(taken.tobytes(), "little")
 
     def problem(self, held: Sequence[int]) -> str:

@@ -110,21 +110,21 @@ class Allocated(Protocol):
     #: Bitmaps of the nodes of which they have something.
     nodes: Blocks
 
-    def insert(self, place: int, job: PlacedJob) -> None:
+    def insert(self, index: int, job: PlacedJob) -> None:
         """Put in what one more job holds."""
 
     def added(self, view: Any, first: int, last: int) -> Any:
         """Give a view with what the jobs from ``first`` to before ``last`` hold added."""
 
-    def reach(self, view: Any, place: int, limit: int, nodes: int, count: int) -> int:
-        """Give how many jobs must have ended, more than ``place``, for a job to fit that did not before.
+    def reach(self, view: Any, index: int, limit: int, nodes: int, count: int) -> int:
+        """Give a lower bound of the number of ends after which another job fits; it is larger than ``index``.
 
         Args:
-            view: What is free when the first ``place`` of them have ended.
-            place: As many have.
-            limit: When more must have ended it does not matter how many.
-            nodes: Bitmap of the nodes on which the job is to run.
-            count: So many of these it needs at least.
+            view: View of the resources that are free after ``index`` ends.
+            index: A number of ends after which the job does not fit.
+            limit: Largest number of ends that matters; if more are needed, any number above it may be given.
+            nodes: Bitmap of the nodes on which the job can run.
+            count: Smallest number of nodes that it needs.
         """
 
 

@@ -194,12 +194,12 @@ class SharedNodePool(PackedPool):
                 nodes = feasible & allowed & open_nodes
                 if nodes.bit_count() < needs.min_nodes:
                     continue
-                places, weight = self._in_arrays(nodes)
-                usable = cpus[places].astype(np.int64, copy=False)
+                positions, weight = self._in_arrays(nodes)
+                usable = cpus[positions].astype(np.int64, copy=False)
                 if int(np.add.reduce(usable)) < needs.cpus:
                     continue
-                in_use = to_mask(busy, self._count)[places] if busy else None
-                candidates = Candidates(places, usable, weight, in_use)
+                in_use = to_mask(busy, self._count)[positions] if busy else None
+                candidates = Candidates(positions, usable, weight, in_use)
                 if needs.gres_per_job or needs.gres_per_task:
                     picked = gres.pick(self._choose, needs, view, candidates, self._with_more_nodes)
                 else:
@@ -214,8 +214,8 @@ class SharedNodePool(PackedPool):
         if known is None:
             if len(self._known_nodes) * self._count > _MOST_KNOWN_NODES:
                 self._known_nodes.clear()
-            places = to_mask(nodes, self._count).nonzero()[0]
-            known = self._known_nodes[nodes] = (places, self._weight[places])
+            positions = to_mask(nodes, self._count).nonzero()[0]
+            known = self._known_nodes[nodes] = (positions, self._weight[positions])
         return known
 
     def _tries(self, needs: Needs, view: View) -> Tries:

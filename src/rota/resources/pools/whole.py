@@ -33,20 +33,20 @@ class AllocatedNodes:
         self._up = up
         self.nodes = Blocks([job.alloc for job in jobs])
 
-    def insert(self, place: int, job: PlacedJob) -> None:
+    def insert(self, index: int, job: PlacedJob) -> None:
         """Put in what one more job holds."""
-        self.nodes.insert(place, job.alloc)
+        self.nodes.insert(index, job.alloc)
 
     def added(self, view: int, first: int, last: int) -> int:
         """Add what the jobs from ``first`` to before ``last`` hold to a view."""
         return view | self.nodes.union(first, last) & self._up
 
-    def reach(self, view: int, place: int, limit: int, nodes: int, count: int) -> int:
+    def reach(self, view: int, index: int, limit: int, nodes: int, count: int) -> int:
         """Give how many must have ended at least for a job to fit that did not before."""
         there = view & nodes
         if there.bit_count() >= count:  # they are not those that it needs
-            return self.nodes.next_on(place, nodes, limit) + 1
-        return self.nodes.reach(place, limit, nodes & self._up, count, there)
+            return self.nodes.next_on(index, nodes, limit) + 1
+        return self.nodes.reach(index, limit, nodes & self._up, count, there)
 
 
 class WholeNodePool:
@@ -152,7 +152,7 @@ class WholeNodePool:
     def tres(self, resources: int) -> dict[str, int]:
         """Count nodes and all of their processors."""
         cpus = self._requests.whole[CPU]
-        return {"cpu": sum(int(cpus[place]) for place in indices(resources)), "node": resources.bit_count()}
+        return {"cpu": sum(int(cpus[index]) for index in indices(resources)), "node": resources.bit_count()}
 
     def tres_by_node(self, resources: int) -> dict[str, NDArray[np.integer[Any]]]:
         """Count all processors of its nodes."""
@@ -178,13 +178,13 @@ class WholeNodePool:
 
     def by_index(self, resources: int) -> Shares:
         """Give whole nodes."""
-        return {place: {"node": 1} for place in indices(resources)}
+        return {index: {"node": 1} for index in indices(resources)}
 
     def from_indices(self, shares: Shares) -> int:
         """Give whole nodes."""
         if any(kinds != {"node": 1} for kinds in shares.values()):
             raise ValueError("nodes are given out whole")
-        return sum(1 << place for place in shares)
+        return sum(1 << index for index in shares)
 
     def problem(self, held: Sequence[int]) -> str:
         """Say whether a node is allocated twice, or lost."""

@@ -159,13 +159,13 @@ def first_fit(needs: Needs, candidates: Candidates) -> list[tuple[int, int]] | N
         return None
     picked: list[tuple[int, int]] = []
     cpus, count = needs.cpus, needs.min_nodes
-    for place in np.argsort(candidates.weight, kind="stable").tolist():
+    for index in np.argsort(candidates.weight, kind="stable").tolist():
         if cpus <= 0 and count <= 0:
             break
         if needs.max_nodes and len(picked) == needs.max_nodes:
             return None
-        given = min(int(candidates.cpus[place]), max(cpus - max(count - 1, 0) * needs.on_each, needs.on_each))
-        picked.append((int(candidates.nodes[place]), given))
+        given = min(int(candidates.cpus[index]), max(cpus - max(count - 1, 0) * needs.on_each, needs.on_each))
+        picked.append((int(candidates.nodes[index]), given))
         cpus -= given
         count -= 1
     return sorted(picked) if cpus <= 0 and count <= 0 else None

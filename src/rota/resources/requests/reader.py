@@ -67,16 +67,16 @@ class Requests(Generic[T]):
         self.whole: View = np.zeros((2 + len(kinds), len(nodes)), np.uint32)
         self.whole[CPU] = [node.cpus for node in nodes]
         self.whole[MEMORY] = [node.real_memory for node in nodes]
-        for place, counts in enumerate(gres):
+        for index, counts in enumerate(gres):
             for kind, number in counts.items():
-                self.whole[self.gres_rows[kind], place] = number
+                self.whole[self.gres_rows[kind], index] = number
         #: Sockets, cores of each socket and threads of each core, by node.
         self._shapes = np.array([[node.sockets, node.cores_per_socket, node.threads_per_core] for node in nodes])
-        self._places = {node.name: place for place, node in enumerate(nodes)}
+        self._node_index = {node.name: index for index, node in enumerate(nodes)}
         self._features: dict[str, int] = {}
-        for place, node in enumerate(nodes):
+        for index, node in enumerate(nodes):
             for feature in node.features:
-                self._features[feature] = self._features.get(feature, 0) | 1 << place
+                self._features[feature] = self._features.get(feature, 0) | 1 << index
         #: Results by request and partition.
         self._known: dict[tuple[object, ...], T] = {}
 
@@ -188,9 +188,9 @@ class Requests(Generic[T]):
     def _named(self, names: str) -> int:
         nodes = 0
         for name in filter(None, names.split(",")):
-            if name not in self._places:
+            if name not in self._node_index:
                 raise RequestError(f"Invalid node name specified: there is no node {name}", Errno.INVALID_NODE_NAME)
-            nodes |= 1 << self._places[name]
+            nodes |= 1 << self._node_index[name]
         return nodes
 
     def _memory(self, spec: JobSpec, partition: Partition, gpus: int) -> tuple[int, int]:

@@ -184,12 +184,12 @@ class WholeNodeNeeds(RequestClass):
         taken = required
         while left and count > 0:
             best, fits = left[0], False
-            for place, one in enumerate(left):
+            for position, one in enumerate(left):
                 free, has, held = one
                 enough = has >= cpus and free.bit_count() >= least
                 # Slurm examines the runs in order, so this alone is no preference.
                 if (
-                    not place
+                    not position
                     or (held and not best[2])
                     or (enough and (not fits or has < best[1]))
                     or (not enough and has > best[1])
@@ -215,21 +215,21 @@ class WholeNodeNeeds(RequestClass):
         With required nodes, which must all be there, it goes downwards from them only as far as necessary.
         """
         length = nodes.bit_length()
-        places, there = np.arange(length), to_mask(nodes, length)
-        end = np.minimum.accumulate(np.where(there, length, places)[::-1])[::-1]
-        begin = np.maximum.accumulate(np.where(there, -1, places)) + 1
-        last = np.minimum(end, places + min(self.most, length))
+        index, there = np.arange(length), to_mask(nodes, length)
+        end = np.minimum.accumulate(np.where(there, length, index)[::-1])[::-1]
+        begin = np.maximum.accumulate(np.where(there, -1, index)) + 1
+        last = np.minimum(end, index + min(self.most, length))
         cpus = np.zeros(length, np.int64)
         for size, group in self.sizes:
             cpus[to_mask(nodes & group, length)] = size
         # Cumulative sums of what is needed: a range suffices if their difference does.
         sums = [(_sums(cpus), self.cpus)]
         sums += [(_sums(to_mask(nodes & group, length)), count) for group, count in self.counted]
-        suits = there & (last - places >= self.least)
+        suits = there & (last - index >= self.least)
         for total, count in sums:
-            suits &= total[last] - total[places] >= count
+            suits &= total[last] - total[index] >= count
         if self.required:
-            suits &= (places < lowest(self.required, 1).bit_length()) & (last >= self.required.bit_length())
+            suits &= (index < lowest(self.required, 1).bit_length()) & (last >= self.required.bit_length())
         starts = suits.nonzero()[0]
         if not len(starts):
             return 0
@@ -330,8 +330,8 @@ class WholeNodeReader:
 def _grouped(keys: Iterable[K]) -> dict[K, int]:
     """Group nodes by key, given a key for each node; give a bitmap for each key."""
     bitmaps: dict[K, int] = {}
-    for place, key in enumerate(keys):
-        bitmaps[key] = bitmaps.get(key, 0) | 1 << place
+    for position, key in enumerate(keys):
+        bitmaps[key] = bitmaps.get(key, 0) | 1 << position
     return dict(sorted(bitmaps.items()))
 
 
