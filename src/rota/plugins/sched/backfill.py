@@ -143,8 +143,8 @@ _planned: list[Job] = []
 #: Stops the cycles.
 _stop: Callable[[], None] | None = None
 #: The cycle that lets others have their turn, and what stops its going on.
-_resting: _Cycle | None = None
-_stop_resting: Callable[[], None] | None = None
+_yielding: _Cycle | None = None
+_stop_yielding: Callable[[], None] | None = None
 statistics = Statistics()
 
 
@@ -156,20 +156,20 @@ def init(ctld: Controller) -> int:
     _planned[:] = [record for record in records if record.planned_start is not None]
     result = slurm_sched_p_reconfig()
     if kept := ctld.keep(_save):
-        _go_on_with(kept)
+        _restore_cycle(kept)
     return result
 
 
 def slurm_sched_p_reconfig() -> int:
     """Read the ``bf_`` options of SchedulerParameters; a cycle that rests is over."""
-    global _options, _flags, _resting
+    global _options, _flags, _yielding
     config = _ctld.config
     _options = _read_numbers(config)
     _flags = frozenset(_FLAGS).intersection(config.scheduler_parameters())
     _ctld.plan_licenses(on="bf_licenses" in _flags)
-    if _stop_resting is not None:
-        _stop_resting()
-    _resting = None
+    if _stop_yielding is not None:
+        _stop_yielding()
+    _yielding = None
     _set_timer()
     return SLURM_SUCCESS
 
@@ -206,7 +206,7 @@ def slurm_sched_p_get_conf() -> str:
 def cycle() -> None:
     """Plan the queue anew, and start the jobs whose planned time is now, without a rest."""
     _forget_plans()
-    _Cycle(test_time=0).go_on()
+    _Cycle(test_time=0).run()
 
 
 def _forget_plans() -> None:
@@ -217,45 +217,45 @@ def _forget_plans() -> None:
 
 def _begin_cycle() -> None:
     """Begin a cycle, unless one is resting."""
-    if _resting is None:
+    if _yielding is None:
         _forget_plans()
-        _go_on(_Cycle(test_time=_options["bf_test_time"]))
+        _continue(_Cycle(test_time=_options["bf_test_time"]))
 
 
-def _go_on(current: _Cycle) -> None:
+def _continue(current: _Cycle) -> None:
     """Go on with a cycle, until it is over or takes another rest."""
-    current.go_on()
-    if current.rests_until:
-        _rest(current)
-    elif current.was_overtaken():
+    current.run()
+    if current.yields_until:
+        _yield(current)
+    elif current.state_changed():
         _set_timer()
 
 
-def _rest(current: _Cycle) -> None:
-    global _resting, _stop_resting
-    _resting = current
-    _stop_resting = _ctld.at(current.rests_until, _resume)
+def _yield(current: _Cycle) -> None:
+    global _yielding, _stop_yielding
+    _yielding = current
+    _stop_yielding = _ctld.at(current.yields_until, _resume)
 
 
 def _resume() -> None:
     """Go on with the cycle that has rested."""
-    global _resting
-    current, _resting = _resting, None
+    global _yielding
+    current, _yielding = _yielding, None
     if current is not None:
-        _go_on(current)
+        _continue(current)
 
 
 def _save() -> object:
     """Give the cycle that rests as plain data, and for what machine and under which options it was begun."""
-    if _resting is None:
+    if _yielding is None:
         return None
-    return {"options": slurm_sched_p_get_conf(), "nodes": _node_names(), "cycle": _resting.save()}
+    return {"options": slurm_sched_p_get_conf(), "nodes": _node_names(), "cycle": _yielding.save()}
 
 
-def _go_on_with(kept: dict[str, Any]) -> None:
+def _restore_cycle(kept: dict[str, Any]) -> None:
     """Have a cycle rest that did so before a restart, unless options or nodes are others."""
     if kept["options"] == slurm_sched_p_get_conf() and kept["nodes"] == _node_names():
-        _rest(_Cycle(test_time=_options["bf_test_time"], kept=kept["cycle"]))
+        _yield(_Cycle(test_time=_options["bf_test_time"], kept=kept["cycle"]))
 
 
 def _node_names() -> list[str]:
@@ -284,7 +284,7 @@ def _state() -> list[object]:
 
 
 #: Attributes of a cycle that are saved as they are.
-_PLAIN = ("_begun", "_length", "_depth", "_took", "_started", "_at_first", "_at_last", "rests_until")
+_PLAIN = ("_begun", "_length", "_depth", "_took", "_started", "_state_at_start", "_state_at_yield", "yields_until")
 
 
 class _Cycle:
@@ -308,11 +308,11 @@ class _Cycle:
         #: How long the cycle had gone on after its last rest, and how long it has worked since, microseconds.
         self._took = self._worked = 0
         #: How things were when the cycle began, if it may rest, and when it began to.
-        self._at_first = _state() if test_time else None
-        self._at_last: list[object] | None = None
+        self._state_at_start = _state() if test_time else None
+        self._state_at_yield: list[object] | None = None
         #: Until when it rests, Unix seconds; 0: it does not, or is over.
-        self.rests_until = 0
-        self._look()
+        self.yields_until = 0
+        self._read_machine()
         unused = "bf_max_job_user" if _options["bf_max_job_assoc"] else "bf_max_job_assoc"
         #: How many jobs may be tested, of whom, and how many have been of each.
         self._bounds: list[tuple[int, Callable[[Job], Hashable], dict[Hashable, int]]] = [
@@ -325,9 +325,9 @@ class _Cycle:
         self._is_strict = "bf_one_resv_per_job" in _flags or any(_options[name] for name in _STRICT)
         self._started = 0
         #: QOS whose jobs reserve nothing.
-        self._polite = {name for name, qos in _ctld.associations.qos.items() if "NoReserve" in qos.flags}
+        self._no_reserve = {name for name, qos in _ctld.associations.qos.items() if "NoReserve" in qos.flags}
         if kept is not None:
-            self._take_up(**kept)
+            self._restore(**kept)
         self._last_start = self._begun + _options["bf_window"] * _MINUTE
 
     def save(self) -> dict[str, object]:
@@ -344,7 +344,7 @@ class _Cycle:
             "reserved": dict(self._reserved),
         }
 
-    def _take_up(
+    def _restore(
         self,
         plain: dict[str, Any],
         left: list[Any],
@@ -365,7 +365,7 @@ class _Cycle:
             counted.update((tuple(key) if isinstance(key, list) else key, count) for key, count in counts)
         self._reserved.update(reserved)
 
-    def _look(self) -> None:
+    def _read_machine(self) -> None:
         """Look at the machine as it is now."""
         self._now = _ctld.now
         self._space: NodeSpace = _ctld.node_space(
@@ -379,23 +379,23 @@ class _Cycle:
         #: Since when alike jobs could not have been placed: the space only becomes less. ``None``: at no time.
         self._earliest: dict[Hashable, int | None] = {}
 
-    def go_on(self) -> None:
+    def run(self) -> None:
         """Test jobs until the cycle is over, or takes a rest."""
         reason: str | None = None
-        self.rests_until = 0
-        if self._at_last is not None:
-            if "bf_continue" not in _flags and _state() != self._at_last:
+        self.yields_until = 0
+        if self._state_at_yield is not None:
+            if "bf_continue" not in _flags and _state() != self._state_at_yield:
                 reason = STATE_CHANGED
             else:
-                self._look_again()
+                self._refresh()
         while reason is None:
-            reason = self._walk()
+            reason = self._test_jobs()
             if reason is None:
                 self._took += self._worked + _options["bf_yield_sleep"]
                 self._worked = 0
-                if (rests_until := self._begun + self._took // _SECOND) > _ctld.now:
-                    self._at_last = _state()
-                    self.rests_until = rests_until
+                if (yields_until := self._begun + self._took // _SECOND) > _ctld.now:
+                    self._state_at_yield = _state()
+                    self.yields_until = yields_until
                     return
         statistics.cycles += 1
         statistics.last_queue_length, statistics.last_depth = self._length, self._depth
@@ -403,25 +403,25 @@ class _Cycle:
         statistics.jobs_started += self._started
         statistics.exits[reason] += 1
 
-    def was_overtaken(self) -> bool:
+    def state_changed(self) -> bool:
         """Whether it has rested, and jobs or nodes are other than when it began."""
-        return self._at_last is not None and _state() != self._at_first
+        return self._state_at_yield is not None and _state() != self._state_at_start
 
-    def _look_again(self) -> None:
+    def _refresh(self) -> None:
         """Look at the machine anew, and reserve there what has been reserved for jobs that are still waiting."""
-        self._look()
+        self._read_machine()
         waiting = {_key(job): job for job in _ctld.queue}
         self._left = iter([waiting[key] for key in map(_key, self._left) if key in waiting])
         for job, start, duration, nodes in self._reservations:
             if (found := waiting.get(_key(job))) is not None:
                 self._space.reserve(found, start, duration, nodes)
 
-    def _walk(self) -> str | None:
+    def _test_jobs(self) -> str | None:
         """Test jobs until a bound is hit, or until it is time for a rest: then it gives ``None``."""
         most, longest = _options["bf_max_job_test"], _options["bf_max_time"] * _SECOND
-        until_rest = _options["bf_yield_interval"]
+        yield_interval = _options["bf_yield_interval"]
         for job in self._left:
-            if self._worked >= until_rest:
+            if self._worked >= yield_interval:
                 self._left = chain((job,), self._left)
                 return None
             if (self._bounds and not self._may_be_tested(job)) or job.state is not JobState.PENDING:
@@ -469,7 +469,7 @@ class _Cycle:
         now, duration = self._now, job.time_limit
         if job.spec.time_min:
             duration = min(job.spec.time_min, duration)
-        now_only = job.priority < job.min_priority or (self._is_strict and self._is_now_or_never(job))
+        now_only = job.priority < job.min_priority or (self._is_strict and self._starts_now_only(job))
         alike = (_ctld.request_class(job), duration, job.spec.licenses)
         after = self._earliest.get(alike, now)
         if after is None or (now_only and after > now):
@@ -493,7 +493,7 @@ class _Cycle:
         self._started += 1
         return True
 
-    def _is_now_or_never(self, job: Job) -> bool:
+    def _starts_now_only(self, job: Job) -> bool:
         """Whether the job starts now or is not planned."""
         most = _options["bf_job_part_count_reserve"]
         since = job.submit_time if job.eligible_time is None else job.eligible_time
@@ -507,7 +507,7 @@ class _Cycle:
     def _reserve(self, job: Job, start: int, duration: int, nodes: int) -> bool:
         if start > self._last_start:
             return False
-        reserves = not (self._polite and (qos := _ctld.qos_of(job)) and qos.name in self._polite)
+        reserves = not (self._no_reserve and (qos := _ctld.qos_of(job)) and qos.name in self._no_reserve)
         if job.planned_start is None:  # else it is an array, and this is not its next task
             _ctld.plan(job, start, nodes if reserves else 0)
             _planned.append(job)

@@ -8,7 +8,7 @@ Rules:
    in queue order, takes the earliest slot from now on if that is sooner: never a later one. (That is done after an
    end on time too: one round can leave a hole that a job earlier in the queue could use in the next.)
 
-Hence no job starts later than it was first promised. Where the machine changes under the plan (nodes go down or come
+Hence no job starts later than it was first kept_slots. Where the machine changes under the plan (nodes go down or come
 back, jobs are held or cancelled, priorities change), reservations are made anew or given back; promises hold from then.
 
 Cost, for q waiting jobs and n steps in the profile: O(n) for a new job, O(q n) for an early end.
@@ -58,7 +58,7 @@ _up = 0
 #: Later than anything that is planned.
 _FOREVER = 2**62
 #: Times to come for which a timer is set.
-_alarms: set[int] = set()
+_timers: set[int] = set()
 
 
 def init(ctld: Controller) -> int:
@@ -67,18 +67,18 @@ def init(ctld: Controller) -> int:
     _ctld = ctld
     ctld.disable_main_pass()
     if kept := ctld.keep(_save):
-        for time in kept["alarms"]:
+        for time in kept["timers"]:
             if time > ctld.now:
-                _alarms.add(time)
+                _timers.add(time)
                 ctld.at(time, _wake)
         if kept["plan"] is not None:
-            _go_on_with(**kept["plan"])
+            _restore(**kept["plan"])
     return SLURM_SUCCESS
 
 
 def _save() -> object:
     """Give the plan as plain data, if it need not be made anew, and when it is looked at."""
-    return {"alarms": sorted(_alarms), "plan": None if _profile is None or _ctld.up != _up else _plan()}
+    return {"timers": sorted(_timers), "plan": None if _profile is None or _ctld.up != _up else _plan()}
 
 
 def _plan() -> object:
@@ -133,13 +133,13 @@ def _take_slots(profile: Profile, slots: dict[int, _Slot]) -> None:
             profile.give(slot.end, end, slot.resources)
 
 
-def _go_on_with(running: list[Any], reserved: list[Any], rounds: int, corrections: list[Any]) -> None:
+def _restore(running: list[Any], reserved: list[Any], rounds: int, corrections: list[Any]) -> None:
     """Go on with a plan, unless jobs or the machine are others."""
     global _profile, _rounds, _up
     jobs = _ctld.jobs
     try:
         slots = {job_id: _Slot(start, end, _ctld.from_nodes(held)) for job_id, start, end, held in running}
-        promised = {
+        kept_slots = {
             (job_id, partition): _Slot(start, end, _ctld.from_nodes(held))
             for job_id, partition, start, end, held in reserved
         }
@@ -148,11 +148,11 @@ def _go_on_with(running: list[Any], reserved: list[Any], rounds: int, correction
         ]
     except ValueError:
         return
-    if not slots.keys() | {job_id for job_id, _ in promised} <= jobs.keys():
+    if not slots.keys() | {job_id for job_id, _ in kept_slots} <= jobs.keys():
         return
     profile = _ctld.profile()
     _take_slots(profile, slots)
-    for (job_id, partition), slot in promised.items():
+    for (job_id, partition), slot in kept_slots.items():
         _record[job_id] = jobs[job_id].in_partition(partition)
         _reserved[job_id] = slot
         profile.take(*slot)
@@ -162,7 +162,7 @@ def _go_on_with(running: list[Any], reserved: list[Any], rounds: int, correction
         profile.give(start, end, given)
     _running.update(slots)
     _profile, _rounds, _up = profile, rounds, _ctld.up
-    _set_alarm()
+    _set_timer()
 
 
 def slurm_sched_p_initial_priority(last_prio: int, job_ptr: Job) -> int:
@@ -188,7 +188,7 @@ def slurm_sched_p_freealloc(job_ptr: Job) -> int:
     """Give back what is left of the job's slot."""
     slot = _running.pop(job_ptr.job_id, None)
     if slot is not None:
-        _give_back(slot)
+        _release(slot)
     return SLURM_SUCCESS
 
 
@@ -202,27 +202,27 @@ def slurm_sched_p_schedule() -> int:
     """Bring the plan up to date, then start the jobs whose time has come."""
     now = _ctld.now
     if _profile is None or _ctld.up != _up:
-        _plan_anew()
+        _replan()
     else:
         _profile.advance(now)
         new_jobs = _ctld.new_jobs
         if new_jobs is None:
-            _drop_strays()
+            _drop_stale()
             new_jobs = _ctld.queue
         new = {job.job_id for job in new_jobs} - _reserved.keys()
         for job in new_jobs:
             if job.job_id in new:
                 _reserve(_profile, job, now)
-        _move_forward(_profile, now)
+        _compress(_profile, now)
     _start_due(now)
     for job in _ctld.queue:
         if job.spec.reservation:  # the plan is around reservations, and knows nothing of what is free within
             _ctld.start(job)
-    _set_alarm()
+    _set_timer()
     return SLURM_SUCCESS
 
 
-def _plan_anew() -> None:
+def _replan() -> None:
     """Make the profile from the running jobs, and all reservations from the queue."""
     global _profile, _rounds, _up
     now = _ctld.now
@@ -237,16 +237,16 @@ def _plan_anew() -> None:
         _reserve(_profile, job, now)
 
 
-def _drop_strays() -> None:
+def _drop_stale() -> None:
     """Give back the reservations of jobs, or records of jobs, that are not in the queue any more."""
     if len(_reserved) > 0:
         waiting = set(map(id, _ctld.queue))
         for job_id in [job_id for job_id, record in _record.items() if id(record) not in waiting]:
-            _give_back(_reserved.pop(job_id))
+            _release(_reserved.pop(job_id))
             del _record[job_id]
 
 
-def _give_back(slot: _Slot) -> None:
+def _release(slot: _Slot) -> None:
     global _rounds
     now = _ctld.now
     if _profile is not None and slot.end > now:
@@ -255,7 +255,7 @@ def _give_back(slot: _Slot) -> None:
     _rounds += 1
 
 
-def _move_forward(profile: Profile, now: int) -> None:
+def _compress(profile: Profile, now: int) -> None:
     """Let every waiting job, in queue order, take an earlier slot if there is one: a round for each end."""
     global _rounds
     moved = True
@@ -307,7 +307,7 @@ def _start_due(now: int) -> None:
         record = _record[job_id]
         if _ctld.held_back(record) is not None:
             del _record[job_id]
-            _give_back(_reserved.pop(job_id))
+            _release(_reserved.pop(job_id))
         elif _ctld.start(record, slot.resources) is not None:
             # A job that should have ended has not: its resources come later than planned.
             _profile = None
@@ -315,14 +315,14 @@ def _start_due(now: int) -> None:
             _reserve(_profile, record, _ctld.now)
 
 
-def _set_alarm() -> None:
+def _set_timer() -> None:
     """Be called when the next reservation comes, whether or not anything else happens then."""
     while _starts:
         start, job_id = _starts[0]
         slot = _reserved.get(job_id)
         if slot is not None and slot.start == start:
-            if start not in _alarms and start > _ctld.now:
-                _alarms.add(start)
+            if start not in _timers and start > _ctld.now:
+                _timers.add(start)
                 _ctld.at(start, _wake)
             return
         heappop(_starts)
@@ -330,4 +330,4 @@ def _set_alarm() -> None:
 
 def _wake() -> None:
     """Do nothing else: the pass that follows a timer is what was wanted."""
-    _alarms.discard(_ctld.now)
+    _timers.discard(_ctld.now)

@@ -41,7 +41,7 @@ plugin_version = 100
 _ORDERS = ("fcfs", "sjf")
 
 
-class _Promise:
+class _Reservation:
     """What a head has been promised."""
 
     __slots__ = ("extra", "shadow_time")
@@ -57,7 +57,7 @@ _shortest_first = False
 #: By partition, the job that waits at the head; ``None``: not known, make a whole pass.
 _heads: dict[str, Job] | None = None
 #: Of the heads whose start can be foreseen.
-_promises: list[_Promise] = []
+_reservations: list[_Reservation] = []
 
 
 def init(ctld: Controller) -> int:
@@ -67,7 +67,7 @@ def init(ctld: Controller) -> int:
     ctld.disable_main_pass()
     result = slurm_sched_p_reconfig()
     if kept := ctld.keep(_save):
-        _go_on_from(kept)
+        _restore(kept)
     return result
 
 
@@ -97,15 +97,15 @@ def _save() -> object:
     if _heads is None:
         return None
     heads = {name: job.job_id for name, job in _heads.items()}
-    return [heads, [[one.shadow_time, _ctld.by_node(one.extra)] for one in _promises]]
+    return [heads, [[one.shadow_time, _ctld.by_node(one.extra)] for one in _reservations]]
 
 
-def _go_on_from(kept: list[Any]) -> None:
+def _restore(kept: list[Any]) -> None:
     """Know it again, unless the machine is another."""
-    global _heads, _promises
-    heads, promises = kept
+    global _heads, _reservations
+    heads, reservations = kept
     try:
-        _promises = [_Promise(time, _ctld.from_nodes(extra)) for time, extra in promises]
+        _reservations = [_Reservation(time, _ctld.from_nodes(extra)) for time, extra in reservations]
     except ValueError:
         return
     if all(job_id in _ctld.jobs for job_id in heads.values()):
@@ -116,7 +116,7 @@ def slurm_sched_p_schedule() -> int:
     """Make a pass."""
     new_jobs = _ctld.new_jobs
     if new_jobs is None or _heads is None or not _are_behind_heads(new_jobs, _heads):
-        _whole_pass()
+        _full_pass()
     elif new_jobs:
         _backfill(new_jobs)
     return SLURM_SUCCESS
@@ -131,10 +131,10 @@ def _are_behind_heads(jobs: Iterable[Job], heads: dict[str, Job]) -> bool:
     return True
 
 
-def _whole_pass() -> None:
-    """Start the jobs that are first in line, promise each head its time, and backfill."""
-    global _heads, _promises
-    _heads, _promises = {}, []
+def _full_pass() -> None:
+    """Start the jobs that are first in line, make the heads' reservations, and backfill."""
+    global _heads, _reservations
+    _heads, _reservations = {}, []
     candidates: list[Job] = []
     queue, free, size = _ctld.queue, _ctld.free, _ctld.size
     for place, job in enumerate(queue, start=1):
@@ -149,7 +149,7 @@ def _whole_pass() -> None:
                 break
         else:
             _heads[job.partition.name] = job
-            _promise(job)
+            _reserve(job)
             if len(_heads) == len(_ctld.partitions):
                 candidates += queue[place:]
                 break
@@ -157,13 +157,13 @@ def _whole_pass() -> None:
         _backfill(candidates)
 
 
-def _promise(head: Job) -> None:
+def _reserve(head: Job) -> None:
     """Work out the head's shadow time and what is extra."""
     found = _ctld.earliest_start(head)
     if found is not None:
         shadow_time, avail = found
         _ctld.plan(head, shadow_time)
-        _promises.append(_Promise(shadow_time, avail - _ctld.select(head, avail)))
+        _reservations.append(_Reservation(shadow_time, avail - _ctld.select(head, avail)))
 
 
 def _backfill(candidates: Iterable[Job]) -> None:
@@ -172,21 +172,21 @@ def _backfill(candidates: Iterable[Job]) -> None:
     if not free:
         return
     size, common = _ctld.size, _ctld.common
-    room = size(free)
+    free_units = size(free)
     # The filter by numbers is necessary; `_start` decides.
-    candidates = [job for job in candidates if job.units <= room]
+    candidates = [job for job in candidates if job.units <= free_units]
     if not candidates:
         return
-    spare, window = room, 0
-    if _promises:
-        spare = size(common(free, _promises[0].extra))
-        window = _promises[0].shadow_time - _ctld.now
+    extra_units, window = free_units, 0
+    if _reservations:
+        extra_units = size(common(free, _reservations[0].extra))
+        window = _reservations[0].shadow_time - _ctld.now
     if _shortest_first:
         candidates.sort(key=attrgetter("time_limit"))
     # Within a pass there is ever less: what does not fit for one job does not for those like it that run as long.
     failed: set[tuple[Hashable, int]] = set()
     for job in candidates:
-        if job.units > room or (job.units > spare and job.time_limit > window):
+        if job.units > free_units or (job.units > extra_units and job.time_limit > window):
             continue
         if failed and (_ctld.request_class(job), job.time_limit) in failed:
             continue
@@ -196,9 +196,9 @@ def _backfill(candidates: Iterable[Job]) -> None:
             free = _ctld.free
             if not free:
                 return
-            room = spare = size(free)
-            if _promises:
-                spare = size(common(free, _promises[0].extra))
+            free_units = extra_units = size(free)
+            if _reservations:
+                extra_units = size(common(free, _reservations[0].extra))
             if job.state is not JobState.PENDING or not _waits(job):
                 break
         else:
@@ -213,14 +213,14 @@ def _waits(job: Job) -> bool:
 def _start(job: Job, free: int) -> bool:
     """Start a job if that delays no head that has been promised a time."""
     delayed = []
-    if _promises:
+    if _reservations:
         end = _ctld.now + job.time_limit
-        delayed = [promise for promise in _promises if end > promise.shadow_time]
-        for promise in delayed:
-            free = _ctld.common(free, promise.extra)
+        delayed = [reservation for reservation in _reservations if end > reservation.shadow_time]
+        for reservation in delayed:
+            free = _ctld.common(free, reservation.extra)
     resources = _ctld.select(job, free)
     if not resources or _ctld.start(job, resources) is not None:
         return False
-    for promise in delayed:
-        promise.extra -= resources
+    for reservation in delayed:
+        reservation.extra -= resources
     return True
