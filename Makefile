@@ -56,7 +56,7 @@ docs: .venv/dev.stamp ## the documentation, into docs/_build/html
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going -b html docs docs/_build/html
 
 .PHONY: calls
-calls: .venv/run.stamp ## count Python calls a job by room, and record them for the tests
+calls: .venv/run.stamp ## count Python calls a job by package, and record them for the tests
 	$(BIN)/python benchmarks/calls.py --write
 
 .PHONY: bench

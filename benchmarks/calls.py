@@ -1,10 +1,10 @@
-"""Python calls a job, by room: what a replay does, counted and therefore exact.
+"""Number of Python calls for each job of a replay, by package.
 
-Seconds differ from machine to machine and from minute to minute, and a feature that costs every job a little is lost in
-them. A count of calls is the same every time, so a test compares it with ``calls.json`` and fails when one is higher.
-``python benchmarks/calls.py`` prints the tables, with the share of seconds of each room; ``--write`` records them anew.
+Times vary between machines and runs, so that a small cost for each job cannot be seen in them. The number of calls is
+the same in every run: a test compares it with ``calls.json``. ``python benchmarks/calls.py`` prints the tables, with
+each package's share of the time; ``--write`` records them.
 
-Counted are calls of functions of rota while the replay runs, without reading and writing; not those of libraries.
+Calls of rota's functions during the replay are counted, without reading and writing files; those of libraries are not.
 """
 
 from __future__ import annotations
@@ -77,12 +77,12 @@ def log() -> Workload:
 
 
 def count(scenario: Scenario, workload: Workload) -> Counter[str]:
-    """Replay, and count the calls in each room."""
+    """Replay, and count the calls in each package."""
     calls: Counter[str] = Counter()
 
     def note(frame: FrameType, event: str, argument: Any) -> None:  # noqa: ARG001 - as the interpreter calls it
         if event == "call":
-            calls[room(frame)] += 1
+            calls[package(frame)] += 1
 
     with _replay(scenario, workload) as replay:
         sys.setprofile(note)
@@ -95,7 +95,7 @@ def count(scenario: Scenario, workload: Workload) -> Counter[str]:
 
 
 def seconds(scenario: Scenario, workload: Workload) -> Counter[str]:
-    """Replay, and add up the seconds of each room; to look at the clock takes time, so that shares alone count."""
+    """Replay, and add up the seconds of each package; to look at the clock takes time, so that shares alone count."""
     spent: Counter[str] = Counter()
     stack = [""]
     last = perf_counter()
@@ -105,7 +105,7 @@ def seconds(scenario: Scenario, workload: Workload) -> Counter[str]:
         now = perf_counter()
         spent[stack[-1]] += now - last  # type: ignore[assignment] # a Counter of floats adds up as well
         if event == "call":
-            stack.append(room(frame) or stack[-1])
+            stack.append(package(frame) or stack[-1])
         elif event == "return" and len(stack) > 1:
             stack.pop()
         last = perf_counter()
@@ -133,8 +133,8 @@ def _config(scenario: Scenario, workload: Workload) -> ClusterConfig:
         return read_slurm_conf(path).config
 
 
-def room(frame: FrameType) -> str:
-    """Name the room of a function: ``core/queue``; ``records``: a constructor that Python made; empty: of a library."""
+def package(frame: FrameType) -> str:
+    """Name the package of a function: ``core/queue``; ``records``: a generated constructor; empty: a library's."""
     file = frame.f_code.co_filename
     if file.startswith(_PACKAGE):
         return "/".join(file.removeprefix(_PACKAGE).split("/")[:-1][:2]) or "rota"
@@ -142,7 +142,7 @@ def room(frame: FrameType) -> str:
 
 
 def measured() -> dict[str, dict[str, float]]:
-    """Give the calls a job of all scenarios, by room, the most first, with their sum."""
+    """Give the calls a job of all scenarios, by package, the most first, with their sum."""
     workload = log()
     found = {}
     for name, scenario in SCENARIOS.items():
@@ -167,7 +167,7 @@ def main() -> None:
     workload = log()
     for name, table in found.items():
         spent = seconds(SCENARIOS[name], workload)
-        print(f"\n{name}: {table['all']:.1f} calls a job\n{'room':24} {'calls':>8} {'time':>6}")
+        print(f"\n{name}: {table['all']:.1f} calls a job\n{'package':24} {'calls':>8} {'time':>6}")
         for where, calls in table.items():
             if where != "all" and calls >= 0.05:
                 print(f"{where:24} {calls:8.1f} {100 * spent[where] / spent.total():5.0f}%")
