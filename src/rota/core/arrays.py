@@ -81,7 +81,7 @@ class JobArray(Generic[T]):
 
     @property
     def ids(self) -> range:
-        """The job ids of its tasks."""
+        """Job ids of the tasks."""
         return range(self.job_id, self.job_id + len(self._ids))
 
     def has(self, task_id: int) -> bool:

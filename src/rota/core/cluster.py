@@ -1,4 +1,4 @@
-"""The parts of the engine that handle jobs, put together. Each part gets the few others that it needs."""
+"""The parts of the engine that handle jobs. Each part has references to the others that it needs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Cluster:
         config: The configuration (slurm.conf).
         boot_time: When the clock begins, Unix seconds.
         tree: The tree of associations; ``None``: only the root.
-        choose: The node selection plugin's function.
+        choose: The function of the node selection plugin.
 
     Raises:
         InputError: a value of slurm.conf, or a limit of an association or QOS, cannot be used.
@@ -58,7 +58,7 @@ class Cluster:
         self.state = state = ClusterState(config, boot_time, choose)
         self.queue = JobQueue(state)
         self.accounts = Accounts(state, AssociationTree(config.cluster_name) if tree is None else tree)
-        #: Limits of jobs.
+        #: Admission of jobs, and limits.
         self.policy = AccountingPolicy(state, self.accounts, config)
         self.licenses = LicensePool(config)
         self.dependencies = JobDependencies(state, self.queue)
@@ -78,7 +78,7 @@ class Cluster:
     # ---- jobs are added and removed ---------------------------------------------------------------------------
 
     def add(self, job: Job) -> None:
-        """Add a live job; the caller then puts it into the queue or elsewhere."""
+        """Add a live job; the caller then queues or parks it."""
         self.state.jobs[job.job_id] = job
         if self.accounts.usage is not None:
             self.accounts.submitted(job)
@@ -97,7 +97,7 @@ class Cluster:
         self.dependencies.withdrawn(job)
 
     def readmit(self, job: Job) -> None:
-        """Count a job that was withdrawn as it is now; the caller then puts it into the queue or elsewhere."""
+        """Add a withdrawn job again, with its present request; the caller then queues or parks it."""
         for record in (job, *job.records):
             record.start_limits = () if job.array is None else (job.array,)
         self.policy.apply_limits(job)
@@ -105,7 +105,7 @@ class Cluster:
         self.add(job)
 
     def give_licenses(self, job: Job) -> None:
-        """Register the licences that a pending job asks for, or count those that a running one holds."""
+        """Add the start limit for the licences of a job, and count them as used if it runs."""
         if job.spec.licenses:
             wanted = self.licenses.wanted(job.spec.licenses)
             for record in (job, *job.records):
@@ -114,17 +114,17 @@ class Cluster:
                 wanted.started(job)
 
     def add_task(self, task: Job, array: JobArray[Job], task_id: int) -> None:
-        """Add a task that was split off an array; the caller then puts it into the queue or elsewhere."""
+        """Add a task that was split off an array; the caller then queues or parks it."""
         self.state.jobs[task.job_id] = array.tasks[task_id] = task
         self.policy.split_off(task, array.job_id)
         self.queue.limited += task.may_be_held_back
         self.dependencies.added(task)
 
     def remove(self, job: Job) -> Sequence[int]:
-        """Forget a job that has ended; for an array, give the ids of the tasks that have ended with it."""
+        """Remove a job that has ended; give the ids of the tasks of its array that have ended with it."""
         state = self.state
         del state.jobs[job.job_id]
-        if job.limits is not None or job.records:  # another of its partitions may have had limits
+        if job.limits is not None or job.records:  # it may have had limits in another of its partitions
             self.policy.removed(job)
         if job.start_limits or job.records:
             self.queue.limited -= job.may_be_held_back
@@ -141,10 +141,10 @@ class Cluster:
     # ---- limits -----------------------------------------------------------------------------------------------
 
     def reload_policy(self) -> None:
-        """Put all live jobs under their limits again; the caller then puts pending ones back into the queue.
+        """Read the limits again, and apply them to all live jobs; the caller then reconsiders the pending ones.
 
         Raises:
-            InputError: a limit cannot be used; then nothing has changed.
+            InputError: a limit cannot be used; nothing has changed then.
         """
         state = self.state
         self.policy = self.reasons.policy = AccountingPolicy(state, self.accounts, state.config)
@@ -157,11 +157,11 @@ class Cluster:
         self.queue.limited = sum(job.may_be_held_back for job in state.jobs.values())
 
     def set_limits(self, wanted: UpdateLimits) -> None:
-        """Change the limits of associations and QOS, and put all jobs under them.
+        """Change the limits of associations and QOS, and apply them to all live jobs.
 
         Raises:
             RequestError: there is no such association or QOS.
-            InputError: a limit cannot be used; then nothing has changed.
+            InputError: a limit cannot be used; nothing has changed then.
         """
         mine = self.accounts.tree
         found: list[tuple[Association | Qos, dict[str, str]]] = []

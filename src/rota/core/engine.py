@@ -43,23 +43,25 @@ if TYPE_CHECKING:
 
 
 class Engine:
-    """One cluster's controller.
+    """The controller of one cluster.
 
-    A driver feeds it events with the time and performs the effects that come back. It asks `wakeup` when to send the
-    next `Tick` and `pass_due` whether to send a `SchedulePass`. People look at its `view`.
+    A driver hands it events with their times, and performs the effects that it returns. `wakeup` tells when the driver
+    has to send the next `Tick`, and `pass_due` whether it has to send a `SchedulePass`. The state is read through
+    `view`.
 
     Args:
-        config: Nodes, partitions, parameters.
+        config: The configuration (slurm.conf).
         priority: Symbol container of the priority plugin.
         sched: Symbol container of the scheduler plugin.
-        select: Symbol container of the node selection plugin, for a machine whose nodes are shared; ``None``: the first
-            nodes that fit are taken.
+        select: Symbol container of the node selection plugin, for a machine with shared nodes; ``None``: the first
+            nodes that fit are selected.
         boot_time: When the clock begins, Unix seconds.
-        associations: Accounts and users; ``None``: only the root, to which users are added as they come.
-        utc_offset: Local time minus UTC, seconds, at a Unix time; ``None``: local time is UTC.
-        clock: Gives seconds of real time, only to report plugins that are slow; ``None``: nobody looks.
+        associations: The tree of associations; ``None``: only the root, and users are added when they submit jobs.
+        utc_offset: Function that gives local time minus UTC, in seconds, at a Unix time; ``None``: local time is UTC.
+        clock: Function that gives the real time in seconds, used only to report slow plugins; ``None``: they are not
+            reported.
 
-    The plugins' ``init`` is the caller's to call, each with its controller; then `begin`.
+    The caller has to call the plugins' ``init``, each with its controller, and then `begin`.
 
     Raises:
         InputError: an option of SchedulerParameters cannot be used.
@@ -119,29 +121,29 @@ class Engine:
         self.select_guard = None if select is None else PluginGuard(select, self._fault, clock)
         self.cluster = Cluster(config, boot_time, associations, SelectCalls(self.select_guard).job_test)
         self.state = self.cluster.state
-        #: The record of every live job by id: to follow what becomes of it. For all else that is read there is `view`.
+        #: The records of all live jobs by id, for drivers. All other reading is through `view`.
         self.jobs: Mapping[int, Job] = MappingProxyType(self.state.jobs)
         self.utc_offset = utc_offset or _utc
-        #: How often each (plugin, symbol) misbehaved.
+        #: Number of faults of each (plugin, symbol).
         self.faults: Counter[tuple[str, str]] = Counter()
-        #: Events handled and scheduling passes made.
+        #: Number of events handled, and of scheduling passes made.
         self.events = 0
         self.passes = 0
-        #: Something has happened since the last pass that calls for one.
+        #: Whether a pass is due because of what has happened since the last one.
         self.pass_due = False
         self.priority_guard = PluginGuard(priority, self._fault, clock)
         self.sched_guard = PluginGuard(sched, self._fault, clock)
         self.priority_plugin = PriorityCalls(self.priority_guard)
         self.cluster.accounts.ask_shares = self.priority_plugin.set_assoc_usage
         self.sched_plugin = SchedCalls(self.sched_guard)
-        #: Who moves the jobs.
+        #: Changes of jobs.
         self.lifecycle = Lifecycle(self.cluster, self.sched_plugin)
-        #: Who does what is asked of jobs.
+        #: Requests about jobs.
         self.job_requests = JobRequests(self.lifecycle)
         runs = self.lifecycle.runs
         self.preemption = Preemption(self.cluster, runs)
         self._main_pass = MainPass(self.cluster, runs, self.sched_plugin.job_is_pending, self.preemption)
-        #: Where others look at it.
+        #: Read access for others.
         self.view = ClusterView(
             self.cluster,
             engine=self,
@@ -153,23 +155,23 @@ class Engine:
         )
         self._plugin_timers = PluginTimers(self.state)
         self.plugin_state = PluginState()
-        #: ``None``: passes are made whenever something calls for one.
+        #: Delays passes; ``None``: they are made as soon as they are due.
         self._pass_times: PassTimes | None = None
         self._makes_main_pass = True
-        #: No passes are needed while nobody waits; and the last one has left nobody waiting.
+        #: Whether no passes are made while the queue is empty; and whether it was empty after the last pass.
         self._skips_empty_passes = False
         self._queue_was_empty = False
         self._in_main_pass = False
-        #: The next main pass looks at the whole queue.
+        #: Whether the next main pass tests the whole queue.
         self._is_full_pass = False
         self._before_pass: tuple[Callable[..., object], ...] = ()
-        #: Background work by token: whose it is, and whom its result is for.
+        #: Background work by token: the guard of its plugin, and the function that receives the result.
         self._background: dict[int, tuple[PluginGuard, Callable[..., object]]] = {}
         self._token = 0
         self.priority_controller = self._controller(self.priority_guard)
         self.sched_controller = self._controller(self.sched_guard)
         self.select_controller = self._controller(self.select_guard or self.sched_guard)
-        #: What to do when a timer is due. Whether a scheduling pass is to follow.
+        #: Handlers of timers that are due; they return whether a scheduling pass is due then.
         self._timer_handlers: dict[TimerKind, Callable[[Timer], bool]] = {
             TimerKind.BEGIN_TIME: self._at_begin_time,
             TimerKind.DEADLINE: self._at_deadline,
@@ -186,12 +188,12 @@ class Engine:
             TimerKind.PLUGIN: self._plugin_timers.call,
             TimerKind.PLUGIN_ONCE: self._plugin_timers.call,
         }
-        #: What it is the engine's turn to do, and nothing is said about it.
+        #: Handlers of the events with which the driver lets the engine work.
         self._driver_handlers: dict[type[Any], Callable[[], None]] = {
             ev.SchedulePass: self._on_schedule_pass,
             ev.Tick: self._on_tick,
         }
-        #: What carries requests out, or raises `RequestError` before anything has changed; and what takes news.
+        #: Handlers of requests, which raise `RotaError` before they change anything; and handlers of reports.
         self._request_handlers: dict[type[Any], Callable[[Any], None]] = {
             ev.Submit: self._on_submit,
             ev.Cancel: self._on_job_request,
@@ -219,7 +221,9 @@ class Engine:
     # ---- driving ----------------------------------------------------------------------------------------------
 
     def begin(self) -> list[Effect]:
-        """Tell the plugins the size of the machine, once their ``init`` has been called; give what they wanted done.
+        """Begin, after the plugins' ``init`` has been called; give the effects so far.
+
+        Plugins are told the size of the machine.
 
         Raises:
             InputError: a parameter of slurm.conf cannot be used.
@@ -243,14 +247,19 @@ class Engine:
         )
 
     def drain(self) -> list[Effect]:
-        """Give what plugins have wanted done since the last event: in ``init`` or ``fini``, or when they were asked."""
+        """Give the effects since the last event, which plugins have caused in ``init``, ``fini`` or when asked."""
         effects, self.state.effects = self.state.effects, []
         return effects
 
     def handle(self, event: ev.Event, now: int) -> list[Effect]:
-        """Take one event at ``now`` (Unix seconds; an earlier time than the last one counts as that).
+        """Handle an event; give its effects.
 
-        Requests are carried out or refused, and what is refused changes nothing. So is what is no event at all.
+        A request that is refused changes nothing. An object that is no event, or has a field of the wrong type, is
+        refused as well.
+
+        Args:
+            event: The event.
+            now: The time, Unix seconds. A time before that of the last event counts as that.
         """
         state = self.state
         if now > state.now:
@@ -264,7 +273,7 @@ class Engine:
             handler(event)
         else:
             self._carry_out(event)
-        while state.to_end:  # for others wait for these
+        while state.to_end:  # ending these may end jobs that depend on them
             self.lifecycle.end_all()
         while state.is_leaving and self._remove_unused():
             while state.to_end:
@@ -275,7 +284,7 @@ class Engine:
         return effects
 
     def _carry_out(self, event: Any) -> None:
-        """Carry a request out, or refuse it; answer if it has an id."""
+        """Carry out a request, or refuse it. Success is answered if the request has an id, and a refusal always."""
         try:
             self._request_handlers[type(event)](event)
         except RotaError as error:
@@ -286,7 +295,7 @@ class Engine:
 
     @property
     def wakeup(self) -> int | None:
-        """When the driver must send a `Tick`, Unix seconds: the next timer or time limit. ``None``: no need."""
+        """When the driver has to send a `Tick`, Unix seconds: the next timer or time limit; ``None``: there is none."""
         timers, running = self.state.timers.heap, self.state.running.jobs
         due = timers[0][0] if timers else None
         if not running:
@@ -297,32 +306,42 @@ class Engine:
     # ---- before it begins -------------------------------------------------------------------------------------
 
     def restore_usage(self, saved: dict[str, Any]) -> None:
-        """Have what was used before, as `Usage.save` gives it, taken up as soon as a plugin keeps usage.
+        """Restore earlier usage, as soon as a plugin asks for usage to be kept.
+
+        Args:
+            saved: The result of `Usage.save`.
 
         Raises:
-            InputError: it is something else, or of another cluster.
+            InputError: the data is not such a result, or that of another cluster.
         """
         self.cluster.accounts.restore_usage(saved)
 
     def add_users(self, charged: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-        """Add users to accounts, by name, that are in no association with them; give those that were added."""
+        """Add missing associations.
+
+        Args:
+            charged: Names of users and accounts.
+
+        Returns:
+            Those that had no association, and have got one.
+        """
         return self.cluster.accounts.add_users(charged)
 
     def reserve(self, reservation: Reservation) -> None:
-        """Set nodes aside for a time, before anything has happened; later on `CreateReservation` does.
+        """Create a reservation before the first event; later it is done by the event `CreateReservation`.
 
         Raises:
-            RequestError: it cannot be done.
+            RequestError: the reservation cannot be made.
         """
         self.cluster.reservations.create(reservation)
 
     # ---- checking ---------------------------------------------------------------------------------------------
 
     def check_invariants(self) -> None:
-        """Check that the engine does not contradict itself.
+        """Check that the state is consistent.
 
         Raises:
-            InvariantError: it does.
+            InvariantError: it is not.
         """
         check_invariants(self.cluster)
 
@@ -409,7 +428,7 @@ class Engine:
         self._partitions_changed()
 
     def _remove_unused(self) -> bool:
-        """Change what had to stay as it was, because of jobs that are over now, to what slurm.conf has."""
+        """Remove or change what is not as in slurm.conf, as far as running jobs have ended."""
         before = self._cluster_usage()
         if not may_change(self.state) or not change_machine(self.cluster):
             return False
@@ -462,7 +481,11 @@ class Engine:
         self._queue_was_empty = not queue.queued.jobs
 
     def _request_pass(self, *, may_wait: bool = False) -> None:
-        """Have a pass made: now, or when SchedulerParameters lets it be made; none where nobody waits."""
+        """Let a pass be due: now, or when SchedulerParameters allows it; not if there is nothing to do for it.
+
+        Args:
+            may_wait: Whether the reason is a submission or a release, after which passes may be delayed.
+        """
         if self._queue_was_empty and self._skips_empty_passes:
             state = self.state
             if not (self.cluster.queue.queued.jobs or state.to_end or state.timers.periods):
@@ -471,7 +494,7 @@ class Engine:
             self.pass_due = True
 
     def _set_pass_times(self) -> None:
-        """Make passes when the options in force say."""
+        """Apply the options that delay passes."""
         if self._pass_times is not None:
             self._pass_times.stop()
         options = self._main_pass.options
@@ -479,11 +502,11 @@ class Engine:
         self._set_skips_empty_passes()
 
     def save_passes(self) -> list[Any]:
-        """Give what is known of passes, as data that JSON can hold."""
+        """Give the state of passes as JSON data."""
         return [self.pass_due, self._queue_was_empty, None if self._pass_times is None else self._pass_times.save()]
 
     def restore_passes(self, saved: list[Any]) -> None:
-        """Take up what was saved of passes, before `begin`."""
+        """Restore the saved state of passes, before `begin`."""
         self.pass_due, self._queue_was_empty, times = saved
         self._set_pass_times()
         if self._pass_times is not None and times is not None:
@@ -532,7 +555,7 @@ class Engine:
     # ---- for the controller that plugins are handed -----------------------------------------------------------
 
     def make_main_pass(self) -> None:
-        """Make Slurm's main pass; asked for from within one, it is under way already."""
+        """Make Slurm's main pass, unless one is under way."""
         if self._in_main_pass:
             return
         self._in_main_pass = True
@@ -543,27 +566,27 @@ class Engine:
             self._is_full_pass = False
 
     def disable_main_pass(self) -> None:
-        """Leave starting jobs to the scheduler plugin."""
+        """Let only the scheduler plugin start jobs."""
         self._makes_main_pass = False
         self._set_skips_empty_passes()
 
     def _set_skips_empty_passes(self) -> None:
-        """Look whether anybody counts passes while nobody waits, or does anything with them but starting jobs."""
+        """Determine whether passes over an empty queue can be left out: nothing observes them."""
         self._skips_empty_passes = not (self._makes_main_pass or self._before_pass or self._pass_times)
 
     def add_before_pass(self, fn: Callable[..., object]) -> None:
-        """Have ``fn`` called before every pass."""
+        """Call a function before every pass."""
         self._before_pass = (*self._before_pass, fn)
         self._set_skips_empty_passes()
 
     def add_background(self, guard: PluginGuard, done: Callable[..., object]) -> int:
-        """Note whom the result of a piece of background work is for; give its token."""
+        """Register the receiver of the result of a background function; give its token."""
         self._token += 1
         self._background[self._token] = (guard, done)
         return self._token
 
     def _cluster_usage(self) -> tuple[int, int]:
-        """Give the processors of the machine, and how fast usage decays."""
+        """Give the number of processors of the machine, and the half-life of usage in seconds."""
         return self.state.usable_cpus(), self.state.config.half_life()
 
     def _send_cluster_usage(self) -> None:
@@ -583,7 +606,7 @@ def _pass_follows(timer: Timer) -> bool:  # noqa: ARG001 - all that is wanted is
 
 
 def _refusal(event: Any, error: RotaError) -> Refused:
-    """Say that a request is not carried out, whatever it was."""
+    """Make the refusal of a request, which may be any object."""
     job_id, request_id = (getattr(event, name, 0) for name in ("job_id", "request_id"))
     return Refused(
         request_id=request_id if type(request_id) is int else 0,

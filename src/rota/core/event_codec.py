@@ -1,4 +1,4 @@
-"""Events as plain data: into what JSON can hold, back, and whether their fields are what their types promise."""
+"""Events as JSON data, and checks of the types of their fields."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 
 def encode(event: Event) -> dict[str, Any]:
-    """Turn an event into what JSON can hold: its name as ``event``, and the fields that do not have their defaults."""
+    """Convert an event to JSON data: its name as ``event``, and the fields that differ from their defaults."""
     return {"event": type(event).__name__, **shape_of(type(event)).encode(event)}
 
 
 def decode(data: Mapping[str, Any]) -> Event:
-    """Turn that back into the event.
+    """Convert JSON data to an event.
 
     Raises:
-        PlainError: it is of no event, or a field is missing, unknown, or not of its kind.
+        PlainError: there is no such event, or a field is missing, unknown, or of the wrong type.
     """
     name = data.get("event")
     if name not in EVENTS:
@@ -38,19 +38,20 @@ def decode(data: Mapping[str, Any]) -> Event:
     return event
 
 
-#: Types of the fields of events that were found to be right.
+#: Types of the fields of events that have been found valid.
 _RIGHT: set[tuple[object, ...]] = set()
-#: Of the fields of a request, the first ones are nearly always asked for, the others hardly ever.
+#: Number of the first fields of a request, which most requests set, and the defaults of the others.
 _USUAL = JobSpec._fields.index("user") + 1
 _UNUSUAL = JobSpec()[_USUAL:]
 
 
 def problem_of(event: Event) -> str:
-    """Say what is wrong with the fields of an event: ``Submit.spec.num_cpus: 'x' is no whole number``; empty: nothing.
+    """Say what is wrong with the types of an event's fields; empty: they are valid.
 
-    Whether they make sense is the engine's to say.
+    The result begins with the field: ``Submit.spec.num_cpus: 'x' is no whole number``. Values are checked by the
+    engine.
     """
-    # Of the events that come by the hundred thousand it is enough to know that the types are those of one before.
+    # The most frequent events are valid if an earlier event with fields of the same types was.
     types: tuple[object, ...] = ()
     if type(event) is JobEnded:
         types = (JobEnded, *map(type, event))

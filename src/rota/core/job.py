@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 class Job:
-    """A live job. Everybody reads it; only the engine writes it.
+    """The record of a live job. Only the engine writes to it.
 
-    What plugins may rely on is `rota.interfaces.Job`.
+    What plugins can use is documented in `rota.interfaces.Job`.
     """
 
     __slots__ = (
@@ -69,159 +69,163 @@ class Job:
         #: Unix seconds.
         self.submit_time = submit_time
         self.partition = partition
-        #: What it takes of the machine in the machine's own unit, at least 1: processors or, where nodes are given out
-        #: whole, the least number of nodes that it can do with.
+        #: Smallest number of units that it needs, at least 1: nodes if nodes are allocated whole, else processors.
         self.units = units
-        #: Seconds, always known: without any limit it is a year.
+        #: Time limit in seconds; a year if there is none.
         self.time_limit: int = spec.time_limit or partition.default_time or partition.max_time or YEAR
-        #: 0 (held) to 2**32 - 1.
+        #: From 0 (held) to 2**32 - 1.
         self.priority = 0
         self.nice = spec.nice
-        #: Added to the priority as it is, ±2147483645.
+        #: Added to the priority, ±2147483645.
         self.site_factor = 0
-        #: Its association, once somebody has asked for it: see `Controller.association_of`.
+        #: Cached association; see `Controller.association_of`.
         self.assoc: Association | None = None
-        #: The priority was set by an administrator and is not computed.
+        #: Whether the priority was set by an administrator, and is not computed.
         self.admin_priority = False
         self.state = JobState.PENDING
-        #: For a pending job that no pass may consider, why; for an ended one, why it ended so.
+        #: Why a pending job cannot be considered, or why an ended one has its state.
         self.reason = Reason.NONE
-        #: What it has in common with the other tasks of its array; ``None``: it is of none.
+        #: Its job array; ``None``: it is not a task of an array.
         self.array: JobArray[Job] | None = None
-        #: Which of them it is; ``None`` for the record of those that wait.
+        #: Task id; ``None`` for the record of the pending tasks.
         self.task_id: int | None = None
-        #: The other jobs that it still waits for.
+        #: Dependencies that are not satisfied yet.
         self.dependencies: Dependencies | None = None
-        #: When it could first have been considered; ``None`` until then.
+        #: When it became eligible, Unix seconds; ``None``: it has not been yet.
         self.eligible_time: int | None = None
-        #: ``None`` unless RUNNING or ended after having run.
+        #: Unix seconds; ``None``: it has not started.
         self.start_time: int | None = None
-        #: While RUNNING the expected end, ``start_time + time_limit`` until it is past that; afterwards the actual one.
+        #: While it runs the expected end, Unix seconds: ``start_time + time_limit``, or later if it may exceed that.
+        #: Then the actual end.
         self.end_time: int | None = None
-        #: Resource set held: non-zero while RUNNING or completing.
+        #: Allocated resource set; not 0 while it is running, suspended or completing.
         self.alloc = 0
-        #: Bitmap of the nodes that it is held on.
+        #: Bitmap of the nodes of the allocation.
         self.alloc_nodes = 0
-        #: What the pool has worked out of its request, once somebody has asked.
+        #: Cached evaluation of the request by the pool.
         self.request_class: RequestClass | None = None
-        #: The limits of its association and QOS, if there are any.
+        #: Limits of its association and QOS; ``None``: there are none.
         self.limits: JobLimits[Job] | None = None
-        #: All that may hold it back although there is room for it, those limits among it.
+        #: All start limits, including ``limits``.
         self.start_limits: tuple[StartLimit[Job], ...] = ()
-        #: TRES that it asks for, in the cluster's order, once somebody has asked.
+        #: Cached number of each TRES that it requests, in the cluster's order.
         self.tres_req: Sequence[float] | None = None
-        #: How often it was put back in the queue.
+        #: How often it was requeued.
         self.restart_count = 0
-        #: How its last run ended: the exit code, and the signal that ended it; 0: none.
+        #: Exit code of the last run, and the signal that ended it; 0: none.
         self.exit_code = 0
         self.signal = 0
-        #: Since when it is charged without a break, Unix seconds: since it started, or was last resumed.
+        #: Since when it is charged without interruption, Unix seconds: its start, or when it was last resumed.
         self.charged_since = 0
-        #: Seconds of this run during which it was suspended; and since when it is, ``None``: it is not.
+        #: Seconds for which this run was suspended; and since when it is suspended now, ``None``: it is not.
         self.suspended = 0
         self.suspended_since: int | None = None
-        #: Seconds that it had left when it was suspended, or stopped.
+        #: Seconds that were left to its expected end when it was suspended or stopped.
         self.time_left = 0
-        #: What runs, or has run, within this run of it.
+        #: Steps of this run.
         self.steps: tuple[StepRecord, ...] = ()
-        #: Start that the scheduler plans, ``None``: nothing planned.
+        #: Planned start, Unix seconds; ``None``: not planned.
         self.planned_start: int | None = None
-        #: Bitmap of the nodes planned, 0 when left open.
+        #: Bitmap of the planned nodes; 0: left open.
         self.planned_nodes = 0
-        #: Its place in the queue or among the running jobs; ``()`` when it is in neither.
+        #: Key by which the queue or the running jobs are sorted; ``()``: it is in neither.
         self.sort_key: tuple[int, ...] = ()
-        #: One for each partition that it may run in, in the order of the request; empty when there is only one.
+        #: Queue records, one for each of several partitions, in the order of the request; empty if there is only one.
         self.records: tuple[QueueRecord, ...] = ()
 
     # ---- its parts --------------------------------------------------------------------------------------------
 
     @property
     def whole(self) -> Job:
-        """The job itself, of which a `QueueRecord` is one possibility."""
+        """The job; for a `QueueRecord`, the job that it belongs to."""
         return self
 
     def in_partition(self, name: str) -> Job:
-        """Give its record in a partition; the job itself where it has none."""
+        """Give its queue record in a partition; the job itself if there is none."""
         return next((record for record in self.records if record.partition.name == name), self)
 
     @property
     def user_id(self) -> int:
-        """Who submitted it."""
+        """User id of the user who submitted it."""
         return self.spec.user_id
 
     @property
     def user_name(self) -> str:
-        """The user's name; where none is known, one made of the number: ``user7``."""
+        """User name; if it is not known, one that is made from the user id: ``user7``."""
         return self.spec.user or f"user{self.spec.user_id}"
 
     @property
     def num_cpus(self) -> int:
-        """Processors asked for."""
+        """Number of processors that it requests."""
         return self.spec.num_cpus
 
     @property
     def waiting_tasks(self) -> int:
-        """How many times it may still be started: more than once for the record of a job array."""
+        """Number of pending tasks: those in the record of a job array, else 1."""
         return len(self.array.pending) if self.array is not None and self.task_id is None else 1
 
     @property
     def latest_task(self) -> Job:
-        """Of a job array the task that was started last, else the job itself."""
+        """For a job array, the task that was started last; else the job itself."""
         latest = None if self.array is None else self.array.latest
         return self if latest is None else latest
 
     @property
     def array_job_id(self) -> int:
-        """The job id of the array that it is of; else its own."""
+        """Job id of its array; of a job without array, its own."""
         return self.job_id if self.array is None else self.array.job_id
 
     @property
     def array_task(self) -> str:
-        """Which task of its array it is, or which wait: ``2``, ``[3-5%2]``; empty: it is of none."""
+        """Its task id, or the ids of the pending tasks: ``2``, ``[3-5%2]``; empty: it is not of an array."""
         return "" if self.array is None else self.array.task_text(self.task_id)
 
-    # ---- where it stands --------------------------------------------------------------------------------------
+    # ---- state ------------------------------------------------------------------------------------------------
 
     @property
     def completing(self) -> bool:
-        """Whether it has been stopped but its resources are not free yet (Slurm's COMPLETING)."""
+        """Whether it has been stopped and its resources are not free yet (Slurm's COMPLETING)."""
         return self.alloc != 0 and self.state is not JobState.RUNNING and self.state is not JobState.SUSPENDED
 
     @property
     def effective_start(self) -> int:
-        """When this run would have begun if it had never been suspended, Unix seconds."""
+        """Start of this run plus the time for which it was suspended, Unix seconds."""
         return (self.start_time or 0) + self.suspended
 
     @property
     def expected_end(self) -> int:
-        """When a run is expected to end or, once it has been stopped, was, Unix seconds."""
+        """Expected end of the run, Unix seconds; if it has been stopped, the end that was expected before."""
         return (self.end_time or 0) + (self.time_left if self.completing else 0)
 
     @property
     def is_queued(self) -> bool:
-        """Whether it stands in the queue."""
+        """Whether it is in the queue."""
         return bool(self.sort_key) and not self.alloc
 
     @property
     def longest_run(self) -> int | None:
-        """Seconds for which it may run: its time limit and its partition's OverTimeLimit; ``None``: no bound."""
+        """Seconds for which it may run: its time limit plus the partition's OverTimeLimit; ``None``: no bound."""
         over = self.partition.over_time_limit
         return None if over is None else self.time_limit + over
 
-    # ---- what holds it back -----------------------------------------------------------------------------------
+    # ---- start limits -----------------------------------------------------------------------------------------
 
     @property
     def min_priority(self) -> int:
-        """The priority that it must have to hold up others and have resources reserved: MinPrioThreshold, or 0."""
+        """Smallest priority with which it blocks others and has resources reserved: MinPrioThreshold, or 0."""
         return 0 if self.limits is None else self.limits.min_priority or 0
 
     @property
     def may_be_held_back(self) -> bool:
-        """Whether a start limit could hold it back, or one of its records."""
+        """Whether the job or one of its queue records has start limits."""
         return bool(self.start_limits) or any(record.start_limits for record in self.records)
 
     def held_back(self, resources: int = 0) -> Excess | None:
-        """Say which of its start limits holds it back while it waits, on certain resources if some are given."""
+        """Give the first start limit that holds it back; ``None``: none does.
+
+        Args:
+            resources: The resource set that it would start on; 0: test what it requests.
+        """
         for one in self.start_limits:
             excess = one.holds_back(self, resources)
             if excess is not None:
@@ -231,44 +235,44 @@ class Job:
     # ---- for the engine ---------------------------------------------------------------------------------------
 
     def hold_all_records(self) -> None:
-        """Hold it in all its partitions."""
+        """Set the priority of the job and its queue records to 0."""
         for record in (self, *self.records):
             record.priority = 0
 
     def forget_plan(self) -> None:
-        """Plan no start any more."""
+        """Delete the planned start and nodes."""
         self.planned_start = None
         self.planned_nodes = 0
         for record in self.records:
             record.forget_plan()
 
     def copy_earliest_plan(self) -> None:
-        """Plan what is planned soonest for one of its records."""
+        """Copy the earliest plan of its queue records."""
         planned = [one for one in self.records if one.planned_start is not None]
         first = min(planned, key=lambda one: one.planned_start or 0, default=None)
         self.planned_start = None if first is None else first.planned_start
         self.planned_nodes = 0 if first is None else first.planned_nodes
 
     def __repr__(self) -> str:
-        """Name the job with its state."""
+        """Show id, state, units and priority."""
         return f"<Job {self.job_id} {self.state.value} units={self.units} priority={self.priority}>"
 
 
 class QueueRecord(Job):
-    """A job with several partitions as it would run in one of them: what stands in the queue for it.
+    """One of several partitions of a job, as an entry of the queue.
 
-    It reads as a job does. Its own are partition, units, time limit, priority, place in the queue and plan; all else is
-    that of the `whole` job.
+    It can be read like a job. Partition, units, time limit, priority, sort key, limits and plan are its own; all other
+    attributes are those of the `whole` job.
     """
 
     __slots__ = ("_whole", "rank")
 
     def __init__(self, job: Job, partition: Partition, units: int, rank: int) -> None:
         self._whole = job
-        #: Place of the partition in the request, from 0.
+        #: Index of the partition in the request.
         self.rank = rank
         self.partition = partition
-        #: 0: the partition could never serve the job.
+        #: 0: the job can never run in the partition.
         self.units = units
         self.time_limit = job.spec.time_limit or partition.default_time or partition.max_time or YEAR
         self.priority = 0
@@ -282,16 +286,16 @@ class QueueRecord(Job):
 
     @property
     def whole(self) -> Job:
-        """The job itself."""
+        """The job that it belongs to."""
         return self._whole
 
     def forget_plan(self) -> None:
-        """Plan no start in this partition."""
+        """Delete the planned start and nodes in this partition."""
         self.planned_start = None
         self.planned_nodes = 0
 
     def choose_partition(self) -> Job:
-        """Make this partition the job's; give the job."""
+        """Let the job run in this partition; give the job."""
         job = self._whole
         if job.partition is not self.partition:
             job.assoc = None  # a user may have an association of its own for a partition
@@ -302,5 +306,5 @@ class QueueRecord(Job):
         return job
 
     def __getattr__(self, name: str) -> Any:
-        """Give what is the whole job's: the attributes that a record leaves unset."""
+        """Give an attribute of the whole job, if the record has none of its own."""
         return getattr(self._whole, name)

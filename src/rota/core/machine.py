@@ -48,7 +48,7 @@ class Machine(NamedTuple):
     is_other: bool
 
 
-#: What numbers of nodes and partitions are from and to; what they are packed into holds no more.
+#: Smallest and largest values of nodes and partitions. Larger numbers would not fit into packed resource sets.
 _MOST = 2**31 - 1
 _NODE_BOUNDS = {
     "cpus": (1, _MOST),
@@ -74,10 +74,11 @@ _PARTITION_BOUNDS = {
 
 
 def check(config: ClusterConfig) -> None:
-    """Make sure that nodes and partitions make sense, however they were written down.
+    """Check nodes and partitions, which need not come from a slurm.conf.
 
     Raises:
-        InputError: names are missing or taken, numbers are out of bounds, or a partition has nodes that there are not.
+        InputError: a name is missing or used twice, a number is out of bounds, or a partition has nodes that do not
+            exist.
     """
     _check_each("NodeName", config, config.nodes, _NODE_BOUNDS)
     _check_each("PartitionName", config, config.partitions, _PARTITION_BOUNDS)

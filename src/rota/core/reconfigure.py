@@ -43,10 +43,10 @@ def reconfigure(cluster: Cluster, config: ClusterConfig) -> None:
 
 
 def change_machine(cluster: Cluster) -> bool:
-    """Remove or change nodes and partitions that have stayed for jobs which have ended now.
+    """Remove or change nodes and partitions that are not as in slurm.conf, and that jobs do not use any more.
 
     Returns:
-        Whether that was possible: other jobs may still use them.
+        Whether it was possible; ``False``: running jobs do not allow it.
     """
     state = cluster.state
     try:
@@ -58,7 +58,7 @@ def change_machine(cluster: Cluster) -> bool:
 
 
 def may_change(state: ClusterState) -> bool:
-    """Whether a node or partition that has stayed for jobs is free now."""
+    """Whether jobs do not use a node or partition any more that is not as in slurm.conf."""
     nodes = state.leaving_nodes
     for job in state.holding() if nodes else ():
         nodes &= ~job.alloc_nodes

@@ -1,10 +1,10 @@
-"""The engine's state as plain data, so that a controller can stop and go on later.
+"""The engine's state as JSON data, to restore it after a restart.
 
-Nodes go by their names: what a job holds is so much of what of each of them. So a state can be taken up on another
-machine, see `rota.core.machine`. Where many nodes are meant and nothing is lost when some are no more, there are
-bitmaps over the nodes as they are saved.
+Allocations are saved as amounts by the names of nodes, so that the state can be restored on a machine with other nodes;
+see `rota.core.machine`. Planned nodes and nodes of reservations are saved as bitmaps over the saved nodes: nodes that
+do not exist any more are left out.
 
-Plugins are loaded and initialised anew, find the jobs as they are, and are handed what they wanted kept.
+Plugins are loaded and initialised again, and get the state that they have saved with `Controller.keep`.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     from rota.core.engine import Engine
     from rota.core.machine import Machine
 
-#: Changes when older data can no longer be read.
+#: Version of the format. It changes when older data can no longer be read.
 FORMAT = 8
 _NO_PLACE = (
     "jobs hold what they could not on this machine: start with the SelectType and OverSubscribe of before until they "
     "have ended"
 )
-#: Attributes of `Job` that are saved as they are, and those that its queue records have besides.
+#: Attributes of `Job` that are saved unchanged, and those of queue records.
 _PLAIN = (
     "units",
     "time_limit",
@@ -61,9 +61,9 @@ _OF_RECORD = ("units", "time_limit", "priority", "planned_start")
 
 
 def save(engine: Engine) -> dict[str, Any]:
-    """Give the state as data that JSON can hold; it shares nothing with the engine."""
+    """Give the state as JSON data, which shares nothing with the engine."""
     cluster, state = engine.cluster, engine.state
-    engine.view.compute_deferred()  # what is owed would be lost
+    engine.view.compute_deferred()  # deferred priorities are not saved
     return {
         "format": FORMAT,
         "now": state.now,
@@ -89,14 +89,17 @@ def save(engine: Engine) -> dict[str, Any]:
 
 
 def restore(engine: Engine, saved: Mapping[str, Any]) -> list[Effect]:
-    """Put saved state into an engine that is fresh: before its plugins' ``init``, and before any event.
+    """Restore a saved state.
+
+    Args:
+        engine: A new engine, before its plugins' ``init`` and before the first event.
+        saved: The result of `save`.
 
     Returns:
-        What is to be done: jobs that run are to be started, and those that were being stopped are to be stopped,
-        perhaps for the second time.
+        The effects `Launch` of running jobs and `Kill` of completing ones, which may have been performed already.
 
     Raises:
-        InputError: it was saved by another version, is damaged, or the machine has no place for what jobs hold.
+        InputError: the data has another format or is damaged, or the machine cannot have the allocations.
     """
     if saved.get("format") != FORMAT:
         raise InputError(
@@ -165,7 +168,7 @@ def _restore(engine: Engine, saved: Mapping[str, Any]) -> None:
 
 
 def _restore_machine(cluster: Cluster, saved: Mapping[str, Any]) -> Machine:
-    """Have the machine that slurm.conf and jobs want."""
+    """Set the machine of slurm.conf, with the nodes and partitions that jobs still use."""
     state, jobs = cluster.state, saved["jobs"]
     partitions: list[Partition] = [shape_of(Partition).decode(one) for one in saved["partitions"]]
     machine = merge(
@@ -209,7 +212,7 @@ def _save_job(cluster: Cluster, job: Job) -> dict[str, Any]:
 
 
 def _restore_job(cluster: Cluster, data: Mapping[str, Any], machine: Machine) -> Job:
-    """Make a job again."""
+    """Make the record of a saved job."""
     state, spec = cluster.state, shape_of(JobSpec).decode(data["spec"])
     job = Job(data["job_id"], spec, data["submit_time"], state.partitions[data["partition"]], data["units"])
     job.records = tuple(
@@ -255,13 +258,13 @@ def _restore_array_of(cluster: Cluster, job: Job, array_id: int, task_id: int | 
 
 
 def _reorder(jobs: dict[int, Job], job_ids: Sequence[int]) -> None:
-    """Bring jobs into an order."""
+    """Sort jobs by a list of their ids."""
     for job_id in job_ids:
         jobs[job_id] = jobs.pop(job_id)
 
 
 def _rules(cluster: Cluster) -> str:
-    """Give what is another whenever slurm.conf, associations or QOS are: then all jobs are looked at anew."""
+    """Give a hash of slurm.conf, associations and QOS. If it has changed, all pending jobs are reconsidered."""
     config, tree = cluster.state.config, cluster.accounts.tree
     rules = (
         sorted(config.parameters.items()),

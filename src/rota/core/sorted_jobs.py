@@ -58,11 +58,11 @@ class SortedJobs:
     __slots__ = ("_keys", "_view", "jobs")
 
     def __init__(self) -> None:
-        #: In their order; others only read it, and not while jobs are added or removed.
+        #: The sorted jobs. Others may read this list while no jobs are added or removed.
         self.jobs: list[Job] = []
-        #: Strictly ascending; ``_keys[i]`` is the ``sort_key`` of ``jobs[i]``.
+        #: Sort key of each job, strictly ascending.
         self._keys: list[tuple[int, ...]] = []
-        #: The snapshot that shares ``jobs``; ``None``: there is none.
+        #: The snapshot that uses the list ``jobs``; ``None``: there is none.
         self._view: JobView | None = None
 
     def __len__(self) -> int:
@@ -70,11 +70,11 @@ class SortedJobs:
         return len(self.jobs)
 
     def __iter__(self) -> Iterator[Job]:
-        """Iterate over the jobs, which must not be added or removed meanwhile."""
+        """Iterate over the jobs. None may be added or removed meanwhile."""
         return iter(self.jobs)
 
     def snapshot(self) -> JobView:
-        """Give the present jobs as a sequence that does not change."""
+        """Give the jobs as a sequence that does not change later."""
         view = self._view
         if view is None:
             view = self._view = JobView(self.jobs)
@@ -124,9 +124,10 @@ class SortedJobs:
 
 
 def queue_key(job: Job) -> tuple[int, ...]:
-    """Slurm's order of the queue: jobs in reservations first, partition tier, priority, submit time, job id.
+    """Give the key of Slurm's queue order: jobs in reservations first, partition tier, priority, submit time, job id.
 
-    The first three are one number. Records of one job that are equal in all of these are in the order of the request.
+    The first three are combined into one number. Queue records of one job with equal keys are in the order of the
+    request.
     """
     first = -(job.partition.priority_tier << PRIORITY_BITS) - job.priority
     if job.spec.reservation:

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 class ClusterState:
     """The machine and the live jobs.
 
-    Every live job is in exactly one of four places: the queue, the parked jobs (both in `JobQueue`), the running jobs,
-    or the completing jobs.
+    Every live job is in exactly one of four collections: the queue, the parked jobs (both in `JobQueue`), the running
+    jobs, or the completing jobs.
 
     Args:
         config: The configuration (slurm.conf).
@@ -86,7 +86,7 @@ class ClusterState:
         #: Job arrays with live tasks, by job id.
         self.arrays: dict[int, JobArray[Job]] = {}
         self.timers = Timers()
-        #: Jobs that are to end at the end of the event.
+        #: Jobs that will be ended when the event has been handled.
         self.to_end: list[Job] = []
         #: Effects since they were last handed to the driver.
         self.effects: list[Effect] = []
@@ -97,12 +97,18 @@ class ClusterState:
         return make_pool(machine, nodes, self._choose, self.running)
 
     def use_pool(self, fn: Callable[[Pool], object]) -> None:
-        """Have a function called with the pool, now and whenever there is another."""
+        """Call a function with the pool, now and whenever it is replaced."""
         fn(self.pool)
         self._pool_users.append(fn)
 
     def set_machine(self, nodes: list[Node], partitions: Mapping[str, Partition], pool: Pool) -> None:
-        """Set the machine, none of which is in use yet."""
+        """Set the machine.
+
+        Args:
+            nodes: The nodes.
+            partitions: The partitions by name.
+            pool: The pool of their resources, without allocations.
+        """
         self.nodes = nodes
         #: Index of each node, by name: its bit in bitmaps.
         self.node_index: dict[str, int] = {node.name: index for index, node in enumerate(nodes)}

@@ -107,13 +107,19 @@ class Timers:
             self._drop_stale()
 
     def set_sooner(self, time: int, timer: Timer) -> None:
-        """Set a timer to a time unless it is due before that."""
+        """Set a timer to a time, Unix seconds, unless it is due before that."""
         known = self._due.get(timer)
         if known is None or time < known[0]:
             self.set(time, timer)
 
     def set_period(self, now: int, timer: Timer, period: Period) -> None:
-        """Set a periodic timer, due from the next of its times on. If it is set already, its times do not change."""
+        """Set a periodic timer. If it is set already with the same period, its times do not change.
+
+        Args:
+            now: The time now, Unix seconds; it is first due after that.
+            timer: The timer.
+            period: When it is due.
+        """
         known = self.periods.get(timer)
         if known is None or known[1:] != period[1:]:
             self.cancel(timer)
@@ -169,10 +175,10 @@ class Timers:
         """Whether there are timers that are skipped while nothing changes."""
         return any(period.only_after_change for period in self.periods.values())
 
-    # ---- time goes by -----------------------------------------------------------------------------------------
+    # ---- due timers -------------------------------------------------------------------------------------------
 
     def due(self, now: int) -> Iterator[Timer]:
-        """Give the timers that are due, one by one, with those set in between; periodic ones are set again."""
+        """Give the timers that are due one by one, including those set meanwhile; periodic ones are set again."""
         while self.heap and self.heap[0][0] <= now:
             timer = heappop(self.heap)[2]
             del self._due[timer]
@@ -186,12 +192,12 @@ class Timers:
             yield timer
 
     def wake(self, now: int) -> None:
-        """Set the timers that wait for a change to their next times, as something has changed."""
+        """Set the sleeping timers to their next times, since something has changed."""
         for timer in self.asleep:
             self.set(self.periods[timer].next_due(now), timer)
         self.asleep.clear()
 
-    # ---- keeping them -----------------------------------------------------------------------------------------
+    # ---- saving -----------------------------------------------------------------------------------------------
 
     def save(self) -> dict[str, Any]:
         """Give the timers as JSON data."""

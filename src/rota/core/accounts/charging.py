@@ -28,7 +28,12 @@ _MOST_KNOWN = 10_000
 
 
 class Accounts:
-    """Finds the associations of jobs and charges them. Usage is kept only if a plugin asks for it."""
+    """Finds the associations of jobs and charges them. Usage is kept only if a plugin asks for it.
+
+    Args:
+        state: The machine and its jobs.
+        tree: The tree of associations.
+    """
 
     __slots__ = (
         "_gres",
@@ -216,8 +221,11 @@ class Accounts:
     def restore_usage(self, saved: dict[str, Any]) -> None:
         """Restore saved usage, as soon as usage is kept.
 
+        Args:
+            saved: The result of `Usage.save`.
+
         Raises:
-            InputError: it is not such data, or of another cluster.
+            InputError: the data is not such a result, or that of another cluster.
         """
         Usage(self.tree, self.tres).restore(saved)
         self.saved = saved

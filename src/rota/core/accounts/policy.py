@@ -91,21 +91,21 @@ class AccountingPolicy:
         self.context.refused.clear()
 
     def save_refusals(self) -> list[list[Any]]:
-        """Give what jobs were refused for, as data that JSON can hold."""
+        """Give the limits for which jobs were refused, as JSON data."""
         return [[job_id, shape_of(Excess).encode(one)] for job_id, one in self.context.refused.items()]
 
     def restore_refusals(self, saved: list[list[Any]]) -> None:
-        """Take up what was saved of that, under the limits of then."""
+        """Restore the saved refusals, if limits have not changed."""
         self.context.refused = {job_id: shape_of(Excess).decode(one) for job_id, one in saved}
 
     def schedule_ends(self) -> None:
-        """Plan when limits will be used up, from the usage so far."""
+        """Set the timers for when limits on usage will be reached."""
         for ledger in self.context.ledgers.values():
             if ledger.forecast is not None:
                 ledger.forecast.set_timer()
 
     def used_up(self, ledger_name: str) -> list[Job]:
-        """Give the running jobs that have to end because a limit is used up now."""
+        """Give the running jobs that have to end because a limit on the usage of a ledger is reached now."""
         forecast = self.context.ledger(ledger_name).forecast
         return [] if forecast is None else [self._state.jobs[job_id] for job_id in forecast.used_up()]
 
@@ -212,13 +212,13 @@ class AccountingPolicy:
             self.submitted_in[task.job_id] = self.submitted_in[array_job_id]
 
     def removed(self, job: Job) -> None:
-        """Cease to count a job that has ended or is being changed."""
+        """Remove a job that has ended, or is being changed, from the counts of submitted jobs."""
         self.context.refused.pop(job.job_id, None)
         for ledger in self.submitted_in.pop(job.job_id, ()):
             ledger.submitted -= job.waiting_tasks
 
     def apply_limits(self, job: Job) -> None:
-        """Put a live job under its limits, in place of earlier ones."""
+        """Set the limits of a live job, replacing earlier ones."""
         for record in (job, *job.records):
             record.limits, record.tres_req = None, None
             record.start_limits = _others(record)

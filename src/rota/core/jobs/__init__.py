@@ -1,1 +1,1 @@
-"""A job's life: how it is admitted, made, changed, split, started and ended."""
+"""Submission, start, end and changes of jobs."""

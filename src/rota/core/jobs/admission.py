@@ -1,4 +1,4 @@
-"""Whether a request can be taken at all: what could never run is refused at the door."""
+"""Admission: requests that can never be met are refused at submission."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from rota.core.state import ClusterState
     from rota.model import JobSpec, Partition
 
-#: What every reader of JSON reads exactly.
+#: Bound of job ids: JSON numbers up to this are read exactly by all programs.
 MAX_JOB_ID = 2**53
-#: Slurm's range of nice values is ± this.
+#: Largest nice value; the smallest is its negative.
 MAX_NICE = 2**31 - 3
-#: What a time limit is at most, seconds.
+#: Largest time limit, seconds.
 LONGEST = 2**40
 _ACCEPTS_NONE = frozenset({PartitionState.DRAIN, PartitionState.INACTIVE})
 
@@ -27,12 +27,12 @@ def check_ids(state: ClusterState, job_id: int, tasks: int = 1) -> None:
     """Check that the ids of a new job, or of all tasks of a new array, are in range and not used by other live jobs.
 
     Args:
-        state: The state, with the live jobs.
+        state: The machine and its jobs.
         job_id: The first id.
-        tasks: The number of ids, one after the other.
+        tasks: Number of successive ids.
 
     Raises:
-        RequestError: they are not.
+        RequestError: an id is out of range or used.
     """
     ids = range(job_id, job_id + tasks)
     if not 1 <= job_id <= MAX_JOB_ID - tasks:
@@ -49,11 +49,11 @@ def admit(state: ClusterState, spec: JobSpec) -> list[tuple[Partition, int]]:
     """Check a request against the machine.
 
     Returns:
-        The partitions that it names and how many units of each it takes at least, 0 where it could never run. That is
-        so for some of several partitions at most.
+        The requested partitions, and the smallest number of units that the job needs in each; 0 if it can never run
+        there. There is at least one partition in which it can.
 
     Raises:
-        RequestError: it cannot be met; ``errno`` says why.
+        RequestError: the request can never be met; ``errno`` says why.
     """
     if (
         spec.num_cpus < 1
@@ -80,7 +80,7 @@ def admit(state: ClusterState, spec: JobSpec) -> list[tuple[Partition, int]]:
     return found
 
 
-#: What is said of a job beyond a limit of its partition, where those are enforced.
+#: Errors for jobs that exceed a limit of their partition, if these limits are enforced.
 _BEYOND = {
     Reason.PARTITION_TIME_LIMIT: (
         Errno.INVALID_TIME_LIMIT,
@@ -96,10 +96,10 @@ _BEYOND = {
 
 
 def check_partitions(cluster: Cluster, job: Job) -> None:
-    """Refuse a job whose user no partition of it lets in, or that is beyond the limits of its partitions.
+    """Check that a new job may use its partitions, and is within their limits.
 
-    The limits count if ``EnforcePartLimits`` says so: with ``ANY`` it must be beyond those of all partitions, with
-    ``ALL`` it is enough if one of them does not take it.
+    ``EnforcePartLimits`` determines whether limits are checked: with ``ANY`` the job is refused if it exceeds the
+    limits of all its partitions, with ``ALL`` if it exceeds those of one.
 
     Raises:
         RequestError: it is refused.
@@ -125,7 +125,11 @@ def check_partitions(cluster: Cluster, job: Job) -> None:
 
 
 def _units(state: ClusterState, spec: JobSpec, partition: Partition) -> int:
-    """Count the units of the machine that a request takes in a partition."""
+    """Count the units that a request needs in a partition.
+
+    Raises:
+        RequestError: the partition accepts no jobs, or can never serve the request.
+    """
     if partition.state is not PartitionState.UP and partition.state in _ACCEPTS_NONE:
         raise RequestError(
             f"Required partition not available (inactive or drain): {partition.name} is {partition.state.value}",
@@ -138,7 +142,7 @@ def _units(state: ClusterState, spec: JobSpec, partition: Partition) -> int:
 
 
 def _impossible(state: ClusterState, spec: JobSpec, partition: Partition) -> RequestError:
-    """Say why a partition could never serve a request, in Slurm's words and with the figures."""
+    """Make the error for a request that a partition can never serve: Slurm's message and the figures."""
     nodes, name = [state.nodes[index] for index in indices(partition.nodes)], partition.name
     named = [one for one in spec.required_nodes.split(",") if one]
     if missing := [one for one in named if one not in {node.name for node in nodes}]:

@@ -1,4 +1,4 @@
-"""What must be true of a job for something to be done with it."""
+"""Preconditions of requests about jobs."""
 
 from __future__ import annotations
 
@@ -11,27 +11,31 @@ if TYPE_CHECKING:
 
 
 def require_pending(job: Job) -> None:
-    """Make sure that a job waits.
+    """Check that a job is pending.
 
     Raises:
-        RequestError: it does not.
+        RequestError: it is not.
     """
     if job.state is not JobState.PENDING:
         raise RequestError(f"job {job.job_id} is {job.state}, not PENDING", Errno.JOB_NOT_PENDING)
 
 
 def require_running(job: Job, *, or_suspended: bool = False) -> None:
-    """Make sure that a job runs.
+    """Check that a job is running.
+
+    Args:
+        job: The job.
+        or_suspended: Whether a suspended job is accepted as well.
 
     Raises:
-        RequestError: it does not.
+        RequestError: it is not.
     """
     if job.state is not JobState.RUNNING and not (or_suspended and job.state is JobState.SUSPENDED):
         raise RequestError(f"job {job.job_id} is {job.state}, not RUNNING", Errno.JOB_NOT_RUNNING)
 
 
 def require_suspended(job: Job) -> None:
-    """Make sure that a job is suspended.
+    """Check that a job is suspended.
 
     Raises:
         RequestError: it is not.
@@ -41,7 +45,7 @@ def require_suspended(job: Job) -> None:
 
 
 def require_own_hold(job: Job) -> None:
-    """Make sure that a job is not held by an administrator.
+    """Check that a job is not held by an administrator.
 
     Raises:
         RequestError: it is.
@@ -51,24 +55,28 @@ def require_own_hold(job: Job) -> None:
 
 
 def require_access(job: Job, uid: int) -> None:
-    """Make sure that somebody may change a job: its user may, and whoever may do all.
+    """Check that a user may change a job: it is theirs, or they are an administrator.
+
+    Args:
+        job: The job.
+        uid: User id of the user who asks; 0: an administrator.
 
     Raises:
-        RequestError: no.
+        RequestError: they may not.
     """
     if uid not in {0, job.user_id}:
         raise RequestError(f"Access/permission denied: job {job.job_id} is another user's", Errno.ACCESS_DENIED)
 
 
 def require_administrator(uid: int, what: str) -> None:
-    """Make sure that somebody may do what only administrators may.
+    """Check that a user is an administrator.
 
     Args:
-        uid: Who asks.
-        what: Is not allowed else: ``to change nodes``.
+        uid: User id of the user who asks; 0: an administrator.
+        what: What they ask for, for the message: ``change nodes``.
 
     Raises:
-        RequestError: no.
+        RequestError: they are not.
     """
     if uid != 0:
         raise RequestError(f"Access/permission denied: user {uid} may not {what}", Errno.ACCESS_DENIED)

@@ -1,4 +1,4 @@
-"""A job's life: how it comes in, what is asked of it while it is there, and what ends it before it has run."""
+"""Submission of jobs, requests about them, and the end of pending jobs."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
 
 class AskedScheduler(Scheduler, Protocol):
-    """What the scheduler plugin is asked and told of a job's life."""
+    """The functions of the scheduler plugin about jobs."""
 
     @property
     def initial_priority(self) -> Callable[[int, Job], int]:
-        """Gives a job its priority, after the lowest given so far."""
+        """Computes a job's priority, given the lowest priority so far."""
 
 
 class Lifecycle:
-    """Moves jobs from place to place. With its parts it is the only one that writes job records."""
+    """Submits, changes and ends jobs. Only this class and its parts write to job records."""
 
     __slots__ = ("cluster", "priorities", "queue", "runs", "state")
 
@@ -46,11 +46,11 @@ class Lifecycle:
     # ---- submission -------------------------------------------------------------------------------------------
 
     def submit(self, job_id: int, spec: JobSpec) -> None:
-        """Take a new job.
+        """Submit a job.
 
         Raises:
-            RequestError: it can never be met.
-            PolicyError: it may not be.
+            RequestError: the request can never be met.
+            PolicyError: a limit or access rule forbids it.
         """
         cluster = self.cluster
         job = new_job(cluster, job_id, spec)
@@ -81,10 +81,10 @@ class Lifecycle:
     # ---- requests ---------------------------------------------------------------------------------------------
 
     def find(self, job_id: int, task_id: int | None = None) -> list[tuple[Job, int | None]]:
-        """Find live jobs; of an array the task, or without ``task_id`` all of them, with the record.
+        """Find a live job, a task of an array or, without ``task_id``, all jobs of an array.
 
         Returns:
-            Jobs, each with the task that is meant of it where that still waits in the record of its array.
+            The jobs. If a pending task is still in the record of its array, that record and the task id.
 
         Raises:
             RequestError: there is none.
@@ -105,7 +105,7 @@ class Lifecycle:
         raise RequestError(f"there is no live job {name}", Errno.INVALID_JOB_ID)
 
     def single_job(self, job: Job, task_id: int | None) -> Job:
-        """Give a job that `find` has found, or split the task off that is meant of it, to wait beside the record."""
+        """Give a job that `find` has found; a task in the record of its array is split off and queued or parked."""
         if task_id is None or job.array is None:
             return job
         if job.waiting_tasks == 1:
@@ -116,21 +116,26 @@ class Lifecycle:
         return task
 
     def cancel(self, job: Job, signal: int = 0) -> None:
-        """Cancel a job. One that has ended already but not yet let go is left as it is."""
+        """Cancel a job that is pending, running or suspended.
+
+        Args:
+            job: The job. If it has ended, nothing is changed.
+            signal: Signal with which a running job is stopped; 0: SIGTERM.
+        """
         if job.state in RUNS:
             self.runs.stop(job, Trigger.CANCEL, signal=signal or SIGTERM)
         elif job.state is JobState.PENDING:
             self._end_pending(job, Trigger.CANCEL)
 
     def _end_pending(self, job: Job, trigger: Trigger, reason: Reason | None = None) -> None:
-        """End a job that waits; one that is still completing is over when its resources are free.
+        """End a pending job. If it is still completing, it is removed when its resources are free.
 
         Args:
             job: The job.
             trigger: What ends it.
-            reason: Why; ``None``: what it has waited for.
+            reason: Its reason from now on; ``None``: why it was pending.
         """
-        self.queue.flush()  # its record has its priority, and its reason goes by that
+        self.queue.flush()  # the priority in its record and its reason depend on deferred priorities
         reason = self.cluster.reasons.of(job) if reason is None else reason
         change_state(job, trigger)
         job.reason = reason
@@ -142,8 +147,12 @@ class Lifecycle:
     def hold(self, job: Job, *, by_user: bool = False) -> None:
         """Hold a pending job. A user's hold does not replace an administrator's.
 
+        Args:
+            job: The job.
+            by_user: Whether it is a user's hold; else it is an administrator's.
+
         Raises:
-            RequestError: it is not pending.
+            RequestError: the job is not pending.
         """
         require_pending(job)
         if by_user and job.priority == 0 and job.reason is not Reason.JOB_HELD_USER:
@@ -152,10 +161,14 @@ class Lifecycle:
         self.queue.reconsider_with(job, Reason.JOB_HELD_USER if by_user else Reason.JOB_HELD_ADMIN)
 
     def release(self, job: Job, *, by_user: bool = False) -> None:
-        """Release a held job: its priority is computed anew.
+        """Release a held job; its priority is computed again.
+
+        Args:
+            job: The job.
+            by_user: Whether a user asks, who cannot release a job that an administrator holds.
 
         Raises:
-            RequestError: it is not pending, or a user would release what an administrator holds.
+            RequestError: the job is not pending, or the user may not release it.
         """
         require_pending(job)
         if by_user:
@@ -170,42 +183,54 @@ class Lifecycle:
             self.queue.reconsider_with(job, Reason.NONE)
 
     def requeue(self, job: Job, *, hold: bool = False) -> None:
-        """Put a running job back in the queue, held if that is wanted.
+        """Requeue a running or suspended job.
+
+        Args:
+            job: The job.
+            hold: Whether to hold it.
 
         Raises:
-            RequestError: it is not running.
+            RequestError: the job is not running or suspended.
         """
         require_running(job, or_suspended=True)
         if hold:
             job.hold_all_records()
         self.runs.stop(job, Trigger.REQUEUE, Reason.JOB_HELD_ADMIN if hold else Reason.NONE)
 
-    # ---- what ends them ---------------------------------------------------------------------------------------
+    # ---- ends -------------------------------------------------------------------------------------------------
 
     def missed_deadline(self, job_id: int) -> None:
-        """End a job that could no longer end by its deadline, unless it is parked: held jobs outlive it."""
+        """End a queued job that cannot end by its deadline any more; a parked job, such as a held one, is kept."""
         job = self.state.jobs[job_id]
         if job.is_queued:
             self._end_pending(job, Trigger.DEADLINE, Reason.DEADLINE)
 
     def end_all(self) -> None:
-        """End the jobs that can never start in time, or whose dependencies can never be satisfied.
+        """End the jobs in `ClusterState.to_end`.
 
-        So are running jobs that have used up a limit.
+        These cannot end by their deadlines, have dependencies that can never be satisfied, or have used up a limit.
         """
         ending, self.state.to_end = self.state.to_end, []
         for job in ending:
             if job.state is JobState.RUNNING:
                 self.runs.stop(job, Trigger.TIME_LIMIT, Reason.TIME_LIMIT)
             elif job.state is not JobState.PENDING or job.alloc:
-                continue  # it is over, or about to be queued again
+                continue  # it has ended, or is about to be requeued
             elif job.sort_key:
                 self._end_pending(job, Trigger.DEADLINE, Reason.DEADLINE)
             else:
                 self._end_pending(job, Trigger.CANCEL, Reason.DEPENDENCY_NEVER_SATISFIED)
 
     def update_node(self, name: str, node_state: NodeState, reason: str, uid: int) -> bool:
-        """Set a node's state, and why; its jobs are stopped if it is down. One that is to leave drains.
+        """Set the state of a node; its jobs are stopped if it is down.
+
+        A node that is about to be removed or changed, as slurm.conf has changed, is drained if it would be up.
+
+        Args:
+            name: Name of the node.
+            node_state: The state.
+            reason: Why; empty: as before, or none if it is up.
+            uid: User id of the user who asks.
 
         Returns:
             Whether nodes of reservations have been replaced.

@@ -1,4 +1,4 @@
-"""New jobs: records made of requests."""
+"""Job records, made from requests."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 
 def make_job(job_id: int, spec: JobSpec, submit_time: int, found: Sequence[tuple[Partition, int]]) -> Job:
-    """Make a job's record, with a queue record for each partition if it has several.
+    """Make a job record, with a queue record for each partition if there are several.
 
     Args:
         job_id: Job id.
-        spec: What is asked for.
+        spec: The request.
         submit_time: Unix seconds.
-        found: The partitions that it may run in, and the units that it takes of each; 0: that could not serve it.
+        found: The partitions, and the number of units that the job needs in each; 0: it can never run there.
     """
     if len(found) == 1:
         return Job(job_id, spec, submit_time, *found[0])
@@ -38,10 +38,10 @@ def make_job(job_id: int, spec: JobSpec, submit_time: int, found: Sequence[tuple
 
 
 def new_job(cluster: Cluster, job_id: int, spec: JobSpec) -> Job:
-    """Make the record of a new job, with all that it waits for.
+    """Make the record of a new job, with its array, dependencies and licences.
 
     Raises:
-        RequestError: it cannot be met, or not be understood.
+        RequestError: the request can never be met, or its syntax is wrong.
     """
     state = cluster.state
     if job_id in state.jobs or state.arrays or not 0 < job_id < MAX_JOB_ID:
@@ -58,10 +58,10 @@ def new_job(cluster: Cluster, job_id: int, spec: JobSpec) -> Job:
 
 
 def dependencies_of(spec: JobSpec) -> Dependencies | None:
-    """Read what a request waits for.
+    """Read the dependencies of a request.
 
     Raises:
-        RequestError: it cannot be read.
+        RequestError: the syntax is wrong.
     """
     try:
         return parse_dependency(spec.dependency) if spec.dependency else None
@@ -70,7 +70,11 @@ def dependencies_of(spec: JobSpec) -> Dependencies | None:
 
 
 def _make_array(state: ClusterState, job: Job) -> None:
-    """Let a new job be the record of its array."""
+    """Make the array of a new job, whose record becomes that of the pending tasks.
+
+    Raises:
+        RequestError: the syntax is wrong, or there are too many tasks.
+    """
     try:
         tasks = parse_array(job.spec.array, state.settings.max_array_size)
     except ValueError as error:

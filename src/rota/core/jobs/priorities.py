@@ -1,4 +1,4 @@
-"""The priorities of jobs: asked for when a job is new, and given anew by plugins and administrators."""
+"""Priorities of jobs: computed by plugins at submission, and changed by plugins and administrators."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ if TYPE_CHECKING:
 
 
 class Priorities:
-    """Gives jobs their priorities.
+    """Sets the priorities of jobs.
 
     Args:
-        cluster: Whose jobs.
-        initial_priority: Asks the scheduler plugin for a job's priority, after the lowest given so far.
+        cluster: The cluster whose jobs these are.
+        initial_priority: The scheduler plugin's function, which computes a job's priority, given the lowest priority so
+            far.
     """
 
     __slots__ = ("_cluster", "_initial_priority", "_queue", "pricing")
@@ -30,11 +31,11 @@ class Priorities:
         self._cluster = cluster
         self._queue = cluster.queue
         self._initial_priority = initial_priority
-        #: The job whose priority the plugins are being asked for.
+        #: The job whose priority the plugins are computing.
         self.pricing: Job | None = None
 
     def ask(self, job: Job) -> None:
-        """Ask the scheduler plugin for a job's priority, unless an administrator has set it."""
+        """Have the scheduler plugin compute a job's priority, unless an administrator has set it."""
         if job.admin_priority:
             for record in job.records:
                 record.priority = job.priority
@@ -45,13 +46,13 @@ class Priorities:
         self.pricing = job
         job.priority = priority = self._initial_priority(cluster.last_priority, job)
         self.pricing = None
-        for record in job.records:  # unless the plugin has given them priorities of their own
+        for record in job.records:  # the plugin may have set their priorities
             record.priority = (record.priority or priority) if priority else 0
         if priority > 1 and 1 < priority + job.nice < cluster.last_priority:
             cluster.last_priority = priority + job.nice
 
     def set(self, job: Job, priority: int) -> None:
-        """Give a pending job another priority, 0 to hold it.
+        """Set the priority of a pending job; 0 holds it.
 
         Raises:
             RequestError: it is not pending.
@@ -75,7 +76,7 @@ class Priorities:
             self._queue.reconsider_with(whole, Reason.NONE)
 
     def set_many(self, jobs: Sequence[Job], priorities: Sequence[int]) -> bool:
-        """Give many jobs other priorities, see `Controller.set_priorities`. Whether the queue's order has changed."""
+        """Set the priorities of many jobs, see `Controller.set_priorities`; say whether the queue order has changed."""
         pending, running = JobState.PENDING, JobState.RUNNING
         changed = False
         for job, priority in zip(jobs, priorities, strict=True):
@@ -83,13 +84,13 @@ class Priorities:
             if before == priority or not before or job.admin_priority:
                 continue
             if isinstance(job, QueueRecord) and job not in job.whole.records:
-                continue  # the job has got others since
+                continue  # the job has other queue records now
             if job.state is pending or job.state is running:
                 job.priority = priority
                 if isinstance(job, QueueRecord):
                     job.whole.priority = max(record.priority for record in job.whole.records)
                 if job.sort_key and not job.alloc:
-                    # Here, where the job is at hand: of 100,000, those in the queue's order lie all over the memory.
+                    # A second loop over 100,000 jobs in queue order would be slow, because of cache misses.
                     job.sort_key = queue_key(job)
                     changed = True
         if not changed or not self._queue.queued.resort():

@@ -1,4 +1,4 @@
-"""What is asked of jobs that there are. A request about several is carried out for all of them, or for none."""
+"""Requests about jobs. A request about several jobs is carried out for all of them, or for none."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rota.core.job import Job
     from rota.core.jobs.lifecycle import Lifecycle
 
-#: Signals have these numbers.
+#: Numbers of signals.
 _SIGNALS = range(1, 65)
 _FOR_RUNNING = (ev.Requeue, ev.Suspend, ev.Resume, ev.SignalJob)
 
@@ -30,7 +30,7 @@ class JobRequests:
     """Checks requests about jobs, and carries them out.
 
     Args:
-        lifecycle: Does what is asked.
+        lifecycle: Changes the jobs.
     """
 
     __slots__ = ("_life",)
@@ -39,10 +39,10 @@ class JobRequests:
         self._life = lifecycle
 
     def carry_out(self, event: ev.JobRequest) -> None:
-        """Do what is asked of one job, or of the jobs of an array that it can concern.
+        """Carry out a request for a job, or for the jobs of an array to which it applies.
 
         Raises:
-            RequestError: it cannot be done, or not for whoever asks; nothing has changed then.
+            RequestError: it cannot be done, or the user may not ask for it; nothing has changed then.
         """
         found = self._life.find(event.job_id, event.task_id)
         if len(found) > 1:
@@ -71,10 +71,10 @@ class JobRequests:
             life.runs.send_signal(job, event.signal)
 
     def update(self, event: ev.UpdateJob) -> None:
-        """Change what a job asks for, or all jobs of an array.
+        """Change the request of a job, or of all jobs of an array.
 
         Raises:
-            RequestError: it cannot be done, or not for whoever asks; nothing has changed then.
+            RequestError: it cannot be done, or the user may not ask for it; nothing has changed then.
         """
         life = self._life
         array = life.state.arrays.get(event.job_id)
@@ -95,12 +95,12 @@ class JobRequests:
 
 
 def _concerns(event: ev.JobRequest, job: Job) -> bool:
-    """Whether a request about a whole array is about this job of it."""
+    """Whether a request for a whole array applies to a job of the array, because of its state."""
     return isinstance(event, ev.Cancel) or (job.state in RUNS) is isinstance(event, _FOR_RUNNING)
 
 
 def _check(event: ev.JobRequest, job: Job) -> None:
-    """Make sure that what is asked can be done.
+    """Check that a request can be carried out.
 
     Raises:
         RequestError: it cannot.

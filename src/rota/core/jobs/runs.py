@@ -1,4 +1,4 @@
-"""What runs: how jobs are started, suspended, stopped, and how they end."""
+"""Runs of jobs: start, suspension, stop and end."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ if TYPE_CHECKING:
     from rota.core.jobs.priorities import Priorities
 
 SIGKILL, SIGTERM = 9, 15
-#: Seconds after which it is expected again that a suspended job ends, at least.
+#: Smallest number of seconds after which a suspended job is expected to end.
 _RECHECK_S = 60
 
 
 class Scheduler(Protocol):
-    """What the scheduler plugin is told of jobs that run."""
+    """The functions of the scheduler plugin about allocations."""
 
     @property
     def newalloc(self) -> Callable[[Job], None] | None:
-        """Takes note that a job has been given resources; ``None``: it does not care."""
+        """Called when resources have been allocated to a job; ``None``: the plugin has no such function."""
 
     @property
     def freealloc(self) -> Callable[[Job], None] | None:
-        """Takes note that a job's resources are about to be freed; ``None``: it does not care."""
+        """Called before the resources of a job are freed; ``None``: the plugin has no such function."""
 
 
 class Runs:
-    """Starts and ends jobs.
+    """Starts, suspends, stops and ends jobs.
 
     Args:
-        cluster: Whose jobs.
-        scheduler: Is told of it.
-        priorities: Gives jobs that are queued again their priorities.
+        cluster: The cluster whose jobs these are.
+        scheduler: The scheduler plugin.
+        priorities: Computes the priorities of requeued jobs.
     """
 
     __slots__ = ("_cluster", "_freealloc", "_newalloc", "_priorities", "_queue", "_state")
@@ -56,15 +56,20 @@ class Runs:
         self._freealloc = scheduler.freealloc
         self._priorities = priorities
 
-    # ---- they begin -------------------------------------------------------------------------------------------
+    # ---- start ------------------------------------------------------------------------------------------------
 
     def start(self, job: Job, resources: int, time_limit: int = 0) -> Reason | None:
-        """Start a queued job, or the job of a queue record in that record's partition, on free resources.
+        """Start a queued job, or the job of a queue record in that record's partition.
 
-        Of a job array one task is started; its record stays in the queue as long as it has others.
+        For a job array one task is started; the record stays in the queue as long as it has pending tasks.
+
+        Args:
+            job: The job or queue record.
+            resources: The resource set to allocate, which has to be free.
+            time_limit: Another time limit in seconds; 0: the job's.
 
         Returns:
-            ``None``; or what holds it back, and nothing has changed.
+            The reason if a start limit holds the job back, and nothing has changed; else ``None``.
         """
         state, cluster = self._state, self._cluster
         if job.start_limits and (excess := job.held_back(resources)) is not None:
@@ -108,10 +113,10 @@ class Runs:
             cluster.dependencies.started(job)
         return None
 
-    # ---- they end ---------------------------------------------------------------------------------------------
+    # ---- end --------------------------------------------------------------------------------------------------
 
     def ended(self, event: JobEnded) -> bool:
-        """Take the news that a run is over. False when it is stale and changes nothing."""
+        """Handle the end of a run; say whether the run is known, else nothing is changed."""
         job = self._run_of(event.job_id, event.restart_count)
         if job is None:
             return False
@@ -125,7 +130,7 @@ class Runs:
         return True
 
     def _end_of(self, job: Job, event: JobEnded) -> tuple[Trigger, Reason]:
-        """Say what becomes of a job whose run is over without having been stopped, and why."""
+        """Give the trigger and the reason for a job whose run has ended without having been stopped."""
         if event.outcome is Outcome.LOST:
             return Trigger.REQUEUE if self.may_requeue(job) else Trigger.NODE_LOST, Reason.NODE_DOWN
         if event.outcome is Outcome.OUT_OF_MEMORY:
@@ -139,10 +144,10 @@ class Runs:
         return Trigger.EXIT_OK, job.reason
 
     def launch_failed(self, event: LaunchFailed) -> bool:
-        """Take the news that a run never began: the job fails, or goes back into the queue, held.
+        """Handle a failed launch: the job fails, or is requeued and held.
 
         Returns:
-            False when it is stale and changes nothing.
+            Whether the run is known; else nothing is changed.
         """
         job = self._run_of(event.job_id, event.restart_count)
         if job is None:
@@ -158,7 +163,7 @@ class Runs:
         return True
 
     def step_changed(self, event: StepChanged) -> bool:
-        """Keep the record of a step. False when the news is stale and changes nothing."""
+        """Store the record of a step; say whether the run is known, else nothing is changed."""
         job = self._run_of(event.job_id, event.restart_count)
         if job is None:
             return False
@@ -167,12 +172,17 @@ class Runs:
         return True
 
     def _run_of(self, job_id: int, restart_count: int) -> Job | None:
-        """Find the job that holds resources for this run; ``None`` when the news of it is stale."""
+        """Find the job of a run that has resources; ``None``: that run has ended, or never was."""
         job = self._state.jobs.get(job_id)
         return job if job is not None and job.alloc and job.restart_count == restart_count else None
 
     def _free(self, job: Job, end_time: int) -> None:
-        """Free the resources of a job whose run was over at a time, and let it go on to where it belongs."""
+        """Free the resources of a job whose run has ended; it is requeued, or its record is handed out.
+
+        Args:
+            job: The job.
+            end_time: When the run ended, Unix seconds.
+        """
         state, cluster = self._state, self._cluster
         if self._freealloc is not None:
             self._freealloc(job)
@@ -199,7 +209,7 @@ class Runs:
             self.finish(job, resources, nodes)
 
     def _requeue(self, job: Job) -> None:
-        """Put a job that ran back among those that wait."""
+        """Queue or park a job that has run."""
         state = self._state
         state.timers.cancel_of_job(job.job_id)
         job.restart_count += 1
@@ -212,18 +222,18 @@ class Runs:
         if state.settings.requeue_delay:
             job.spec = job.spec._replace(begin_time=state.now + state.settings.requeue_delay)
         if job.task_id is not None and job.priority:
-            self._priorities.ask(job)  # as a task of an array it had that of the record
-        elif job.records:  # it had that of the partition in which it ran
+            self._priorities.ask(job)  # so far it had the priority of its array's record
+        elif job.records:  # so far it had the priority in the partition in which it ran
             job.priority = max(record.priority for record in job.records)
         self._queue.insert(job)
 
     def finish(self, job: Job, resources: int = 0, nodes: int = 0) -> None:
-        """Forget a job that is over and in no place any more, and hand out its record.
+        """Remove a job that has ended, and hand out its record.
 
         Args:
-            job: The job.
-            resources: What it held last.
-            nodes: Bitmap of the nodes of that.
+            job: The job, which is neither queued nor parked.
+            resources: The resource set of its last allocation; 0: it never ran.
+            nodes: Bitmap of the nodes of this allocation.
         """
         over = self._cluster.remove(job)
         array, assoc, accounts = job.array, job.assoc, self._cluster.accounts
@@ -257,14 +267,21 @@ class Runs:
         )
         self._state.effects.append(JobFinished(record=record))
 
-    # ---- they are stopped -------------------------------------------------------------------------------------
+    # ---- stop -------------------------------------------------------------------------------------------------
 
     def stop(self, job: Job, trigger: Trigger, reason: Reason = Reason.NONE, signal: int = SIGTERM) -> None:
-        """Stop a job that runs or is suspended: it completes when the driver says that it has ended."""
+        """Stop a running or suspended job; it is completing until the driver reports its end.
+
+        Args:
+            job: The job.
+            trigger: Why its state changes.
+            reason: Its reason from now on.
+            signal: The signal that is sent first.
+        """
         state = self._state
         change_state(job, trigger)
         job.reason = reason
-        if job.suspended_since is not None:  # it goes on, to its end
+        if job.suspended_since is not None:  # it runs until it has ended
             self._charge_again(job, job.suspended_since)
             if job.limits is not None:
                 job.limits.resume(job)
@@ -277,12 +294,12 @@ class Runs:
         state.effects.append(Kill(job_id=job.job_id, restart_count=job.restart_count, signal=signal, wait=wait))
 
     def send_signal(self, job: Job, signal: int) -> None:
-        """Send a signal to a job that runs or is suspended."""
+        """Send a signal to a running or suspended job."""
         effect = SendSignal(job_id=job.job_id, restart_count=job.restart_count, signal=signal)
         self._state.effects.append(effect)
 
     def enforce_time_limits(self) -> None:
-        """Stop the jobs whose time is up, unless they may go on for a while."""
+        """Stop the jobs that have reached their time limit, unless OverTimeLimit allows them more."""
         now, running = self._state.now, self._state.running
         while running.jobs and ((job := running.jobs[0]).end_time or 0) <= now:
             if job.state is JobState.SUSPENDED:
@@ -291,9 +308,9 @@ class Runs:
                 self.stop(job, Trigger.TIME_LIMIT, Reason.TIME_LIMIT)
 
     def _extend(self, job: Job) -> bool:
-        """Let a job whose time is up go on as OverTimeLimit says, and expect it to end then; False: that is over."""
+        """Set the expected end of a job at its time limit to what OverTimeLimit allows; ``False``: it must stop now."""
         now, longest = self._state.now, job.longest_run
-        # Without limit, Slurm guesses that it runs as long as its time limit once more.
+        # Without a bound, Slurm assumes that it runs for its time limit once more.
         end = now + job.time_limit if longest is None else job.effective_start + longest
         if job.spec.reservation and (left := self._cluster.reservations.time_left(job)) is not None:
             end = min(end, now + left)
@@ -304,7 +321,7 @@ class Runs:
         return True
 
     def expect_end(self, job: Job, end: int) -> None:
-        """Expect a running job to end at another time, Unix seconds."""
+        """Set the expected end of a running job, Unix seconds."""
         for one in job.start_limits:
             one.ended(job)
         self._state.running.remove(job)
@@ -315,22 +332,22 @@ class Runs:
         self._queue.changed = True
 
     def lose_node(self, index: int) -> None:
-        """Stop the jobs of a node that is down: they are queued again if they may be, else they fail."""
+        """Stop the jobs on a node that is down: they are requeued if they may be, else they fail."""
         for job in self._state.running.snapshot():
             if job.alloc_nodes >> index & 1:
                 requeued = self.may_requeue(job)
                 self.stop(job, Trigger.REQUEUE if requeued else Trigger.NODE_LOST, Reason.NODE_DOWN, SIGKILL)
 
     def may_requeue(self, job: Job) -> bool:
-        """Whether a job that is lost through no fault of its own is put back in the queue."""
+        """Whether a job may be requeued when a node fails."""
         wanted = job.spec.requeue
         wants = self._state.settings.job_requeue if wanted is None else wanted
         return wants and not job.spec.allocation_only
 
-    # ---- they are suspended -----------------------------------------------------------------------------------
+    # ---- suspension -------------------------------------------------------------------------------------------
 
     def suspend(self, job: Job) -> None:
-        """Suspend a running job. It keeps what it has and counts for limits; its time does not go on."""
+        """Suspend a running job. It keeps its resources and counts for limits; its time limit is extended."""
         state = self._state
         change_state(job, Trigger.SUSPEND)
         state.timers.cancel_of_job(job.job_id)
@@ -341,14 +358,14 @@ class Runs:
         state.effects.append(SuspendRun(job_id=job.job_id, restart_count=job.restart_count))
 
     def _expect_end_of_suspended(self, job: Job) -> None:
-        """Expect a suspended job to end as if it went on now; that is looked at again when the time has come."""
+        """Set the expected end of a suspended job as if it were resumed now; this is repeated at that time."""
         self.expect_end(job, self._state.now + max(job.time_left, _RECHECK_S))
         if job.limits is not None:
             job.limits.pause(job)
         self._queue.touch()
 
     def resume(self, job: Job) -> None:
-        """Let a suspended job go on."""
+        """Resume a suspended job."""
         state = self._state
         change_state(job, Trigger.RESUME)
         self._charge_again(job, job.suspended_since or state.now)
@@ -357,12 +374,12 @@ class Runs:
         state.effects.append(ResumeRun(job_id=job.job_id, restart_count=job.restart_count))
 
     def _charge_again(self, job: Job, since: int) -> None:
-        """Charge a job that was suspended from now on."""
+        """Charge a job again whose suspension, begun at ``since`` (Unix seconds), ends now."""
         self._count_suspended(job, since)
         job.charged_since = self._state.now
         self._cluster.accounts.started(job)
 
     def _count_suspended(self, job: Job, since: int) -> None:
-        """Count for how long a job has been suspended that is so no more."""
+        """Add the time of a suspension that ends now, and has begun at ``since`` (Unix seconds)."""
         job.suspended += self._state.now - since
         job.suspended_since = None

@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 
 def split_off(cluster: Cluster, job: Job, array: JobArray[Job], task_id: int | None = None) -> Job:
-    """Make a job of its own of a task that waits in the record of its array, of the first without ``task_id``.
+    """Split a pending task off the record of its array.
 
     Args:
-        cluster: Where it is.
-        job: The record, or one of its queue records.
-        array: Its array.
-        task_id: Which task.
+        cluster: The cluster whose jobs these are.
+        job: The record of the pending tasks, or one of its queue records.
+        array: The array.
+        task_id: The task; ``None``: the first one.
 
     Returns:
-        The job or, where ``job`` is a queue record, that of the same partition.
+        The task's job or, if ``job`` is a queue record, the queue record of the same partition.
     """
     whole = job.whole
     task_id = array.pending[0] if task_id is None else task_id
@@ -43,14 +43,14 @@ def split_off(cluster: Cluster, job: Job, array: JobArray[Job], task_id: int | N
 
 
 def become_task(job: Job) -> None:
-    """Let the record of an array be its last task."""
+    """Let the record of an array's pending tasks be the job of the last one."""
     if job.array is not None and job.task_id is None:
         job.task_id = job.array.pending.pop()
         job.array.tasks[job.task_id] = job
 
 
 def split_for_dependencies(cluster: Cluster, job: Job, array: JobArray[Job]) -> None:
-    """Split all tasks of an array off that depend on the tasks of another one by one (``aftercorr``)."""
+    """Split off all tasks of an array, if each depends on the same task of another array (``aftercorr``)."""
     wanted, arrays = job.dependencies, cluster.state.arrays
     if wanted is None or not any(one.type is DependencyType.AFTER_CORR for one in wanted.each):
         return

@@ -1,4 +1,4 @@
-"""Every change of a job's state, in one table."""
+"""The table of all changes of job states."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Trigger(Enum):
-    """What makes a job change state."""
+    """Why a job changes its state."""
 
     START = auto()
     EXIT_OK = auto()
@@ -33,7 +33,7 @@ class Trigger(Enum):
     __hash__ = object.__hash__
 
 
-#: (state, trigger) to the next state. What is not here cannot happen.
+#: (state, trigger) to the next state. There are no other changes.
 TRANSITIONS: dict[tuple[JobState, Trigger], JobState] = {
     (JobState.PENDING, Trigger.START): JobState.RUNNING,
     (JobState.PENDING, Trigger.CANCEL): JobState.CANCELLED,
@@ -62,7 +62,7 @@ TRANSITIONS: dict[tuple[JobState, Trigger], JobState] = {
 
 
 def change_state(job: Job, trigger: Trigger) -> None:
-    """Change the job's state. The only place where that happens.
+    """Change a job's state. No other code does.
 
     Raises:
         InvariantError: the table has no such transition.

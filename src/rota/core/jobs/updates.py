@@ -1,4 +1,4 @@
-"""Changing what a job asks for."""
+"""Changes of the requests of jobs."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 
 def check_update(life: Lifecycle, job: Job, changes: Mapping[str, Any], uid: int = 0) -> None:
-    """Make sure that a job can be changed: a waiting one all that it asks for, a running one time limit and licences.
+    """Check that a job's request can be changed: of a running job only time limit and licences can.
 
     Args:
-        life: Whose job.
+        life: The owner of the jobs.
         job: The job.
         changes: Fields of `JobSpec` with their new values.
-        uid: Who asks; users may ask for less time for what runs, and not for higher priorities.
+        uid: User id of the user who asks. Users cannot raise priorities or the time limits of running jobs.
 
     Raises:
-        RequestError: that cannot be met, the job is over, or it runs and something else is to change.
+        RequestError: the new request cannot be met or is not allowed, or the job's state does not permit the change.
     """
     cluster = life.cluster
     if uid:
@@ -59,10 +59,10 @@ def check_update(life: Lifecycle, job: Job, changes: Mapping[str, Any], uid: int
 
 
 def _check_as_user(job: Job, changes: Mapping[str, Any]) -> None:
-    """Make sure that a user may change that of a job: not its priority, and what runs may only get less time.
+    """Check that a user, who is no administrator, may make some changes of their job.
 
     Raises:
-        RequestError: no.
+        RequestError: they may not.
     """
     longer = "time_limit" in changes and (changes["time_limit"] is None or changes["time_limit"] > job.time_limit)
     if longer and job.state is JobState.RUNNING:
@@ -74,13 +74,13 @@ def _check_as_user(job: Job, changes: Mapping[str, Any]) -> None:
 
 
 def _as_changed(cluster: Cluster, job: Job, changes: Mapping[str, Any]) -> Job:
-    """Make a record of a job as it would be."""
+    """Make the record that a job would have after some changes."""
     spec = job.spec._replace(**changes)
     return make_job(job.job_id, spec, job.submit_time, admit(cluster.state, spec))
 
 
 def update_job(life: Lifecycle, job: Job, changes: Mapping[str, Any]) -> None:
-    """Change what a job asks for, after `check_update`."""
+    """Change a job's request, after `check_update`."""
     if job.state is JobState.RUNNING:
         _change_running(life, job, changes)
         return

@@ -1,1 +1,1 @@
-"""What holds a job back although there is room for it: limits of associations and QOS, licences."""
+"""Start limits: what can keep a job from starting although resources are free."""

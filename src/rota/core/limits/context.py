@@ -1,4 +1,4 @@
-"""What limits look at of the cluster: the time, what jobs count as, what has been used; and the counts themselves."""
+"""The data that limits are tested with: time, usage, counts of jobs, and ledgers."""
 
 from __future__ import annotations
 
@@ -22,34 +22,35 @@ J = TypeVar("J", bound=CountedJob)
 
 @dataclass(slots=True, kw_only=True)
 class LimitContext(Generic[J]):
-    """What the limits of one cluster are measured with."""
+    """The data with which the limits of a cluster are tested."""
 
     clock: Clock
     timers: Timers
     keeper: UsageKeeper
     #: Names of the TRES, in the order of all counts.
     tres: Sequence[str]
-    #: What running jobs may still use counts as used: no job starts that could not run to its time limit.
+    #: Whether a job only starts if its limits allow it to run to its time limit (``safe``).
     safe: bool
-    #: Counts the TRES that a job asks for.
+    #: Function that counts the TRES that a job requests.
     asked: Callable[[J], Sequence[float]]
-    #: Counts the TRES of resources for a job.
+    #: Function that counts the TRES of a resource set for a job.
     counts: Callable[[J, int], Sequence[float]]
-    #: Gives the bitmap of the nodes of a resource set.
+    #: Function that gives the bitmap of the nodes of a resource set.
     nodes_of: Callable[[int], int]
-    #: Gives what a job's usage is multiplied with.
+    #: Function that gives the factor by which a job's usage is multiplied.
     usage_factor: Callable[[J], float]
-    #: By name.
+    #: Ledgers by name.
     ledgers: dict[str, Ledger] = field(default_factory=dict)
-    #: What running jobs count as, by job id.
+    #: Entries of running jobs in ledgers, by job id.
     running: dict[int, Entry] = field(default_factory=dict)
-    #: Another number whenever other jobs run.
+    #: A number that changes when a job starts or ends.
     version: int = 0
-    #: What jobs were refused for on the resources that they were to be given; it holds until something comes free.
+    #: Limits that jobs would have exceeded with the resources selected for them, by job id. They are valid until
+    #: resources are freed.
     refused: dict[int, Excess] = field(default_factory=dict)
 
     def ledger(self, name: str) -> Ledger:
-        """Find a ledger, a new one if there is none of that name."""
+        """Find a ledger by name, or make it."""
         found = self.ledgers.get(name)
         if found is None:
             found = self.ledgers[name] = Ledger(name, len(self.tres))

@@ -1,4 +1,4 @@
-"""What limits look at of the cluster: the time, jobs, what has been used."""
+"""Protocols of the clock, the usage and the jobs that limits are tested with."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ if TYPE_CHECKING:
 
 
 class Clock(Protocol):
-    """What knows the time."""
+    """The engine's clock."""
 
-    #: Unix seconds.
+    #: The time now, Unix seconds.
     now: int
 
 
 class UsageKeeper(Protocol):
-    """What knows what has been used."""
+    """The owner of the usage."""
 
-    #: ``None``: nobody has it kept.
+    #: Usage; ``None``: it is not kept.
     usage: Usage | None
 
 
 class CountedJob(Protocol):
-    """A job, or one of its queue records, as far as limits look at it."""
+    """The attributes of a job or queue record that limits use."""
 
     @property
     def job_id(self) -> int:
@@ -31,32 +31,32 @@ class CountedJob(Protocol):
 
     @property
     def restart_count(self) -> int:
-        """Which of its runs it is."""
+        """How often it was requeued."""
 
     @property
     def time_limit(self) -> int:
-        """Seconds."""
+        """Time limit in seconds."""
 
     @property
     def alloc(self) -> int:
-        """Resource set that it holds."""
+        """Allocated resource set."""
 
     @property
     def alloc_nodes(self) -> int:
-        """Bitmap of the nodes that it holds something of."""
+        """Bitmap of the nodes of its allocation."""
 
     @property
     def charged_since(self) -> int:
-        """Since when it is charged without a break, Unix seconds."""
+        """Since when it is charged without interruption, Unix seconds."""
 
     @property
     def effective_start(self) -> int:
-        """When its run would have begun if it had never been suspended, Unix seconds."""
+        """Start of its run plus the time for which it was suspended, Unix seconds."""
 
     @property
     def end_time(self) -> int | None:
-        """When it is expected to end, Unix seconds."""
+        """Expected end, Unix seconds."""
 
     @property
     def expected_end(self) -> int:
-        """The same or, once it has been stopped, when it was expected to end."""
+        """Expected end; if it has been stopped, the end that was expected before."""

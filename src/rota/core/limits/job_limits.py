@@ -30,20 +30,20 @@ _MINUTE = 60
 
 
 class JobQuantity(Enum):
-    """What of a request by itself a limit is about."""
+    """The quantity of a job that is compared with a limit."""
 
     #: TRES of the job.
     JOB = "job"
-    #: TRES on each node.
+    #: TRES of each node.
     NODE = "node"
-    #: TRES minutes, with its time limit.
+    #: TRES minutes for its time limit.
     MINUTES = "minutes"
-    #: TRES of the job; there must be as much at least.
+    #: TRES of the job, with the limit as lower bound.
     LEAST = "least"
 
 
 class JobLimits(Generic[J]):
-    """What the jobs of one association in one QOS and in one partition's QOS have to respect, in Slurm's order."""
+    """The limits on the jobs of one association, QOS and partition QOS, in Slurm's order."""
 
     __slots__ = (
         "_context",
@@ -66,43 +66,46 @@ class JobLimits(Generic[J]):
 
     def __init__(self, context: LimitContext[J]) -> None:
         self._context = context
-        #: The limit of running jobs that is reached, and by which version of the context's count.
+        #: Cached limit on the number of running jobs that is reached, and the context's version for which it is valid.
         self._full: Excess | None = None
         self._counted = -1
-        #: Where its jobs are entered.
+        #: Ledgers in which the jobs are counted.
         self.ledgers: list[Ledger] = []
-        #: Of live jobs, and of running ones.
+        #: Limits on the number of live jobs, and of running jobs.
         self.submit: list[tuple[Ledger, Limit]] = []
         self.jobs: list[tuple[Ledger, Limit]] = []
-        #: Of TRES at a time: what running jobs have, which TRES, the limit.
+        #: Limits on the TRES of running jobs: counts of all TRES in use, index of the TRES, limit.
         self.tres: list[tuple[list[float], int, Limit]] = []
-        #: Of different nodes.
+        #: Limits on the number of different nodes.
         self.nodes: list[tuple[Ledger, Limit]] = []
-        #: Of TRES minutes that running jobs may still use.
+        #: Limits on the TRES minutes that running jobs may still use: ledger, index of the TRES, limit.
         self.run_minutes: list[tuple[Ledger, int, Limit]] = []
+        #: Limits on usage.
         self.used: list[tuple[Ledger, UsageLimit]] = []
-        #: Those of them that end running jobs when they are used up, and limits of a job's own TRES minutes that do.
+        #: Limits on usage that end running jobs when they are reached; and limits on a job's TRES minutes that do, each
+        #: with the index of the TRES.
         self.ends: frozenset[Limit] = frozenset()
         self.minutes: list[tuple[int, Limit]] = []
-        #: Of each job by itself.
+        #: Limits on each job: quantity, index of the TRES, limit.
         self.per_job: list[tuple[JobQuantity, int, Limit]] = []
+        #: Limit on time limits.
         self.max_wall: Limit | None = None
-        #: How many of `jobs` go before it.
+        #: Number of limits in `jobs` with precedence over ``max_wall``.
         self.jobs_before_wall = 0
-        #: What priority a job must have to hold up others; ``None``: any.
+        #: Smallest priority with which a job blocks others; ``None``: any.
         self.min_priority: int | None = None
 
     @property
     def can_hold_back(self) -> bool:
-        """Whether any of them can hold back a job that has been taken and is in the queue."""
+        """Whether there are limits that can hold back a queued job."""
         return bool(self.jobs or self.tres or self.nodes or self.run_minutes or self.used or self.per_job)
 
     def exceeded_alone(self, job: J, *, alone: bool = False) -> Excess | None:
-        """Give the limit that a job is beyond by itself, whatever else runs.
+        """Give the limit that a job exceeds whatever other jobs are running; ``None``: there is none.
 
         Args:
             job: The job, or one of its queue records.
-            alone: Take limits of all jobs together as such of each.
+            alone: Whether limits on all jobs together are tested as well, as if no other job were running.
         """
         if self.max_wall is not None and job.time_limit > self.max_wall.most:
             return Excess(self.max_wall, 0, job.time_limit)
@@ -114,7 +117,7 @@ class JobLimits(Generic[J]):
         )
 
     def _excess_alone(self, counts: Sequence[float], time_limit: int) -> Excess | None:
-        """Look at the limits of all jobs together as if there were no other job."""
+        """Test the limits on all jobs together as if there were no other job."""
         minutes = time_limit / _MINUTE
         asked = [
             *((counts[index], limit) for _, index, limit in self.tres),
@@ -128,9 +131,9 @@ class JobLimits(Generic[J]):
         return next((Excess(limit, 0, count) for count, limit in asked if count > limit.most), None)
 
     def reason(self, job: J) -> Reason | None:
-        """Give the reason of a job that these limits keep out of the queue.
+        """Give the reason of a job that these limits keep out of the queue; ``None``: they do not.
 
-        Numbers of jobs go before all else, but those of a QOS that comes after the one whose wall time counts.
+        Limits on the number of jobs have precedence, except those of a QOS after the one that limits time limits.
         """
         too_long = self.max_wall is not None and job.time_limit > self.max_wall.most
         before = self.jobs[: self.jobs_before_wall] if too_long else self.jobs
@@ -140,15 +143,18 @@ class JobLimits(Generic[J]):
         return None if excess is None else excess.reason
 
     def holds_back_all(self) -> bool | None:
-        """Whether as many jobs run as may; if not, it depends on the job unless there are no other limits."""
+        """Whether all jobs are held back, as the number of running jobs is reached; ``None``: it depends on the job."""
         if self.jobs and self._excess_jobs() is not None:
             return True
         return None if self.tres or self.nodes or self.used or self.run_minutes or self.per_job else False
 
     def holds_back(self, job: J, resources: int) -> Excess | None:
-        """Give the limit that a waiting job would go beyond if it started now; ``None``: it may.
+        """Give the limit that a pending job would exceed if it started now; ``None``: there is none.
 
-        The resources that it is given may be more than it asks for, and then count.
+        Args:
+            job: The job, or one of its queue records.
+            resources: The resource set that it would start on, which may be more than it requests; 0: test what it
+                requests.
         """
         if self.jobs and (excess := self._excess_jobs()) is not None:
             return excess
@@ -166,7 +172,12 @@ class JobLimits(Generic[J]):
         return excess or self._excess_per_job(counts, job.time_limit)
 
     def _excess_nodes(self, asked: float, nodes: int) -> Excess | None:
-        """Give the limit of different nodes that a job goes beyond on certain nodes, or without them on any."""
+        """Give the limit on different nodes that a job would exceed.
+
+        Args:
+            asked: Number of nodes that it requests.
+            nodes: Bitmap of its nodes; 0: not selected yet.
+        """
         for ledger, limit in self.nodes:
             used = ledger.nodes.bit_count()
             new = (nodes & ~ledger.nodes).bit_count() if nodes else max(asked - used, 0)
@@ -221,16 +232,16 @@ class JobLimits(Generic[J]):
             return None
         return Excess(one.limit, used, asked)
 
-    # ---- jobs start and end -----------------------------------------------------------------------------------
+    # ---- start and end of jobs --------------------------------------------------------------------------------
 
     def forecast_usage(self, ledger: Ledger) -> None:
-        """Keep what running jobs use of a ledger's limits, also of those that do not count for these jobs."""
+        """Forecast the usage of a ledger, if its limits end running jobs."""
         context = self._context
         if ledger.forecast is None and not context.safe:
             ledger.forecast = UsageForecast(context.clock, context.timers, context.keeper, ledger.name)
 
     def end_running_jobs(self) -> None:
-        """End running jobs when limits are used up: ``safe`` is not enforced."""
+        """End running jobs when limits on usage are reached, since ``safe`` is not enforced."""
         self.ends = frozenset(one.limit for _, one in self.used)
         self.minutes = [(tres_index, limit) for own, tres_index, limit in self.per_job if own is JobQuantity.MINUTES]
         for ledger, one in self.used:
@@ -238,7 +249,7 @@ class JobLimits(Generic[J]):
                 ledger.forecast.watch(one)
 
     def started(self, job: J) -> None:
-        """Count a job that has started, and have it ended when a limit is used up that does so."""
+        """Count a job that has started, and set the timers that end it."""
         context = self._context
         entry = Entry(self.ledgers, context.counts(job, job.alloc), job.alloc_nodes, job.expected_end)
         context.running[job.job_id] = entry
@@ -248,11 +259,11 @@ class JobLimits(Generic[J]):
         context.version += 1
 
     def resume(self, job: J) -> None:
-        """Have a job that goes on ended when a limit is used up that does so."""
+        """Set the timers that end a running job when a limit on usage is reached."""
         context = self._context
         entry = context.running.get(job.job_id)
         if entry is None:
-            return  # none of them has to do with what runs
+            return  # no limit depends on running jobs
         for ledger in entry.ledgers:
             if ledger.forecast is not None:
                 factor = context.usage_factor(job)
@@ -261,14 +272,14 @@ class JobLimits(Generic[J]):
             context.timers.set(max(end, context.clock.now + 1), _minutes_of(job))
 
     def pause(self, job: J) -> None:
-        """Have it not ended for that while it is suspended."""
+        """Remove the timers that would end a job, as it is suspended."""
         for ledger in self.ledgers:
             if ledger.forecast is not None:
                 ledger.forecast.remove(job.job_id)
         self._context.timers.cancel(_minutes_of(job))
 
     def ended(self, job: J) -> None:
-        """Count a job no more."""
+        """Remove a job that has ended from the counts."""
         context = self._context
         entry = context.running.pop(job.job_id, None)
         if entry is None:

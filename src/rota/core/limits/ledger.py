@@ -1,4 +1,4 @@
-"""What live jobs take together of what a limit is about."""
+"""Ledgers: the sums of live jobs that limits are compared with."""
 
 from __future__ import annotations
 
@@ -16,44 +16,45 @@ _MINUTE = 60
 
 
 class Entry(NamedTuple):
-    """What a running job counts as, and where."""
+    """A running job as it is counted."""
 
+    #: The ledgers in which it is counted.
     ledgers: Sequence[Ledger]
-    #: By TRES.
+    #: Number of each TRES.
     counts: Sequence[float]
-    #: Bitmap.
+    #: Bitmap of its nodes.
     nodes: int
-    #: Unix seconds.
+    #: Expected end, Unix seconds.
     end: int
 
 
 class Ledger:
-    """What the live jobs of an association, a QOS, or of a user or an account within a QOS, take together.
+    """The sums of the live jobs of an association, a QOS, or a user or account in a QOS.
 
-    A node on which several of them run counts once.
+    A node with several of these jobs counts once.
     """
 
     __slots__ = ("_on_node", "forecast", "jobs", "name", "nodes", "submitted", "tres", "until")
 
     def __init__(self, name: str, tres: int) -> None:
-        #: Whose jobs these are: ``QOS long``, ``QOS long user ann``, ``association 7``.
+        #: Owner of the jobs: ``QOS long``, ``QOS long user ann``, ``association 7``.
         self.name = name
-        #: Running jobs by node, and the bitmap of these nodes.
+        #: Number of running jobs by node, and the bitmap of these nodes.
         self._on_node: Counter[int] = Counter()
         self.nodes = 0
-        #: Running.
+        #: Number of running jobs.
         self.jobs = 0
-        #: Pending or running.
+        #: Number of pending and running jobs.
         self.submitted = 0
-        #: Of the running ones, by TRES.
+        #: Number of each TRES that running jobs have.
         self.tres = [0.0] * tres
-        #: Σ TRES · expected end: with `tres` it tells at any time how many TRES seconds are still to come.
+        #: Σ TRES · expected end of the job, from which `minutes_left` is computed.
         self.until = [0.0] * tres
-        #: Ends running jobs when a limit is used up; ``None``: there is none that does.
+        #: Forecast of the usage, to end running jobs; ``None``: no limit ends them.
         self.forecast: UsageForecast | None = None
 
     def add(self, entry: Entry, sign: int = 1) -> None:
-        """Add a running job, or take it away with -1."""
+        """Add a running job, or remove it if ``sign`` is -1."""
         self.jobs += sign
         for index, count in enumerate(entry.counts):
             self.tres[index] += sign * count

@@ -1,4 +1,4 @@
-"""The cluster's licences: counted, and given to jobs with their nodes."""
+"""The cluster's licences, which are allocated to jobs with their nodes."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 class LicensesWanted:
-    """Licences that a job asks for: they hold it back as long as too few of one are free."""
+    """The start limit of jobs that request licences: they are held back while too few are free."""
 
     __slots__ = ("__weakref__", "_pool", "counts")
 
     def __init__(self, pool: LicensePool, counts: Mapping[str, int]) -> None:
         self._pool = pool
-        #: By name.
+        #: Number of licences by name.
         self.counts = counts
 
     def holds_back_all(self) -> bool:
@@ -30,7 +30,7 @@ class LicensesWanted:
         return self._too_few() is not None
 
     def holds_back(self, job: object, resources: int) -> Excess | None:  # noqa: ARG002 - whatever its nodes
-        """Give the licence of which too few are free."""
+        """Give the licence of which too few are free; ``None``: there is none."""
         name = self._too_few()
         if name is None:
             return None
@@ -38,7 +38,7 @@ class LicensesWanted:
         return Excess(limit, self._pool.used.get(name, 0), self.counts[name])
 
     def _too_few(self) -> str | None:
-        """Name the first licence of which too few are free."""
+        """Give the name of the first licence of which too few are free."""
         total, used = self._pool.total, self._pool.used
         for name, count in self.counts.items():
             if used.get(name, 0) + count > total.get(name, 0):
@@ -46,40 +46,43 @@ class LicensesWanted:
         return None
 
     def started(self, job: object) -> None:  # noqa: ARG002 - they are all the same
-        """Give a job its licences."""
+        """Allocate a job's licences."""
         for name, count in self.counts.items():
             self._pool.used[name] = self._pool.used.get(name, 0) + count
 
     def ended(self, job: object) -> None:  # noqa: ARG002 - they are all the same
-        """Take them back."""
+        """Free a job's licences."""
         for name, count in self.counts.items():
             self._pool.used[name] -= count
 
 
 class LicensePool:
-    """How many licences there are, and how many are in use.
+    """The licences of the cluster: how many there are, and how many are in use.
+
+    Args:
+        config: The configuration (slurm.conf).
 
     Raises:
         InputError: ``Licenses`` of slurm.conf cannot be used.
     """
 
     def __init__(self, config: ClusterConfig) -> None:
-        #: By name.
+        #: Number of licences, and number in use, by name.
         self.total: dict[str, int] = {}
         self.used: dict[str, int] = {}
-        #: By what users have written, as long as a job asks for it.
+        #: Start limits by the text of the request, as long as a job uses them.
         self._wanted: WeakValueDictionary[str, LicensesWanted] = WeakValueDictionary()
         self.set_config(config)
 
     def set_config(self, config: ClusterConfig) -> None:
-        """Take over how many there are; what is in use stays in use."""
+        """Read the numbers of licences; those in use are not changed."""
         self.total = read_licenses(config)
 
     def check(self, text: str) -> None:
-        """Make sure that there are so many licences at all.
+        """Check that the cluster has the requested licences.
 
         Raises:
-            RequestError: there never are.
+            RequestError: it has too few, or the syntax is wrong.
         """
         try:
             counts = parse_licenses(text)
@@ -94,7 +97,7 @@ class LicensePool:
                 )
 
     def wanted(self, text: str) -> LicensesWanted:
-        """Give the start limit of a job that asks for licences, checked before, whatever there are now."""
+        """Give the start limit of jobs with some requested licences, which were checked before."""
         wanted = self._wanted.get(text)
         if wanted is None:
             wanted = self._wanted[text] = LicensesWanted(self, parse_licenses(text))

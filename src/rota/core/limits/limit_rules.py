@@ -1,4 +1,4 @@
-"""Which limits of associations and QOS a job is under, by Slurm's names and in Slurm's order."""
+"""The limits of associations and QOS that apply to a job, in Slurm's order."""
 
 from __future__ import annotations
 
@@ -20,41 +20,41 @@ if TYPE_CHECKING:
     from rota.model.limits import Limits
 
 _MINUTE = 60
-#: TRES in the names of reasons; of others, ``UNKNOWN``.
+#: Names of TRES in the names of reasons; for others, ``UNKNOWN``.
 _WORDS = {"cpu": "CPU", "mem": "MEM", "node": "NODE", "billing": "BILLING", "gres": "GRES", "license": "LICENSE"}
 
 
 class Owner(NamedTuple):
-    """An association or a QOS that limits jobs."""
+    """An association or QOS with limits."""
 
-    #: ``QOS long``, ``account phys``, ``user ann of account phys``.
+    #: Its name: ``QOS long``, ``account phys``, ``user ann of account phys``.
     whose: str
-    #: Of the names of reasons: ``QOS`` or ``ASSOC``.
+    #: Prefix of its reasons: ``QOS`` or ``ASSOC``.
     prefix: str
     limits: Limits
-    #: Of all its jobs.
+    #: Ledger of all its jobs.
     ledger: Ledger
-    #: Gives the seconds used of a TRES, by its place, and with -1 those during which jobs ran.
+    #: Function that gives the usage of a TRES by its index, in TRES seconds; for -1, the seconds for which jobs ran.
     used: Callable[[int], float]
-    #: Multiplies limits of TRES.
+    #: Factor for limits on TRES.
     factor: float = 1.0
 
 
 class _TresLimit(NamedTuple):
-    """One of the limits that are counts of TRES."""
+    """A kind of limit on counts of TRES."""
 
     #: Attribute of `Limits`.
     attribute: str
-    #: As sacctmgr has it.
+    #: Name in sacctmgr.
     name: str
-    #: The reason, with a place for the TRES.
+    #: Pattern of the reason, with ``{}`` for the TRES.
     reason: str
-    #: Of a request by itself; ``None``: of what runs.
+    #: Quantity of each job that is limited; ``None``: the limit is on all running jobs together.
     own: JobQuantity | None = None
 
 
 _GRP_TRES = _TresLimit("grp_tres", "GrpTRES", "GRP_{}")
-#: Of each job, in the order in which Slurm looks at them.
+#: Limits on each job, in Slurm's order.
 _PER_JOB = (
     _TresLimit("max_tres_mins_per_job", "MaxTRESMinsPerJob", "MAX_{}_MINS_PER_JOB", JobQuantity.MINUTES),
     _TresLimit("max_tres_per_job", "MaxTRESPerJob", "MAX_{}_PER_JOB", JobQuantity.JOB),
@@ -69,18 +69,24 @@ class LimitRules(Generic[J]):
     """Fills a `JobLimits`: first with the limits of QOS, then with those of the association and the accounts above.
 
     Args:
-        made: To be filled.
+        made: The limits of a job, to which others are added.
         tres: Names of the cluster's TRES.
     """
 
     def __init__(self, made: JobLimits[J], tres: Sequence[str]) -> None:
         self._made = made
         self._tres = tres
-        #: What a QOS has set: it is not looked at again.
+        #: Names of the limits that a QOS has set; they replace those of later owners.
         self._set: set[str] = set()
 
     def add_qos(self, qos: Owner, of_user: Ledger, of_account: Ledger) -> None:
-        """Add the limits of a QOS, for one user and one account."""
+        """Add the limits of a QOS for the jobs of one user and account.
+
+        Args:
+            qos: The QOS.
+            of_user: Ledger of the user's jobs in the QOS.
+            of_account: Ledger of the account's jobs in the QOS.
+        """
         made, limits = self._made, qos.limits
         if limits is NO_LIMITS:
             return
@@ -116,8 +122,8 @@ class LimitRules(Generic[J]):
 
         Args:
             one: The association, with its own limits.
-            inherited: Those of single jobs, which come from the accounts above where it has none; ``None``: it is such
-                an account, and only its limits of all jobs together count.
+            inherited: Its limits on each job or user, including those inherited from the accounts above; ``None``: it
+                is one of these accounts, of which only the limits on all jobs together count.
         """
         made, limits = self._made, one.limits
         if limits is NO_LIMITS and (inherited or NO_LIMITS) is NO_LIMITS:
@@ -139,17 +145,17 @@ class LimitRules(Generic[J]):
         self._add_min_priority(inherited)
 
     def _add_wall(self, owner: Owner, reason: Reason) -> None:
-        """Add the limit of time limits, unless there is one already."""
+        """Add the limit on time limits, unless there is one already."""
         if owner.limits.max_wall is not None and self._made.max_wall is None:
             self._made.max_wall = Limit(reason, owner.whose, "MaxWallDurationPerJob", owner.limits.max_wall)
             self._made.jobs_before_wall = len(self._made.jobs)
 
     def _add_min_priority(self, limits: Limits) -> None:
-        """Add the priority below which jobs hold up nobody, unless there is one already."""
+        """Add the priority below which jobs do not block others, unless there is one already."""
         if self._made.min_priority is None:
             self._made.min_priority = limits.min_prio_thresh
 
-    # ---- each gives the names of what it has added ------------------------------------------------------------
+    # ---- functions that give the names of the limits that they have added -------------------------------------
 
     def _add_jobs(self, owner: Owner, name: str, most: int | None, ledger: Ledger, reason: Reason) -> list[str]:
         if most is None or name in self._set:
@@ -164,7 +170,7 @@ class LimitRules(Generic[J]):
         return [name]
 
     def _add_group(self, owner: Owner) -> list[str]:
-        """Add the limits of what all jobs together use."""
+        """Add the limits on all jobs together."""
         made, limits = self._made, owner.limits
         if limits.grp_tres_mins or limits.grp_wall is not None:
             made.forecast_usage(owner.ledger)
@@ -200,7 +206,7 @@ class LimitRules(Generic[J]):
     def _each(
         self, owner: Owner, counts: Mapping[str, int], name: str, reason: str, *, decays: bool = False
     ) -> Iterator[tuple[int, Limit]]:
-        """Walk through a limit's TRES, but for those that a QOS has set before: each with its place."""
+        """Give the index and limit of each TRES, except those that a QOS has set."""
         for tres, most in counts.items():
             full = f"{name}={tres}"
             if full not in self._set:
@@ -209,6 +215,6 @@ class LimitRules(Generic[J]):
 
 
 def _reason(prefix: str, pattern: str, tres: str) -> Reason:
-    """Find the reason for a TRES; Slurm has none of their own for some of them."""
+    """Give the reason for a TRES; several TRES share one with ``UNKNOWN``."""
     name = f"{prefix}_{pattern.format(_WORDS.get(tres.partition('/')[0], 'UNKNOWN'))}"
     return Reason.__members__.get(name) or Reason[f"{prefix}_{pattern.format('UNKNOWN')}"]

@@ -1,7 +1,7 @@
-"""What may hold a waiting job back although there is room for it: limits, licences, the tasks of its array that run.
+"""Start limits: limits of associations and QOS, licences, and throttles of job arrays.
 
-A job has its start limits from the moment when it is submitted, and shares them with all jobs that are under the same.
-It stays in its place in the queue while one of them holds it back, and is passed over: it holds back nobody else.
+A job has its start limits from its submission on, and shares them with all jobs to which the same limits apply. While
+one of them holds it back, it stays in the queue, is skipped, and blocks no other job.
 """
 
 from __future__ import annotations
@@ -10,38 +10,39 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from rota.model import Reason
 
-#: Reasons that limits of associations and QOS give, but for those that have to do with no limit of what is used.
+#: Reasons of limits of associations and QOS on resources and numbers of jobs.
 LIMIT_REASONS = frozenset(one for one in Reason if one.name.startswith(("QOS_", "ASSOC_"))) - {
     Reason.QOS_USAGE_THRESHOLD
 }
 
 
 class Limit(NamedTuple):
-    """One bound that a job can run into."""
+    """A limit that can keep a job from starting."""
 
+    #: The reason of jobs that it holds back.
     reason: Reason
-    #: Whose it is: ``QOS long``, ``account phys``, ``user ann of account phys``, ``cluster``.
+    #: Its owner: ``QOS long``, ``account phys``, ``user ann of account phys``, ``cluster``.
     of: str
-    #: As users have written it: ``GrpTRES=cpu``.
+    #: Its name as users write it: ``GrpTRES=cpu``.
     name: str
-    #: In the unit that it is written in, times in seconds.
+    #: Its value in the unit in which it is written; times are in seconds.
     most: float
-    #: What is measured against it becomes less by itself as time goes by.
+    #: Whether the quantity that is compared with it decreases with time.
     decays: bool = False
 
 
 class Excess(NamedTuple):
-    """A bound that a job is beyond, or would be if it started."""
+    """A limit that a job exceeds, or would exceed if it started."""
 
     limit: Limit
-    #: What counts already, without the job.
+    #: The quantity without the job.
     used: float
-    #: What the job adds.
+    #: The job's part.
     asked: float
 
     @property
     def reason(self) -> Reason:
-        """Slurm's word for it."""
+        """Slurm's reason."""
         return self.limit.reason
 
 
@@ -49,21 +50,21 @@ J_contra = TypeVar("J_contra", contravariant=True)
 
 
 class StartLimit(Protocol[J_contra]):
-    """One thing that may hold jobs back; shared by all jobs that are under it."""
+    """A limit that can hold jobs back; it is shared by all jobs to which it applies."""
 
     def holds_back_all(self) -> bool | None:
-        """Whether it holds back all its jobs now, or none of them; ``None``: that depends on what they ask for."""
+        """Whether it holds back all its jobs now, or none; ``None``: it depends on the job."""
 
     def holds_back(self, job: J_contra, resources: int) -> Excess | None:
-        """Say what keeps a waiting job from starting now; ``None``: nothing.
+        """Give the limit that keeps a pending job from starting now; ``None``: there is none.
 
         Args:
             job: The job, or one of its queue records.
-            resources: The resource set that it would start on; 0: look at what it asks for.
+            resources: The resource set that it would start on; 0: test what it requests.
         """
 
     def started(self, job: J_contra) -> None:
         """Count a job that has started."""
 
     def ended(self, job: J_contra) -> None:
-        """Count a job no more that has started before."""
+        """Remove a job that has ended from the counts."""

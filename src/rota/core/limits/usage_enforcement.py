@@ -27,61 +27,69 @@ _MINUTE = 60
 
 
 class UsageLimit(NamedTuple):
-    """A limit of TRES minutes used so far, or of the minutes that jobs ran."""
+    """A limit on the usage of a TRES, or on the time for which jobs ran."""
 
+    #: The limit, in minutes.
     limit: Limit
-    #: TRES; -1: time that jobs ran.
+    #: Index of the TRES; -1: the time for which jobs ran.
     tres_index: int
-    #: Gives the seconds used, but for what running jobs have used since the last period.
+    #: Function that gives the usage in seconds, without that of running jobs since the last period.
     seconds: Callable[[], float]
 
 
 class _Run(NamedTuple):
     """A running job."""
 
-    #: Limits that end it when they are used up.
+    #: Limits that end it when they are reached.
     limits: frozenset[Limit]
-    #: What it uses each second: TRES by their places, and at the end the second itself.
+    #: Usage of each TRES for each second, and as the last element 1 for the second itself.
     charge: Sequence[float]
-    #: Unix seconds.
+    #: Since when it is charged, Unix seconds.
     start: int
 
 
 class _Bound:
-    """One limit, and what the running jobs add to what is used of it."""
+    """A limit, and the rate at which running jobs add to its usage."""
 
     __slots__ = ("begun", "jobs", "most", "rate", "used")
 
     def __init__(self, used: UsageLimit) -> None:
         self.used = used
-        #: Seconds.
+        #: The limit in seconds.
         self.most = used.limit.most * _MINUTE
-        #: A second, of all jobs; and Σ of it · since when that is not part of what is used, which makes the rest up.
+        #: Usage of all running jobs for each second.
         self.rate = 0.0
+        #: Σ rate of a job · time since when it is not included in the recorded usage.
         self.begun = 0.0
-        #: How many jobs it would end.
+        #: Number of running jobs that the limit ends.
         self.jobs = 0
 
     def add(self, run: _Run, since: int, sign: int = 1) -> None:
-        """Count a running job, or with -1 no more."""
+        """Add a running job, or remove it if ``sign`` is -1.
+
+        Args:
+            run: The job.
+            since: Time since when its usage is not recorded, Unix seconds.
+            sign: 1 or -1.
+        """
         charge = sign * run.charge[self.used.tres_index]
         self.rate += charge
         self.begun += charge * since
         self.jobs += sign * (self.used.limit in run.limits)
 
     def seconds(self, now: int) -> float:
-        """Give what is used, as if nothing faded within a period."""
+        """Give the usage in seconds, without decay since the last period."""
         return self.used.seconds() + self.rate * now - self.begun
 
 
 class UsageForecast:
-    """Watches what the running jobs of one association or QOS use.
+    """Forecasts when the running jobs of an association or QOS will have used up a limit.
 
     Args:
-        clock: Knows the time.
-        timers: Where it sets its timer.
-        keeper: Knows what has been used.
-        name: Of the ledger that it is for: its timer has the same.
+        clock: The engine's clock.
+        timers: The engine's timers.
+        keeper: The owner of the usage.
+        name: Name of the ledger, and of the timer.
     """
 
     __slots__ = ("_bounds", "_clock", "_keeper", "_period", "_runs", "_timer", "_timers")
@@ -92,13 +100,13 @@ class UsageForecast:
         self._keeper = keeper
         self._timer = Timer(TimerKind.GROUP_MINUTES, name=name)
         self._bounds: dict[Limit, _Bound] = {}
-        #: By job id.
+        #: Running jobs by id.
         self._runs: dict[int, _Run] = {}
         #: The end of the last period of usage, Unix seconds.
         self._period = 0
 
     def watch(self, used: UsageLimit) -> None:
-        """Watch a limit, from now on if not yet."""
+        """Add a limit, unless it is known."""
         if used.limit not in self._bounds:
             self._catch_up()
             bound = self._bounds[used.limit] = _Bound(used)
@@ -106,12 +114,12 @@ class UsageForecast:
                 bound.add(run, max(run.start, self._period))
 
     def add(self, job: CountedJob, limits: frozenset[Limit], charge: Sequence[float]) -> None:
-        """Count a running job.
+        """Add a running job.
 
         Args:
             job: The job.
-            limits: Those of the limits watched that end it.
-            charge: What it uses each second: TRES by their places, and at the end the second itself.
+            limits: The limits that end it when they are reached.
+            charge: Its usage of each TRES for each second, and as the last element 1 for the second itself.
         """
         self._catch_up()
         run = self._runs[job.job_id] = _Run(limits, charge, job.charged_since)
@@ -120,16 +128,16 @@ class UsageForecast:
         self.set_timer()
 
     def remove(self, job_id: int) -> None:
-        """Count a job no more."""
+        """Remove a job that has ended or is suspended."""
         self._catch_up()
         run = self._runs.pop(job_id, None)
         if run is None:
-            return  # it is suspended
+            return  # it was suspended
         for bound in self._bounds.values():
             bound.add(run, max(run.start, self._period), -1)
 
     def _catch_up(self) -> None:
-        """Take note that what jobs have used is part of the usage, up to the end of another period."""
+        """Adjust the sums when a period has ended, up to which the usage of running jobs is recorded."""
         usage = self._keeper.usage
         period = (usage.last_ran if usage is not None else None) or 0
         if period != self._period:
@@ -138,7 +146,7 @@ class UsageForecast:
                 bound.begun = bound.rate * period
 
     def set_timer(self) -> None:
-        """Set the timer to when the first limit is used up at the present pace."""
+        """Set the timer to the time at which the first limit will be reached at the present rate."""
         if self._keeper.usage is not None:
             for bound in self._bounds.values():
                 self._set_timer(bound, bound.seconds(self._clock.now))
@@ -149,7 +157,7 @@ class UsageForecast:
             self._timers.set_sooner(self._clock.now + max(left, 1), self._timer)
 
     def used_up(self) -> list[int]:
-        """Give the ids of the jobs that a limit ends which is used up, ascending; set the timer for the others."""
+        """Give the ids of the jobs that reached limits end, ascending; set the timer for the other limits."""
         self._catch_up()
         found: set[int] = set()
         for bound in self._bounds.values():
@@ -161,7 +169,7 @@ class UsageForecast:
         return sorted(found)
 
     def _exact(self, bound: _Bound) -> float:
-        """Give what would be used if all running jobs ended now."""
+        """Give the usage in seconds if all running jobs ended now."""
         usage, now, seconds = self._keeper.usage, self._clock.now, bound.used.seconds()
         decay = 1.0 if usage is None else usage.decay
         for run in self._runs.values():
@@ -171,14 +179,14 @@ class UsageForecast:
 
 
 def job_minutes_end(job: CountedJob, counts: Sequence[float], limits: Sequence[tuple[int, Limit]]) -> int | None:
-    """Give when a running job has used up a limit of its own, Unix seconds; ``None``: not before its end.
+    """Give the time at which a running job reaches a limit on its TRES minutes; ``None``: not before its end.
 
     Args:
         job: The job.
-        counts: What it has been given, by the places of TRES.
-        limits: Limits of TRES minutes of each job, with the places of these TRES.
+        counts: Number of each TRES that is allocated to it.
+        limits: The limits, each with the index of its TRES.
     """
-    # Slurm counts whole minutes that it has run.
+    # Slurm counts whole minutes of run time.
     ends = [ceil(limit.most / counts[tres_index]) * _MINUTE for tres_index, limit in limits if counts[tres_index] > 0]
     end = job.effective_start + min(ends, default=0)
     return end if ends and end < (job.end_time or 0) else None

@@ -1,4 +1,4 @@
-"""``UsageThreshold`` of a QOS with the flag ``EnforceUsageThreshold``: the fair-share that its jobs need."""
+"""``UsageThreshold`` of a QOS with the flag ``EnforceUsageThreshold``: the smallest fair-share of its jobs."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class UsageThreshold:
     """Holds back the jobs of one association in one QOS while their fair-share is too low.
 
     Args:
-        name: The QOS.
-        least: What fair-share they need.
-        fair_share: Gives what is compared with it, as of the end of the last period; ``None``: no usage is kept.
+        name: Name of the QOS.
+        least: Smallest fair-share with which jobs start.
+        fair_share: Function that gives the fair-share at the end of the last period; ``None``: usage is not kept.
     """
 
     __slots__ = ("_fair_share", "_limit")
@@ -38,16 +38,16 @@ class UsageThreshold:
         return self._excess() is not None
 
     def holds_back(self, job: object, resources: int) -> Excess | None:  # noqa: ARG002 - they are all the same
-        """Give the threshold, if the fair-share is below it."""
+        """Give the threshold if the fair-share is below it, else ``None``."""
         return self._excess()
 
     def started(self, job: object) -> None:
-        """Nothing changes by a job that starts."""
+        """Do nothing: running jobs are not counted."""
 
     def ended(self, job: object) -> None:
-        """Nor by one that ends."""
+        """Do nothing: running jobs are not counted."""
 
 
 def usage_threshold(qos: Qos) -> float | None:
-    """Give the fair-share that the jobs of a QOS need; ``None``: any."""
+    """Give the smallest fair-share with which jobs of a QOS start; ``None``: any."""
     return qos.usage_threshold if qos.has(QosFlag.ENFORCE_USAGE_THRESHOLD) else None

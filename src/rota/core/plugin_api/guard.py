@@ -1,8 +1,8 @@
-"""Calls into plugins: whatever a plugin does, the engine gets a valid answer.
+"""Calls of plugin functions: whatever a plugin does, the engine gets a valid result.
 
-An exception, a wrong type or a value out of range becomes a fault that names plugin, symbol and job, and the engine's
-own default stands in: FIFO. A pass or a callback that takes long is a fault as well, though its result counts; the
-clock that tells is the driver's.
+An exception, a result of the wrong type or a value out of range is a fault. It is reported with plugin, symbol and job,
+and the engine uses its default instead: FIFO. A pass or callback that takes too long is a fault as well, but its result
+is used. The time is measured with the driver's clock.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ if TYPE_CHECKING:
     from rota.model import Association, PriorityFactorsRequest
     from rota.resources import Candidates, Needs
 
-    #: Needs, nodes, their processors and which are busy.
+    #: Needs, and the arrays of the candidates: nodes, processors, busy, weights.
     _Question = tuple[Needs, bytes, bytes, bytes, bytes]
 
-#: What a plugin may raise without doing harm. ``sys.exit()`` in a plugin is no reason to stop the cluster; Ctrl-C is.
+#: Exceptions of plugins that are caught. ``sys.exit()`` in a plugin does not stop the engine; Ctrl-C does.
 PLUGIN_ERRORS = (Exception, SystemExit)
-#: Seconds after which a call is slow, during which nothing else was done.
+#: Number of seconds after which a call is reported as slow.
 SLOW_S = 2.0
-#: Candidates of questions whose answers are remembered: some tens of MB.
+#: Largest number of candidates in all cached calls of the node selection plugin: some tens of MB.
 _REMEMBERED = 2_000_000
 
 
 class PluginGuard:
-    """What the guards of one plugin share: its name, its errno, where faults go.
+    """Makes guarded versions of a plugin's functions, and reports its faults.
 
     Args:
-        container: The plugin.
-        report: Called with plugin, symbol, job id or ``None``, and message.
-        clock: Gives seconds, to tell slow calls by; ``None``: nobody looks.
+        container: The plugin's symbol container.
+        report: Function that is called for each fault, with plugin, symbol, job id (or ``None``) and message.
+        clock: Function that gives the real time in seconds; ``None``: slow calls are not reported.
     """
 
     __slots__ = ("_clock", "_container", "_report", "plugin_type")
@@ -55,7 +55,7 @@ class PluginGuard:
         self.plugin_type = str(getattr(container, "plugin_type", "?"))
 
     def report(self, symbol: str, job_id: int | None, message: str) -> None:
-        """Report that something went wrong."""
+        """Report a fault."""
         self._report(self.plugin_type, symbol, job_id, message)
 
     def function(self, symbol: str) -> Callable[..., Any]:
@@ -64,16 +64,16 @@ class PluginGuard:
         return fn
 
     def own(self, symbol: str) -> Callable[..., Any] | None:
-        """Give one of a scheduler's functions; ``None`` where it is the stub, which need not be called."""
+        """Give a function of the scheduler plugin; ``None``: it is the stub, which need not be called."""
         fn = self.function(symbol)
         return None if fn is getattr(stubs, symbol) else fn
 
     def kept(self, name: str) -> object:
-        """Give what the plugin keeps under a name; ``None``: nothing."""
+        """Give an attribute of the plugin; ``None``: it has none of this name."""
         return getattr(self._container, name, None)
 
     def name_of(self, fn: Callable[..., object]) -> str:
-        """Name one of the plugin's own functions, whatever it is."""
+        """Give the names of the plugin and of one of its functions."""
         return f"{self.plugin_type}: {getattr(fn, '__name__', 'callback')}"
 
     def raised(self, symbol: str, job_id: int | None, error: BaseException) -> None:
@@ -81,11 +81,11 @@ class PluginGuard:
         self._report(self.plugin_type, symbol, job_id, describe_error(error))
 
     def returned(self, symbol: str, job_id: int | None, value: object, expected: str) -> None:
-        """Report a wrong answer."""
+        """Report a wrong result."""
         self._report(self.plugin_type, symbol, job_id, f"returned {_show(value)}; expected {expected}")
 
     def failed(self, symbol: str, job_id: int | None, value: object) -> None:
-        """Report a return code other than SLURM_SUCCESS, with the plugin's errno where it has one."""
+        """Report a return code other than SLURM_SUCCESS, with the plugin's errno if it has one."""
         errno = getattr(self._container, "errno", SLURM_SUCCESS)
         if not isinstance(errno, int) or errno == SLURM_SUCCESS:
             self.returned(symbol, job_id, value, "SLURM_SUCCESS (0)")
@@ -98,7 +98,7 @@ class PluginGuard:
         self._report(self.plugin_type, symbol, None, f"took {took:.1f} s, and everything waited meanwhile")
 
     def status(self, symbol: str) -> Callable[..., bool]:
-        """Guard an ``int f(...)`` that is about no job: true on SLURM_SUCCESS."""
+        """Guard an ``int f(...)`` that has no job; the result is whether it returned SLURM_SUCCESS."""
         fn = self.function(symbol)
 
         def call(*args: object) -> bool:
@@ -115,7 +115,7 @@ class PluginGuard:
         return call
 
     def makes_pass(self, symbol: str) -> Callable[[], bool] | None:
-        """Guard an ``int f(void)`` that should not take long: true on SLURM_SUCCESS; ``None`` where it is the stub."""
+        """Guard an ``int f(void)`` that makes a pass, like `status`; slow calls are reported. ``None``: the stub."""
         fn, clock = self.own(symbol), self._clock
         if fn is None:
             return None
@@ -137,7 +137,7 @@ class PluginGuard:
         return call
 
     def about_job(self, symbol: str) -> Callable[[Job], None] | None:
-        """Guard an ``int f(job_ptr)`` that is told of every job; ``None`` where it is the stub."""
+        """Guard an ``int f(job_ptr)`` that is called for every job; ``None``: it is the stub."""
         fn = self.own(symbol)
         if fn is None:
             return None
@@ -166,7 +166,7 @@ class PluginGuard:
         return call
 
     def priority(self, symbol: str) -> Callable[[int, Job], int]:
-        """Guard a ``uint32_t f(last_prio, job_ptr)``; the default is one less than the last, a FIFO."""
+        """Guard a ``uint32_t f(last_prio, job_ptr)``; the default is one less than the last priority: FIFO."""
         fn = self.function(symbol)
 
         def call(last_prio: int, job: Job) -> int:
@@ -186,7 +186,7 @@ class PluginGuard:
         return call
 
     def callback(self, fn: Callable[..., object]) -> Callable[..., object]:
-        """Guard a function that the plugin handed in; ``None`` when it fails."""
+        """Guard a function that the plugin has passed to its controller; the result is ``None`` if it fails."""
         symbol, clock = getattr(fn, "__name__", "callback"), self._clock
 
         def call(*args: object) -> object:
@@ -204,7 +204,7 @@ class PluginGuard:
 
 
 def describe_error(error: BaseException) -> str:
-    """Tell of an exception, with the innermost line of the code that raised it."""
+    """Describe an exception, with the innermost line of code that raised it."""
     where = ""
     traceback = error.__traceback__
     while traceback is not None:
@@ -214,22 +214,22 @@ def describe_error(error: BaseException) -> str:
 
 
 def _is_success(code: object) -> bool:
-    """Whether a return code is SLURM_SUCCESS: the integer 0, which neither False nor None is."""
+    """Whether a return code is SLURM_SUCCESS, the integer 0; ``False`` and ``None`` are not."""
     return _index(code) == SLURM_SUCCESS
 
 
 def _index(value: object) -> int:
-    """Read any kind of integer, NumPy's for one; -1 when it is none."""
+    """Convert an integer of any type, such as NumPy's, to an int; -1: it is not an integer."""
     if isinstance(value, bool):
         return -1
     try:
-        return operator.index(value)  # type: ignore[arg-type] # that is the question
+        return operator.index(value)  # type: ignore[arg-type] # the error is caught
     except PLUGIN_ERRORS:
         return -1
 
 
 def _show(value: object, text: Callable[[object], str] = repr) -> str:
-    """Show a value of a plugin's in one short line, whatever it is."""
+    """Format a plugin's value in one short line."""
     try:
         return " ".join(text(value).split())[:200]
     except PLUGIN_ERRORS:
@@ -274,10 +274,9 @@ class PriorityCalls:
 
 
 class SelectCalls:
-    """The node selection plugin, guarded: without one, and where it fails, the first nodes that fit are taken.
+    """The node selection plugin, guarded. Without a plugin, or if it fails, the first nodes that fit are selected.
 
-    Its good answers are remembered: it must not keep anything, so that it says the same when it is asked the same, and
-    from one backfill cycle to the next most questions are the same.
+    Valid results are cached: the plugin must have no state, and most calls are repeated in the next backfill cycle.
     """
 
     __slots__ = ("_answers", "_guard", "_size", "_test")
@@ -285,9 +284,9 @@ class SelectCalls:
     def __init__(self, guard: PluginGuard | None) -> None:
         self._guard = guard
         self._test = None if guard is None else guard.function("select_p_job_test")
-        #: By needs and candidates; what a node weighs never changes but with its GPUs.
+        #: Results by needs and candidates. The weight of a node depends on nothing else, except with GPUs.
         self._answers: dict[_Question, list[tuple[int, int]] | None] = {}
-        #: Candidates in all these questions.
+        #: Number of candidates in all cached calls.
         self._size = 0
 
     def job_test(self, needs: Needs, candidates: Candidates) -> list[tuple[int, int]] | None:
@@ -324,7 +323,7 @@ class SelectCalls:
 
 
 def _is_choice(picked: list[tuple[int, int]], needs: Needs, candidates: Candidates) -> bool:
-    """Whether nodes and processors are among those that there are, and enough."""
+    """Whether a result is valid: enough nodes and processors, all of them candidates."""
     nodes = [node for node, _ in picked]
     if not len(set(nodes)) == len(nodes) >= max(needs.min_nodes, 1):
         return False
@@ -363,7 +362,7 @@ class SchedCalls:
 
     @property
     def statistics(self) -> object:
-        """What the plugin counts of its cycles, ``None``: nothing."""
+        """The plugin's statistics of its cycles; ``None``: it has none."""
         return self._guard.kept("statistics")
 
     def get_conf(self) -> str | None:

@@ -1,7 +1,7 @@
 """Timers of plugins: the function of each. When they are due is in the engine's table of timers.
 
 A timer is identified by the names of its plugin and its function, and a timer for one call by its time as well. So a
-timer which is set again after a restart keeps its phase, and its place among timers that are due at the same time.
+timer which is set again after a restart keeps its phase, and its order among timers that are due at the same time.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _Key = int | tuple[int, int]
 
 
-#: So many jobs end before those are forgotten that ended too long ago.
+#: Number of ends after which jobs that ended too long ago are deleted.
 _BATCH = 64
 
 
@@ -64,7 +64,7 @@ class JobDependencies:
     # ---- jobs are added and removed ---------------------------------------------------------------------------
 
     def added(self, job: Job) -> None:
-        """Note a live job."""
+        """Register the dependencies of a live job."""
         for one in job.dependencies.each if job.dependencies is not None else ():
             self.waiting[one.key or _name(job)].add(job.job_id)
             if one.type is DependencyType.SINGLETON and self.by_name is None:
@@ -75,21 +75,21 @@ class JobDependencies:
             self.by_name[_name(job)].add(job.job_id)
 
     def withdrawn(self, job: Job) -> None:
-        """Note that a job has no dependencies any more."""
+        """Remove the dependencies of a job."""
         for one in job.dependencies.each if job.dependencies is not None else ():
             self.waiting[one.key or _name(job)].discard(job.job_id)
         if self.by_name is not None:
             self.by_name[_name(job)].discard(job.job_id)
 
     def started(self, job: Job) -> None:
-        """Note that a job has started, and test jobs that depend on that."""
+        """Test the jobs that depend on the start of a job that has started."""
         keys: list[_Key] = [job.array_job_id]
         if job.array is not None and job.task_id is not None:
             keys.append((job.array.job_id, job.task_id))
         self._retest({one for key in keys for one in self.waiting.get(key, ())})
 
     def removed(self, job: Job, tasks: Sequence[int]) -> None:
-        """Note that a job has ended.
+        """Record that a job has ended, and test the jobs that depend on it.
 
         Args:
             job: The job.
@@ -118,18 +118,18 @@ class JobDependencies:
             self._retest(freed | self.waiting.get(_name(job), set()))
 
     def forget(self) -> None:
-        """Forget the jobs that ended too long ago for good: another ``MinJobAge`` comes into force."""
+        """Delete the jobs that ended too long ago, before another ``MinJobAge`` comes into force."""
         self._file()
         self._forget()
 
     def _file(self) -> None:
-        """File ended jobs under their keys."""
+        """Move the jobs that have just ended to the table of ended jobs."""
         while self._just_ended:
             job = self._just_ended.popleft()
             self._ended[job.job_id] = _ended(job)
 
     def _forget(self) -> None:
-        """Forget jobs that ended too long ago. Only changes of the state may call this, not questions."""
+        """Delete jobs that ended too long ago. Only events may do this, not queries."""
         forgotten = list(takewhile(lambda key: not self._is_recent(self._ended[key]), self._ended))
         for key in forgotten:
             del self._ended[key]
@@ -146,7 +146,7 @@ class JobDependencies:
                 self._queue.reconsider(job)
 
     def after_time_reached(self, job_id: int) -> None:
-        """Test a job again whose ``after:job+minutes`` is satisfied now."""
+        """Test a job again when the time of its ``after:job+minutes`` has passed."""
         self._retest({job_id})
 
     # ---- saving -----------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
-"""The queue: the order of the jobs that wait, which of them may start now, and what is new since the last pass.
+"""The queue: pending jobs in order, the jobs that can be considered, and the new jobs since the last pass.
 
-A waiting job is either *queued*, and starts if it fits and nothing holds it back, or *parked*: then it must not be
-considered, and its reason says why.
+A pending job is either *queued* or *parked*. A queued job starts if it fits and no start limit holds it back. A parked
+job cannot be considered; its reason says why.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from rota.core.limits.start_limits import Excess, StartLimit
     from rota.core.state import ClusterState
 
-#: How long a job that waits for usage to fade, or for time to pass, is left alone: Slurm's ``sched_interval``.
+#: Seconds after which jobs that wait for usage to decay are tested again: Slurm's ``sched_interval``.
 _RETEST_S = 60
 _DECAY = Timer(TimerKind.LIMITS_DECAY)
 
 
 class JobQueue:
-    """The jobs that wait.
+    """The pending jobs.
 
     Args:
-        state: Whose jobs.
+        state: The machine and its jobs.
     """
 
     __slots__ = (
@@ -47,36 +47,36 @@ class JobQueue:
         self._state = state
         #: Queued jobs, and the queue records of those with several partitions; sorted by `queue_key`.
         self.queued = SortedJobs()
-        #: By job id; ``job.reason`` says why.
+        #: Parked jobs by id.
         self.parked: dict[int, Job] = {}
-        #: Queued since the last pass; ``None``: something else has happened, and the next pass has to look at all.
+        #: Jobs queued since the last pass; ``None``: other things have changed, and the next pass has to test all jobs.
         self.new: list[Job] | None = None
-        #: Something has changed that a sleeping timer could care for.
+        #: Whether something has changed that timers with ``only_after_change`` wait for.
         self.changed = True
-        #: Live jobs that a start limit could hold back.
+        #: Number of live jobs that have start limits.
         self.limited = 0
-        #: What the scheduler plans for: jobs that are held back for these reasons are among the candidates.
+        #: Reasons that the scheduler plans for: jobs that are held back for these are candidates.
         self.planned_reasons: frozenset[Reason] = frozenset()
-        #: What is left to do before anybody looks at the order; see `Controller.before_queue`.
+        #: Function that is called before the order is read; see `Controller.before_queue`.
         self.unflushed: Callable[[], object] | None = None
-        #: Says why a waiting job, or one of its records, must not be considered now; ``None``: it may be.
+        #: Function that says why a pending job or queue record cannot be considered now; ``None``: it can.
         self.why_parked: Callable[[Job], Reason | None] = _never_parked
 
     def touch(self) -> None:
-        """Take note that something has changed that could let any waiting job start."""
+        """Record that something has changed which could let any pending job start."""
         self.new = None
         self.changed = True
 
     def flush(self) -> None:
-        """Do what was left to do about the order."""
+        """Call the function that was deferred until the order is read."""
         if self.unflushed is not None:
             fn, self.unflushed = self.unflushed, None
             fn()
 
-    # ---- putting jobs in their places -------------------------------------------------------------------------
+    # ---- insertion and removal --------------------------------------------------------------------------------
 
     def insert(self, job: Job) -> None:
-        """Put a waiting job that is nowhere where it belongs: queued, or parked."""
+        """Queue or park a pending job that is neither queued nor parked."""
         self.changed = True
         if job.spec.deadline and (time := latest_start(job) + 1) > self._state.now:
             self._state.timers.set(time, Timer(TimerKind.DEADLINE, job.job_id))
@@ -91,7 +91,7 @@ class JobQueue:
             self._note_queued(job)
 
     def _note_queued(self, job: Job) -> None:
-        """Take note that a job is queued."""
+        """Set the reason and the eligible time of a job that has been queued."""
         job.reason = Reason.NONE
         if job.eligible_time is None:
             job.eligible_time = self._state.now
@@ -99,10 +99,10 @@ class JobQueue:
             self._state.to_end.append(job)
 
     def _insert_records(self, job: Job) -> None:
-        """Queue the records of a job whose partitions can take it now; if none can, park the job."""
+        """Queue the records of a job that can be considered now; if none can, park the job."""
         reasons = [self.why_parked(record) for record in job.records]
         if None not in reasons:
-            # Of several reasons the one that goes away by itself, if there is one; a partition's size never does.
+            # Of several reasons, show the one that lasts least.
             self._park(job, min(filter(None, reasons), key=_duration_rank))
             return
         entered: list[Job] = []
@@ -130,12 +130,12 @@ class JobQueue:
                 self._state.to_end.append(job)
 
     def restore(self, job: Job, *, parked: bool, partitions: Collection[str]) -> None:
-        """Put a job where it was when it was saved.
+        """Queue or park a job as it was when it was saved.
 
         Args:
             job: The job.
-            parked: Whether it was; else it was queued.
-            partitions: In which of its partitions, if it has several.
+            parked: Whether it was parked; else it was queued.
+            partitions: Names of the partitions in which it was queued, if it has several.
         """
         if parked:
             self.parked[job.job_id] = job
@@ -146,14 +146,14 @@ class JobQueue:
         job.sort_key = min(one.sort_key for one in queued)
 
     def remove(self, job: Job) -> None:
-        """Take a waiting job out of its place."""
+        """Remove a pending job from the queue or from the parked jobs."""
         self.changed = True
         if self.parked.pop(job.job_id, None) is None:
             self.remove_queued(job)
             self.new = None
 
     def remove_queued(self, job: Job) -> None:
-        """Take a queued job out, with all its records."""
+        """Remove a queued job, with all its records."""
         if not job.records:
             self.queued.remove(job)
             return
@@ -163,12 +163,12 @@ class JobQueue:
         job.sort_key = ()
 
     def reconsider(self, job: Job) -> None:
-        """Look anew where a waiting job belongs."""
+        """Determine again whether a pending job is queued or parked."""
         self.remove(job)
         self.insert(job)
 
     def reconsider_with(self, job: Job, reason: Reason) -> None:
-        """Put a pending job where it belongs for a reason; one that is still completing goes there when it is free."""
+        """Set the reason of a pending job, and reconsider it; a completing job is reconsidered when it has ended."""
         if job.alloc:
             job.reason = reason
             return
@@ -177,7 +177,7 @@ class JobQueue:
         self.insert(job)
 
     def reconsider_all(self) -> None:
-        """Look anew where every waiting job belongs, after partitions or limits have changed."""
+        """Reconsider all pending jobs, after partitions or limits have changed."""
         waiting = [*self.parked.values(), *self.waiting()]
         for job in waiting:
             self.remove(job)
@@ -185,38 +185,38 @@ class JobQueue:
             self.insert(job)
 
     def begin_time_reached(self, job_id: int) -> None:
-        """Look anew where a job belongs whose begin time has come, if it is parked."""
+        """Reconsider a job at its begin time, if it is parked."""
         job = self.parked.pop(job_id, None)
         if job is not None:
             self.insert(job)
 
-    # ---- asking -----------------------------------------------------------------------------------------------
+    # ---- queries ----------------------------------------------------------------------------------------------
 
     def contains(self, job: Job) -> bool:
-        """Whether a job waits here, queued or parked."""
+        """Whether a job is queued or parked."""
         return job.is_queued or job.job_id in self.parked
 
     def waiting(self) -> list[Job]:
-        """Give the jobs that are queued, each once, in their order."""
+        """Give the queued jobs in order, each once."""
         return list(dict.fromkeys(job.whole for job in self.queued))
 
     # ---- for passes -------------------------------------------------------------------------------------------
 
     def candidates(self) -> JobView:
-        """Give the queued jobs that nothing holds back, in their order: those that start if they fit."""
+        """Give the queued jobs that no start limit holds back, in order."""
         if self.unflushed is not None:
             self.flush()
         view = self.queued.snapshot()
         return view if not self.limited else JobView(self._not_held_back(view))
 
     def new_candidates(self) -> list[Job] | None:
-        """Give those that are new since the last pass; ``None``: look at all."""
+        """Give the candidates that are new since the last pass; ``None``: all have to be tested."""
         if self.unflushed is not None:
             self.flush()
         return self.new if not self.new or not self.limited else self._not_held_back(self.new)
 
     def _not_held_back(self, jobs: JobView | list[Job]) -> list[Job]:
-        # Of the many jobs that are under one limit, most can be told by asking that once.
+        # Many jobs have the same limits, and often one test of a limit is enough for all of them.
         known: dict[StartLimit[Job], bool | None] = {}
         free: list[Job] = []
         for job in jobs:
@@ -233,27 +233,27 @@ class JobQueue:
         return free
 
     def held_back(self, job: Job) -> Excess | None:
-        """Say what holds a queued job back, if the scheduler does not plan for that."""
+        """Give the limit that holds a queued job back, unless the scheduler plans for its reason; ``None``: none."""
         excess = self.schedule_retest(job.held_back())
         return None if excess is None or excess.reason in self.planned_reasons else excess
 
     def schedule_retest(self, excess: Excess | None) -> Excess | None:
-        """Have a pass made in a while where what holds a job back goes by itself; give it back."""
+        """Set a timer to test again if a limit's usage decays by itself; give the same excess."""
         if excess is not None and excess.limit.decays and _DECAY not in self._state.timers:
             self._state.timers.set(self._state.now + _RETEST_S, _DECAY)
         return excess
 
 
 def latest_start(job: Job) -> int:
-    """Give the last moment at which a job with a deadline can start, Unix seconds."""
+    """Give the last time at which a job can start and end by its deadline, Unix seconds."""
     without_limit = job.spec.time_limit is None and job.time_limit == YEAR
     return job.spec.deadline - (job.spec.time_min or (0 if without_limit else job.time_limit))
 
 
 def _duration_rank(reason: Reason) -> int:
-    """Rank reasons by how they go away: at a time, when somebody does something, never."""
+    """Rank a reason by how long it lasts: until a time, until a change, for ever."""
     return {Reason.BEGIN_TIME: 0, Reason.PARTITION_CONFIG: 2}.get(reason, 1)
 
 
-def _never_parked(job: Job) -> Reason | None:  # noqa: ARG001 - until somebody knows better
+def _never_parked(job: Job) -> Reason | None:  # noqa: ARG001 - the default of `why_parked`
     return None

@@ -77,7 +77,7 @@ class Reasons:
         return self.parking_reason(job)
 
     def parking_reason(self, job: Job) -> Reason | None:
-        """Say the same without testing dependencies."""
+        """Give the same reason without testing dependencies."""
         if job.priority == 0:
             return job.reason if job.reason in HELD else Reason.JOB_HELD_ADMIN
         part, policy = job.partition, self.policy
@@ -136,7 +136,7 @@ class Reasons:
         return Why(Reason.PRIORITY if None in excesses else next(filter(None, excesses)).reason)
 
     def _not_permitted(self, job: Job) -> str:
-        """Say which list of a partition excludes a job; empty: none."""
+        """Give the sentence about the list of a partition that excludes a job; empty: none does."""
         part, accounts = job.partition, self._accounts
         if job.reason is Reason.QOS_NOT_ALLOWED:
             what, allowed, denied, qos = "QOS", part.allow_qos, part.deny_qos, accounts.qos_of(job)
@@ -164,7 +164,7 @@ class Reasons:
         return Why(Reason.PRIORITY if is_behind else Reason.RESOURCES)
 
     def _ahead(self, job: Job) -> tuple[bool, int]:
-        """Find out whether jobs before a queued one block it in the main pass.
+        """Determine whether jobs before a queued one block it in the main pass.
 
         Returns:
             Whether they do; if not, the bitmap of the nodes that the main pass has set aside for them.

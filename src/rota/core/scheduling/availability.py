@@ -23,7 +23,12 @@ if TYPE_CHECKING:
 
 
 def profile_of(cluster: Cluster, resolution: int = 1) -> FutureProfile:
-    """Make the availability profile; resources of completing jobs count as free now."""
+    """Make the availability profile; resources of completing jobs count as free now.
+
+    Args:
+        cluster: The cluster.
+        resolution: Seconds to a multiple of which the expected ends are rounded up.
+    """
     state = cluster.state
     pool = state.pool
     up, common = pool.up, pool.common
@@ -49,7 +54,7 @@ def node_space_of(
 ) -> Space:
     """Make the node space map of backfill; completing jobs are expected to end in a second.
 
-    The arguments are those of `Controller.node_space`; running jobs in ``gone`` are ignored.
+    Jobs in ``gone`` are ignored; for the other arguments see `Controller.node_space`.
     """
     state, book = cluster.state, cluster.reservations.all
     pool, now = state.pool, state.now
@@ -82,7 +87,11 @@ def node_space_of(
 
 
 def earliest_start(cluster: Cluster, job: Job) -> tuple[int, int] | None:
-    """Give the first time at which running jobs leave enough for a job, and all resources that are free then."""
+    """Give the first time at which the resources freed by running jobs suffice for a job.
+
+    Returns:
+        The time in Unix seconds, and the resource set that is free then; ``None``: they never suffice.
+    """
     if cluster.reservations.all:
         return _earliest_start_among_reservations(cluster, job)
     state = cluster.state
@@ -96,7 +105,7 @@ def earliest_start(cluster: Cluster, job: Job) -> tuple[int, int] | None:
     running = iter(state.running.jobs)
     for other in running:
         avail += other.alloc
-        # First by number of units: that is cheap, and necessary on all machines.
+        # The number of units is tested first, as this is fast.
         if size(avail) >= need and select(job, common(avail, up)):
             end: int = other.end_time  # type: ignore[assignment] # running jobs have one
             break
@@ -110,7 +119,7 @@ def earliest_start(cluster: Cluster, job: Job) -> tuple[int, int] | None:
 
 
 def _earliest_start_among_reservations(cluster: Cluster, job: Job) -> tuple[int, int] | None:
-    """Give the same with reservations: every time at which more may be available is tested."""
+    """Give the same with reservations: each time at which more resources may be available is tested."""
     state, book = cluster.state, cluster.reservations
     pool = state.pool
     avail = pool.free + sum(pool.common(other.alloc, pool.up) for other in state.completing.values())

@@ -1,21 +1,21 @@
-"""Slurm's main pass: jobs in queue order, each started if it fits, with the blocking rule.
+"""Slurm's main pass: jobs are tested in queue order, and each that fits is started.
 
-A job that must wait for resources blocks its partition: no later job of that partition is tried in this pass, and all
-the partition's nodes leave the available set, so that partitions which share nodes with it wait as well. Partitions
-with nodes of their own go on. Exceptions:
+A job that has to wait for resources blocks its partition: no later job of the partition is tested in this pass, and all
+nodes of the partition are removed from the available set, also for partitions that share these nodes. Other partitions
+are not affected. Exceptions:
 
-- A job that asks for nodes by name takes only these out of the available set, and blocks nothing.
-- A job that could not start even if no other ran, since nodes are down, reserved or taken out, blocks nothing.
-- A job that has waited for less than ``bf_min_age_reserve``, or has a priority below ``bf_min_prio_reserve``, blocks
-  nothing either.
+- A job that requests nodes by name removes only these from the available set, and does not block its partition.
+- A job that could not start even if no other were running, because nodes are down, reserved or removed, does not block.
+- A job that has waited for less than ``bf_min_age_reserve``, or has a priority below ``bf_min_prio_reserve``, does not
+  block.
 
-But a job always blocks its partition that asks for more nodes than are left of it: those that are up and not taken out.
-A job in a reservation blocks that reservation alone. A job that a limit or licences hold back is passed over and blocks
-nothing; with ``bf_licenses`` the pass ends at a job that waits for licences, and with ``assoc_limit_stop`` a limit
-blocks as resources do.
+In any case a job blocks its partition if it requests more nodes than are up and not removed. A job in a reservation
+blocks only that reservation. A job that a start limit holds back is skipped and does not block. But with
+``bf_licenses`` the pass ends at a job that waits for licences, and with ``assoc_limit_stop`` a job that a limit of an
+association or QOS holds back blocks its partition.
 
-The pass ends when it has looked at as many jobs, or started as many, as `PassOptions` allows. A job of a blocked
-partition counts as looked at.
+The pass ends when it has tested or started as many jobs as `PassOptions` allows. Jobs of blocked partitions count as
+tested.
 """
 
 from __future__ import annotations
@@ -46,32 +46,33 @@ HIT_MAX_JOB_START = "Hit sched_max_job_start"
 
 @dataclass(slots=True)
 class PassStatistics:
-    """What ``sdiag`` says of the main passes."""
+    """The statistics of main passes that ``sdiag`` shows."""
 
+    #: Number of passes.
     cycles: int = 0
-    #: Of the last pass: records in the queue, and how many of them were looked at.
+    #: Number of entries in the queue, and of those tested, in the last pass.
     last_queue_length: int = 0
     last_depth: int = 0
-    #: Records looked at in all passes.
+    #: Number of entries tested in all passes.
     depth: int = 0
     jobs_started: int = 0
-    #: How often passes ended for which reason.
+    #: Number of passes by the reason of their end.
     exits: Counter[str] = field(default_factory=Counter)
 
     @property
     def mean_depth(self) -> float:
-        """Records looked at in a pass, on average."""
+        """Mean number of entries tested in a pass."""
         return self.depth / self.cycles if self.cycles else 0.0
 
 
 class MainPass:
-    """Makes main passes, and keeps count of them.
+    """Makes main passes, and counts them.
 
     Args:
-        cluster: Whose queue.
+        cluster: The cluster whose queue is tested.
         runs: Starts the jobs.
-        tell_pending: Called when a job must wait; ``None``: nobody is told.
-        preemption: Has running jobs give way.
+        tell_pending: Function that is called for each job that has to wait; ``None``: none is.
+        preemption: Preempts running jobs.
 
     Raises:
         InputError: an option of SchedulerParameters cannot be used.
@@ -85,16 +86,16 @@ class MainPass:
         self._cluster = cluster
         self._runs = runs
         self._tell_pending = tell_pending
-        #: What is in force; whoever reads slurm.conf again sets it.
+        #: The options in force, to be set when slurm.conf is read again.
         self.options = PassOptions.read(cluster.state.config)
         self._preemption = preemption
         self.statistics = PassStatistics()
 
     def run(self, *, full: bool = False) -> None:
-        """Start every job that is first in line and fits.
+        """Make a pass.
 
         Args:
-            full: Look at the whole queue, whatever ``default_queue_depth`` is.
+            full: Whether to test the whole queue, regardless of ``default_queue_depth``.
         """
         options = self.options
         if options.is_off:
@@ -108,12 +109,12 @@ class MainPass:
         of_partition = options.partition_job_depth
         is_bounded = most is not None or of_partition
         reason, depth, started, gone = END_OF_QUEUE, 0, 0, 0
-        # Nodes taken out, partitions blocked, and what else has found no place: nor will any request like it.
+        # Nodes removed, partitions and reservations blocked, and request classes of which a job did not fit.
         closed = 0
         blocked: set[str] = set()
         failed: set[Hashable] = set()
         seen: dict[str, int] = {}
-        # Partitions of the jobs in the queue, once some job has found no place.
+        # Partitions of the jobs in the queue; computed when the first job does not fit.
         waiting_in: set[str] | None = None
         for job in queue:
             if not job.sort_key or job.alloc:
@@ -145,10 +146,10 @@ class MainPass:
                     avail = pool.without(avail, partition.nodes)
                 continue
             resources = 0
-            if reserved:  # what is closed to a job depends on how long it may run
+            if reserved:  # the nodes reserved against a job depend on its time limit
                 resources = book.select(job, pool.common(avail, pool.free))
             elif not failed or pool.class_of(job) not in failed:
-                # A plugin that was told of a start may have made others.
+                # A plugin may have started other jobs when it was told of a start.
                 resources = pool.select(job, pool.common(avail, pool.free))
             while resources and self._runs.start(job, resources) is None:
                 avail -= resources
@@ -166,7 +167,7 @@ class MainPass:
                 self._tell_pending()
             taken = partition.nodes
             if job.spec.reservation:
-                blocked.add(job.spec.reservation)  # and nobody outside
+                blocked.add(job.spec.reservation)
                 continue
             if self._blocks(job, closed):
                 blocked.add(partition.name)
@@ -178,12 +179,12 @@ class MainPass:
                 closed |= taken
                 avail = pool.without(avail, taken)
             if not avail and not is_bounded:
-                depth = length - gone  # Slurm looks at all that is left, in vain
+                depth = length - gone  # Slurm tests all jobs that are left, of which none can fit
                 break
             if reserved or of_partition or starts:
                 continue
             waiting_in = set(map(_PARTITION, queue)) if waiting_in is None else waiting_in
-            if blocked >= waiting_in:  # nobody else can start; those that are left count as far as they may
+            if blocked >= waiting_in:  # no other job can start; the others count as tested, up to the bound
                 depth = length - gone
                 if most is not None and depth > most:
                     reason, depth = HIT_QUEUE_DEPTH, most
@@ -192,11 +193,16 @@ class MainPass:
 
     @staticmethod
     def _has_more(job: Job) -> bool:
-        """Whether a job that has just been started is an array with another task that may start."""
+        """Whether a job that has just been started is a job array with another task that may start."""
         return job.is_queued and job.held_back() is None
 
     def _blocks(self, job: Job, closed: int) -> bool:
-        """Whether a job that has found no place holds back its partition; some nodes are closed to it."""
+        """Whether a job that does not fit blocks its partition.
+
+        Args:
+            job: The job, or one of its queue records.
+            closed: Bitmap of the nodes removed so far.
+        """
         options, reasons = self.options, self._cluster.reasons
         if not reasons.blocks_partition(job, closed):
             return False

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rota.model import ClusterConfig
 
-#: Largest ``int`` in C, as which Slurm reads them.
+#: Largest value of an option: Slurm reads it as ``int``.
 _MOST = 2**31 - 1
 #: Seconds between passes over the whole queue, if other passes are limited.
 _FULL_PASS_S = 60

@@ -2,8 +2,7 @@
 
 ``PreemptType`` determines which: jobs in partitions of a lower ``PriorityTier`` (``preempt/partition_prio``), or of QOS
 that the job's QOS may preempt (``preempt/qos``). ``PreemptMode`` of cluster, partition or QOS determines what happens
-to
-them: they are cancelled, or requeued if they allow it.
+to them: they are cancelled, or requeued if they allow it.
 
 Candidates are sorted by tier or priority of the QOS, lowest first, then by number of nodes, then by submit time. They
 are removed one by one until the job fits. Then, ``preempt_reorder_count`` times, this is repeated with the last one
@@ -79,6 +78,10 @@ class PreemptionOptions:
 class Preemption:
     """Finds jobs to preempt, and preempts them.
 
+    Args:
+        cluster: The cluster whose jobs these are.
+        runs: Stops the jobs.
+
     Raises:
         InputError: a parameter of slurm.conf about preemption cannot be used.
     """
@@ -112,7 +115,7 @@ class Preemption:
         self._wait_for_exempt(lower)
         candidates = self._in_order(lower)
         pool, state = self._state.pool, self._state
-        # Jobs that are being stopped already may suffice.
+        # The jobs that are being stopped already may suffice.
         leaving = [*state.completing.values(), *(one for one in candidates if self._is_warned(one))]
         for one in leaving:
             avail += pool.without(one.alloc, closed)

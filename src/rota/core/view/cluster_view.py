@@ -1,6 +1,6 @@
-"""The only way to look at the engine: all that people can ask, and nothing that changes its state.
+"""The view: read access to the engine for all others, which does not change its state.
 
-Lines are made on demand. What a replay asks often, for its history, has functions of its own that make few of them.
+Lines are made on demand. Data that a replay reads often for its history has functions of its own that make few lines.
 """
 
 from __future__ import annotations
@@ -58,16 +58,16 @@ class ClusterView:
     """Read access to a cluster.
 
     Deferred priorities (see `Controller.before_queue`) are computed before the queue is read, as for the scheduler.
-    They are the same whether anybody looks or not.
+    They are the same whether they are read or not.
 
     Args:
         cluster: The cluster.
         engine: The engine's counters.
-        preemption: Knows which jobs can be preempted.
+        preemption: Determines which jobs can be preempted.
         passes: Statistics of the main passes.
         priority: The priority plugin.
         sched: The scheduler plugin.
-        utc_offset: Gives local time minus UTC in seconds, at a Unix time.
+        utc_offset: Function that gives local time minus UTC in seconds, at a Unix time.
     """
 
     __slots__ = (
@@ -183,7 +183,7 @@ class ClusterView:
         return None if job is None else self.line(job)
 
     def line(self, job: Job) -> JobLine:
-        """Give the line of a job record, which may be that of a job that has ended."""
+        """Give the line of a job record; the job may have ended."""
         self.compute_deferred()
         return self._lines.line(job)
 
@@ -201,7 +201,7 @@ class ClusterView:
 
     @property
     def queue_length(self) -> int:
-        """Number of jobs in the queue, without those that are held or wait for something else than resources."""
+        """Number of queued jobs; parked jobs do not count."""
         self.compute_deferred()
         return len(self._queue.waiting())
 
@@ -240,7 +240,7 @@ class ClusterView:
         )
 
     def planned(self, most: int) -> tuple[PlannedLine, ...]:
-        """Give the jobs of the queue with a planned start, in queue order, at most so many."""
+        """Give the jobs of the queue with a planned start, in queue order, at most ``most``."""
         self.compute_deferred()
         found = ((place, job) for place, job in enumerate(self._queue.waiting(), 1) if job.planned_start is not None)
         return tuple(self._planned(place, job) for (place, job), _ in zip(found, range(most), strict=False))
@@ -378,12 +378,12 @@ class ClusterView:
         return tree.target_share(tree.row(association))
 
 
-#: Counters of a scheduler plugin that makes backfill cycles.
+#: Counters of cycles in the statistics of a scheduler plugin.
 _OF_CYCLES = ("cycles", "last_queue_length", "last_depth", "last_table_size", "jobs_started")
 
 
 def _backfill(one: object) -> BackfillStatistics | None:
-    """Read a plugin's counters of cycles, if it has them: a plugin can be any object."""
+    """Read a plugin's statistics of cycles, which may be any object; ``None``: these are none."""
     numbers: dict[str, Any] = {name: getattr(one, name, None) for name in _OF_CYCLES}
     exits = getattr(one, "exits", None)
     if not isinstance(exits, Mapping) or any(type(number) is not int for number in numbers.values()):

@@ -1,7 +1,7 @@
-"""Availability for one job of the queue, on a copy of the plan, with which variants of its request can be tried.
+"""The earliest start of a job in the queue, and of variants of its request, computed on a copy of the plan.
 
-The queue is planned like backfill does: nodes are reserved for the time limit of each job before this one. The job, or
-another request in its place, is placed in what is left.
+The jobs before it are planned as in backfill: nodes are reserved for the time limit of each. Then the earliest start of
+the job, or of another request at its position, is computed.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _DEPTH = 500
 
 
 class Future:
-    """The resources that the jobs before one leave free over time, also beyond ``bf_window``.
+    """The resources that are not reserved for the jobs before one, over time, also beyond ``bf_window``.
 
     Args:
         cluster: The cluster.
-        preemption: Knows which jobs can be preempted.
+        preemption: Determines which jobs can be preempted.
         job: The job, or one of its queue records.
         gone: Ids of running jobs that are ignored, also when the jobs before are planned.
 
@@ -50,7 +50,7 @@ class Future:
         self._plan_before()
 
     def _plan_before(self) -> None:
-        """Reserve nodes for the jobs before this one, as long as any are unreserved."""
+        """Reserve nodes for the jobs before this one."""
         seen: set[int] = set()
         queue, now, space = self._cluster.queue, self._cluster.state.now, self._space
         for other in queue.queued:
@@ -109,7 +109,7 @@ class Future:
     def holders(self, start: int, nodes: int) -> list[int]:
         """Give the ids of running jobs that hold some nodes until ``start``, the last to end first."""
         state = self._cluster.state
-        counted = state.pool.interchangeable  # all jobs are on one node: those that end later are not waited for
+        counted = state.pool.interchangeable  # all jobs are on one node; those that end after the start do not matter
         found = [
             (-(one.end_time or 0), one.job_id)
             for one in state.running

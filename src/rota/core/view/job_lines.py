@@ -99,11 +99,11 @@ class JobLines:
         )
 
     def _least_nodes(self, job: Job) -> int:
-        """Count the nodes that a job needs at least or, if no node can serve it any more, those that it asks for."""
+        """Count the nodes that a job needs at least or, if it can never run any more, those that it requests."""
         return self._state.pool.least_nodes(job) if job.units else max(job.spec.min_nodes, 1)
 
     def _tres(self, job: Job, resources: int) -> Mapping[str, int]:
-        """Count the TRES that a job asks for, or those in a resource set."""
+        """Count the TRES of a resource set, or those that a job requests if ``resources`` is 0."""
         accounts = self._cluster.accounts
         each = zip(accounts.tres, accounts.tres_of(job, resources), strict=True)
         return counts({name: int(count) for name, count in each if count >= 1})
