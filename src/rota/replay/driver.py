@@ -1,21 +1,19 @@
-"""The virtual-time driver: it owns the event heap, and knows how long each job runs.
+"""The driver in virtual time, with the future events of a replay.
 
-Order within one instant, which fixes every tie:
+Events of the same second are ordered:
 
-1. ends of jobs that reach their time limit: the controller has known of them since they began, so their resources
-   count as free throughout the instant;
+1. ends of jobs at their time limits, so that their resources are free for all other events of the second;
 2. timers and time limits of the engine;
-3. nodes that fail or come back, in the order of the configuration: a job that would have ended by itself in that second
-   is lost, one that has reached its limit is not;
+3. nodes that fail or are restored, in the order of slurm.conf: a job that would end before its time limit in the same
+   second is lost, and one that has ended at its limit is not;
 4. submissions, in the order of the workload;
-5. all other ends, in the order in which the jobs were launched.
+5. all other ends, in the order of the launches.
 
-Scheduling passes are made after each event, or once after all events of an instant (``pass_per``). Nodes that change in
-one second are one event: what is lost on the first of them does not start again on the next.
+Scheduling passes are made after each event, or once after all events of a second (``pass_per``). Nodes that change in
+the same second count as one event: a job that is lost on one of them does not start again on another.
 
-Jobs that wait are given up when nothing can happen any more; as long as a node is still to change, something can. What
-becomes of nodes after the last job has ended is not waited for. A job that is lost and queued again runs for its whole
-run time.
+The replay ends when all jobs have ended, or when nothing can happen any more; then some jobs are left pending. Changes
+of nodes after the last job are not simulated. A job that is lost and requeued runs for its whole run time.
 """
 
 from __future__ import annotations
@@ -44,36 +42,36 @@ if TYPE_CHECKING:
 PASS_PER = ("event", "instant")
 _PASS = SchedulePass()
 _TICK = Tick()
-#: Later than anything that happens; what is planned for then or later is never done.
+#: Time after all events; later events are never handled.
 _NEVER = 2**62
-#: Timer calls in a row, without anything else to come, after which the jobs that still wait are given up.
+#: Number of successive timers, without other future events, after which the replay is ended with pending jobs.
 _IDLE_TICKS = 100_000
-#: Launches in a row, without a submission, a job that finishes or a node that changes, after which all are given up.
+#: Number of successive launches, without a submission, a finished job or a changed node, after which it is ended.
 _FUTILE_LAUNCHES = 100_000
-#: Passes at the end of an instant: a pass may itself free resources, by putting a job back in the queue.
+#: Largest number of passes at the end of a second. A pass may make another one due, for example by requeueing a job.
 _PASSES_IN_A_ROW = 10
-#: Jobs that are larger than the machine.
+#: Errors of jobs that are larger than the machine.
 _TOO_LARGE = {
     Errno.REQUESTED_NODE_CONFIG_UNAVAILABLE,
     Errno.INVALID_NODE_COUNT,
     Errno.TOO_MANY_REQUESTED_CPUS,
 }
-#: Instants between two reports of progress.
+#: Number of seconds with events between two reports of progress.
 _PROGRESS_EVERY = 1024
 
 
 class ReplayDriver:
-    """Feeds one engine with one trace.
+    """Replays a trace with an engine.
 
     Args:
-        engine: Fresh, its plugins initialised.
-        trace: What to play.
-        pass_per_event: A scheduling pass after each event; else one an instant.
-        on_finished: Called with the row and the last record of every job that has ended.
-        on_effect: Called with every effect that is not the driver's to perform: plugin faults, log lines.
-        on_progress: Called now and then with the number of jobs submitted so far.
-        on_launch: Called with the row and the record of every job that has just been started.
-        node_changes: Nodes that fail and come back, by time.
+        engine: A new engine with initialised plugins.
+        trace: The jobs to replay.
+        pass_per_event: Whether there is a scheduling pass after each event; else after all events of a second.
+        on_finished: Function that is called with the row and the final record of every job that has ended.
+        on_effect: Function that is called with every effect that the driver does not perform: faults, log lines.
+        on_progress: Function that is called repeatedly with the number of jobs submitted so far.
+        on_launch: Function that is called with the row and the record of every job that has been started.
+        node_changes: Changes of node states, by time.
     """
 
     def __init__(
@@ -90,51 +88,49 @@ class ReplayDriver:
     ) -> None:
         self._engine = engine
         self._trace = trace
-        #: When each job is submitted, and after them never.
+        #: Submit times, with `_NEVER` after the last one.
         self._submit = [*trace.submit, _NEVER]
-        #: What becomes of the nodes, the next change last.
+        #: Future changes of nodes, latest first.
         self._node_changes = [*reversed(node_changes)]
         self._pass_per_event = pass_per_event
         self._on_finished = on_finished
         self._on_effect = on_effect
         self._on_progress = on_progress
         self._on_launch = on_launch
-        #: Ends to come, as (time, launch, job id, restart count): those at the time limit, and those before it.
+        #: Heaps of future ends (time, number of the launch, job id, restart count): at time limits, and before them.
         self._limit_ends: list[tuple[int, int, int, int]] = []
         self._early_ends: list[tuple[int, int, int, int]] = []
         self._launches = 0
-        #: Launches after which the replay is given up.
+        #: Number of launches after which the replay is ended.
         self._futile_after = _FUTILE_LAUNCHES
-        #: Runs whose end is still to come although they have been stopped, as (job id, restart count).
+        #: Stopped runs whose end is still in a heap, as (job id, restart count).
         self._stopped: set[tuple[int, int]] = set()
-        #: Rows of live jobs by id.
+        #: Rows of live jobs in the trace, by job id.
         self._row: dict[int, int] = {}
-        #: Rows of the tasks of live arrays, by task id.
+        #: Rows of the tasks of live arrays, by array job id and task id.
         self._arrays: dict[int, dict[int, int]] = {}
         #: Whether scheduling passes are made.
         self.schedules = True
         self._begun = False
         self._dispatch = dispatch_table(self)
-        #: When the effects that are being performed came.
+        #: Time of the effects that are being performed.
         self._now = 0
         self._next_row = 0
         self._instants = 0
-        #: Instants so far at which nothing but timers was left.
+        #: Number of seconds so far in which only timers were left.
         self._idle = 0
 
     def run(self, until: int = _NEVER) -> bool:
-        """Play the trace: until every job has ended, nothing more can happen, or all up to ``until`` has happened.
-
-        Called again, it goes on where it stopped.
+        """Replay the trace up to a time, or to the end; a second call continues.
 
         Args:
-            until: Unix seconds; the engine's clock does not go there by itself.
+            until: Time of the last events to handle, Unix seconds. The engine's clock is not set to it.
 
         Returns:
-            Whether there is more to play.
+            Whether there are events left.
 
         Raises:
-            InputError: the engine refused a job that could never run.
+            InputError: the engine refused a job that can never run.
         """
         engine, limit_ends, early_ends = self._engine, self._limit_ends, self._early_ends
         node_changes, submit = self._node_changes, self._submit
@@ -185,13 +181,13 @@ class ReplayDriver:
         return more
 
     def set_clock(self, now: int) -> None:
-        """Move the engine's clock on to ``now``, up to which all has been played."""
+        """Set the engine's clock to ``now``, after all events up to then."""
         self._send(_TICK, now)
 
-    # ---- what happens at an instant ---------------------------------------------------------------------------
+    # ---- events of a second -----------------------------------------------------------------------------------
 
     def _end_at_limit(self, now: int) -> int:
-        """End the jobs whose time limit is now; give the earliest launch of them."""
+        """End the jobs whose time limit is now; give the number of the earliest of their launches."""
         ends = self._limit_ends
         first_launch = ends[0][1]
         while ends and ends[0][0] == now:
@@ -201,13 +197,13 @@ class ReplayDriver:
         return first_launch
 
     def _tick(self, now: int) -> None:
-        """Wake the engine, unless what was due was the time limit of a job that has just ended."""
+        """Send a `Tick`, unless the engine waited only for the time limit of a job that has just ended."""
         wakeup = self._engine.wakeup
         if wakeup is not None and wakeup <= now:
             self._send(_TICK, now)
 
     def _change_nodes(self, now: int) -> None:
-        """Let nodes fail or come back."""
+        """Change the states of nodes."""
         changes = self._node_changes
         while changes and changes[-1].time <= now:
             _, name, state = changes.pop()
@@ -217,7 +213,7 @@ class ReplayDriver:
             self._send(_PASS, now)
 
     def _submit_jobs(self, now: int, row: int) -> int:
-        """Submit the jobs that are submitted now, from ``row`` on; give the next row."""
+        """Submit the jobs whose submit time is now, beginning with ``row``; give the next row."""
         trace, submit = self._trace, self._submit
         while submit[row] == now:
             job_id, spec = trace.job_id[row], trace.spec(row)
@@ -232,7 +228,12 @@ class ReplayDriver:
         return row
 
     def _end_early(self, now: int, first_launch: int) -> None:
-        """End the jobs that end now before their limit; ``first_launch``: of those that have just ended at theirs."""
+        """End the jobs that end now before their time limit.
+
+        Args:
+            now: The time, Unix seconds.
+            first_launch: Number of the earliest launch of the jobs that have ended at their limit now.
+        """
         ends, engine, per_event = self._early_ends, self._engine, self._pass_per_event and self.schedules
         while ends and ends[0][0] == now:
             _, launch, job_id, restart_count = heappop(ends)
@@ -245,15 +246,15 @@ class ReplayDriver:
                 self._send(_PASS, now)
 
     def _note_array(self, job_id: int, row: int, array: str) -> int:
-        """Note in which rows the tasks of an array are, from its first on; give their number."""
+        """Store the rows of the tasks of an array, of which ``row`` is the first; give their number."""
         tasks = parse_array(array, MOST_TASKS).ids
         self._arrays[job_id] = {task: row + place for place, task in enumerate(tasks)}
         return len(tasks)
 
-    # ---- talking with the engine ------------------------------------------------------------------------------
+    # ---- events and effects -----------------------------------------------------------------------------------
 
     def _send(self, event: Event, now: int) -> None:
-        """Send an event, and do what the engine wants done."""
+        """Send an event, and perform its effects."""
         if effects := self._engine.handle(event, now):
             self._perform(effects, now)
 
@@ -266,10 +267,10 @@ class ReplayDriver:
     # ---- effects ----------------------------------------------------------------------------------------------
 
     def launch(self, effect: Launch) -> None:
-        """Let the job end when its run time is over; one that would run for longer than it may the engine stops."""
+        """Schedule the end of a run after its run time, unless the engine will stop it before."""
         job_id = effect.job_id
         job = self._engine.jobs[job_id]
-        if job.array is not None:  # only now it is known which task this is
+        if job.array is not None:  # the task of a job id is known when it starts
             self._row[job_id] = self._arrays[job.array.job_id][job.task_id or 0]
         row = self._row[job_id]
         run, longest = self._trace.run[row], job.longest_run
@@ -282,7 +283,7 @@ class ReplayDriver:
         heappush(ends, (self._now + run, self._launches, job_id, effect.restart_count))
 
     def finished_with(self, effect: JobFinished) -> None:
-        """Note what became of a job: of an array one task, or all that still waited."""
+        """Hand on the final record of a job; for an array, that of a task or of all pending tasks."""
         record = effect.record
         self._futile_after = self._launches + _FUTILE_LAUNCHES
         row = self._row.pop(record.job_id, None)
@@ -297,43 +298,43 @@ class ReplayDriver:
             del self._arrays[record.array_job_id]
 
     def kill(self, effect: Kill) -> None:
-        """Let a run end at once."""
+        """End a run immediately."""
         self._note_stopped(effect)
         self._send(JobEnded(job_id=effect.job_id, restart_count=effect.restart_count), self._now)
 
     def background(self, effect: Background) -> None:
-        """Do a piece of work on the spot."""
+        """Call a background function immediately."""
         self._send(background_done(effect), self._now)
 
     def answer(self, effect: Accepted | Refused) -> None:
-        """End the replay if a job could never run; one that may not is left out."""
+        """End the replay if a job can never run; a job that was refused by policy is left out."""
         if isinstance(effect, Refused):
             self._refused(effect)
 
     def report(self, effect: Effect) -> None:
-        """Hand on what is not for a driver in virtual time."""
+        """Hand on an effect that this driver does not perform."""
         self._on_effect(effect)
 
-    #: Nobody asks for these in a replay; a job that gives way has its grace time, whatever it is told.
+    #: These are not requested in a replay; a job that is preempted runs on during its grace time.
     send_signal = suspend = resume = report
     fault = log = report
 
     def _note_stopped(self, effect: Kill) -> None:
-        """Remember that a run has been stopped, if it is put down to end later."""
+        """Record that a run has been stopped, if its end is in a heap."""
         job_id = effect.job_id
         longest = self._engine.jobs[job_id].longest_run
         if longest is None or self._trace.run[self._row[job_id]] <= longest:
             self._stopped.add((job_id, effect.restart_count))
 
     def _was_stopped(self, job_id: int, restart_count: int) -> bool:
-        """Whether a run whose end has come was stopped before; it is forgotten then."""
+        """Whether a run whose end is due was stopped before; it is removed from the stopped runs."""
         if (job_id, restart_count) not in self._stopped:
             return False
         self._stopped.remove((job_id, restart_count))
         return True
 
     def _drop_stopped(self) -> None:
-        """Forget the next ends if they are those of runs that have been stopped: nothing happens then."""
+        """Remove the next ends if they are those of stopped runs."""
         for ends in (self._limit_ends, self._early_ends):
             while ends and ends[0][2:] in self._stopped:
                 self._stopped.remove(heappop(ends)[2:])
@@ -343,7 +344,7 @@ class ReplayDriver:
         if row is None:
             self._on_effect(effect)
             return
-        if effect.by_policy:  # the user would have been told, and the log goes on
+        if effect.by_policy:
             del self._row[effect.job_id]
             self._on_effect(effect)
             return

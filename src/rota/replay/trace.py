@@ -1,4 +1,4 @@
-"""What a replay plays: the jobs of a workload as requests, with the run times that only the driver knows."""
+"""The trace of a replay: the jobs of a workload as requests, with their run times, which only the driver knows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rota.workload import Workload
 
 ESTIMATES = ("requested", "actual")
-#: What a log of numbers does not tell of a request.
+#: Index of the user, and the defaults of the fields before and after it, which SWF does not have.
 _USER = JobSpec._fields.index("user")
 _BEFORE_USER = JobSpec()[JobSpec._fields.index("qos") : _USER]
 _AFTER_USER = JobSpec()[_USER + 1 :]
@@ -22,25 +22,25 @@ _AFTER_USER = JobSpec()[_USER + 1 :]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:
-    """Parallel lists, one row a job, by submit time and then in the order of the workload."""
+    """The jobs as lists of equal length, by submit time and then in the order of the workload."""
 
     #: The jobs that are replayed, in the same order.
     workload: Workload
-    #: Unix time of the log's second 0.
+    #: Unix time of the workload's second 0.
     origin: int
-    #: Jobs that the log has and that cannot be replayed: it knows no run time or no processors.
+    #: Number of jobs that cannot be replayed, as their run times or processors are not known.
     left_out: int
     job_id: list[int]
-    #: Unix seconds.
+    #: Submit times, Unix seconds.
     submit: list[int]
-    #: Seconds that the job runs if it is let.
+    #: Run times in seconds, if the jobs are not stopped.
     run: list[int]
     procs: list[int]
-    #: Seconds; 0 where none was requested.
+    #: Time limits in seconds; 0: none was requested.
     time_limit: list[int]
     user_id: list[int]
     group_id: list[int]
-    #: Names; empty where nothing is known. A log of numbers has ``user3`` and, as account, ``group1``.
+    #: Names; empty: not known. If there are only numbers, ``user3`` and, as account, ``group1``.
     user: list[str] = field(init=False)
     account: list[str] = field(init=False)
 
@@ -49,7 +49,7 @@ class Trace:
         return len(self.job_id)
 
     def __post_init__(self) -> None:
-        """Name the users and groups of logs that have but numbers."""
+        """Make names for users and groups that have only numbers."""
         if self.workload.requests is None:
             users = {number: f"user{number}" if number >= 0 else "" for number in set(self.user_id)}
             groups = {number: f"group{number}" if number >= 0 else "" for number in set(self.group_id)}
@@ -61,7 +61,7 @@ class Trace:
 
     @property
     def start(self) -> int:
-        """When the clock begins, Unix seconds: at the log's second 0, or with a job from before it."""
+        """When the clock begins, Unix seconds: second 0 of the workload, or the first submission if it is earlier."""
         return min(self.origin, self.submit[0])
 
     def spec(self, row: int) -> JobSpec:
@@ -69,7 +69,7 @@ class Trace:
         requests = self.workload.requests
         if requests is not None:
             return requests[row]._replace(time_limit=self.time_limit[row] or None)
-        # Past the constructor, which goes through all fields with their defaults.
+        # Without the constructor, which is slower because of its many defaults.
         return tuple.__new__(
             JobSpec,
             (
@@ -87,21 +87,21 @@ class Trace:
         )
 
     def charged(self) -> set[tuple[str, str]]:
-        """Give user and account of all jobs, by name."""
+        """Give the names of user and account of all jobs."""
         return set(zip(self.user, self.account, strict=True))
 
 
 def make_trace(workload: Workload, estimate: str = "requested") -> Trace:
-    """Prepare a workload.
+    """Make the trace of a workload.
 
-    A job needs a run time and a number of processors (requested or, failing that, allocated); others never ran.
+    Jobs without run time, or without number of processors (requested or else allocated), are left out.
 
     Args:
-        workload: The log.
-        estimate: ``requested`` times as time limits, or ``actual``, the run times themselves: clairvoyance.
+        workload: The workload.
+        estimate: Time limits: ``requested`` times, or ``actual`` run times, as if users knew these.
 
     Raises:
-        InputError: an unknown estimate, or nothing is left to replay.
+        InputError: there is no such estimate, or no job is left.
     """
     if estimate not in ESTIMATES:
         raise InputError(f"{estimate!r} is none of {', '.join(ESTIMATES)}", field="estimate")
@@ -115,7 +115,7 @@ def make_trace(workload: Workload, estimate: str = "requested") -> Trace:
     jobs = whole.take(rows)
     _check_arrays(jobs)
     limit = jobs.requested_time if estimate == "requested" else np.maximum(jobs.run_time, 1)
-    # No time is negative: that means "never" in schedules.
+    # Times must not be negative, which means "never" in schedules.
     origin = max(workload.unix_start_time or 0, -int(jobs.submit_time[0]))
     return Trace(
         workload=jobs,
@@ -132,7 +132,7 @@ def make_trace(workload: Workload, estimate: str = "requested") -> Trace:
 
 
 def _check_arrays(jobs: Workload) -> None:
-    """Make sure that all tasks of each array are there, one after the other.
+    """Check that all tasks of each array are there, in succession.
 
     Raises:
         InputError: some were left out.
