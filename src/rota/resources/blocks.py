@@ -34,7 +34,7 @@ class Blocks:
             self._unions[size] = {number: union for number, union in known.items() if number < index // size}
 
     def next_on(self, index: int, nodes: int, limit: int) -> int:
-        """Give the first index from ``index`` to before ``limit`` with some of the nodes, else ``limit``."""
+        """Give the first index, from ``index`` to before ``limit``, with some of the nodes, else ``limit``."""
         bitmaps = self._bitmaps
         while index < limit:
             if bitmaps[index] & nodes:  # most often it is one of the first

@@ -55,11 +55,11 @@ class Releases:
         return self._allocated.nodes.next_on(index, nodes, limit)
 
     def reach(self, gone: int, limit: int, nodes: int, count: int) -> int:
-        """Give the number of ends, more than ``gone``, after which a job fits; see `Allocated.reach`."""
+        """Give a lower bound of the number of ends after which a job fits, more than ``gone``; see `Allocated`."""
         return self._allocated.reach(self.view(gone), gone, limit, nodes, count)
 
     def last_end_on(self, gone: int, nodes: int) -> int:
-        """Give the last end among the first ``gone`` jobs of one that holds some of the nodes; there has to be one."""
+        """Give the last end of a job on some of the nodes, among the first ``gone`` jobs; there has to be one."""
         return self.ends[self._allocated.nodes.last_on(gone, nodes)]
 
     def view(self, gone: int) -> Any:

@@ -46,7 +46,16 @@ class PreemptionRules(Protocol[J]):
 
 
 class ProcessorSpace:
-    """The same for interchangeable processors: a profile whose ends and reservations are rounded to the resolution."""
+    """The node space map of interchangeable processors: a profile, with times rounded to the resolution.
+
+    Args:
+        pool: The machine.
+        now: The time now, Unix seconds.
+        running: The running jobs, by expected end.
+        resolution: Seconds to a multiple of which ends are rounded up.
+        window: How far ahead to plan, seconds.
+        soft_limits: Whether running jobs are expected to end after their ``--time-min``.
+    """
 
     def __init__(
         self,
@@ -105,7 +114,11 @@ class ProcessorSpace:
 
 
 class Windows:
-    """Intersects the slots of a window whose ends only move forward; each slot is examined about twice."""
+    """Intersects the slots of a window whose begin and end only increase. Each slot is used about twice.
+
+    Args:
+        opened: Bitmap of the open nodes of each slot.
+    """
 
     __slots__ = ("_end", "_later", "_opened", "_suffixes", "_until")
 
@@ -239,7 +252,7 @@ class NodeSpace(Generic[J]):
         return later
 
     def _releases_for(self, job: J) -> Releases:
-        """Give the running jobs without those that can be preempted for a job."""
+        """Give the releases without the jobs that can be preempted for a job."""
         if self._preemption_rules is None or (preemption_class := self._preemption_rules.preemption_class(job)) is None:
             return self._releases
         if preemption_class not in self._preempted:
@@ -247,7 +260,18 @@ class NodeSpace(Generic[J]):
         return self._preempted[preemption_class]
 
     def _will_run(self, job: J, releases: Releases, nodes: int, start: int, limit: int) -> tuple[int, int]:
-        """Find the first time from ``start`` on, up to ``limit`` ends, at which a job fits on nodes; 0 nodes: none."""
+        """Find the first time at which a job fits.
+
+        Args:
+            job: The job.
+            releases: Running jobs by expected end.
+            nodes: Bitmap of the nodes that it may use.
+            start: Earliest time, Unix seconds.
+            limit: Number of ends after which the search ends.
+
+        Returns:
+            The time, and the bitmap of the nodes; 0 nodes: it does not fit.
+        """
         pool, busy = self._pool, self._busy
         gone = releases.ended_by(start)
         is_tried = start <= self._now and releases is self._releases
@@ -266,7 +290,7 @@ class NodeSpace(Generic[J]):
         return start, 0
 
     def _next_end(self, job: J, releases: Releases, nodes: int, gone: int, limit: int) -> tuple[int, int]:
-        """Find the end after which a job fits, where jobs end one by one: a bound from the pool, then bisection."""
+        """Find the end after which a job fits if jobs end one by one: with a bound from the pool, and bisection."""
         pool, busy, step = self._pool, self._busy, 0
         least = pool.least_nodes(job)
         while (first := releases.reach(gone, limit, nodes, least)) <= limit and releases.ends[first - 1] <= self._last:

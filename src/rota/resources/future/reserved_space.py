@@ -55,7 +55,7 @@ class ReservationSpace(Generic[J]):
         No job is planned to start that late, but jobs may still be running then.
         """
         every, last = one.repeats_after, min(self._last, self._now + YEAR)
-        # The last that has begun by now holds its nodes longest of all that have.
+        # Of the occurrences that have begun, the last one ends last.
         later = max((self._now - one.start_time) // every, 0) * every if every else 0
         start, end = one.start_time + later, one.end_time + later
         while True:

@@ -1,1 +1,1 @@
-"""What is free of the machine now, and what a job would be given of it: one pool for each kind of machine."""
+"""Pools: free resources and allocation, with one class for each kind of machine."""

@@ -1,7 +1,8 @@
-"""What jobs hold of shared nodes.
+"""Allocations on shared nodes, as sparse arrays.
 
-A job has something of few nodes, so that most numbers of its resource set are 0. Those that are not are found once, and
-kept as long as the job has them: to add them to a view, or to take them away, costs what the job holds and one copy.
+A job has resources on few nodes, so that most counts in its resource set are 0. The others are extracted once and kept
+as long as the job has them. To add them to a view, or to subtract them, costs time proportional to their number, and a
+copy of the view.
 """
 
 from __future__ import annotations
@@ -27,57 +28,57 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Allocation:
-    """What one job holds."""
+    """The allocation of one job."""
 
-    #: The set; kept, so that no other one has its id.
+    #: The resource set. It is kept so that its id is not used again.
     resources: int
-    #: Where its view is not 0, counted row by row, and what is there.
+    #: Flat indices of the elements of its view that are not 0, and these elements.
     positions: NDArray[np.intp]
     counts: NDArray[np.uint32]
-    #: What it has, by TRES, once somebody has counted.
+    #: Cached counts by TRES.
     tres: dict[str, int] | None = None
 
 
 class Allocations:
-    """The sets that running jobs hold.
+    """The allocations of running jobs.
 
     Args:
-        unpack: Gives the view of a set.
+        unpack: Function that gives the view of a resource set.
     """
 
     __slots__ = ("_known", "_last", "_unpack")
 
     def __init__(self, unpack: Callable[[int], View]) -> None:
         self._unpack = unpack
-        #: By the id of the set: its hash would take as long as to unpack it.
+        #: Allocations by the id of the resource set, whose hash would take as long as to unpack it.
         self._known: dict[int, Allocation] = {}
         self._last = AllocatedInOrder(self, [])
 
     def get(self, resources: int) -> Allocation | None:
-        """Give what is known of a set, if somebody has asked before."""
+        """Give the allocation of a resource set if it is cached, else ``None``."""
         return self._known.get(id(resources))
 
     def of(self, resources: int) -> Allocation:
-        """Find out what a job holds."""
+        """Give the allocation of a resource set."""
         known = self._known.get(id(resources))
         if known is None:
             numbers = self._unpack(resources).reshape(-1)
-            positions = (numbers > 0).nonzero()[0]  # where a mask is not 0 is found faster than where numbers are not
+            positions = (numbers > 0).nonzero()[0]  # `nonzero` is faster for a mask
             known = self._known[id(resources)] = Allocation(resources, positions, numbers[positions])
         return known
 
     def forget(self, resources: int) -> None:
-        """Forget a set that nobody holds any more."""
+        """Remove a resource set that has been freed."""
         self._known.pop(id(resources), None)
 
     def in_order(self, held: Sequence[int]) -> AllocatedInOrder:
-        """Line up what some jobs hold. Most of them are those of the last time: only what has changed is done again."""
+        """Give the allocations of some resource sets in order. Those of the last call are reused."""
         if not self._last.update(held):
             self._last = AllocatedInOrder(self, held)
         return copy(self._last)
 
     def taken(self, view: View, resources: int) -> View:
-        """Give a view without what a job holds."""
+        """Give a view without a job's allocation."""
         allocation = self.of(resources)
         rest = view.copy()
         rest.reshape(-1)[allocation.positions] -= allocation.counts
@@ -85,7 +86,7 @@ class Allocations:
 
 
 def _first_difference(some: Sequence[int], others: Sequence[int], index: int) -> int:
-    """Give the first place, from one on, where two rows do not have the same object, or where one of them ends."""
+    """Give the first index, from ``index`` on, at which two sequences have different objects, or one of them ends."""
     same = map(is_, islice(some, index, None), islice(others, index, None))
     try:
         return index + indexOf(same, False)
@@ -94,9 +95,9 @@ def _first_difference(some: Sequence[int], others: Sequence[int], index: int) ->
 
 
 class AllocatedInOrder:
-    """What jobs hold, in the order of their ends: two long arrays, of which some jobs that end together are a slice.
+    """Allocations in the order of expected ends: concatenated arrays, of which successive jobs are a slice.
 
-    When something changes, arrays and lists are replaced, so that a copy stays what it is.
+    Arrays and lists are replaced when they change, so that copies are not changed.
     """
 
     __slots__ = ("_allocated", "_allocations", "_begin", "_counts", "_positions")
@@ -107,11 +108,11 @@ class AllocatedInOrder:
         lined_up = [allocations.of(resources) for resources in held]
         self._positions = np.concatenate([_NO_POSITIONS, *(one.positions for one in lined_up)])
         self._counts = np.concatenate([_NO_COUNTS, *(one.counts for one in lined_up)])
-        #: Where that of each job begins, and where that of the last one ends.
+        #: Begin of each job's part in the arrays, and the end of the last one.
         self._begin = np.cumsum([0, *(len(one.positions) for one in lined_up)])
 
     def update(self, held: Sequence[int]) -> bool:
-        """Take out the jobs that are not among some, and put in those that have come; whether these are they, then."""
+        """Remove and insert resource sets so that they are ``held``; ``False``: too many have changed."""
         index = 0
         if abs(len(held) - len(self._allocated)) >= _FEW:
             return False
@@ -134,7 +135,7 @@ class AllocatedInOrder:
         self._begin = np.concatenate((begin[:index], begin[index + 1 :] - (end - first)))
 
     def insert(self, index: int, resources: int) -> None:
-        """Put in what one more job holds."""
+        """Insert a resource set."""
         more, held, begin = self._allocations.of(resources), self._allocated, self._begin
         here = begin[index]
         self._positions = np.concatenate((self._positions[:here], more.positions, self._positions[here:]))
@@ -143,16 +144,16 @@ class AllocatedInOrder:
         self._begin = np.concatenate((begin[: index + 1], begin[index:] + len(more.positions)))
 
     def added(self, view: View, first: int, last: int) -> View:
-        """Give a view with what the jobs from ``first`` to before ``last`` hold added."""
+        """Give a view plus the allocations of the jobs from ``first`` to before ``last``."""
         some = slice(self._begin[first], self._begin[last])
         total = view.copy()
-        # Jobs that share a node have places in common, each of which counts.
+        # Jobs that share a node have positions in common, which are added several times.
         np.add.at(total.reshape(-1), self._positions[some], self._counts[some])
         return total
 
 
 class AllocatedShares:
-    """What jobs hold of nodes that they share, in their order."""
+    """The allocations of jobs on shared nodes, in order; see `Allocated`."""
 
     __slots__ = ("_shares", "nodes")
 
@@ -161,20 +162,20 @@ class AllocatedShares:
         self.nodes = Blocks([job.alloc_nodes for job in jobs])
 
     def insert(self, index: int, job: PlacedJob) -> None:
-        """Put in what one more job holds."""
+        """Insert a job."""
         self._shares.insert(index, job.alloc)
         self.nodes.insert(index, job.alloc_nodes)
 
     def added(self, view: View, first: int, last: int) -> View:
-        """Add what the jobs from ``first`` to before ``last`` hold to a view."""
+        """Give a view plus the allocations of the jobs from ``first`` to before ``last``."""
         return self._shares.added(view, first, last)
 
-    def reach(self, view: View, index: int, limit: int, nodes: int, count: int) -> int:  # noqa: ARG002 - of parts
-        """Give how many must have ended at least for a job to fit that did not before."""
+    def reach(self, view: View, index: int, limit: int, nodes: int, count: int) -> int:  # noqa: ARG002 - of the protocol
+        """Give a lower bound of the number of ends after which another job fits."""
         return self.nodes.next_on(index, nodes, limit) + 1
 
 
-#: Jobs that come and go between two cycles; where there are more, to line all up anew is as fast.
+#: Largest number of changes for which arrays are updated; if there are more, making them again is as fast.
 _FEW = 20
 _NO_POSITIONS = np.zeros(0, np.intp)
 _NO_COUNTS = np.zeros(0, np.uint32)

@@ -1,7 +1,8 @@
-"""How the processors of nodes make up cores and sockets, and what a job can use of them.
+"""Cores and sockets of nodes, and the processors of them that a job can use.
 
-Which cores of a node are free is not kept, only how many. Where a request speaks of sockets they are taken to be free
-evenly, since tasks go to one socket after the other; where sockets are given out whole, as whole sockets.
+Only the number of free processors of a node is known, not which cores are free. For requests about sockets, free cores
+are assumed to be distributed evenly over the sockets, since tasks are distributed cyclically; if whole sockets are
+allocated, to be those of whole sockets.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Cores:
-    """Cores and sockets of the nodes of a machine; all arrays have one place a node.
+    """Cores and sockets of the nodes of a machine; all arrays have an element for each node.
 
     Args:
         nodes: The nodes.
@@ -30,22 +31,28 @@ class Cores:
     def __init__(self, nodes: Sequence[Node], parameters: str) -> None:
         self._sockets = np.array([node.sockets for node in nodes], np.int64)
         self._per_socket = np.array([node.cores_per_socket for node in nodes], np.int64)
-        #: Processors of a core: ``CPUs`` may be the number of cores even where these have several threads.
+        #: Number of processors of a core. ``CPUs`` may be the number of cores even if they have several threads.
         self._threads = np.array(
             [max(node.cpus // (node.sockets * node.cores_per_socket), 1) for node in nodes], np.int64
         )
         self._by_socket = "CR_SOCKET" in parameters
-        #: Processors are given out in multiples of this.
+        #: Number of processors that are allocated together.
         self.granule = self._threads
         if self._by_socket:
             self.granule = np.array([max(node.cpus // node.sockets, 1) for node in nodes], np.int64)
         elif "CR_CPU" in parameters:
             self.granule = np.ones_like(self._threads)
-        #: Whether there are any that are given out together.
+        #: Whether it is more than 1 on any node.
         self.granular = bool((self.granule > 1).any())
 
     def used(self, threads_per_core: int, per_task: int, sockets: SocketNeeds | None) -> NDArray[np.int64]:
-        """Give how many of the processors that are given out together a job uses: 0 threads of a core are all."""
+        """Give the number of processors that a job uses of those that are allocated together, for each node.
+
+        Args:
+            threads_per_core: Number of threads that it uses of a core; 0: all.
+            per_task: Number of processors of a task.
+            sockets: What it needs of sockets.
+        """
         threads = self._used_threads(threads_per_core)
         used: NDArray[np.int64] = self.granule // self._threads * threads
         if self._by_socket and sockets is not None and sockets.tasks:
@@ -55,7 +62,14 @@ class Cores:
     def on_sockets(
         self, asked: SocketNeeds, threads_per_core: int, per_task: int, free: NDArray[np.integer[Any]]
     ) -> NDArray[np.int64]:
-        """Give how many of the free processors of each node a job can use that says something of sockets."""
+        """Give the number of free processors of each node that a job with a request about sockets can use.
+
+        Args:
+            asked: What it needs of sockets.
+            threads_per_core: Number of threads that it uses of a core; 0: all.
+            per_task: Number of processors of a task.
+            free: Number of free processors of each node.
+        """
         threads = self._used_threads(threads_per_core)
         cores = free.astype(np.int64) // self._threads
         if self._by_socket:
@@ -83,5 +97,5 @@ class Cores:
 
 
 def _most_tasks(asked: SocketNeeds, per_task: int, threads: NDArray[np.int64]) -> int | NDArray[np.int64]:
-    """Give the most tasks of a socket: those of one processor fill the cores that they have."""
+    """Give the largest number of tasks on a socket; tasks of one processor use all threads of their cores."""
     return asked.tasks if per_task > 1 else -(-asked.tasks // threads) * threads

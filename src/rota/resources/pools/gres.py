@@ -1,8 +1,8 @@
-"""GRES of jobs: which nodes have room for them, and what each node of a job gives.
+"""Allocation of GRES: on which nodes a job's GRES fit, and how many it gets of each node.
 
-Where GPUs are asked for by job or task, nodes of one weight are taken that have the most of them. GRES of the whole job
-come from its nodes in their order: each gives what it has, or what its processors are enough for, but one is left for
-each node that is still to come.
+If GPUs are requested by job or by task, nodes with the most GPUs are preferred among those of one weight. GRES for the
+whole job are allocated node by node: as many as the node has, or as its processors suffice for, with at least one left
+for each later node.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
 
     Picked = list[tuple[int, int]]
 
-#: Parts of a whole may add up to so much less.
+#: Largest rounding error of sums of shares.
 _ROUNDING = 1e-9
-#: Needs that are remembered.
+#: Largest number of evaluated requests that are cached.
 _MOST_KNOWN = 10_000
 
 
 def room(needs: Needs, view: View, one: Gres) -> NDArray[np.integer[Any]]:
-    """Count the GRES of one kind that a job could have on each node: those that are free, with their memory."""
+    """Count the GRES of one kind that a job could have on each node: those that are free, considering memory."""
     free: NDArray[np.integer[Any]] = view[one.row]
     return np.minimum(free, view[MEMORY] // needs.memory_per_gpu) if one.gpu and needs.memory_per_gpu else free
 
 
 def gpus_of_job(needs: Needs, view: View) -> NDArray[np.int64]:
-    """Count the GPUs of each node that could be among those of the whole job."""
+    """Count the GPUs that a job could have on each node, as a part of its total."""
     found = np.zeros(view.shape[1], np.int64)
     for one in needs.gres_per_job:
         if one.gpu:
@@ -44,7 +44,7 @@ def gpus_of_job(needs: Needs, view: View) -> NDArray[np.int64]:
 
 
 def suffices(needs: Needs, view: View, picked: Picked) -> bool:
-    """Whether some nodes have the GRES of the whole job."""
+    """Whether the chosen nodes have the GRES for the whole job."""
     nodes = [node for node, _ in picked]
     return all(int(room(needs, view, one)[nodes].sum()) >= one.number for one in needs.gres_per_job)
 
@@ -52,14 +52,17 @@ def suffices(needs: Needs, view: View, picked: Picked) -> bool:
 def pick(
     choose: Choose, needs: Needs, view: View, candidates: Candidates, known: dict[tuple[Needs, int], Needs]
 ) -> Picked | None:
-    """Pick nodes for a job with GRES of its own or of its tasks: as few as have enough.
+    """Choose nodes for a job that requests GRES for the whole job or for each task: as few as suffice.
 
     Args:
-        choose: Picks nodes.
-        needs: What the job needs.
-        view: What there is.
-        candidates: Nodes that could each take part of it.
-        known: Needs with a larger number of nodes, by what they are made of: there is to be one record of each.
+        choose: The function of the node selection plugin.
+        needs: The evaluated request.
+        view: View of the available resources.
+        candidates: Nodes that could each serve part of the job.
+        known: Cache of needs with a larger number of nodes, by the needs and this number.
+
+    Returns:
+        Index and number of processors of each node; ``None``: the job does not fit.
     """
     candidates = _most_gpus_first(needs, view, candidates)
     if not needs.gres_per_job:
@@ -83,7 +86,7 @@ def pick(
 
 
 def _most_gpus_first(needs: Needs, view: View, candidates: Candidates) -> Candidates:
-    """Prefer among nodes of one weight those with more of the GPUs that a job could use."""
+    """Change the weights so that nodes with more usable GPUs are preferred among those of one weight."""
     tasks = -(-needs.cpus // needs.per_task)
     asked = [(one, one.number) for one in needs.gres_per_job if one.gpu]
     asked += [(one, one.number * tasks) for one in needs.gres_per_task if one.gpu]
@@ -93,7 +96,14 @@ def _most_gpus_first(needs: Needs, view: View, candidates: Candidates) -> Candid
 
 
 def take(needs: Needs, view: View, picked: Picked, taken: View) -> None:
-    """Take the GRES of a job from its nodes."""
+    """Add the GRES of a job to its allocation.
+
+    Args:
+        needs: The evaluated request.
+        view: View of the available resources.
+        picked: Index and number of processors of each node.
+        taken: View of the allocation, which is changed.
+    """
     left = [one.number for one in needs.gres_per_job]
     rooms = [room(needs, view, one) for one in needs.gres_per_job]
     to_come = len(picked)
@@ -112,7 +122,15 @@ def take(needs: Needs, view: View, picked: Picked, taken: View) -> None:
 
 
 def take_kind(view: View, taken: View, one: Gres, node: int, count: int) -> None:
-    """Take GRES of a node."""
+    """Add GRES of one kind on a node to an allocation.
+
+    Args:
+        view: View of the available resources.
+        taken: View of the allocation, which is changed.
+        one: The kind.
+        node: Index of the node.
+        count: Number of GRES.
+    """
     taken[one.row, node] += count
     if one.total is not None:
         taken[one.total, node] += count

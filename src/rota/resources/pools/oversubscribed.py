@@ -1,20 +1,20 @@
-"""Whole nodes that several jobs have at a time: ``OverSubscribe=YES:n`` and ``FORCE:n`` with ``select/linear``.
+"""Whole nodes that are shared by several jobs: ``OverSubscribe=YES:n`` and ``FORCE:n`` with ``select/linear``.
 
-A node has a number of *places*, as many as the partition with the highest n allows. A job that shares takes one place
-of each of its nodes, and gets no node on which n jobs are already, whatever their partitions. One that shares with none
-takes all places of nodes where nobody is. Memory, where it is given out, and GRES are taken as they are asked for.
+Each node has a number of *shares* for jobs: the largest n of all partitions. A job that shares nodes takes one share of
+each of its nodes. It gets no node that n jobs have already, whatever their partitions. An exclusive job takes all
+shares of idle nodes. Memory, if it is allocated, and GRES are allocated as requested.
 
-Which nodes a job that shares gets when it starts:
+The nodes of a job that shares and starts now are chosen as follows:
 
-1. Nodes are added weight by weight, lines of slurm.conf do not matter, until there are enough.
-2. Of these it gets nodes where nobody is, else some of those with at most one job, and so on.
-3. Where there are other jobs on some of these, it gets all nodes of the oldest running job that has as many as it
-   wants, if these are among them. Otherwise they are chosen as `WholeNodeNeeds` says.
+1. Nodes are added by weight, regardless of their lines in slurm.conf, until there are enough.
+2. Of these, idle nodes are chosen; if there are too few, nodes with at most one job, and so on.
+3. If some of these have jobs, the job gets all nodes of the oldest running job that has as many nodes as it wants, if
+   all of them are among these. Otherwise nodes are chosen as in `WholeNodeNeeds`.
 
-For a start later on it is enough that a node has a place. Of one for a job that shares with none, Slurm believes so
-even if there is another job on the node: so such a job is planned too early, and those behind it wait for it.
+For a start in the future it is enough that a node has a free share. Slurm assumes this for an exclusive job as well,
+even if another job is on the node. So such a job is planned too early, and later jobs wait for it.
 
-A resource set is a packed integer (`PackedPool`): places first, then memory, then GRES.
+A resource set is a packed integer (`PackedPool`): first shares, then memory, then GRES.
 """
 
 from __future__ import annotations
@@ -43,30 +43,30 @@ if TYPE_CHECKING:
     from rota.resources.requests.whole_nodes import WholeNodeNeeds
     from rota.resources.view import View
 
-#: The row of a view that tells how many places of each node are free.
-_PLACES = 0
+#: Row of a view in which shares are counted.
+_SHARES = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _SharedNodeNeeds(RequestClass):
-    """What jobs with one request need of nodes that they have whole, or together with others."""
+    """An evaluated request for whole nodes that may be shared."""
 
     whole: WholeNodeNeeds
-    #: So many jobs may have a node together; 1: it shares with none.
+    #: Largest number of jobs on a node; 1: the job is exclusive.
     most: int
-    #: MiB of each node.
+    #: Memory of each node, MiB.
     memory: NDArray[np.int64]
-    #: Of each node.
+    #: GRES of each node.
     gres: tuple[Gres, ...]
 
 
 class OversubscribedNodePool(PackedPool):
-    """Whole nodes, each for one job or for several that share.
+    """A pool of whole nodes, each for one job or shared by several.
 
     Args:
-        config: The machine, with ``SelectTypeParameters``.
-        nodes: Its nodes as they are now.
-        running: The jobs that run, at any time.
+        config: The configuration (slurm.conf).
+        nodes: The nodes with their present states.
+        running: The running jobs, as a live collection.
     """
 
     ends_one_by_one = True
@@ -82,12 +82,12 @@ class OversubscribedNodePool(PackedPool):
         self._has = self._requests.whole
         self._alone = WholeNodeReader(nodes, self._has)
         self._together = WholeNodeReader(nodes, self._has, by_line=False)
-        self._shares = {part.name: part.max_share for part in config.partitions}
-        #: Places of each node.
-        self._most = max(self._shares.values())
+        self._max_share = {part.name: part.max_share for part in config.partitions}
+        #: Number of shares of each node.
+        self._most = max(self._max_share.values())
         whole = self._has.copy()
-        whole[_PLACES] = self._most
-        super().__init__(nodes, whole, ["place", *self._requests.kinds[1:]])
+        whole[_SHARES] = self._most
+        super().__init__(nodes, whole, ["share", *self._requests.kinds[1:]])
 
     # ---- requests ---------------------------------------------------------------------------------------------
 
@@ -99,7 +99,7 @@ class OversubscribedNodePool(PackedPool):
         else:
             memory = np.full(self._count, needs.memory, np.int64)
         reader = self._together if needs.shares else self._alone
-        most = self._shares[needs.partition] if needs.shares else 1
+        most = self._max_share[needs.partition] if needs.shares else 1
         return _SharedNodeNeeds(whole=reader.make(needs), most=most, memory=memory, gres=needs.gres)
 
     def _needs(self, job: PlacedJob) -> _SharedNodeNeeds:
@@ -109,37 +109,50 @@ class OversubscribedNodePool(PackedPool):
         return known
 
     def units(self, spec: JobSpec, partition: Partition) -> int:
-        """Count the nodes that the request needs at least."""
+        """Give the smallest number of nodes that a request needs; 0: the partition can never serve it."""
         return self._requests.read(spec, partition).whole.least_ever
 
-    # ---- placing ----------------------------------------------------------------------------------------------
+    # ---- node selection ---------------------------------------------------------------------------------------
 
     def select(self, job: PlacedJob, avail: int) -> int:
-        """Give the part of ``avail`` that the job gets, 0 when it does not fit."""
+        """Give the part of ``avail`` that the job gets; 0: it does not fit."""
         view = self.view(avail)
         nodes = self._choose(job, view, self.up_nodes)
         return self._pack(self._needs(job), view, nodes) if nodes else 0
 
     def _choose(self, job: PlacedJob, view: View, open_nodes: int) -> int:
-        """Give the nodes that the job gets of a view if it starts now, 0 when it does not fit."""
-        needs, places = self._needs(job), view[_PLACES]
+        """Give the nodes that the job gets if it starts now; 0: it does not fit.
+
+        Args:
+            job: The job.
+            view: View of the available resources.
+            open_nodes: Bitmap of the nodes that it may use.
+        """
+        needs, shares = self._needs(job), view[_SHARES]
         feasible = self._feasible(needs, view)
-        # By the number of jobs that a node may have before this one.
-        loaded = [from_mask(feasible & (places >= self._most - jobs)) & open_nodes for jobs in range(needs.most)]
+        # By the largest number of other jobs on the node.
+        loaded = [from_mask(feasible & (shares >= self._most - jobs)) & open_nodes for jobs in range(needs.most)]
         if needs.most == 1:
             return next(filter(None, (whole.find(loaded[0]) for whole in needs.whole.tries)), 0)
-        there = from_mask(places > 0) & open_nodes
+        there = from_mask(shares > 0) & open_nodes
         return next(filter(None, (self._least_loaded(job, whole, loaded, there) for whole in needs.whole.tries)), 0)
 
     def _feasible(self, needs: _SharedNodeNeeds, view: View) -> NDArray[np.bool_]:
-        """Say which nodes have memory and GRES for a job."""
+        """Give a mask of the nodes with enough memory and GRES for a job."""
         feasible: NDArray[np.bool_] = view[MEMORY] >= needs.memory
         for one in needs.gres:
             feasible &= view[one.row] >= one.number
         return feasible
 
     def _least_loaded(self, job: PlacedJob, whole: WholeNodeNeeds, loaded: list[int], there: int) -> int:
-        """Give nodes with as few jobs as may be, the lightest that are there first; 0 when it does not fit."""
+        """Choose nodes with as few jobs as possible, those of lower weight first; 0: the job does not fit.
+
+        Args:
+            job: The job.
+            whole: Its request.
+            loaded: Bitmaps of the feasible nodes without jobs, with at most one job, and so on.
+            there: Bitmap of the nodes with free shares.
+        """
         for allowed, parts in whole.allowed:
             nodes = whole.required
             for part in parts:
@@ -150,7 +163,7 @@ class OversubscribedNodePool(PackedPool):
         return 0
 
     def _among(self, job: PlacedJob, whole: WholeNodeNeeds, loaded: list[int]) -> int:
-        """Choose among nodes with no job, else with at most one, and so on."""
+        """Choose among nodes without jobs, else with at most one job, and so on; 0: the job does not fit."""
         before = 0
         for number, nodes in enumerate(loaded):
             count = nodes.bit_count()
@@ -163,7 +176,7 @@ class OversubscribedNodePool(PackedPool):
         return 0
 
     def _of_another(self, job: PlacedJob, whole: WholeNodeNeeds, nodes: int) -> int:
-        """Give all nodes of the oldest running job that has such nodes as one wants, 0 if there is none."""
+        """Give all nodes of the oldest running job with as many nodes as wanted; 0: there is none."""
         found = [
             other
             for other in self._running
@@ -175,10 +188,10 @@ class OversubscribedNodePool(PackedPool):
         return min(found, key=lambda other: other.job_id).alloc_nodes if found else 0
 
     def _pack(self, needs: _SharedNodeNeeds, view: View, nodes: int) -> int:
-        """Make the resource set of some nodes."""
+        """Make the resource set of a job on some nodes."""
         taken = np.zeros_like(self._whole)
         mask = to_mask(nodes, self._count)
-        taken[_PLACES, mask] = 1 if needs.most > 1 else self._most
+        taken[_SHARES, mask] = 1 if needs.most > 1 else self._most
         taken[MEMORY, mask] = needs.memory[mask]
         for one in needs.gres:
             for node in indices(nodes):
@@ -186,72 +199,72 @@ class OversubscribedNodePool(PackedPool):
         return int.from_bytes(taken.tobytes(), "little")
 
     def suffices(self, job: PlacedJob, resources: int) -> bool:
-        """Whether a resource set is just what the job gets if there is nothing else."""
+        """Whether a resource set is a valid allocation for the job."""
         needs, nodes = self._needs(job), self.nodes_of(resources)
         fits = any(not nodes & ~whole.usable and whole.choose(nodes, (nodes,)) == nodes for whole in needs.whole.tries)
         return fits and self._pack(needs, self.view(resources), nodes) == resources
 
     def find(self, job: PlacedJob, view: View, open_nodes: int, busy: int = 0) -> int:  # noqa: ARG002 - as in Slurm
-        """Give the nodes that the job gets of a view, if only some are open; 0 when it does not fit."""
+        """Give the nodes that the job gets if it starts in the future; 0: it does not fit. See `NodePool.find`."""
         needs = self._needs(job)
-        return needs.whole.find(self._with_free_place(needs, view) & open_nodes)
+        return needs.whole.find(self._with_free_share(needs, view) & open_nodes)
 
     def find_now(self, job: PlacedJob, view: View, open_nodes: int) -> int:
-        """Give the same if the job starts at once: then it gets nodes that it prefers, if it can."""
+        """Give the nodes that the job gets if it starts now; 0: it does not fit."""
         return self._choose(job, view, open_nodes) or self.find(job, view, open_nodes)
 
-    def _with_free_place(self, needs: _SharedNodeNeeds, view: View) -> int:
-        """Give the nodes of a view that have room for a job."""
+    def _with_free_share(self, needs: _SharedNodeNeeds, view: View) -> int:
+        """Give the nodes with a free share, and with enough memory and GRES."""
         jobs = max(needs.most - 1, 1)
-        return from_mask((view[_PLACES] >= self._most - jobs) & self._feasible(needs, view))
+        return from_mask((view[_SHARES] >= self._most - jobs) & self._feasible(needs, view))
 
     def feasible_nodes(self, job: PlacedJob, view: View) -> int:
-        """Give the nodes that have room for the job, 0 if some that it names have not."""
+        """Give the nodes on which the job fits; 0: it does not fit on one that it names."""
         needs = self._needs(job)
-        nodes = self._with_free_place(needs, view) & needs.whole.usable
+        nodes = self._with_free_share(needs, view) & needs.whole.usable
         return nodes if needs.whole.required & nodes == needs.whole.required else 0
 
     def node_request_class(self, job: PlacedJob) -> Hashable:
-        """Name its needs."""
+        """Give the identity of the evaluated request."""
         return id(self._needs(job))
 
     def ever_feasible_nodes(self, job: PlacedJob) -> int:
-        """Give the nodes that could serve the job."""
+        """Give the nodes that could ever serve the job."""
         return self._needs(job).whole.ever_usable
 
     def least_nodes(self, job: PlacedJob) -> int:
-        """Count units."""
+        """Give the smallest number of nodes that the job needs: its units."""
         return job.units
 
     def class_of(self, job: PlacedJob) -> Hashable:
-        """Name its needs: there is but one record of each."""
+        """Give the identity of the evaluated request, which equal requests share."""
         return id(self._needs(job))
 
     def is_whole(self, job: PlacedJob) -> bool:
-        """Whether nobody else has the job's nodes."""
+        """Whether the job is exclusive."""
         return self._needs(job).most == 1
 
     # ---- resource sets ----------------------------------------------------------------------------------------
 
     def _find_nodes(self, resources: int) -> int:
-        return from_mask(self.view(resources)[_PLACES] > 0)
+        return from_mask(self.view(resources)[_SHARES] > 0)
 
     def size(self, resources: int) -> int:
-        """Count nodes."""
+        """Count the nodes of a resource set."""
         return self.nodes_of(resources).bit_count()
 
     def tres(self, resources: int) -> dict[str, int]:
-        """Count nodes and all of their processors."""
+        """Count the nodes of a resource set, and all processors of these."""
         nodes = self.nodes_of(resources)
         cpus = self._has[CPU]
         return {"cpu": int(cpus[to_mask(nodes, self._count)].sum()), "node": nodes.bit_count()}
 
     def tres_by_node(self, resources: int) -> dict[str, NDArray[np.integer[Any]]]:
-        """Count all processors of its nodes."""
+        """Count all processors of each node of a resource set."""
         return {"cpu": self._has[CPU] * to_mask(self.nodes_of(resources), self._count)}
 
     def without_jobs(self, jobs: Sequence[PlacedJob]) -> Self:
-        """Give a copy in which some jobs hold nothing."""
+        """Give a copy in which the resources of some jobs are free."""
         other = super().without_jobs(jobs)
         other._running = [job for job in self._running if job not in jobs]  # noqa: SLF001 - its own
         return other

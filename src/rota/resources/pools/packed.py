@@ -1,7 +1,7 @@
-"""Resource sets that are packed integers: for each kind of resource a row of 32 bits a node.
+"""Resource sets as packed integers, with 32 bits for each kind of resource of each node.
 
-Sets are joined with ``+`` and subsets taken away with ``-``, as everywhere. To be looked at they are unpacked into an
-array, a row a kind and a column a node: a view.
+As all resource sets they are united with ``+``, and subsets are removed with ``-``. To be read they are unpacked into
+an array with a row for each kind and a column for each node: a view.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ COUNT_BYTES = 4
 
 
 class PackedPool(ABC):
-    """What is free of a machine, as packed integers.
+    """A pool whose resource sets are packed integers.
 
     Args:
-        nodes: Its nodes as they are now.
-        whole: All that they have.
-        kinds: What each row of that counts.
+        nodes: The nodes with their present states.
+        whole: View of all resources of the nodes.
+        kinds: Names of the kinds of resource, one for each row.
     """
 
     interchangeable = False
@@ -45,9 +45,9 @@ class PackedPool(ABC):
         self._whole = whole
         self._bytes = whole.size * COUNT_BYTES
         self._all = int.from_bytes(whole.tobytes(), "little")
-        #: The last set whose nodes were asked for.
+        #: Last result of `nodes_of`, with its argument.
         self._nodes_of: tuple[int, int] = (0, 0)
-        #: The last set that was unpacked, and its view.
+        #: Last result of `view`, with its argument.
         self._viewed: tuple[int, View] = (0, np.zeros_like(whole))
         self._allocations = Allocations(self.view)
         self.up_nodes = 0
@@ -57,10 +57,10 @@ class PackedPool(ABC):
 
     @abstractmethod
     def _find_nodes(self, resources: int) -> int:
-        """Give the nodes of which a resource set has something, as a bitmap."""
+        """Give the bitmap of the nodes of which a resource set has resources."""
 
     def view(self, resources: int) -> View:
-        """Unpack a resource set. Nobody may write to it."""
+        """Unpack a resource set into a view, which is read-only."""
         known, view = self._viewed
         if known is not resources:
             packed = resources.to_bytes(self._bytes, "little")
@@ -69,15 +69,15 @@ class PackedPool(ABC):
         return view
 
     def in_order(self, jobs: Sequence[PlacedJob]) -> AllocatedShares:
-        """Line up what jobs hold."""
+        """Give the allocations of jobs, in order."""
         return AllocatedShares(jobs, self._allocations)
 
     def without_allocation(self, view: View, resources: int) -> View:
-        """Take what a job gets out of a view."""
+        """Give a view without an allocation."""
         return self._allocations.taken(view, resources)
 
     def nodes_of(self, resources: int) -> int:
-        """Give the nodes of which a resource set has something, as a bitmap."""
+        """Give the bitmap of the nodes of which a resource set has resources."""
         known, nodes = self._nodes_of
         if known is not resources:
             nodes = self._find_nodes(resources)
@@ -85,13 +85,13 @@ class PackedPool(ABC):
         return nodes
 
     def common(self, a: int, b: int) -> int:
-        """Intersect: of everything what both have."""
+        """Intersect two resource sets: the smaller count of each resource."""
         if b in (a, self._all):
             return a
         return int.from_bytes(np.minimum(self.view(a), self.view(b)).tobytes(), "little")
 
     def by_index(self, resources: int) -> Shares:
-        """Say how much of what a resource set has of each node, by the node's place."""
+        """Give the amounts of each kind in a resource set, by the index of the node."""
         view, found = self.view(resources), {}
         for index in np.flatnonzero(view.any(axis=0)).tolist():
             counts = zip(self._kinds, view[:, index].tolist(), strict=True)
@@ -99,7 +99,11 @@ class PackedPool(ABC):
         return found
 
     def from_indices(self, shares: Shares) -> int:
-        """Make the resource set that has so much of each node."""
+        """Make a resource set from amounts by the index of the node.
+
+        Raises:
+            ValueError: a node has less, or there is no such kind.
+        """
         taken, rows = np.zeros_like(self._whole), {kind: row for row, kind in enumerate(self._kinds)}
         for index, kinds in shares.items():
             for kind, count in kinds.items():
@@ -109,7 +113,7 @@ class PackedPool(ABC):
         return int.from_bytes(taken.tobytes(), "little")
 
     def problem(self, held: Sequence[int]) -> str:
-        """Say whether something is given twice, or lost."""
+        """Say whether resources are allocated twice or lost; empty: they are not."""
         used = sum((self.view(resources).astype(np.int64) for resources in held), np.zeros(self._whole.shape, np.int64))
         if (used > self._whole).any():
             return "something of a node is allocated twice"
@@ -117,31 +121,31 @@ class PackedPool(ABC):
         return "" if (self.view(self.free) == free).all() else "free + allocated are not the whole"
 
     def without(self, avail: int, nodes: int) -> int:
-        """Take all that is of some nodes out."""
+        """Remove all resources of some nodes from a resource set."""
         return self._only(avail, ~to_mask(nodes & ((1 << self._count) - 1), self._count))
 
     def _only(self, resources: int, nodes: NDArray[np.bool_]) -> int:
         return int.from_bytes((self.view(resources) * nodes).tobytes(), "little")
 
     def take(self, resources: int) -> None:
-        """Give a job what is free."""
+        """Allocate free resources."""
         self.free -= resources
         self._allocations.of(resources)
 
     def release(self, resources: int) -> None:
-        """Free what a job held, as far as its nodes are up."""
+        """Free an allocation, as far as its nodes are up."""
         self._allocations.forget(resources)
         self.free += resources if self.up == self._all else self._only(resources, self._up_mask)
 
     def refresh(self, nodes: Sequence[Node], allocated: Iterable[int]) -> None:
-        """Work out anew what is up and free."""
+        """Compute which resources are up and free."""
         self._up_mask = np.array([node.state is NodeState.UP for node in nodes])
         self.up_nodes = from_mask(self._up_mask)
         self.up = int.from_bytes((self._whole * self._up_mask).tobytes(), "little")
         self.free = self.up - sum(self._only(held, self._up_mask) for held in allocated)
 
     def without_jobs(self, jobs: Sequence[PlacedJob]) -> Self:
-        """Give a copy in which some jobs hold nothing."""
+        """Give a copy in which the resources of some jobs are free."""
         other = copy(self)
         for job in jobs:
             other.free += job.alloc if self.up == self._all else self._only(job.alloc, self._up_mask)

@@ -1,8 +1,8 @@
-"""The machine's resources: what is up, what is free, what a job would be given.
+"""Pools: which resources of the machine are up and free, and which a job would get.
 
-A resource set is an ``int``, with one notation for all kinds of machine (see `rota.interfaces.controller`): disjoint
-sets are joined with ``+``, a subset is taken away with ``-``. What differs is in the pools: how a job's request becomes
-units, which part of a set it is given, and what two sets have in common.
+A resource set is an ``int`` on all kinds of machine (see `rota.interfaces.controller`): disjoint sets are united with
+``+``, and subsets are removed with ``-``. Pools differ in the units of requests, the selection of resources, and the
+intersection of sets.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Pool(Protocol):
-    """What the engine asks of the machine."""
+    """The resources of a machine."""
 
     #: Resource set that is up and not allocated.
     free: int
@@ -42,17 +42,17 @@ class Pool(Protocol):
     interchangeable: bool
 
     def units(self, spec: JobSpec, partition: Partition) -> int:
-        """Count the units that a request needs at least, 0 when the partition could never serve it.
+        """Give the smallest number of units that a request needs; 0: the partition can never serve it.
 
         Raises:
-            RequestError: it asks for what no node has, by name, feature or GRES.
+            RequestError: the request has a node name, feature or kind of GRES that does not exist.
         """
 
     def select(self, job: PlacedJob, avail: int) -> int:
-        """Give the part of ``avail`` that the job gets, 0 when it does not fit."""
+        """Give the part of ``avail`` that the job gets; 0: it does not fit."""
 
     def suffices(self, job: PlacedJob, resources: int) -> bool:
-        """Whether a resource set is one that the job could have got: not less than it needs, and nothing in vain."""
+        """Whether a resource set is a valid allocation for the job: neither too small nor larger than needed."""
 
     def common(self, a: int, b: int) -> int:
         """Intersect two resource sets."""
@@ -61,60 +61,65 @@ class Pool(Protocol):
         """Count the units of a resource set."""
 
     def nodes_of(self, resources: int) -> int:
-        """Give the bitmap of the nodes of which a resource set has something."""
+        """Give the bitmap of the nodes of which a resource set has resources."""
 
     def least_nodes(self, job: PlacedJob) -> int:
-        """Count the nodes that a job needs at least."""
+        """Give the smallest number of nodes that a job needs."""
 
     def tres(self, resources: int) -> dict[str, int]:
-        """Count what a resource set has, by TRES; what is not named is not given out by the piece."""
+        """Count the TRES of a resource set by name; TRES that are not counted on this machine are left out."""
 
     def tres_by_node(self, resources: int) -> dict[str, NDArray[np.integer[Any]]]:
-        """Count the same of each node, the number of nodes apart: arrays by its place."""
+        """Count the TRES of each node, except nodes: an array by the index of the node for each name."""
 
     def class_of(self, job: PlacedJob) -> Hashable:
-        """Give what is equal for jobs that would be placed alike."""
+        """Give the request class of a job."""
 
     def by_index(self, resources: int) -> Shares:
-        """Say how much of what a resource set has of each node, by the node's place."""
+        """Give the amounts of each kind in a resource set, by the index of the node."""
 
     def from_indices(self, shares: Shares) -> int:
-        """Make the resource set that has so much of each node.
+        """Make a resource set from amounts by the index of the node.
 
         Raises:
-            ValueError: that is not how this machine is given out.
+            ValueError: these are no amounts that can be allocated on this machine.
         """
 
     def problem(self, held: Sequence[int]) -> str:
-        """Say what is wrong when jobs hold these sets; empty: nothing."""
+        """Say what is inconsistent if these resource sets are all that is allocated; empty: nothing."""
 
     def without(self, avail: int, nodes: int) -> int:
-        """Take all that is of some nodes out of ``avail``."""
+        """Remove all resources of some nodes (a bitmap) from ``avail``."""
 
     def take(self, resources: int) -> None:
-        """Give a job what is free."""
+        """Allocate free resources."""
 
     def release(self, resources: int) -> None:
-        """Free what a job held, as far as it is up."""
+        """Free an allocation, as far as its nodes are up."""
 
     def refresh(self, nodes: Sequence[Node], allocated: Iterable[int]) -> None:
-        """Work out anew what is up and free, after node states have changed."""
+        """Compute which resources are up and free, after states of nodes have changed.
+
+        Args:
+            nodes: The nodes with their present states.
+            allocated: All allocated resource sets.
+        """
 
     def without_jobs(self, jobs: Sequence[PlacedJob]) -> Self:
-        """Give a copy in which some of the jobs that hold resources do not."""
+        """Give a copy in which the resources of some jobs are free."""
 
 
 class Allocated(Protocol):
-    """What jobs hold, in their order."""
+    """The allocations of jobs, in the order of their expected ends."""
 
-    #: Bitmaps of the nodes of which they have something.
+    #: Bitmaps of the nodes of each job.
     nodes: Blocks
 
     def insert(self, index: int, job: PlacedJob) -> None:
-        """Put in what one more job holds."""
+        """Insert a job."""
 
     def added(self, view: Any, first: int, last: int) -> Any:
-        """Give a view with what the jobs from ``first`` to before ``last`` hold added."""
+        """Give a view plus the allocations of the jobs from ``first`` to before ``last``."""
 
     def reach(self, view: Any, index: int, limit: int, nodes: int, count: int) -> int:
         """Give a lower bound of the number of ends after which another job fits; it is larger than ``index``.
@@ -129,46 +134,54 @@ class Allocated(Protocol):
 
 
 class NodePool(Pool, Protocol):
-    """What is asked besides of a machine of nodes. A view is a resource set made ready to look at."""
+    """The resources of a machine with nodes. A view is a resource set in a form that can be read quickly."""
 
     #: Bitmap of the nodes that are up.
     up_nodes: int
-    #: Whether running jobs are taken to end one by one when a place is sought for a job; else some together.
+    #: Whether planning assumes that running jobs end one by one; else several are assumed to end together.
     ends_one_by_one: bool
 
     def view(self, resources: int) -> Any:
-        """Make a view. Nobody may write to it."""
+        """Give the view of a resource set, which is read-only."""
 
     def in_order(self, jobs: Sequence[PlacedJob]) -> Allocated:
-        """Line up what jobs hold."""
+        """Give the allocations of jobs, in order."""
 
     def without_allocation(self, view: Any, resources: int) -> Any:
-        """Take what a job gets out of a view."""
+        """Give a view without an allocation."""
 
     def find(self, job: PlacedJob, view: Any, open_nodes: int, busy: int = 0) -> int:
-        """Give the bitmap of the nodes that the job gets of a view, if only some are open; 0 when it does not fit.
+        """Give the bitmap of the nodes that a job gets if it starts in the future; 0: it does not fit.
 
-        With ``busy``, a bitmap, it gets nodes of these before others.
+        Args:
+            job: The job.
+            view: View of the available resources.
+            open_nodes: Bitmap of the nodes that it may use.
+            busy: Bitmap of nodes that are preferred, as they are in use now.
         """
 
     def find_now(self, job: PlacedJob, view: Any, open_nodes: int) -> int:
-        """Give the same if the job starts at once: then it gets nodes that it prefers, if it can."""
+        """Give the bitmap of the nodes that a job gets if it starts now; only then preferred features count."""
 
     def feasible_nodes(self, job: PlacedJob, view: Any) -> int:
-        """Give the bitmap of the nodes that could take part of the job: `find` finds no others."""
+        """Give the bitmap of the nodes of a view that could serve part of the job; `find` gives no others."""
 
     def node_request_class(self, job: PlacedJob) -> Hashable:
-        """Give what is equal for jobs that the same nodes are feasible to serve."""
+        """Give a value that is equal for jobs with the same feasible nodes, whatever the view."""
 
     def ever_feasible_nodes(self, job: PlacedJob) -> int:
-        """Give the bitmap of the nodes that could take part of the job at all."""
+        """Give the bitmap of the nodes that could ever serve part of the job."""
 
     def is_whole(self, job: PlacedJob) -> bool:
         """Whether the job gets whole nodes."""
 
 
 class ProcessorPool:
-    """Interchangeable processors: one node whose processors are handed out one by one."""
+    """A pool of interchangeable processors: one node, of which only processors are allocated.
+
+    Args:
+        total: Number of processors.
+    """
 
     __slots__ = ("_total", "free", "up")
 
@@ -180,66 +193,70 @@ class ProcessorPool:
         self.free = total
 
     def units(self, spec: JobSpec, partition: Partition) -> int:
-        """Count processors."""
+        """Give the number of requested processors; 0: the machine can never serve the request."""
         fits = spec.num_cpus <= self._total and spec.min_nodes <= 1 and partition.nodes
         return spec.num_cpus if fits else 0
 
     def select(self, job: PlacedJob, avail: int) -> int:
-        """Give as many processors as the job asks for."""
+        """Give as many processors as the job requests; 0: it does not fit."""
         units = job.units
         return units if units <= avail else 0
 
     def suffices(self, job: PlacedJob, resources: int) -> bool:
-        """Whether it is as many processors as the job asks for."""
+        """Whether a resource set is as many processors as the job requests."""
         return resources == job.units
 
-    # Processors of one node are alike: what two sets have in common is the smaller number, which is also their size.
-    # Functions in C, for schedulers ask for these several times a job.
+    # A resource set is a number of processors: an intersection is the smaller number, and a size the number itself.
+    # These are functions in C, since schedulers call them several times for each job.
     common = staticmethod(min)
     size = staticmethod(operator.index)
 
     def nodes_of(self, resources: int) -> int:
-        """Give the one node."""
+        """Give the bitmap of the only node; 0 for the empty set."""
         return 1 if resources else 0
 
-    def least_nodes(self, job: PlacedJob) -> int:  # noqa: ARG002 - there is but one
-        """Count the one node."""
+    def least_nodes(self, job: PlacedJob) -> int:  # noqa: ARG002 - there is only one node
+        """Give 1, for the only node."""
         return 1
 
     def tres(self, resources: int) -> dict[str, int]:
-        """Count processors."""
+        """Count the processors and the only node."""
         return {"cpu": resources, "node": 1}
 
     def tres_by_node(self, resources: int) -> dict[str, NDArray[np.integer[Any]]]:
-        """Count the processors of the one node."""
+        """Count the processors of the only node."""
         return {"cpu": np.array([resources])}
 
     def class_of(self, job: PlacedJob) -> Hashable:
-        """Give partition and processors."""
+        """Give the request class: partition and number of processors."""
         return job.partition.name, job.units
 
     def by_index(self, resources: int) -> Shares:
-        """Give the processors of the one node."""
+        """Give the processors of the only node."""
         return {0: {"cpu": resources}}
 
     def from_indices(self, shares: Shares) -> int:
-        """Give the processors of the one node."""
+        """Make a resource set from the processors of the only node.
+
+        Raises:
+            ValueError: there are other nodes or kinds.
+        """
         if shares.keys() - {0} or any(kinds.keys() != {"cpu"} for kinds in shares.values()):
             raise ValueError("the processors of one node are given out")
         return sum(kinds["cpu"] for kinds in shares.values())
 
     def problem(self, held: Sequence[int]) -> str:
-        """Say whether free and allocated processors are the whole."""
+        """Say whether processors are allocated twice or lost; empty: they are not."""
         if self.free < 0:
             return f"{-self.free} processors oversubscribed"
         return "free + allocated processors are not the whole" if self.up and self.free + sum(held) != self.up else ""
 
     def without(self, avail: int, nodes: int) -> int:
-        """Leave nothing, if it is the one node."""
+        """Give the empty set if the only node is removed."""
         return 0 if nodes & 1 else avail
 
     def take(self, resources: int) -> None:
-        """Take processors."""
+        """Allocate free processors."""
         self.free -= resources
 
     def release(self, resources: int) -> None:
@@ -248,12 +265,12 @@ class ProcessorPool:
             self.free += resources
 
     def refresh(self, nodes: Sequence[Node], allocated: Iterable[int]) -> None:
-        """Work out anew what is up and free."""
+        """Compute which processors are up and free."""
         self.up = self._total if nodes[0].state is NodeState.UP else 0
         self.free = self.up and self.up - sum(allocated)
 
     def without_jobs(self, jobs: Sequence[PlacedJob]) -> Self:
-        """Give a copy in which some jobs hold nothing."""
+        """Give a copy in which the processors of some jobs are free."""
         other = copy(self)
         for job in jobs:
             other.release(job.alloc)
@@ -261,14 +278,14 @@ class ProcessorPool:
 
 
 def _gives_whole_nodes(config: ClusterConfig) -> bool:
-    """Whether nodes are given out whole. ``SelectType`` is cons_tres if it is not set."""
+    """Whether whole nodes are allocated. The default of ``SelectType`` is cons_tres."""
     return config.get("SelectType") == "select/linear"
 
 
 def shares_nodes(config: ClusterConfig) -> bool:
-    """Whether nodes are given out by the piece, and so a ``select`` plugin picks them.
+    """Whether jobs can share nodes, so that a ``select`` plugin chooses the nodes.
 
-    On one node whose processors are all that is given out there is nothing to pick.
+    With only one node, of which only processors are allocated, there is nothing to choose.
     """
     if _gives_whole_nodes(config):
         return False
@@ -282,10 +299,10 @@ def make_pool(
     """Make the pool for a machine.
 
     Args:
-        config: The machine.
-        nodes: Its nodes as they are now.
-        choose: Picks nodes where jobs share them.
-        running: The jobs that run, at any time.
+        config: The configuration (slurm.conf).
+        nodes: The nodes with their present states.
+        choose: The function of the node selection plugin, for shared nodes.
+        running: The running jobs, as a live collection.
     """
     if shares_nodes(config):
         return SharedNodePool(config, nodes, choose)

@@ -1,13 +1,13 @@
-"""Cores that several jobs have at a time: ``OverSubscribe=YES:n`` and ``FORCE:n``.
+"""Cores that are shared by several jobs: ``OverSubscribe=YES:n`` and ``FORCE:n``.
 
-A partition that shares has *rows*: in each of them every core can be given out once. A job that shares gets cores that
-nobody has, else those of the first row of its partition in which it fits, whatever other partitions do that share. On a
-node where a job runs that does not share it gets nothing. That one gets cores that nobody has, and goes nowhere where
-another partition shares.
+As in Slurm, a partition that shares cores has *rows*: in each row every core can be allocated once. A job that shares
+gets idle cores, else those of the first row of its partition in which it fits, regardless of other partitions that
+share. It gets no node with a job that does not share. A job that does not share gets idle cores, and no node on which
+another partition shares cores.
 
-Processors are counted: of the cores of a node a partition is taken to use as many as in its fullest row.
+Only numbers of processors are known: a partition is assumed to use as many cores of a node as its fullest row.
 
-Source: Slurm's page on consumable resources and sharing, and what a real one did.
+Source: Slurm's page on consumable resources and sharing, and observation of a real Slurm.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 
 class CoreRows:
-    """The rows of all partitions, as rows of a view.
+    """The rows of all partitions. They are the last rows of a view.
 
     Args:
-        partitions: The machine's.
-        cpus: Processors of each node.
-        first: Place of the first of them in a view; they are the last ones.
+        partitions: The partitions of the machine.
+        cpus: Number of processors of each node.
+        first: Index of the first of these rows in a view.
     """
 
     __slots__ = ("_cpus", "_rows", "count")
@@ -39,7 +39,7 @@ class CoreRows:
     def __init__(self, partitions: Iterable[Partition], cpus: NDArray[np.uint32], first: int) -> None:
         self._cpus = cpus.astype(np.int64)
         self._rows: dict[str, range] = {}
-        #: How many there are.
+        #: Number of rows.
         self.count = 0
         for partition in partitions:
             if partition.max_share > 1:
@@ -48,11 +48,11 @@ class CoreRows:
                 self.count += partition.max_share
 
     def names(self) -> list[str]:
-        """Name the rows, in their order."""
+        """Give the names of the rows, in order."""
         return [f"cpu/{name}/{number}" for name, rows in self._rows.items() for number in range(len(rows))]
 
     def of_one(self, view: View, partition: str) -> NDArray[np.int64]:
-        """Give the processors of each node that a job of a partition could have which shares with none."""
+        """Count the processors of each node that are available to a job of a partition, if it does not share."""
         cpus: NDArray[np.int64] = view[0].astype(np.int64)
         others, upper = np.zeros((2, len(cpus)), np.bool_)
         for name, rows in self._rows.items():
@@ -61,12 +61,12 @@ class CoreRows:
             upper |= used[1:].any(axis=0)
             if name != partition:
                 others |= used.any(axis=0)
-        # Where others run that share with none, it is the jobs beyond the first row that are in the way.
+        # On nodes with jobs that do not share, only jobs beyond the first row are an obstacle.
         cpus[np.where(view[0] < self._cpus, upper, others)] = 0
         return cpus.clip(0)
 
     def of_several(self, view: View, partition: str) -> list[tuple[int, NDArray[np.int64]]]:
-        """Give the same for a job that shares: in what order it tries which row, and what it could have there."""
+        """Give the rows that a job of a partition tries if it shares, in order, and the available processors."""
         room = np.where(view[0] == self._cpus, self._cpus, 0)
         idle = room - sum(self._used(view, rows).max(axis=0) for rows in self._rows.values())
         own = self._rows[partition]
@@ -74,9 +74,9 @@ class CoreRows:
         return [(row, np.maximum(cpus, 0)) for row, cpus in tries]
 
     def is_mixed(self, view: View) -> bool:
-        """Whether a job has a core together with one that shares with none."""
+        """Whether jobs share a core with a job that does not share, which must not be."""
         return any((self._used(view, rows).max(axis=0) > view[0]).any() for rows in self._rows.values())
 
     def _used(self, view: View, rows: range) -> NDArray[np.int64]:
-        """Count the processors that are in use in some rows, on each node."""
+        """Count the processors of each node that are in use, for each of some rows."""
         return self._cpus - view[rows.start : rows.stop]

@@ -1,8 +1,8 @@
-"""Nodes that jobs share: processors, memory and GRES are given out by the piece.
+"""Shared nodes: processors, memory and GRES are allocated (``select/cons_tres``).
 
-A resource set of such a machine is a packed integer (`PackedPool`): processors first, then memory, then GRES.
+A resource set is a packed integer (`PackedPool`): first processors, then memory, then GRES.
 
-Which nodes a job gets is the ``select`` plugin's to say: `Choose`.
+The ``select`` plugin chooses the nodes of a job: `Choose`.
 """
 
 from __future__ import annotations
@@ -34,24 +34,24 @@ if TYPE_CHECKING:
     from rota.resources.requests.needs import Choose
     from rota.resources.view import View
 
-    #: Which row of processors a job gets, and how many of which nodes.
+    #: Row of processors that a job gets, and index and number of processors of each node.
     Picked = tuple[int, list[tuple[int, int]]]
-    #: Rows of processors to try, each with the nodes that could take part and how many they could give.
+    #: Rows of processors to try, each with the bitmap of feasible nodes and the processors available on each node.
     Tries = list[tuple[int, int, NDArray[np.integer[Any]]]]
 
-#: Places of masks, and of sets of nodes, that are remembered.
+#: Largest number of elements in cached masks, and in cached sets of nodes.
 _MOST_KNOWN_NODES = 2_000_000
-#: Requests that are remembered.
+#: Largest number of node request classes.
 _MOST_KNOWN = 10_000
 
 
 class SharedNodePool(PackedPool):
-    """Processors, memory and GRES of many nodes.
+    """A pool of shared nodes.
 
     Args:
-        config: The machine, with ``SelectTypeParameters``.
-        nodes: Its nodes as they are now.
-        choose: Picks nodes.
+        config: The configuration (slurm.conf).
+        nodes: The nodes with their present states.
+        choose: The function of the node selection plugin.
     """
 
     ends_one_by_one = False
@@ -59,12 +59,12 @@ class SharedNodePool(PackedPool):
     def __init__(self, config: ClusterConfig, nodes: Sequence[Node], choose: Choose) -> None:
         self._choose = choose
         parameters = config.get("SelectTypeParameters", "CR_Core_Memory").upper()
-        #: Whether memory is given out; else every job may use all there is.
+        #: Whether memory is allocated; else it does not matter.
         self._counts_memory = "MEMORY" in parameters
         self._requests = Requests(config, nodes, counts_memory=self._counts_memory, make=self._on_feasible_nodes)
-        #: Kinds of GRES to their lanes.
+        #: Row of each kind of GRES.
         self._gres_rows = self._requests.gres_rows
-        #: Rows of cores that several jobs may have come after the GRES.
+        #: Index of the first row of shared cores; they come after the GRES.
         self._first_row = len(self._requests.whole)
         cpus = self._requests.whole[CPU]
         self._rows = CoreRows(config.partitions, cpus, self._first_row)
@@ -73,28 +73,29 @@ class SharedNodePool(PackedPool):
         super().__init__(nodes, np.concatenate((self._requests.whole, cores)), kinds)
         self._weight = np.array([node.weight for node in nodes], np.int64)
         self._cores = Cores(nodes, parameters)
-        #: All that has been asked of each node, numbered.
+        #: Numbers of node request classes.
         self._node_request_classes: dict[Hashable, int] = {}
         self._numbers = count()
-        #: What `_tries` has given, by this and the view; the view is kept, so that no other one has its id.
+        #: Cached results of `_tries`, by node request class and id of the view, which is kept so that its id is not
+        #: used again.
         self._known_tries: dict[tuple[int, int], tuple[View, Tries]] = {}
-        #: Needs for more nodes, by number; `gres.pick`.
+        #: Cached needs with a larger number of nodes; see `gres.pick`.
         self._with_more_nodes: dict[tuple[Needs, int], Needs] = {}
-        #: What `_in_arrays` has given.
+        #: Cached results of `_in_arrays`.
         self._known_nodes: dict[int, tuple[NDArray[np.int64], NDArray[np.int64]]] = {}
 
     # ---- requests ---------------------------------------------------------------------------------------------
 
     def needs(self, spec: JobSpec, partition: Partition) -> Needs:
-        """Say what a request needs: there is one record of each.
+        """Evaluate a request; equal requests give the same object.
 
         Raises:
-            RequestError: a feature, node or kind of GRES is not known.
+            RequestError: a feature, node or kind of GRES does not exist.
         """
         return self._requests.read(spec, partition)
 
     def _on_feasible_nodes(self, needs: Needs) -> Needs:
-        """Leave out the nodes that could never take part of the job."""
+        """Restrict the allowed nodes to those that could ever serve part of the job."""
         if needs.preferred is not None:
             needs = replace(needs, preferred=self._on_feasible_nodes(needs.preferred))
         if self._cores.granular:
@@ -105,7 +106,7 @@ class SharedNodePool(PackedPool):
         asked = _asked_of_node(needs)
         node_request_class = self._node_request_classes.get(asked)
         if node_request_class is None:
-            if len(self._node_request_classes) >= _MOST_KNOWN:  # users may ask for ever new things
+            if len(self._node_request_classes) >= _MOST_KNOWN:  # users can make up any number of requests
                 self._node_request_classes.clear()
             node_request_class = self._node_request_classes[asked] = next(self._numbers)
         return replace(
@@ -113,16 +114,16 @@ class SharedNodePool(PackedPool):
         )
 
     def units(self, spec: JobSpec, partition: Partition) -> int:
-        """Count processors, 0 when the partition could never serve the request."""
+        """Give the number of requested processors; 0: the partition can never serve the request."""
         needs = self.needs(spec, partition)
         every = (1 << self._count) - 1
-        wanted = needs.preferred or needs  # as in Slurm, which never looks whether the others would do
+        wanted = needs.preferred or needs  # as in Slurm, which does not check whether other nodes would suffice
         return spec.num_cpus if self._pick(wanted, self._whole, every) else 0
 
-    # ---- placing ----------------------------------------------------------------------------------------------
+    # ---- node selection ---------------------------------------------------------------------------------------
 
     def select(self, job: PlacedJob, avail: int) -> int:
-        """Give the part of ``avail`` that the job gets, 0 when it does not fit."""
+        """Give the part of ``avail`` that the job gets; 0: it does not fit."""
         if not avail:
             return 0
         needs, view = self._needs(job), self.view(avail)
@@ -130,7 +131,7 @@ class SharedNodePool(PackedPool):
         return self._pack(needs, view, *picked) if picked else 0
 
     def suffices(self, job: PlacedJob, resources: int) -> bool:
-        """Whether a resource set is one that the job could have got."""
+        """Whether a resource set is a valid allocation for the job."""
         needs, view = self._needs(job), self.view(resources)
         for row in {row for row, _ in self._rows_of(needs, view) if view[row].any()}:
             picked = self._picked(needs, view, row)
@@ -139,7 +140,7 @@ class SharedNodePool(PackedPool):
         return False
 
     def _picked(self, needs: Needs, view: View, row: int) -> list[tuple[int, int]]:
-        """Tell how many processors a job uses on its nodes."""
+        """Give index and number of used processors of each node in an allocation."""
         nodes = view[row].nonzero()[0]
         cpus = view[row, nodes].astype(np.int64)
         if needs.whole:
@@ -148,28 +149,28 @@ class SharedNodePool(PackedPool):
             cpus = cpus // self._cores.granule[nodes] * needs.granule[nodes]
         if needs.tasks_per_node:
             cpus = np.minimum(cpus, max(needs.tasks_per_node * needs.per_task, needs.on_each))
-        for one in needs.gres_per_task:  # cores may have room for more tasks than there are
+        for one in needs.gres_per_task:  # the cores may suffice for more tasks
             cpus = np.minimum(cpus, view[one.row, nodes] // one.number * needs.per_task)
         return list(zip(nodes.tolist(), cpus.tolist(), strict=True))
 
     def find_now(self, job: PlacedJob, view: View, open_nodes: int) -> int:
-        """Give the same if the job starts at once: then it gets nodes that it prefers, if it can."""
+        """Give the nodes that the job gets if it starts now; 0: it does not fit."""
         return _nodes_of(self._pick_now(self._needs(job), view, open_nodes))
 
     def find(self, job: PlacedJob, view: View, open_nodes: int, busy: int = 0) -> int:
-        """Give the nodes that the job gets of a view, if only some are open; 0 when it does not fit."""
+        """Give the nodes that the job gets if it starts in the future; 0: it does not fit. See `NodePool.find`."""
         return _nodes_of(self._pick(self._needs(job), view, open_nodes, busy))
 
     def feasible_nodes(self, job: PlacedJob, view: View) -> int:
-        """Give the nodes that could take part of the job, if it may use them."""
+        """Give the nodes of a view that could serve part of the job."""
         return reduce(or_, (feasible for _, feasible, _ in self._tries(self._needs(job), view)))
 
     def node_request_class(self, job: PlacedJob) -> Hashable:
-        """Give the number of what it asks of each node."""
+        """Give the number of the job's node request class."""
         return self._needs(job).node_request_class
 
     def ever_feasible_nodes(self, job: PlacedJob) -> int:
-        """Give the nodes that could take part of the job at all."""
+        """Give the nodes that could ever serve part of the job."""
         needs = self._needs(job)
         return reduce(or_, needs.allowed + needs.preferred.allowed if needs.preferred else needs.allowed)
 
@@ -209,7 +210,7 @@ class SharedNodePool(PackedPool):
         return None
 
     def _in_arrays(self, nodes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Give places and weights of nodes. The same nodes come up again and again."""
+        """Give indices and weights of the nodes in a bitmap, as arrays; they are cached."""
         known = self._known_nodes.get(nodes)
         if known is None:
             if len(self._known_nodes) * self._count > _MOST_KNOWN_NODES:
@@ -219,9 +220,9 @@ class SharedNodePool(PackedPool):
         return known
 
     def _tries(self, needs: Needs, view: View) -> Tries:
-        """Give what the job can try: which row of processors, which nodes could take part, and with how many of them.
+        """Give the rows of processors that a job can try, with the feasible nodes and their available processors.
 
-        What was worked out is remembered: many jobs are alike and are tried against the same views.
+        The result is cached, as many jobs have the same request and are tested with the same view.
         """
         key = needs.node_request_class, id(view)
         known = self._known_tries.get(key)
@@ -236,7 +237,7 @@ class SharedNodePool(PackedPool):
         return known[1]
 
     def _rows_of(self, needs: Needs, view: View) -> Sequence[tuple[int, NDArray[np.integer[Any]]]]:
-        """Give the rows of processors that the job can try, with what is free of them."""
+        """Give the rows of processors that the job can try, with the free processors of each node."""
         if not self._rows.count:
             return [(CPU, view[CPU])]
         if needs.shares:
@@ -246,7 +247,7 @@ class SharedNodePool(PackedPool):
     def _feasible(
         self, needs: Needs, view: View, free: NDArray[np.integer[Any]]
     ) -> tuple[NDArray[np.bool_], NDArray[np.integer[Any]]]:
-        """Say which nodes could take part of the job, and with how many processors at most."""
+        """Give a mask of the feasible nodes, and the largest number of processors on each node."""
         cpus = self._most_cpus(needs, view, free)
         feasible = cpus >= max(needs.min_cpus, 1)
         if needs.whole:
@@ -262,7 +263,7 @@ class SharedNodePool(PackedPool):
         return feasible, cpus
 
     def _most_cpus(self, needs: Needs, view: View, free: NDArray[np.integer[Any]]) -> NDArray[np.integer[Any]]:
-        """Give the processors of each node that the job could have: those that are free, if nothing bounds them."""
+        """Give the largest number of processors that the job could have on each node."""
         per_task = needs.per_task
         if not (
             needs.granule is not None
@@ -282,7 +283,7 @@ class SharedNodePool(PackedPool):
         if needs.memory_per_cpu:
             if needs.granule is None or needs.own_granule is None:
                 most = view[MEMORY] // needs.memory_per_cpu
-            else:  # not of part of a core
+            else:  # for whole cores
                 most = view[MEMORY] // (needs.memory_per_cpu * needs.own_granule) * needs.granule
             cpus = np.minimum(cpus, most)
         for one in needs.gres_per_task:
@@ -296,7 +297,7 @@ class SharedNodePool(PackedPool):
         return cpus
 
     def _pack(self, needs: Needs, view: View, row: int, picked: list[tuple[int, int]]) -> int:
-        """Make the resource set of some processors on some nodes, with the memory and GRES that go with them."""
+        """Make the resource set of a job: processors in a row on some nodes, with their memory and GRES."""
         taken = np.zeros_like(self._whole)
         nodes = np.array([node for node, _ in picked])
         cpus = np.array([count for _, count in picked])
@@ -323,24 +324,24 @@ class SharedNodePool(PackedPool):
     # ---- resource sets ----------------------------------------------------------------------------------------
 
     def _find_nodes(self, resources: int) -> int:
-        return from_mask(self.processors(resources) > 0)  # whoever has something of a node has a processor
+        return from_mask(self.processors(resources) > 0)  # each job has at least one processor of each of its nodes
 
     def size(self, resources: int) -> int:
-        """Count processors, as often as they can be given out."""
+        """Count the processors of a resource set; shared ones count several times."""
         return int(self.processors(resources).sum()) if resources else 0
 
     def processors(self, resources: int) -> NDArray[np.uint32]:
-        """Count the processors of each node, in all rows."""
+        """Count the processors of each node in a resource set, in all rows."""
         view = self.view(resources)
         cpus: NDArray[np.uint32] = view[CPU]
         return cpus + view[self._first_row :].sum(axis=0, dtype=np.uint32) if self._rows.count else cpus
 
     def least_nodes(self, job: PlacedJob) -> int:
-        """Count the nodes that it asks for."""
+        """Give the smallest number of nodes that the job requests."""
         return self._needs(job).min_nodes
 
     def tres(self, resources: int) -> dict[str, int]:
-        """Count processors, memory, GRES and nodes. Nobody may write to it."""
+        """Count processors, memory, GRES and nodes of a resource set; the result is read-only."""
         allocation = self._allocations.get(resources)
         if allocation is None:
             return self._count_tres(resources)
@@ -353,17 +354,17 @@ class SharedNodePool(PackedPool):
         return counts | {"node": self.nodes_of(resources).bit_count()}
 
     def tres_by_node(self, resources: int) -> dict[str, NDArray[np.integer[Any]]]:
-        """Count processors, memory and GRES of each node."""
+        """Count processors, memory and GRES of each node in a resource set."""
         view = self.view(resources)
         counts = {"cpu": self.processors(resources), **({"mem": view[MEMORY]} if self._counts_memory else {})}
         return counts | {f"gres/{kind}": view[row] for kind, row in self._gres_rows.items()}
 
     def class_of(self, job: PlacedJob) -> Hashable:
-        """Give its needs: there is but one record of each."""
+        """Give the evaluated request, which equal requests share."""
         return self._needs(job)
 
     def problem(self, held: Sequence[int]) -> str:
-        """Say whether something is given twice, or lost."""
+        """Say whether resources are allocated twice or lost; empty: they are not."""
         used = sum((self.view(resources).astype(np.int64) for resources in held), np.zeros(self._whole.shape, np.int64))
         if self._rows.is_mixed((self._whole - used).clip(0).astype(np.uint32)):
             return "a core is shared with a job that shares with none"
@@ -377,7 +378,7 @@ def _nodes_of(picked: Picked | None) -> int:
     return nodes
 
 
-#: What `_feasible` and `_rows_of` look at; ``granule`` goes by threads, tasks and sockets.
+#: The attributes on which `_feasible` and `_rows_of` depend; ``granule`` depends on threads, tasks and sockets.
 _asked_of_node = attrgetter(
     "whole",
     "min_cpus",

@@ -1,4 +1,4 @@
-"""Nodes that are given out whole, as Slurm's ``select/linear`` does: a resource set is a bitmap of nodes."""
+"""Whole nodes, as with Slurm's ``select/linear``: a resource set is a bitmap of nodes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,12 @@ if TYPE_CHECKING:
 
 
 class AllocatedNodes:
-    """The nodes that jobs hold, in their order; of those that are up is known what is free when they have ended."""
+    """The allocations of jobs that have whole nodes, in order; see `Allocated`.
+
+    Args:
+        jobs: The jobs.
+        up: Bitmap of the nodes that are up.
+    """
 
     __slots__ = ("_up", "nodes")
 
@@ -34,27 +39,27 @@ class AllocatedNodes:
         self.nodes = Blocks([job.alloc for job in jobs])
 
     def insert(self, index: int, job: PlacedJob) -> None:
-        """Put in what one more job holds."""
+        """Insert a job."""
         self.nodes.insert(index, job.alloc)
 
     def added(self, view: int, first: int, last: int) -> int:
-        """Add what the jobs from ``first`` to before ``last`` hold to a view."""
+        """Give a view plus the allocations of the jobs from ``first`` to before ``last``."""
         return view | self.nodes.union(first, last) & self._up
 
     def reach(self, view: int, index: int, limit: int, nodes: int, count: int) -> int:
-        """Give how many must have ended at least for a job to fit that did not before."""
+        """Give a lower bound of the number of ends after which another job fits."""
         there = view & nodes
-        if there.bit_count() >= count:  # they are not those that it needs
+        if there.bit_count() >= count:  # there are enough nodes, but not the right ones
             return self.nodes.next_on(index, nodes, limit) + 1
         return self.nodes.reach(index, limit, nodes & self._up, count, there)
 
 
 class WholeNodePool:
-    """Whole nodes: a job gets all of every node it runs on.
+    """A pool of whole nodes.
 
     Args:
-        config: The machine, with ``SelectTypeParameters``.
-        nodes: Its nodes as they are now.
+        config: The configuration (slurm.conf).
+        nodes: The nodes with their present states.
     """
 
     __slots__ = ("_reader", "_requests", "free", "up")
@@ -82,112 +87,116 @@ class WholeNodePool:
         return known
 
     def units(self, spec: JobSpec, partition: Partition) -> int:
-        """Count the nodes that the request needs at least."""
+        """Give the smallest number of nodes that a request needs; 0: the partition can never serve it."""
         return self._requests.read(spec, partition).least_ever
 
-    # ---- placing ----------------------------------------------------------------------------------------------
+    # ---- node selection ---------------------------------------------------------------------------------------
 
     def select(self, job: PlacedJob, avail: int) -> int:
-        """Give whole nodes that could serve the job."""
+        """Give the nodes that the job gets if it starts now; 0: it does not fit."""
         needs = self._needs(job)
         if needs.preferred is not None and (chosen := needs.preferred.find(avail)):
             return chosen
         return needs.find(avail)
 
     def suffices(self, job: PlacedJob, resources: int) -> bool:
-        """Whether a resource set is just what the job gets if there is nothing else."""
+        """Whether some nodes are a valid allocation for the job."""
         return self.select(job, resources) == resources
 
     def find(self, job: PlacedJob, view: int, open_nodes: int, busy: int = 0) -> int:  # noqa: ARG002 - as in Slurm
-        """Give the part of a view that the job gets, if only some nodes are open; 0 when it does not fit."""
+        """Give the nodes that the job gets if it starts in the future; 0: it does not fit. See `NodePool.find`."""
         needs = self._needs(job)
         return needs.find(view & open_nodes)
 
     def find_now(self, job: PlacedJob, view: int, open_nodes: int) -> int:
-        """Give the same if the job starts at once: then it gets nodes that it prefers, if it can."""
+        """Give the nodes that the job gets if it starts now; 0: it does not fit."""
         return self.select(job, view & open_nodes)
 
     def feasible_nodes(self, job: PlacedJob, view: int) -> int:
-        """Give the nodes that could serve the job, 0 if some that it names could not."""
+        """Give the nodes of a view that could serve the job; 0: one that it names could not."""
         needs = self._needs(job)
         nodes = view & needs.usable
         return nodes if needs.required & nodes == needs.required else 0
 
     def node_request_class(self, job: PlacedJob) -> Hashable:
-        """Give which nodes could serve the job, and which of them must."""
+        """Give the bitmaps of the usable nodes and of the required nodes."""
         needs = self._needs(job)
         return needs.usable, needs.required
 
     def ever_feasible_nodes(self, job: PlacedJob) -> int:
-        """Give the nodes that could serve the job."""
+        """Give the nodes that could ever serve the job."""
         needs = self._needs(job)
         return needs.ever_usable
 
     def least_nodes(self, job: PlacedJob) -> int:
-        """Count units."""
+        """Give the smallest number of nodes that the job needs: its units."""
         return job.units
 
     def class_of(self, job: PlacedJob) -> Hashable:
-        """Name its needs: there is but one record of each."""
+        """Give the identity of the evaluated request, which equal requests share."""
         return id(self._needs(job))
 
     def is_whole(self, job: PlacedJob) -> bool:  # noqa: ARG002 - all do
-        """Whether the job gets whole nodes."""
+        """Give ``True``: all jobs get whole nodes."""
         return True
 
     # ---- resource sets ----------------------------------------------------------------------------------------
 
     def common(self, a: int, b: int) -> int:
-        """Intersect."""
+        """Intersect two sets of nodes."""
         return a & b
 
     def size(self, resources: int) -> int:
-        """Count nodes."""
+        """Count the nodes of a set."""
         return resources.bit_count()
 
     def nodes_of(self, resources: int) -> int:
-        """Give the set itself."""
+        """Give the set itself, which is a bitmap."""
         return resources
 
     def tres(self, resources: int) -> dict[str, int]:
-        """Count nodes and all of their processors."""
+        """Count the nodes of a set, and all processors of these."""
         cpus = self._requests.whole[CPU]
         return {"cpu": sum(int(cpus[index]) for index in indices(resources)), "node": resources.bit_count()}
 
     def tres_by_node(self, resources: int) -> dict[str, NDArray[np.integer[Any]]]:
-        """Count all processors of its nodes."""
+        """Count all processors of each node of a set."""
         cpus = self._requests.whole[CPU]
         return {"cpu": cpus * to_mask(resources, len(cpus))}
 
     @property
     def up_nodes(self) -> int:
-        """The nodes that are up."""
+        """Bitmap of the nodes that are up."""
         return self.up
 
     def view(self, resources: int) -> int:
-        """Give the set itself."""
+        """Give the set itself, which is its own view."""
         return resources
 
     def in_order(self, jobs: Sequence[PlacedJob]) -> AllocatedNodes:
-        """Line up what jobs hold."""
+        """Give the allocations of jobs, in order."""
         return AllocatedNodes(jobs, self.up)
 
     def without_allocation(self, view: int, resources: int) -> int:
-        """Take what a job gets out of a view."""
+        """Give a view without an allocation."""
         return view & ~resources
 
     def by_index(self, resources: int) -> Shares:
-        """Give whole nodes."""
+        """Give 1 node for each index."""
         return {index: {"node": 1} for index in indices(resources)}
 
     def from_indices(self, shares: Shares) -> int:
-        """Give whole nodes."""
+        """Make a set from the indices of nodes.
+
+        Raises:
+            ValueError: the amounts are not whole nodes.
+        """
         if any(kinds != {"node": 1} for kinds in shares.values()):
             raise ValueError("nodes are given out whole")
         return sum(1 << index for index in shares)
 
     def problem(self, held: Sequence[int]) -> str:
-        """Say whether a node is allocated twice, or lost."""
+        """Say whether a node is allocated twice or lost; empty: none is."""
         union = 0
         for resources in held:
             if union & resources:
@@ -196,24 +205,24 @@ class WholeNodePool:
         return "" if self.free == self.up & ~union else "free + allocated nodes are not the whole"
 
     def without(self, avail: int, nodes: int) -> int:
-        """Take nodes out."""
+        """Remove nodes from a set."""
         return avail & ~nodes
 
     def take(self, resources: int) -> None:
-        """Take nodes that are free."""
+        """Allocate free nodes."""
         self.free -= resources
 
     def release(self, resources: int) -> None:
-        """Free nodes, as far as they are up."""
+        """Free allocated nodes, as far as they are up."""
         self.free |= resources & self.up
 
     def refresh(self, nodes: Sequence[Node], allocated: Iterable[int]) -> None:
-        """Work out anew what is up and free."""
+        """Compute which nodes are up and free."""
         self.up = sum(1 << i for i, node in enumerate(nodes) if node.state is NodeState.UP)
         self.free = self.up & ~sum(allocated)
 
     def without_jobs(self, jobs: Sequence[PlacedJob]) -> Self:
-        """Give a copy in which some jobs hold nothing."""
+        """Give a copy in which the nodes of some jobs are free."""
         other = copy(self)
         for job in jobs:
             other.release(job.alloc)
