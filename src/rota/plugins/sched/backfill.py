@@ -1,19 +1,19 @@
 """Slurm's backfill scheduler.
 
-Jobs start in queue order by the engine's main pass. Besides, every ``bf_interval`` seconds, if anything has changed, a
-*cycle* walks through the queue in order:
+Jobs are started in queue order by the engine's main pass. In addition, every ``bf_interval`` seconds, if anything has
+changed, a *cycle* tests the jobs in queue order:
 
-1. For each job the earliest time is sought at which it fits, for its time limit, on nodes that no job before it has
-   reserved meanwhile, as running jobs reach their expected ends. Times of reservations are on a grid of
-   ``bf_resolution`` seconds.
-2. If that is now, the job starts. If not, its nodes (whole nodes, also where jobs share them) are reserved from then on
-   for its time limit: no later job may have them. What would begin beyond ``bf_window`` is left for another cycle.
+1. For each job the earliest start is computed: the time at which running jobs, by their expected ends, leave enough
+   resources on nodes that are not reserved, for its time limit, for jobs before it. Times of reservations are multiples
+   of ``bf_resolution`` seconds.
+2. If that is now, the job is started. Otherwise its nodes (whole nodes, even if jobs share them) are reserved for its
+   time limit, so that no later job gets them. A job that would start beyond ``bf_window`` is not planned.
 
-So every job that is tested gets a reservation, as in conservative backfilling, but the plan is made anew in each cycle.
-A job with ``--time-min`` is placed by that and, if it starts, given as much of its time limit as disturbs nobody. A job
-with several partitions is tested in each, in the order of the queue, and its soonest plan is shown. Running jobs that
-have to give way to a job (``PreemptType``) do not count for it: if it fits without them now, they are preempted, and
-its nodes are reserved meanwhile.
+So every tested job has a reservation, as in conservative backfilling, but all plans are made again in each cycle. A job
+with ``--time-min`` is planned with that time; if it starts, it gets as much of its time limit as delays no reservation.
+A job with several partitions is tested in each, in queue order, and its earliest plan is shown. Running jobs that can
+be preempted for a job (``PreemptType``) are ignored for it: if it fits without them now, they are preempted, and its
+nodes are reserved.
 
 =========================== ============ ===============================================================================
 option                      default      meaning
@@ -40,24 +40,24 @@ bf_window_linear            0 s          running jobs that end within 30 s are t
                                          each time; 0: within twice as much. With select/linear one by one
 time_min_as_soft_limit      off          a job with --time-min is expected to end after that, and has its whole time
                                          limit nevertheless
-bf_test_time                0 µs         rota's own: to test a job is taken to last so long
-bf_yield_interval           2,000,000 µs after tests of so long the cycle lets others have their turn
-bf_yield_sleep              500,000 µs   for so long
-bf_continue                 off          then it goes on, with the jobs that it has begun with, even if jobs or nodes
-                                         have changed; else that ends it
-bf_max_time                 bf_interval  seconds after which the cycle ends, its rests included
+bf_test_time                0 µs         rota's own: assumed duration of the test of a job
+bf_yield_interval           2,000,000 µs duration of tests after which the cycle yields
+bf_yield_sleep              500,000 µs   for how long it yields
+bf_continue                 off          after yielding it continues with its jobs even if jobs or nodes have changed;
+                                         else a change ends it
+bf_max_time                 bf_interval  seconds after which the cycle ends, including the time for which it yielded
 =========================== ============ ===============================================================================
 
-How long a cycle takes is measured in its work, not by a clock, so that a replay is the same each time: each job that is
-tested counts for ``bf_test_time``. Unless that is set, a cycle takes no time and nothing can change in the middle. What
-a cycle does between two rests it does at the beginning of that time; what has changed while it lasted is looked at
-``bf_interval`` after its end. ``bf_yield_rpc_cnt`` is accepted and has no effect, since no RPCs are waiting.
+The duration of a cycle is computed from its work and not measured, so that replays are reproducible: each tested job
+counts ``bf_test_time``. If that is not set, a cycle takes no time, and nothing can change in it. All tests until a
+cycle yields are made at the beginning of that time. Changes during a cycle lead to another one ``bf_interval`` after
+its end. ``bf_yield_rpc_cnt`` is accepted and has no effect, since there are no RPCs.
 
-Jobs of a QOS with the flag ``NoReserve`` are told when they could start, and reserve nothing; those below the
-``MinPrioThreshold`` of their QOS or association start now or are not planned.
+Jobs of a QOS with the flag ``NoReserve`` have a planned start but reserve nothing. Jobs below the ``MinPrioThreshold``
+of their QOS or association start now or are not planned.
 
-Cost of a cycle: O(jobs tested × slots), less where many jobs are alike: for these the search goes on where it found a
-place for the one before.
+Cost of a cycle: O(jobs tested × slots), less if many jobs are of one request class: for these the search continues from
+the planned start of the job before.
 
 Over 400 lines: a built-in plugin is one file, and imports nothing but `rota.interfaces`.
 """
@@ -106,7 +106,7 @@ _NUMBERS = {
 }
 _SOFT_LIMITS = "time_min_as_soft_limit"
 _FLAGS = ("bf_busy_nodes", "bf_continue", "bf_licenses", "bf_one_resv_per_job", "bf_running_job_reserve", _SOFT_LIMITS)
-#: Those that make some jobs start now or not be planned, with bf_one_resv_per_job.
+#: Options with which some jobs start now or are not planned, besides bf_one_resv_per_job.
 _STRICT = ("bf_min_age_reserve", "bf_min_prio_reserve", "bf_job_part_count_reserve")
 _MINUTE = 60
 _SECOND = 1_000_000
@@ -122,10 +122,10 @@ HIT_MAX_TIME = "Timeout (bf_max_time)"
 
 @dataclass(slots=True)
 class Statistics:
-    """What ``sdiag`` says of the cycles."""
+    """The statistics of cycles that ``sdiag`` shows."""
 
     cycles: int = 0
-    #: Of the last cycle: records in the queue, jobs tested, slots in the plan.
+    #: Number of entries in the queue, of jobs tested and of slots in the plan, in the last cycle.
     last_queue_length: int = 0
     last_depth: int = 0
     last_table_size: int = 0
@@ -134,15 +134,15 @@ class Statistics:
 
 
 _ctld: Controller
-#: What is in force, by name.
+#: Values of the options in force, by name.
 _options: dict[str, int] = {}
 #: The flags that are set.
 _flags: frozenset[str] = frozenset()
-#: Jobs and records that the last cycle has planned a start for.
+#: Jobs and queue records with a start planned by the last cycle.
 _planned: list[Job] = []
-#: Stops the cycles.
+#: Cancels the timer of the cycles.
 _stop: Callable[[], None] | None = None
-#: The cycle that lets others have their turn, and what stops its going on.
+#: The cycle that yields, and the function that cancels its timer.
 _yielding: _Cycle | None = None
 _stop_yielding: Callable[[], None] | None = None
 statistics = Statistics()
@@ -161,7 +161,7 @@ def init(ctld: Controller) -> int:
 
 
 def slurm_sched_p_reconfig() -> int:
-    """Read the ``bf_`` options of SchedulerParameters; a cycle that rests is over."""
+    """Read the ``bf_`` options of SchedulerParameters; a cycle that yields is ended."""
     global _options, _flags, _yielding
     config = _ctld.config
     _options = _read_numbers(config)
@@ -185,7 +185,7 @@ def _read_numbers(config: ClusterConfig) -> dict[str, int]:
 
 
 def _set_timer() -> None:
-    """Make cycles from now on."""
+    """Set the timer of the cycles, replacing an earlier one."""
     global _stop
     if _stop is not None:
         _stop()
@@ -204,7 +204,7 @@ def slurm_sched_p_get_conf() -> str:
 
 
 def cycle() -> None:
-    """Plan the queue anew, and start the jobs whose planned time is now, without a rest."""
+    """Make a whole cycle now, without yielding."""
     _forget_plans()
     _Cycle(test_time=0).run()
 
@@ -216,14 +216,14 @@ def _forget_plans() -> None:
 
 
 def _begin_cycle() -> None:
-    """Begin a cycle, unless one is resting."""
+    """Begin a cycle, unless one is yielding."""
     if _yielding is None:
         _forget_plans()
         _continue(_Cycle(test_time=_options["bf_test_time"]))
 
 
 def _continue(current: _Cycle) -> None:
-    """Go on with a cycle, until it is over or takes another rest."""
+    """Continue a cycle until it ends or yields."""
     current.run()
     if current.yields_until:
         _yield(current)
@@ -238,7 +238,7 @@ def _yield(current: _Cycle) -> None:
 
 
 def _resume() -> None:
-    """Go on with the cycle that has rested."""
+    """Continue the cycle that has yielded."""
     global _yielding
     current, _yielding = _yielding, None
     if current is not None:
@@ -246,14 +246,14 @@ def _resume() -> None:
 
 
 def _save() -> object:
-    """Give the cycle that rests as plain data, and for what machine and under which options it was begun."""
+    """Give the cycle that yields, with the nodes and options for which it was begun, as JSON data."""
     if _yielding is None:
         return None
     return {"options": slurm_sched_p_get_conf(), "nodes": _node_names(), "cycle": _yielding.save()}
 
 
 def _restore_cycle(kept: dict[str, Any]) -> None:
-    """Have a cycle rest that did so before a restart, unless options or nodes are others."""
+    """Restore a saved cycle that yields, unless options or nodes have changed."""
     if kept["options"] == slurm_sched_p_get_conf() and kept["nodes"] == _node_names():
         _yield(_Cycle(test_time=_options["bf_test_time"], kept=kept["cycle"]))
 
@@ -263,11 +263,11 @@ def _node_names() -> list[str]:
 
 
 def _key(job: Job) -> tuple[int, str]:
-    """Give what a queue record is known by."""
+    """Give the key of a job or queue record: job id and partition name."""
     return job.job_id, job.partition.name
 
 
-#: Whom the bounds of jobs tested are for.
+#: Functions that give the value for which each option bounds the number of jobs tested.
 _WHOSE: dict[str, Callable[[Job], Hashable]] = {
     "bf_max_job_part": attrgetter("partition.name"),
     "bf_max_job_user": attrgetter("user_name"),
@@ -277,61 +277,61 @@ _WHOSE: dict[str, Callable[[Job], Hashable]] = {
 
 
 def _state() -> list[object]:
-    """Give what a cycle looks at, as JSON gives it back: who waits, who runs, and which nodes are not up."""
+    """Give the state that a cycle depends on as JSON data: queue, running jobs, and nodes that are not up."""
     waiting = [list(_key(job)) for job in _ctld.queue]
     away = [node.name for node in _ctld.nodes if node.state is not NodeState.UP]
     return [waiting, [job.job_id for job in _ctld.running], away]
 
 
-#: Attributes of a cycle that are saved as they are.
+#: Attributes of a cycle that are saved unchanged.
 _PLAIN = ("_begun", "_length", "_depth", "_took", "_started", "_state_at_start", "_state_at_yield", "yields_until")
 
 
 class _Cycle:
-    """One walk through the queue.
+    """A backfill cycle.
 
     Args:
-        test_time: How long a test is taken to last, microseconds. If it is 0 the cycle never rests.
-        kept: What `save` gave of one that it goes on with.
+        test_time: Assumed duration of the test of a job, microseconds; 0: the cycle never yields.
+        kept: Result of `save` of a cycle to restore.
     """
 
     def __init__(self, *, test_time: int, kept: dict[str, Any] | None = None) -> None:
         self._test_time = test_time
         self._begun = _ctld.now
         queue = _ctld.queue
-        #: The jobs that are still to be tested, and how many there were.
+        #: Jobs that have not been tested yet, and number of jobs at the start.
         self._left: Iterator[Job] = iter(queue)
         self._length = len(queue)
         self._depth = 0
-        #: What has been reserved: job, start, duration and nodes.
+        #: Reservations: job, start, duration and nodes.
         self._reservations: list[tuple[Job, int, int, int]] = []
-        #: How long the cycle had gone on after its last rest, and how long it has worked since, microseconds.
+        #: Duration of the cycle until it continued after yielding, and duration of the tests since, microseconds.
         self._took = self._worked = 0
-        #: How things were when the cycle began, if it may rest, and when it began to.
+        #: The state when the cycle began, if it can yield, and when it began to yield.
         self._state_at_start = _state() if test_time else None
         self._state_at_yield: list[object] | None = None
-        #: Until when it rests, Unix seconds; 0: it does not, or is over.
+        #: When it continues after yielding, Unix seconds; 0: it does not yield.
         self.yields_until = 0
         self._read_machine()
         unused = "bf_max_job_user" if _options["bf_max_job_assoc"] else "bf_max_job_assoc"
-        #: How many jobs may be tested, of whom, and how many have been of each.
+        #: Largest number of jobs to test, the function that gives what it is for, and the numbers tested so far.
         self._bounds: list[tuple[int, Callable[[Job], Hashable], dict[Hashable, int]]] = [
             (_options[name], whose, defaultdict(int))
             for name, whose in _WHOSE.items()
             if _options[name] and name != unused
         ]
         self._reserved: Counter[str] = Counter()
-        #: Whether some jobs may have to start now or not be planned.
+        #: Whether there can be jobs that start now or are not planned.
         self._is_strict = "bf_one_resv_per_job" in _flags or any(_options[name] for name in _STRICT)
         self._started = 0
-        #: QOS whose jobs reserve nothing.
+        #: Names of QOS with the flag ``NoReserve``.
         self._no_reserve = {name for name, qos in _ctld.associations.qos.items() if "NoReserve" in qos.flags}
         if kept is not None:
             self._restore(**kept)
         self._last_start = self._begun + _options["bf_window"] * _MINUTE
 
     def save(self) -> dict[str, object]:
-        """Give it as plain data while it rests."""
+        """Give the cycle as JSON data, while it yields."""
         left = list(self._left)
         self._left = iter(left)
         return {
@@ -366,7 +366,7 @@ class _Cycle:
         self._reserved.update(reserved)
 
     def _read_machine(self) -> None:
-        """Look at the machine as it is now."""
+        """Make the node space map of the present machine."""
         self._now = _ctld.now
         self._space: NodeSpace = _ctld.node_space(
             _options["bf_resolution"],
@@ -376,11 +376,11 @@ class _Cycle:
             step=_options["bf_window_linear"],
             soft_limits=_SOFT_LIMITS in _flags,
         )
-        #: Since when alike jobs could not have been placed: the space only becomes less. ``None``: at no time.
+        #: Earliest start of the last job of each request class, before which others cannot start; ``None``: none can.
         self._earliest: dict[Hashable, int | None] = {}
 
     def run(self) -> None:
-        """Test jobs until the cycle is over, or takes a rest."""
+        """Test jobs until the cycle ends or yields."""
         reason: str | None = None
         self.yields_until = 0
         if self._state_at_yield is not None:
@@ -404,11 +404,11 @@ class _Cycle:
         statistics.exits[reason] += 1
 
     def state_changed(self) -> bool:
-        """Whether it has rested, and jobs or nodes are other than when it began."""
+        """Whether it has yielded, and jobs or nodes have changed since it began."""
         return self._state_at_yield is not None and _state() != self._state_at_start
 
     def _refresh(self) -> None:
-        """Look at the machine anew, and reserve there what has been reserved for jobs that are still waiting."""
+        """Make the node space map again, with the reservations of jobs that are still pending."""
         self._read_machine()
         waiting = {_key(job): job for job in _ctld.queue}
         self._left = iter([waiting[key] for key in map(_key, self._left) if key in waiting])
@@ -417,7 +417,7 @@ class _Cycle:
                 self._space.reserve(found, start, duration, nodes)
 
     def _test_jobs(self) -> str | None:
-        """Test jobs until a bound is hit, or until it is time for a rest: then it gives ``None``."""
+        """Test jobs until the cycle ends, and give the reason; ``None``: it has to yield."""
         most, longest = _options["bf_max_job_test"], _options["bf_max_time"] * _SECOND
         yield_interval = _options["bf_yield_interval"]
         for job in self._left:
@@ -438,7 +438,7 @@ class _Cycle:
         return END_OF_QUEUE
 
     def _may_be_tested(self, job: Job) -> bool:
-        """Count the job against the bounds of its user, partition and association."""
+        """Whether the bounds of its user, partition and association allow a job to be tested; if so, it is counted."""
         for most, whose, tested in self._bounds:
             if tested[whose(job)] >= most:
                 return False
@@ -447,7 +447,7 @@ class _Cycle:
         return True
 
     def _test_tasks(self, job: Job) -> str | None:
-        """Test a job; of an array one task after the other. Gives the bound that is hit, ``None``: none."""
+        """Test a job; for an array, one task after the other. Gives the reason if the cycle ends, else ``None``."""
         starts, size = _options["bf_max_job_start"], _options["bf_node_space_size"]
         planned = 0
         for _ in range(job.waiting_tasks):
@@ -464,7 +464,7 @@ class _Cycle:
         return None
 
     def _test(self, job: Job) -> bool:
-        """Start the job, or plan its start, or neither: then it gives ``False``."""
+        """Start a job or plan its start; ``False``: neither."""
         self._worked += self._test_time
         now, duration = self._now, job.time_limit
         if job.spec.time_min:
@@ -476,7 +476,7 @@ class _Cycle:
             return False
         found = self._space.earliest(job, duration, after, now_only=now_only)
         if found is None:
-            if not now_only:  # whoever is tested for now only may fit later
+            if not now_only:  # else it may fit later
                 self._earliest[alike] = None
             return False
         start, nodes = found
@@ -484,7 +484,7 @@ class _Cycle:
         if start > now:
             return self._reserve(job, start, duration, nodes)
         resources = _ctld.select(job, _ctld.free, nodes)
-        if not resources:  # it fits when others have given way
+        if not resources:  # it fits when others have been preempted
             _ctld.preempt(job, self._space.open_nodes(job, start, duration))
             return self._reserve(job, start, duration, nodes)
         if _ctld.start(job, resources, self._longest(job, duration, nodes)) is not None:
@@ -494,7 +494,7 @@ class _Cycle:
         return True
 
     def _starts_now_only(self, job: Job) -> bool:
-        """Whether the job starts now or is not planned."""
+        """Whether a job starts now or is not planned."""
         most = _options["bf_job_part_count_reserve"]
         since = job.submit_time if job.eligible_time is None else job.eligible_time
         return (
@@ -508,7 +508,7 @@ class _Cycle:
         if start > self._last_start:
             return False
         reserves = not (self._no_reserve and (qos := _ctld.qos_of(job)) and qos.name in self._no_reserve)
-        if job.planned_start is None:  # else it is an array, and this is not its next task
+        if job.planned_start is None:  # else this is a later task of an array, whose next task has the plan
             _ctld.plan(job, start, nodes if reserves else 0)
             _planned.append(job)
         if not reserves:
@@ -520,9 +520,9 @@ class _Cycle:
         return True
 
     def _longest(self, job: Job, duration: int, nodes: int) -> int:
-        """Give the largest time limit, from ``duration`` up to the job's, for which nobody has reserved its nodes.
+        """Give the largest time limit, from ``duration`` up to the job's, for which its nodes are not reserved.
 
-        That is the job's own where ``--time-min`` is just what is expected.
+        With ``time_min_as_soft_limit`` it is the job's.
         """
         if duration >= job.time_limit or _SOFT_LIMITS in _flags:
             return job.time_limit

@@ -1,23 +1,23 @@
-"""First in, first out, strictly: jobs start in queue order, and the first that does not fit blocks its partition.
+"""Strict FIFO: jobs start in queue order, and the first that does not fit blocks its partition.
 
-That is Slurm's main pass, which the engine makes by itself after a scheduler that has started nothing; with one
-partition and ``priority/basic`` it is FCFS as in the literature. O(jobs started + partitions) a pass.
+This is Slurm's main pass, which the engine makes after every call of this plugin, which starts no jobs. With one
+partition and ``priority/basic`` it is FCFS as in the literature. Cost: O(jobs started + partitions) for each pass.
 
-Besides, every ``bf_interval`` seconds, if anything has changed, the starts of the first jobs in the queue are
-*estimated*, for those who ask when a job will start. Nothing is decided by that:
+In addition, every ``bf_interval`` seconds, if anything has changed, the starts of the first jobs in the queue are
+*estimated*. These estimates are only shown:
 
-1. A job is expected when running jobs have left enough for it, by their time limits, as if nobody else waited.
-2. If its nodes are among those that jobs before it are expected on, it cannot be before the end of the job that was
-   estimated last, wherever that one runs.
+1. The estimated start of a job is the time at which running jobs, by their time limits, leave enough resources for it,
+   without regard to other pending jobs.
+2. If some of its nodes are also estimated for a job before it, it does not start before the end of the job that was
+   estimated last, whatever the nodes of that job are.
 
-So the estimates are rough: a job may be said to wait for one that it has nothing to do with.
+So estimates are rough: they may include waiting for an unrelated job.
 
 =================== ======= ============================================================================================
 option              default meaning
 =================== ======= ============================================================================================
-bf_interval         30 s    between estimates; -1: none. Where slurm.conf does not name it, or names another
-                            SchedulerType for which it is meant, none are made: they would take most of the time of a
-                            replay, and nobody looks at them there
+bf_interval         30 s    between estimates; -1: none. There are none either if slurm.conf does not set the option,
+                            or sets it for another SchedulerType: they would take most of the time of a replay
 bf_max_job_test     50      jobs estimated; as in Slurm it is one more
 =================== ======= ============================================================================================
 
@@ -40,15 +40,15 @@ plugin_type = "sched/builtin"
 plugin_name = "first in, first out"
 plugin_version = 100
 
-#: There is no horizon; seconds.
+#: Seconds to plan ahead: no bound.
 _EVER = 2**40
 
 _ctld: Controller
-#: How many jobs are estimated, less one.
+#: Number of jobs that are estimated, less one.
 _max_job_test = 50
-#: Whose starts were estimated last.
+#: Jobs with an estimated start.
 _estimated: list[Job] = []
-#: Stops the estimates.
+#: Cancels the timer of the estimates.
 _stop: Callable[[], None] | None = None
 
 
@@ -83,7 +83,7 @@ def slurm_sched_p_initial_priority(last_prio: int, job_ptr: Job) -> int:
 
 
 def estimate() -> None:
-    """Estimate anew when the first jobs of the queue will start, and on which nodes."""
+    """Estimate when and on which nodes the first jobs of the queue will start."""
     for job in _estimated:
         _ctld.plan(job, None)
     _estimated.clear()
@@ -92,7 +92,7 @@ def estimate() -> None:
     last_end = now - 1
     for job in _ctld.queue:
         if job.partition is not job.whole.partition:
-            continue  # of several partitions only the first counts
+            continue  # only the first of several partitions counts
         if tested > _max_job_test:
             break
         tested += 1

@@ -2,16 +2,16 @@
 
 Rules:
 
-1. A new job is reserved the earliest slot of the length of its time limit in the profile of future availability.
-2. It starts when that time comes.
-3. When a job ends, what may be left of its slot is freed. Then every waiting job whose reservation is later than now,
-   in queue order, takes the earliest slot from now on if that is sooner: never a later one. (That is done after an
-   end on time too: one round can leave a hole that a job earlier in the queue could use in the next.)
+1. A new job gets a reservation: the earliest slot in the availability profile that is as long as its time limit.
+2. It starts at the begin of its reservation.
+3. When a job ends, the rest of its slot is freed. Then the schedule is compressed: every pending job with a later
+   reservation, in queue order, gets the earliest slot from now on if it is earlier than its own. (This is also done if
+   the job ended at its time limit, as one round can leave a hole for a job earlier in the queue.)
 
-Hence no job starts later than it was first kept_slots. Where the machine changes under the plan (nodes go down or come
-back, jobs are held or cancelled, priorities change), reservations are made anew or given back; promises hold from then.
+Hence no job starts later than its first reservation. If the plan becomes invalid (nodes go down or up, jobs are held or
+cancelled, priorities change), reservations are made again or freed, and the guarantee holds from then on.
 
-Cost, for q waiting jobs and n steps in the profile: O(n) for a new job, O(q n) for an early end.
+Cost, for q pending jobs and n steps in the profile: O(n) for a new job, O(q n) for an early end.
 
 Source: A. Mu'alem, D. Feitelson, "Utilization, predictability, workloads, and user runtime estimates in scheduling
 the IBM SP2 with backfilling", IEEE TPDS 12(6), 2001.
@@ -34,7 +34,7 @@ plugin_version = 100
 
 
 class _Slot(NamedTuple):
-    """Resources for a time."""
+    """A resource set from ``start`` to before ``end``, Unix seconds."""
 
     start: int
     end: int
@@ -42,12 +42,12 @@ class _Slot(NamedTuple):
 
 
 _ctld: Controller
-#: What running jobs and reservations leave; ``None``: make it anew.
+#: The availability profile without running jobs and reservations; ``None``: it has to be made again.
 _profile: Profile | None = None
-#: Reservations of waiting jobs and slots of running ones, by job id. Both are taken out of the profile.
+#: Reservations of pending jobs and slots of running jobs, by job id. Both are taken from the profile.
 _reserved: dict[int, _Slot] = {}
 _running: dict[int, _Slot] = {}
-#: In which of its partitions a waiting job has its reservation.
+#: The job or queue record that has the reservation, by job id.
 _record: dict[int, Job] = {}
 #: (start, job id) of every reservation ever made; those that no longer hold are passed over.
 _starts: list[tuple[int, int]] = []
@@ -55,7 +55,7 @@ _starts: list[tuple[int, int]] = []
 _rounds = 0
 #: What was up when the profile was made.
 _up = 0
-#: Later than anything that is planned.
+#: Time after all reservations.
 _FOREVER = 2**62
 #: Times to come for which a timer is set.
 _timers: set[int] = set()
@@ -77,7 +77,7 @@ def init(ctld: Controller) -> int:
 
 
 def _save() -> object:
-    """Give the plan as plain data, if it need not be made anew, and when it is looked at."""
+    """Give the plan, if it is valid, and the times of timers as JSON data."""
     return {"timers": sorted(_timers), "plan": None if _profile is None or _ctld.up != _up else _plan()}
 
 
@@ -85,12 +85,12 @@ def _plan() -> object:
     running = [[job_id, *_plain(slot)] for job_id, slot in _running.items()]
     kept = [job_id for job_id, record in _record.items() if _is_current(record)]
     reserved = [[job_id, _record[job_id].partition.name, *_plain(_reserved[job_id])] for job_id in kept]
-    rounds = _rounds + len(_reserved) - len(kept)  # the next pass gives back the others
+    rounds = _rounds + len(_reserved) - len(kept)  # the next pass would free the others
     return {"running": running, "reserved": reserved, "rounds": rounds, "corrections": _corrections()}
 
 
 def _is_current(record: Job) -> bool:
-    """Whether a job is live, and the record in which it has its reservation is still one of its own."""
+    """Whether a job is live, and still has the queue record with the reservation."""
     job = _ctld.jobs.get(record.job_id)
     return job is not None and job.in_partition(record.partition.name) is record
 
@@ -100,10 +100,10 @@ def _plain(slot: _Slot) -> list[object]:
 
 
 def _corrections() -> list[object]:
-    """Give what the profile has otherwise than one made anew, with the slots and reservations of now, would have it.
+    """Give the differences of the profile from one made again with the present slots and reservations, as JSON data.
 
-    That happens where a job runs on after its slot, and a reservation of nodes had been planned around it. As plain
-    data: from when to when, and what is given and taken.
+    There are such differences if a job exceeds its slot on nodes that are reserved for another one. Each is begin and
+    end, the resources that are free only in this profile, and those that are free only in the new one.
     """
     mine, other = _profile, _ctld.profile()
     _take_slots(other, _running)
@@ -124,7 +124,7 @@ def _corrections() -> list[object]:
 
 
 def _take_slots(profile: Profile, slots: dict[int, _Slot]) -> None:
-    """Have running jobs end in a profile when their slots do."""
+    """Change a profile so that running jobs end at the ends of their slots."""
     for job_id, slot in slots.items():
         end = _ctld.jobs[job_id].end_time or slot.end
         if slot.end > end:
@@ -134,7 +134,7 @@ def _take_slots(profile: Profile, slots: dict[int, _Slot]) -> None:
 
 
 def _restore(running: list[Any], reserved: list[Any], rounds: int, corrections: list[Any]) -> None:
-    """Go on with a plan, unless jobs or the machine are others."""
+    """Restore a saved plan, unless jobs or machine have changed."""
     global _profile, _rounds, _up
     jobs = _ctld.jobs
     try:
@@ -171,9 +171,9 @@ def slurm_sched_p_initial_priority(last_prio: int, job_ptr: Job) -> int:
 
 
 def slurm_sched_p_newalloc(job_ptr: Job) -> int:
-    """Turn the job's reservation into its slot; a start that was not ours makes the plan worthless."""
+    """Turn the job's reservation into its slot. A start that was not planned makes the plan invalid."""
     global _profile
-    # A task that has been split off as it starts has the reservation of its array.
+    # A task that is split off when it starts has the reservation of its array.
     job_id = job_ptr.job_id if job_ptr.job_id in _reserved else job_ptr.array_job_id
     slot = _reserved.pop(job_id, None)
     _record.pop(job_id, None)
@@ -185,7 +185,7 @@ def slurm_sched_p_newalloc(job_ptr: Job) -> int:
 
 
 def slurm_sched_p_freealloc(job_ptr: Job) -> int:
-    """Give back what is left of the job's slot."""
+    """Free the rest of the job's slot."""
     slot = _running.pop(job_ptr.job_id, None)
     if slot is not None:
         _release(slot)
@@ -193,13 +193,13 @@ def slurm_sched_p_freealloc(job_ptr: Job) -> int:
 
 
 def slurm_sched_p_partition_change() -> None:
-    """Plan anew: the plan is for the machine and around the reservations of before."""
+    """Make the plan again, as it is for the former machine and advance reservations."""
     global _profile
     _profile = None
 
 
 def slurm_sched_p_schedule() -> int:
-    """Bring the plan up to date, then start the jobs whose time has come."""
+    """Update the plan, then start the jobs whose reservations have begun."""
     now = _ctld.now
     if _profile is None or _ctld.up != _up:
         _replan()
@@ -216,14 +216,14 @@ def slurm_sched_p_schedule() -> int:
         _compress(_profile, now)
     _start_due(now)
     for job in _ctld.queue:
-        if job.spec.reservation:  # the plan is around reservations, and knows nothing of what is free within
+        if job.spec.reservation:  # advance reservations are not in the profile
             _ctld.start(job)
     _set_timer()
     return SLURM_SUCCESS
 
 
 def _replan() -> None:
-    """Make the profile from the running jobs, and all reservations from the queue."""
+    """Make the profile and all reservations again."""
     global _profile, _rounds, _up
     now = _ctld.now
     _profile = _ctld.profile()
@@ -238,7 +238,7 @@ def _replan() -> None:
 
 
 def _drop_stale() -> None:
-    """Give back the reservations of jobs, or records of jobs, that are not in the queue any more."""
+    """Free the reservations of jobs and queue records that are no longer in the queue."""
     if len(_reserved) > 0:
         waiting = set(map(id, _ctld.queue))
         for job_id in [job_id for job_id, record in _record.items() if id(record) not in waiting]:
@@ -256,7 +256,7 @@ def _release(slot: _Slot) -> None:
 
 
 def _compress(profile: Profile, now: int) -> None:
-    """Let every waiting job, in queue order, take an earlier slot if there is one: a round for each end."""
+    """Give pending jobs, in queue order, earlier slots if there are any: a round for each slot freed."""
     global _rounds
     moved = True
     while _rounds and moved:
@@ -276,7 +276,10 @@ def _compress(profile: Profile, now: int) -> None:
 
 
 def _reserve(profile: Profile, job: Job, now: int) -> None:
-    """Reserve the earliest slot, none when nodes that the job needs are down; another partition's if that is sooner."""
+    """Reserve the earliest slot for a job, if it is earlier than its reservation in another partition.
+
+    There is none if nodes that it needs are down.
+    """
     slot = _reserved.get(job.job_id)
     found = profile.earliest(job, job.time_limit, now, before=None if slot is None else slot.start)
     if found is not None:
@@ -297,7 +300,7 @@ def _take(profile: Profile, job: Job, start: int, resources: int) -> None:
 
 
 def _start_due(now: int) -> None:
-    """Start the jobs whose reservation has come, in the order of job ids."""
+    """Start the jobs whose reservations have begun, by time and job id."""
     global _profile
     while _starts and _starts[0][0] <= now:
         start, job_id = heappop(_starts)
@@ -309,14 +312,14 @@ def _start_due(now: int) -> None:
             del _record[job_id]
             _release(_reserved.pop(job_id))
         elif _ctld.start(record, slot.resources) is not None:
-            # A job that should have ended has not: its resources come later than planned.
+            # A running job has not ended as expected.
             _profile = None
         elif record.state is JobState.PENDING and _profile is not None:
             _reserve(_profile, record, _ctld.now)
 
 
 def _set_timer() -> None:
-    """Be called when the next reservation comes, whether or not anything else happens then."""
+    """Set a timer to the begin of the next reservation."""
     while _starts:
         start, job_id = _starts[0]
         slot = _reserved.get(job_id)
@@ -329,5 +332,5 @@ def _set_timer() -> None:
 
 
 def _wake() -> None:
-    """Do nothing else: the pass that follows a timer is what was wanted."""
+    """Do nothing: a pass follows each timer."""
     _timers.discard(_ctld.now)

@@ -2,19 +2,19 @@
 
 Rules, for one partition:
 
-1. Jobs start in queue order for as long as they fit.
-2. The first that does not fit, the *head*, is promised the earliest time at which running jobs, by their time limits,
-   leave enough for it: the *shadow time*. What is free then beyond its need is *extra*.
-3. A later job is *backfilled*, that is, starts ahead of the head, if it fits now and either ends by the shadow time or
-   takes only extra resources. Candidates are tried in queue order, or shortest time limit first with
+1. Jobs are started in queue order as long as they fit.
+2. The first job that does not fit, the *head*, gets a reservation at the earliest time at which running jobs, by their
+   time limits, leave enough resources for it: the *shadow time*. The other resources that are free then are *extra*.
+3. A later job is *backfilled*, that is, started before the head, if it fits now and either ends by the shadow time or
+   uses only extra resources. Candidates are tested in queue order, or in the order of time limits with
    ``SchedulerParameters=easy_order=sjf``.
 
-Nobody else is promised anything: that is what makes EASY aggressive. With several partitions each has a head, every
-candidate respects them all, and candidates are tried after all partitions have reached their heads.
+No other job gets a reservation: EASY is aggressive. Each partition has a head, and candidates, which are tested after
+all heads have been found, must not delay any of them.
 
-A pass that only new jobs have called for looks at these alone: what it learnt in the last pass still holds.
+If only new jobs have arrived since the last pass, only these are tested, with the reservations of that pass.
 
-Cost of a pass: O(running + queue), O(new jobs) when nothing else has changed.
+Cost of a pass: O(running jobs + queue), or O(new jobs) if nothing else has changed.
 
 Source: D. Lifka, "The ANL/IBM SP scheduling system", JSSPP 1995; shortest-first candidates: D. Tsafrir, Y. Etsion,
 D. Feitelson, "Backfilling using system-generated predictions rather than user runtime estimates", IEEE TPDS 18(6),
@@ -42,26 +42,26 @@ _ORDERS = ("fcfs", "sjf")
 
 
 class _Reservation:
-    """What a head has been promised."""
+    """The reservation of a head."""
 
     __slots__ = ("extra", "shadow_time")
 
     def __init__(self, shadow_time: int, extra: int) -> None:
         self.shadow_time = shadow_time
-        #: Resource set that is free at the shadow time and that the head does not need.
+        #: Resource set that is free at the shadow time and not needed by the head.
         self.extra = extra
 
 
 _ctld: Controller
 _shortest_first = False
-#: By partition, the job that waits at the head; ``None``: not known, make a whole pass.
+#: Head of each partition, by its name; ``None``: a full pass is needed.
 _heads: dict[str, Job] | None = None
-#: Of the heads whose start can be foreseen.
+#: Reservations of the heads whose shadow time is known.
 _reservations: list[_Reservation] = []
 
 
 def init(ctld: Controller) -> int:
-    """Keep the controller, take over the passes, read the options."""
+    """Keep the controller, disable the main pass, read the options."""
     global _ctld
     _ctld = ctld
     ctld.disable_main_pass()
@@ -93,7 +93,7 @@ def slurm_sched_p_get_conf() -> str:
 
 
 def _save() -> object:
-    """Give what the last pass has learnt, as plain data."""
+    """Give heads and reservations as JSON data."""
     if _heads is None:
         return None
     heads = {name: job.job_id for name, job in _heads.items()}
@@ -101,7 +101,7 @@ def _save() -> object:
 
 
 def _restore(kept: list[Any]) -> None:
-    """Know it again, unless the machine is another."""
+    """Restore saved heads and reservations, unless the machine has changed."""
     global _heads, _reservations
     heads, reservations = kept
     try:
@@ -123,7 +123,7 @@ def slurm_sched_p_schedule() -> int:
 
 
 def _are_behind_heads(jobs: Iterable[Job], heads: dict[str, Job]) -> bool:
-    """Whether each of the jobs stands behind the head of its partition."""
+    """Whether each of the jobs is behind the head of its partition."""
     for job in jobs:
         head = heads.get(job.partition.name)
         if head is None or job.sort_key < head.sort_key:
@@ -132,12 +132,12 @@ def _are_behind_heads(jobs: Iterable[Job], heads: dict[str, Job]) -> bool:
 
 
 def _full_pass() -> None:
-    """Start the jobs that are first in line, make the heads' reservations, and backfill."""
+    """Start jobs in queue order, make reservations for the heads, and backfill."""
     global _heads, _reservations
     _heads, _reservations = {}, []
     candidates: list[Job] = []
     queue, free, size = _ctld.queue, _ctld.free, _ctld.size
-    for place, job in enumerate(queue, start=1):
+    for position, job in enumerate(queue, start=1):
         if job.partition.name in _heads:
             candidates.append(job)
             continue
@@ -151,14 +151,14 @@ def _full_pass() -> None:
             _heads[job.partition.name] = job
             _reserve(job)
             if len(_heads) == len(_ctld.partitions):
-                candidates += queue[place:]
+                candidates += queue[position:]
                 break
     if candidates:
         _backfill(candidates)
 
 
 def _reserve(head: Job) -> None:
-    """Work out the head's shadow time and what is extra."""
+    """Make the reservation of a head."""
     found = _ctld.earliest_start(head)
     if found is not None:
         shadow_time, avail = found
@@ -167,13 +167,13 @@ def _reserve(head: Job) -> None:
 
 
 def _backfill(candidates: Iterable[Job]) -> None:
-    """Start candidates that delay no head."""
+    """Start the candidates that fit and delay no head."""
     free = _ctld.free
     if not free:
         return
     size, common = _ctld.size, _ctld.common
     free_units = size(free)
-    # The filter by numbers is necessary; `_start` decides.
+    # A job that needs more units than are free cannot fit; `_start` decides about the others.
     candidates = [job for job in candidates if job.units <= free_units]
     if not candidates:
         return
@@ -183,7 +183,7 @@ def _backfill(candidates: Iterable[Job]) -> None:
         window = _reservations[0].shadow_time - _ctld.now
     if _shortest_first:
         candidates.sort(key=attrgetter("time_limit"))
-    # Within a pass there is ever less: what does not fit for one job does not for those like it that run as long.
+    # Resources only decrease in a pass: if a job does not fit, others of its class and time limit do not either.
     failed: set[tuple[Hashable, int]] = set()
     for job in candidates:
         if job.units > free_units or (job.units > extra_units and job.time_limit > window):
@@ -206,12 +206,12 @@ def _backfill(candidates: Iterable[Job]) -> None:
 
 
 def _waits(job: Job) -> bool:
-    """Whether a job that has just been started is an array with another task that may start."""
+    """Whether a job that has just been started is a job array with another task that may start."""
     return job.state is JobState.PENDING and _ctld.held_back(job) is None
 
 
 def _start(job: Job, free: int) -> bool:
-    """Start a job if that delays no head that has been promised a time."""
+    """Start a job if it fits and delays no head with a reservation; say whether it was started."""
     delayed = []
     if _reservations:
         end = _ctld.now + job.time_limit
