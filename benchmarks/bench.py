@@ -1,13 +1,13 @@
-"""Time and memory of whole ``rota replay`` processes: per job, and how they grow.
+"""Time and memory of whole ``rota replay`` processes for each job, and their growth.
 
-``make bench`` prints these tables. The first has every scheduler on every log that is found: the bundled KTH-SP2,
-and SDSC-BLUE and HPC2N when the folder with the archive's logs is there (``ROTA_TRACES``, or ``../shared/traces``). The
-second has the KTH-SP2 log grown: more jobs (the log again and again), a longer queue (submissions closer together), a
-larger machine (jobs and machine scaled alike), each once, twice and four times. Then come the tables of
-``bench_priority`` and ``bench_backfill``.
+``make bench`` prints these tables. The first has every scheduler on every log that is found: the bundled KTH-SP2, and
+SDSC-BLUE and HPC2N if the folder with the archive's logs exists (``ROTA_TRACES``, or ``../shared/traces``). The second
+has the KTH-SP2 log with more jobs (the log repeated), with a longer queue (shorter intervals between submissions), and
+on a larger machine (with jobs scaled by the same factor), by the factors 1, 2 and 4. The tables of ``bench_priority``
+and ``bench_backfill`` follow.
 
-Machines differ and are noisy: read the ratios. The figure for time is processor time, start-up and reading included;
-the best of three runs counts.
+Absolute times depend on the computer; compare ratios. Times are processor times, including start-up and reading; the
+best of three runs counts.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _TABLES = bench_priority.TABLES | bench_backfill.TABLES
 
 
 class Cost(NamedTuple):
-    """What one process took."""
+    """The cost of one process."""
 
     jobs: int
     #: Processor seconds of the whole process.
@@ -52,19 +52,19 @@ class Cost(NamedTuple):
 
     @property
     def us_per_job(self) -> float:
-        """Processor microseconds a job."""
+        """Processor time for each job, microseconds."""
         return self.cpu_s / self.jobs * 1e6
 
 
 def run(log: Path, scheduler: str, *, nodes: Path | None = None, runs: int = 3) -> Cost:
-    """Replay a log in a process of its own, ``runs`` times; give the cheapest."""
+    """Replay a log in separate processes, ``runs`` times; give the lowest cost."""
     command = [sys.executable, "-m", "rota", "replay", str(log), "--scheduler", f"sched/{scheduler}", "--json"]
     if nodes is not None:
         command += ["--config", str(nodes), "--priority", "priority/basic"]
     return min((_run_once(command) for _ in range(runs)), key=lambda cost: cost.cpu_s)
 
 
-#: A process in between: the peak of a child includes what its parent held when it was made, so the parent is small.
+#: Script of an intermediate process: the peak memory of a child includes that of its parent, which has to be small.
 _MEASURE = """
 import json, resource, subprocess, sys
 out = subprocess.run(sys.argv[1:], stdout=subprocess.PIPE, check=True).stdout
@@ -79,7 +79,7 @@ def _run_once(command: list[str]) -> Cost:
 
 
 def prepare(folder: Path) -> dict[str, Path]:
-    """Write the logs that are there, filtered, into a folder."""
+    """Write the logs that are found, filtered, into a folder."""
     traces = Path(os.environ.get("ROTA_TRACES", Path(__file__).parents[2] / "shared" / "traces"))
     found = {}
     for name, file in LOGS.items():
@@ -92,7 +92,7 @@ def prepare(folder: Path) -> dict[str, Path]:
 
 
 def with_more_jobs(log: Workload, factor: int) -> Workload:
-    """Play the log several times, one after the other."""
+    """Repeat a log several times."""
     step = int(log.submit_time.max()) + 1
     rows = np.tile(np.arange(len(log)), factor)
     copy = np.repeat(np.arange(factor), len(log))
@@ -103,13 +103,13 @@ def with_more_jobs(log: Workload, factor: int) -> Workload:
 
 
 def with_longer_queue(log: Workload, factor: int) -> Workload:
-    """Submit the jobs of the log's first part in a shorter time, so that the queue grows."""
+    """Give the first part of a log with shorter intervals between submissions, so that the queue is longer."""
     part = log.take(np.arange(len(log) // 8))
     return part.with_columns(submit_time=part.submit_time // factor)
 
 
 def with_larger_machine(log: Workload, factor: int) -> Workload:
-    """Give every job and the machine so many times the processors."""
+    """Multiply the processors of all jobs and of the machine."""
     header = tuple(line for line in log.header if not line.startswith(("; MaxProcs", "; MaxNodes")))
     procs = (log.procs or 0) * factor
     scaled = log.with_columns(
@@ -150,7 +150,7 @@ def bench_logs(logs: dict[str, Path]) -> list[dict[str, object]]:
 
 
 def bench_growth(log: Workload, folder: Path) -> list[dict[str, object]]:
-    """Measure every scheduler on the log grown in each way, and once on a machine of nodes."""
+    """Measure every scheduler with the log enlarged in each way, and on a machine with nodes."""
     rows: list[dict[str, object]] = []
     for what, grow in [*GROWTHS.items(), ("nodes", with_larger_machine)]:
         for scheduler in SCHEDULERS:
@@ -178,14 +178,14 @@ def bench_table(rows: Iterable[dict[str, object]]) -> list[dict[str, object]]:
 
 
 def print_row(row: dict[str, object], *, header: bool) -> None:
-    """Print one row of a table, with its column names first when it is the first."""
+    """Print one row of a table, with the column names before the first row."""
     if header:
         print("\n" + " ".join(f"{name:>14}" for name in row))
     print(" ".join(f"{value!s:>14}" for value in row.values()), flush=True)
 
 
 def main() -> None:
-    """Measure, print, and write the figures where ``--json`` says."""
+    """Measure and print, and write the figures to the file given with ``--json``."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
     parser.add_argument("--logs-only", action="store_true", help="leave out the growth")

@@ -1,14 +1,13 @@
 """Cost of one cycle of ``sched/backfill``: a queue of 100 to 5,000 jobs on 100 to 10,000 nodes.
 
-``make bench`` prints a table for nodes that are given out whole and for nodes that jobs share. The machine is full when
-the cycle begins: each node runs a job, and these end one after the other. The waiting jobs are drawn at random, of all
-sizes up to a tenth of the machine and of all lengths up to two days; all of them are tested.
+``make bench`` prints a table for whole nodes and for shared nodes. The machine is full when the cycle begins: each node
+has a job, and these end at different times. The pending jobs are random, with sizes up to a tenth of the machine and
+time limits up to two days; all of them are tested.
 
-Two cycles are measured: the first one of an engine, which knows nothing yet of machine and jobs, and the next one, a
-minute and an end of a job later. Not the same cycle twice: what is remembered from one to the next would make the
-second one look better than any is in a replay.
+Two cycles are measured: the first one of an engine, with empty caches, and the next one, a minute and an end of a job
+later. The same cycle is not measured twice, as with full caches it would be faster than any cycle of a replay.
 
-Machines differ and are noisy: read the ratios. Processor time; the best of several engines counts.
+Absolute times depend on the computer; compare ratios. Times are processor times; the best of several engines counts.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ def _machine(nodes: int, select: str, queue: int) -> ClusterConfig:
 
 
 class Cycles(NamedTuple):
-    """What two cycles took, milliseconds, and how many jobs the first one planned."""
+    """The times of two cycles in milliseconds, and the number of jobs that the first one planned."""
 
     first: float
     later: float
@@ -53,7 +52,7 @@ class Cycles(NamedTuple):
 
 
 def cycle_ms(nodes: int, select: str, queue: int, runs: int = 3) -> Cycles:
-    """Measure the first two cycles of so many engines; give the best of each."""
+    """Measure the first two cycles of ``runs`` engines; give the best time of each."""
     measured = [_two_cycles(nodes, select, queue) for _ in range(runs)]
     first, later, planned = zip(*measured, strict=True)
     return Cycles(min(first), min(later), planned[0])
@@ -101,7 +100,7 @@ def _took_ms(cycle: Callable[[], object]) -> float:
 
 
 def cycles() -> Iterator[dict[str, object]]:
-    """Measure cycles on machines of all sizes, with queues of all lengths."""
+    """Measure cycles with all sizes of the machine and all lengths of the queue."""
     for select in ("select/linear", "select/cons_tres"):
         for nodes in MACHINES:
             for queue in QUEUES:

@@ -1,8 +1,8 @@
-"""Memory of one engine through which ten million jobs go: submitted, started, ended, one after the other.
+"""Memory of one engine while ten million jobs are submitted, started and ended.
 
-``python benchmarks/bench_memory.py`` prints the resident memory after every tenth of them, and what a job takes of
-time. It must not grow: an engine lives for years. Users, accounts, names, licences and sizes are ever new ones, as far
-as real users have such; one job in a thousand waits for another, is an array, or is cancelled.
+``python benchmarks/bench_memory.py`` prints the resident memory after every tenth of the jobs, and the time for each
+job. Memory must not grow, since an engine runs for years. One job in a thousand has a dependency, an array, a new name
+or a new account, and one in a thousand is cancelled.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
     from rota.core import Engine
 
 CPUS = 64
-#: Every so many jobs one is something else than a plain job.
+#: One in this number of jobs has something special.
 _ODD = 1000
 _PASS, _TICK = SchedulePass(), Tick()
 
 
 def resident_mb() -> float:
-    """Give the memory that this process has now, MB."""
+    """Give the resident memory of this process, MB."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * resource.getpagesize() / 1e6
 
 
 def odd(job_id: int) -> dict[str, Any]:
-    """Give what an odd job asks for besides: something that nobody has asked for before."""
+    """Give the special fields of a job's request, which are new with each job."""
     kinds = (
         {"dependency": f"afterany:{job_id - 1}"},
         {"array": "0-3"},
@@ -49,7 +49,7 @@ def odd(job_id: int) -> dict[str, Any]:
 
 
 def play(engine: Engine, jobs: int) -> Iterator[int]:
-    """Put jobs through an engine, two a second; give their number after every tenth."""
+    """Simulate jobs with an engine, two submissions each second; give their number after every tenth of them."""
     now = job_id = 0
     running: list[tuple[int, int]] = []
     while job_id < jobs:
@@ -71,12 +71,12 @@ def play(engine: Engine, jobs: int) -> Iterator[int]:
 
 
 def started(engine: Engine, event: Submit | JobEnded | SchedulePass | Tick, now: int) -> list[tuple[int, int]]:
-    """Send an event; give the runs that it has started."""
+    """Send an event; give job id and restart count of the runs that it has started."""
     return [(effect.job_id, effect.restart_count) for effect in engine.handle(event, now) if isinstance(effect, Launch)]
 
 
 def main() -> None:
-    """Print a row for every tenth of the jobs."""
+    """Simulate, and print a row after every tenth of the jobs."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--jobs", type=int, default=10_000_000)
     options = parser.parse_args()

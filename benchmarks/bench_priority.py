@@ -1,10 +1,10 @@
 """Cost of priorities: repricing a queue, Fair Tree, a decay period, and a replay with priority/multifactor.
 
-``make bench`` prints four tables: one repricing of 1,000 to 100,000 pending jobs of 1,000 associations, with the
-engine's part in it (checking, writing, sorting the queue); Fair Tree of 100 to 10,000 users; a decay period after few
-and after many finished jobs; and KTH-SP2 replayed with priority/multifactor against priority/basic.
+``make bench`` prints four tables: one repricing of 1,000 to 100,000 pending jobs of 1,000 associations, including the
+engine's part (checking, writing, sorting the queue); Fair Tree with 100 to 10,000 users; a decay period after few and
+after many finished jobs; and KTH-SP2 replayed with priority/multifactor and with priority/basic.
 
-Machines differ and are noisy: read the ratios. The best of several runs counts.
+Absolute times depend on the computer; compare ratios. The best of several runs counts.
 """
 
 from __future__ import annotations
@@ -57,14 +57,14 @@ def _machine() -> ClusterConfig:
 
 
 def _reprice(plugin: Any, usage: np.random.Generator, associations: int, now: int) -> None:
-    """End a period in which usage has changed so that all users change places."""
+    """End a period in which usage has changed so that the order of all users changes."""
     plugin._period_usage = usage.random(associations)  # noqa: SLF001 - what the end of a period does
     plugin._shares = None  # noqa: SLF001
     plugin._table.reprice(now)  # noqa: SLF001
 
 
 def repricing() -> Iterator[dict[str, object]]:
-    """Reprice queues of jobs that do not fit, and all the same are to be put in order."""
+    """Measure the repricing of queues of jobs that do not fit."""
     chance = random.Random(1)  # noqa: S311 - the same jobs each time, no secrets
     for jobs in (1_000, 10_000, 100_000):
         tree = _tree(950)
@@ -83,7 +83,7 @@ def repricing() -> Iterator[dict[str, object]]:
 
 
 def fair_trees() -> Iterator[dict[str, object]]:
-    """Rank users."""
+    """Measure the ranking of users."""
     for users in (100, 1_000, 10_000):
         columns = _tree(users).columns
         usage = np.random.default_rng(1).random(len(columns.parent))
@@ -99,7 +99,7 @@ def _advance(usage: Usage, clock: count[int]) -> None:
 
 
 def periods() -> Iterator[dict[str, object]]:
-    """Bring usage up to date while a hundred jobs run, after so many have ended."""
+    """Measure the end of a period with a hundred running jobs, after a number of jobs have ended."""
     for ended in (0, 100_000):
         tree = _tree(1_000)
         usage = Usage(tree, ("cpu", "mem", "node"))
@@ -116,7 +116,7 @@ def periods() -> Iterator[dict[str, object]]:
 
 
 def replays() -> Iterator[dict[str, object]]:
-    """Replay KTH-SP2."""
+    """Measure replays of KTH-SP2."""
     script = (
         "import json,resource,subprocess,sys;subprocess.run(sys.argv[1:],stdout=subprocess.DEVNULL,check=True);"
         "used=resource.getrusage(resource.RUSAGE_CHILDREN);print(used.ru_utime+used.ru_stime)"

@@ -51,11 +51,11 @@ SchedulerParameters=bf_interval=300,bf_max_job_test=500
 
 
 class Scenario(NamedTuple):
-    """What is replayed."""
+    """The configuration of a replay."""
 
     scheduler: str
     priority: str = "priority/basic"
-    #: Of slurm.conf; empty: interchangeable processors.
+    #: Text of slurm.conf; empty: interchangeable processors.
     machine: str = ""
 
 
@@ -95,7 +95,7 @@ def count(scenario: Scenario, workload: Workload) -> Counter[str]:
 
 
 def seconds(scenario: Scenario, workload: Workload) -> Counter[str]:
-    """Replay, and add up the seconds of each package; to look at the clock takes time, so that shares alone count."""
+    """Replay, and add up the seconds of each package. Measuring takes time, so that only the shares are meaningful."""
     spent: Counter[str] = Counter()
     stack = [""]
     last = perf_counter()
@@ -142,7 +142,7 @@ def package(frame: FrameType) -> str:
 
 
 def measured() -> dict[str, dict[str, float]]:
-    """Give the calls a job of all scenarios, by package, the most first, with their sum."""
+    """Give the number of calls for each job in all scenarios, by package in descending order, with their sum."""
     workload = log()
     found = {}
     for name, scenario in SCENARIOS.items():
@@ -153,7 +153,7 @@ def measured() -> dict[str, dict[str, float]]:
 
 
 def main() -> None:
-    """Print the tables, or write them down."""
+    """Print the tables, or record them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="print them as JSON, and nothing of seconds")
     parser.add_argument("--write", action="store_true", help=f"record them in {RECORDED.name}")
