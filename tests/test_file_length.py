@@ -11,12 +11,6 @@ import pytest
 ROOT = Path(__file__).parent.parent
 MOST = 400
 REASON = re.compile(rf"^Over {MOST} lines: \S.*\.$", re.MULTILINE)
-#: Their reasons are still to be written.
-AWAITED = {
-    "tests/core/data/real_slurm/record.py",
-    "tests/core/test_life_cycle.py",
-    "tests/core/test_view.py",
-}
 
 
 def long_files() -> list[Path]:
@@ -27,4 +21,4 @@ def long_files() -> list[Path]:
 @pytest.mark.parametrize("path", long_files(), ids=str)
 def test_a_long_file_gives_its_reason(path: Path) -> None:
     docstring = ast.get_docstring(ast.parse((ROOT / path).read_text(encoding="utf-8"))) or ""
-    assert REASON.search(docstring) or path.as_posix() in AWAITED
+    assert REASON.search(docstring)

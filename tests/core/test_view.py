@@ -1,4 +1,7 @@
-"""What the lines of the view say of nodes, jobs and all else, in situations in which it is known."""
+"""The lines of the view, in situations in which their values are known.
+
+Over 400 lines: it has the situations of all kinds of lines.
+"""
 
 from __future__ import annotations
 

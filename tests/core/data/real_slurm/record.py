@@ -7,6 +7,8 @@ carried out twice from an empty cluster, and the file is written again with the 
 describes the lines. DIR is the directory of a Slurm that runs as root on this machine only: it holds `slurm.conf`
 (which /etc/slurm/slurm.conf links to; its paths, ports and hosts are kept, nodes and partitions are replaced),
 `gres.conf`, and the process ids in `pids/`. slurmdbd must be running; slurmctld and slurmd are restarted from here.
+
+Over 400 lines: the script runs by itself beside a real Slurm, without rota.
 """
 
 from __future__ import annotations
