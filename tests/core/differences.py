@@ -1,7 +1,7 @@
-"""Where rota is known to end otherwise than Slurm: data/differences_from_slurm.txt, and how it is written.
+"""The known differences from Slurm: the file data/differences_from_slurm.txt, and how it is written.
 
-``python -m tests.core.differences`` plays every scenario and writes the file anew. Reasons are kept, and whoever brings
-a new difference writes its own.
+``python -m tests.core.differences`` runs every scenario and writes the file. Reasons are kept; those of new differences
+have to be written by hand.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _HEADER = """\
 
 
 class Known(NamedTuple):
-    """A scenario that is known to differ; one that does not has neither."""
+    """The known differences of a scenario; empty: there are none."""
 
     why: str = ""
     lines: tuple[str, ...] = ()
@@ -45,10 +45,10 @@ def scenarios() -> dict[str, Scenario]:
 
 
 def differences(scenario: Scenario, directory: Path, harness: type[Harness] = Harness) -> tuple[str, ...]:
-    """Play a scenario on such a harness; give the lines of the file that say what differs.
+    """Run a scenario with rota; give the lines of the file for its differences.
 
     Raises:
-        NotImplementedError: rota cannot do what it asks for.
+        NotImplementedError: rota does not have a request of the scenario.
     """
     if any("SUSPEND" in line for line in scenario.own):
         raise NotImplementedError("SUSPEND")
@@ -80,7 +80,7 @@ def write_known(known: Mapping[str, Known]) -> None:
 
 
 def main() -> None:
-    """Write down what differs now."""
+    """Write the file with the present differences."""
     before, now = read_known(), dict[str, Known]()
     for name, scenario in scenarios().items():
         with TemporaryDirectory() as directory:

@@ -1,4 +1,4 @@
-"""Random clusters: limits, licences, dependencies, several partitions, and what is done to them until somebody asks."""
+"""Random clusters, with limits, licences, dependencies and several partitions, and random events."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ OF_QOS = OF_ALL | {
 
 
 class Scenario(NamedTuple):
-    """What is done to a machine until somebody asks for reasons."""
+    """A random cluster, and its events up to the time at which reasons are tested."""
 
     config: ClusterConfig
     sched: str
@@ -57,7 +57,7 @@ class Scenario(NamedTuple):
     drained: frozenset[str]
 
     def play(self, look: Callable[[Harness], object] | None = None, **options: Any) -> Harness:
-        """Play it, with these options of the harness; ``look`` is called after every event."""
+        """Run a scenario with some options of the harness; ``look`` is called after every event."""
         rota = Harness(self.config, sched=self.sched, associations=make_tree(self.limits), **options)
         if look is not None:
             rota.checks.append(lambda: look(rota))

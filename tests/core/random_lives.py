@@ -1,7 +1,7 @@
-"""Random lives of clusters: whatever users, administrators and machines can do to one, drawn once and then played.
+"""Random lives of clusters: sequences of all events that users, administrators and machines can cause.
 
-A life does not look at what becomes of it, so that the same one can be played in several ways: through, with restarts,
-from a journal. What becomes of a run depends on the life, the job and which of its runs it is, and on nothing else.
+A life is drawn before it is run, so that the same one can be run in several ways: without and with restarts, and from a
+journal. The outcome of a run depends only on the life, the job and the restart count.
 
 Over 400 lines: it draws everything that can happen to a cluster, and each thing depends on the others.
 """
@@ -89,10 +89,10 @@ _PARAMETERS: dict[str, tuple[str, ...]] = {
 
 
 class Living(Harness):
-    """A driver that gives every run a fate: it ends somehow, late or twice, or is never launched; what is killed ends.
+    """A driver that draws the outcome of every run: its end, also reported late or twice, or a failed launch.
 
     Args:
-        seed: Of the life.
+        seed: Seed of the life.
     """
 
     def __init__(self, *args: Any, seed: int, **options: Any) -> None:
@@ -103,7 +103,7 @@ class Living(Harness):
         self.checks.append(self._look)
 
     def launch(self, effect: Launch) -> None:
-        """Let a run begin, unless it goes on since before a restart, and have it end as its fate is."""
+        """Begin a run, unless it has been running since before a restart, and schedule its outcome."""
         before = len(self.launches)
         super().launch(effect)
         if len(self.launches) > before:
@@ -111,7 +111,7 @@ class Living(Harness):
                 self._later(seconds, event)
 
     def kill(self, effect: Kill) -> None:
-        """Let a run end after a while."""
+        """Schedule the end of a run that is killed."""
         self.kills.append(effect)
         ended = ev.JobEnded(job_id=effect.job_id, restart_count=effect.restart_count, signal=effect.signal)
         self._later(self._chance(effect, "kill").choice((0, 0, 1, 7)), ended)
@@ -120,7 +120,7 @@ class Living(Harness):
         return Random(f"{self._seed} {effect.job_id} {effect.restart_count} {what}")  # noqa: S311 - repeatable
 
     def _fate(self, effect: Launch) -> list[tuple[int, ev.Event]]:
-        """Give what news there will be of a run, after how many seconds."""
+        """Draw the events about a run, each with the seconds after which it is sent."""
         rng, run = self._chance(effect, "launch"), {"job_id": effect.job_id, "restart_count": effect.restart_count}
         if rng.random() < 0.08:
             return [(rng.choice((0, 1, 6)), ev.LaunchFailed(**run, boot=rng.random() < 0.3))]
@@ -144,7 +144,7 @@ class Living(Harness):
         self.at(self.now + seconds, lambda: self.send(event))
 
     def finished_with(self, effect: JobFinished) -> None:
-        """Keep the record of a job that is over, and count how it ended."""
+        """Keep the record of a job that has ended, and count its final state."""
         super().finished_with(effect)
         record = effect.record
         self.seen["over", record.state] += 1
@@ -192,7 +192,7 @@ L = TypeVar("L", bound=Living)
 
 
 class Life(NamedTuple):
-    """What happens to a cluster."""
+    """A cluster, and the events that happen to it."""
 
     seed: int
     config: ClusterConfig
@@ -202,11 +202,11 @@ class Life(NamedTuple):
     script: Script
 
     def play(self, *, until: int = _LONG) -> Living:
-        """Play it through, up to a time."""
+        """Run the life up to a time."""
         return self.play_on(Living, until=until)
 
     def play_on(self, kind: type[L], *, until: int = _LONG) -> L:
-        """Play it on such a harness, up to a time."""
+        """Run the life with a harness, up to a time."""
         rota = kind(self.config, sched=self.sched, priority=self.priority, associations=self.tree, seed=self.seed)
         self.script.put(rota)
         rota.until(until)
@@ -217,7 +217,7 @@ class Life(NamedTuple):
 
 
 def draw_life(seed: int, sched: str) -> Life:
-    """Draw one under a scheduler; the same seed gives the same."""
+    """Draw a life for a scheduler. The same seed gives the same life."""
     rng = Random(f"{seed} {sched}")  # noqa: S311 - repeatable on purpose
     config = _draw_config(rng)
     limits = draw_limits(rng)
@@ -364,7 +364,7 @@ class _At(NamedTuple):
         return self.submit.job_id
 
     def task(self) -> int | None:
-        """Give one task, of an array."""
+        """Draw a task of the job's array; ``None``: all of it, or the job is not an array."""
         return self.rng.choice((None, None, self.rng.randint(0, 5))) if self.submit.spec.array else None
 
 

@@ -1,4 +1,4 @@
-"""A harness whose engine does not live long."""
+"""A harness that restarts its engine after every event."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Restarting(Harness):
-    """Has a fresh engine, with freshly loaded plugins, go on from the saved state after every event and every pass."""
+    """Restores the saved state in a new engine, with newly loaded plugins, after every event and every pass."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         self._restarts = self._goes_on = False
@@ -40,13 +40,13 @@ class Restarting(Harness):
                 self._restarts = False
 
     def restart(self, *args: Any) -> None:
-        """Restart; limits may be others than at first, and whoever runs the cluster knows."""
+        """Restart, with the limits as they have been changed."""
         self._associations = self.engine.cluster.accounts.tree
         self._goes_on = True
         super().restart(*args)
 
     def _take(self, effects: list[Effect]) -> None:
-        """Take effects, but for those of a restart: what goes on is to be launched, suspended or killed once more."""
+        """Perform effects, except those of a restart, which repeat launches, suspensions and kills."""
         if not self._goes_on:
             super()._take(effects)
             return

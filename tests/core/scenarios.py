@@ -1,4 +1,4 @@
-"""Scenarios that a real Slurm has carried out, and rota after it; data/real_slurm/README.md describes the files."""
+"""Scenarios that were run with a real Slurm and are run with rota; data/real_slurm/README.md describes the files."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _FAILED = "Batch job submission failed: "
 
 @dataclass(kw_only=True)
 class Scenario:
-    """What is done, and what Slurm answered to each line of it."""
+    """The lines of a scenario, and Slurm's answers to each."""
 
     name: str
     conf: list[str]
@@ -87,7 +87,7 @@ def read_scenarios(path: Path) -> list[Scenario]:
 
 
 def _request(words: list[str]) -> JobSpec:
-    """Read options of sbatch; of those that rota does not know there is nothing to compare."""
+    """Read options of sbatch; `NotImplementedError` is raised for one that rota does not have."""
     try:
         return parse_request(words)
     except OptionError as error:
@@ -97,7 +97,7 @@ def _request(words: list[str]) -> JobSpec:
 
 
 def _counted(text: str) -> str:
-    """Count the CPUs and GPUs on each node of ``n1:0-1;n[2-3]:0+gpu:0``: which they are is not rota's."""
+    """Count the CPUs and GPUs of each node in ``n1:0-1;n[2-3]:0+gpu:0``, as rota does not know which they are."""
     if ":" not in text:
         return text
     counts: dict[str, tuple[int, int]] = {}
@@ -115,9 +115,9 @@ def _ids(text: str) -> int:
 
 
 class Player:
-    """Carries out one scenario; `play` says where the answers are others than Slurm's.
+    """Runs a scenario; `play` gives the differences from Slurm's answers.
 
-    The job that is number 2 of a scenario has the id 2000 here, so that the tasks of an array find room for theirs.
+    Job 2 of a scenario has the id 2000 here, so that there are ids for the tasks of arrays.
     """
 
     def __init__(self, scenario: Scenario, directory: Path, harness: type[Harness] = Harness) -> None:
@@ -152,7 +152,7 @@ class Player:
         return read_associations([self._accounts]).tree
 
     def play(self) -> list[tuple[str, list[str], list[str]]]:
-        """Carry it out; of each step that ends otherwise give its number and line, Slurm's answers and those here."""
+        """Run it; give number and line of each step that differs, with Slurm's answers and rota's."""
         differing = []
         with self._rota:
             # What is submitted without a wait between comes within the second in which Slurm makes its next pass.
@@ -280,7 +280,7 @@ class Player:
         return self._refusal(answers)
 
     def _refusal(self, answers: list[str], words: Iterable[str] = ()) -> list[str]:
-        """Give Slurm's answers if rota has refused as well, with these words, or neither has."""
+        """Give Slurm's answers if both have refused the request with the same words, or neither has; else rota's."""
         refused = [one.message for one in self._rota.refused]
         self._rota.refused.clear()
         if bool(refused) == bool(answers) and all(one in " ".join(refused) for one in words):
@@ -289,7 +289,7 @@ class Player:
 
     @staticmethod
     def _each(names: str) -> list[str]:
-        """Name each task of ``1_[2-3]`` by itself."""
+        """Give the name of each task of ``1_[2-3]``."""
         found = []
         for name in names.split():
             array, bracket, tasks = name.rstrip("]").partition("_[")
@@ -351,7 +351,7 @@ class Player:
         return [f"{key}={known[key]}" for key in keys]
 
     def _look(self, answers: list[str], *, by_task: bool) -> list[str]:
-        """Show the jobs that are live, and those that are over of which Slurm still told."""
+        """Show the live jobs, and the ended ones that Slurm showed."""
         pool = self._rota.engine.state.pool
         # Else a scheduler that picks it could not have started the job so.
         assert all(pool.suffices(job, job.alloc) for job in self._rota.ctld.running)
@@ -370,7 +370,7 @@ class Player:
         return f"{job.array.job_id // 1000}_{job.array_task}"
 
     def _names(self, job: Job) -> list[str]:
-        """Name each task of a record."""
+        """Give the name of each task of a record."""
         if job.array is None or job.task_id is not None:
             return [self._name(job)]
         return [f"{job.array.job_id // 1000}_{task}" for task in job.array.pending]

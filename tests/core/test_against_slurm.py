@@ -1,6 +1,6 @@
-"""What Slurm 22.05 did in the same situation; data/real_slurm/README.md says how that was recorded.
+"""Comparison with Slurm 22.05, whose answers were recorded as data/real_slurm/README.md describes.
 
-What is known to be different is in data/differences_from_slurm.txt, to the line.
+The known differences are in data/differences_from_slurm.txt.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ SCHEDULERS = ("sched/builtin", "sched/backfill", "sched/easy", "sched/conservati
 
 
 def shown(rota: Harness) -> dict[str, str]:
-    """Give the state of all live jobs by the names that people see."""
+    """Give the states of all live jobs, by the names that users see."""
     jobs = rota.engine.jobs.values()
     return {f"{job.array.job_id}_{job.array_task}" if job.array else str(job.job_id): job.state.compact for job in jobs}
 

@@ -1,4 +1,4 @@
-"""Jobs that wait for others, by the rules of sbatch's manual page; more in data/real_slurm/dependencies.txt."""
+"""Dependencies, by the rules of sbatch's manual page; more in data/real_slurm/dependencies.txt."""
 
 from __future__ import annotations
 

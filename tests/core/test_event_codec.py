@@ -1,4 +1,4 @@
-"""Events are plain data: each survives the way through JSON, and one with a wrong field changes nothing."""
+"""Events as JSON data: they are the same after encoding and decoding, and one with a wrong field changes nothing."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ SIMPLE: dict[type, st.SearchStrategy[Any]] = {
 
 
 def drawn(shape: plain.Shape) -> st.SearchStrategy[Any]:
-    """Whatever is of a shape."""
+    """Give a strategy for values of a shape."""
     parts: dict[str, Any] = vars(shape)
     match shape:
         case plain._Simple():
@@ -140,7 +140,7 @@ WRONG: list[object] = [None, "x", 1.5, -1, 2**70, True, (), [], {}, object(), {"
 
 
 def _machine() -> Harness:
-    """Two jobs run, one of them suspended, and one waits."""
+    """Make a machine with a running, a suspended and a pending job."""
     rota = Harness(cluster(nodes=4), performs=False)
     rota.submit(nodes=1)
     rota.submit(nodes=4)
@@ -166,7 +166,7 @@ def test_there_is_one_of_each() -> None:
 
 
 def _fields(record: Any) -> Sequence[str]:
-    """Name the fields of a dataclass or named tuple."""
+    """Give the names of the fields of a dataclass or named tuple."""
     return record._fields if hasattr(record, "_fields") else [one.name for one in fields(record)]
 
 
@@ -176,7 +176,7 @@ def _replaced(record: Any, changes: dict[str, Any]) -> Any:
 
 
 def _spoilt(event: ev.Event) -> Iterator[tuple[str, ev.Event]]:
-    """Give the event with each field wrong in turn, those of the records within it too."""
+    """Give copies of an event in each of which one field is wrong, also of the records in it."""
     for name in _fields(event):
         value = getattr(event, name)
         for wrong in WRONG:

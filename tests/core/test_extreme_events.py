@@ -1,6 +1,6 @@
 """Events with extreme values, sent to busy clusters: they are carried out, or refused and nothing changes.
 
-The types of all fields are right here; wrong ones are looked at in ``test_event_codec``.
+All fields have valid types; for invalid ones see ``test_event_codec``.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ class Extremes:
     """Makes events with extreme values for the cluster of a life.
 
     Args:
-        rng: Where chance comes from.
-        life: Whose requests are bent.
-        rota: Where it is played.
+        rng: The random number generator.
+        life: The life whose requests are changed.
+        rota: The harness that runs the life.
     """
 
     def __init__(self, rng: Random, life: Life, rota: Living) -> None:
@@ -95,7 +95,7 @@ class Extremes:
         }
 
     def event(self) -> ev.Event:
-        """Make one."""
+        """Make an event."""
         kind = self.rng.choice(list(ev.EVENTS.values()))
         if kind in self._makers:
             found = self._makers[kind]()
@@ -127,7 +127,7 @@ class Extremes:
         return {"job_id": self.job_id(), "restart_count": self.rng.choice((0, 0, 0, 1, self.number()))}
 
     def value(self, now: object) -> Any:
-        """Give another value of the kind that a field has now."""
+        """Give another value of the type that a field has now."""
         rng = self.rng
         match now:
             case bool():
@@ -152,7 +152,7 @@ class Extremes:
                 return now
 
     def bend(self, record: Any) -> Any:
-        """Give a record with some fields extreme; those of another kind than they seem to be of are left."""
+        """Give a record with extreme values in some fields; fields whose type would become wrong are unchanged."""
         names = (
             list(JobSpec._fields) if isinstance(record, JobSpec) else [one.name for one in fields(record) if one.init]
         )
@@ -164,7 +164,7 @@ class Extremes:
         return record
 
     def changes(self) -> dict[str, Any]:
-        """Change some fields of a request."""
+        """Draw changes of some fields of a request."""
         base = self.rng.choice(self.specs)
         names = self.rng.sample(JobSpec._fields, self.rng.choice((0, 1, 1, 2, 4)))
         found = {name: self.rng.choice((getattr(base, name), self.value(getattr(base, name)))) for name in names}
@@ -193,7 +193,7 @@ class Extremes:
         )
 
     def config(self) -> ClusterConfig:
-        """Bend slurm.conf: a node, a partition, a parameter."""
+        """Give slurm.conf with extreme values in a node, a partition or a parameter."""
         rng, config = self.rng, self.life.config
         nodes, parts, words = list(config.nodes), list(config.partitions), dict(config.parameters)
         match rng.choice("npwdx"):
@@ -215,12 +215,12 @@ class Extremes:
 
 
 def _problem(record: Any) -> str:
-    """Say what keeps a record from being plain data of its kind."""
+    """Say why a record is not valid plain data of its type; empty: it is."""
     return shape_of(type(record)).problem(record)
 
 
 class _Bent(Living):
-    """Lives, and remembers the last slurm.conf that all could use."""
+    """Runs a life, and keeps the last slurm.conf that was accepted."""
 
     sound: ClusterConfig
 

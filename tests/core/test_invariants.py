@@ -1,4 +1,4 @@
-"""What must always be true is looked for: whoever breaks one of the rules is told which, and of which job."""
+"""The checks of invariants: a violation is found, and the error names the invariant and the job."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RUNNING, COMPLETING, QUEUED, PARKED, LATER = range(1, 6)
 
 
 def _harness() -> Harness:
-    """Make a machine with a job in each place, one with a licence, and an array."""
+    """Make a machine with a queued, a parked, a running and a completing job, one with a licence, and an array."""
     tree = AssociationTree("cluster")
     tree.qos["normal"] = Qos(name="normal", limits={"GrpTRES": "cpu=100", "GrpSubmitJobs": "100"})
     tree.add("user0", "default")
@@ -38,7 +38,7 @@ def _harness() -> Harness:
 
 
 def _set(job_id: int, **values: object) -> Callable[[Cluster], None]:
-    """Write into a job's record."""
+    """Set attributes of a job record."""
 
     def write(cluster: Cluster) -> None:
         for name, value in values.items():
@@ -48,7 +48,7 @@ def _set(job_id: int, **values: object) -> Callable[[Cluster], None]:
 
 
 def _begins(job_id: int, time: int) -> Callable[[Cluster], None]:
-    """Have a job asked not to begin before a time."""
+    """Set the begin time of a job."""
 
     def write(cluster: Cluster) -> None:
         job = cluster.state.jobs[job_id]

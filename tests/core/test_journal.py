@@ -1,4 +1,4 @@
-"""A journal of events, written down as JSON and handed to a fresh engine, gives the same state."""
+"""A journal of events as JSON, handed to a new engine, gives the same state."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Journalling(Harness):
-    """Writes down what happens."""
+    """Records events."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         self.journal: list[str] = []
@@ -30,18 +30,18 @@ class Journalling(Harness):
         self.journal.append(json.dumps([self.now, encode(event)]))
 
     def send(self, event: ev.Event) -> list[Effect]:
-        """Send an event, once it is written down."""
+        """Record an event and send it."""
         self._write(event)
         return super().send(event)
 
     def run_pass(self) -> None:
-        """Make a pass, once it is written down."""
+        """Record a pass and make it."""
         self._write(ev.SchedulePass())
         super().run_pass()
 
 
 class JournallingLife(Journalling, Living):
-    """Writes down what happens in a life."""
+    """Records the events of a life."""
 
 
 @pytest.mark.parametrize("sched", SCHEDULERS)

@@ -1,4 +1,4 @@
-"""Nodes and partitions that go away and come back, partition limits, and the reasons that users then read."""
+"""Nodes and partitions that change their states, partition limits, and the reasons of jobs that wait for them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Nodes and partitions that come and go, with what jobs hold of them: by `Reconfigure`, and between two runs.
+"""Nodes and partitions that are added, removed and changed while jobs use them: by `Reconfigure`, and in a restart.
 
-Both ways lead to the same: what is used drains first.
+The result is the same in both cases: used nodes are drained first.
 """
 
 from __future__ import annotations

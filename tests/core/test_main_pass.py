@@ -1,8 +1,8 @@
-"""The main pass: what it looks at, who blocks whom, and when passes are made.
+"""The main pass: which jobs it tests, which jobs block others, and when passes are made.
 
-The scenarios marked *as recorded* were played to a real Slurm 22.05.8 (sched/builtin, priority/basic, 4 nodes of one
-processor), whose starts are the expected values; there a submission may wait up to a second more than its option says.
-The others are worked by hand from the manual's words on SchedulerParameters.
+The scenarios marked *as recorded* were run with a real Slurm 22.05.8 (sched/builtin, priority/basic, 4 nodes with one
+processor), whose starts are the expected values; its delays after submissions can be up to a second longer than the
+option. The others follow from the documentation of SchedulerParameters.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def test_a_pass_over_the_whole_queue_is_made_after_changes_only() -> None:
 
 
 def _behind_a_wide_one(parameters: str, limit: int = HOUR) -> list[bool]:
-    """Three of four nodes are taken; a job waits for two; say which of two jobs behind it run on the fourth."""
+    """Run a job that waits for two nodes, of which one is free, and two jobs behind it; say which of these start."""
     with _machine(parameters) as rota:
         rota.submit(min_nodes=3, cpus=3, limit=HOUR)
         wide = rota.submit(min_nodes=2, cpus=2, limit=600)

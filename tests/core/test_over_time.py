@@ -1,4 +1,4 @@
-"""Jobs that go on beyond their time limits, as OverTimeLimit lets them; more in data/real_slurm/limits.txt."""
+"""Jobs that exceed their time limits, as OverTimeLimit allows; more in data/real_slurm/limits.txt."""
 
 from __future__ import annotations
 

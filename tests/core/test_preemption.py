@@ -1,4 +1,4 @@
-"""Who gives way to whom, and how; more in data/real_slurm/preemption.txt."""
+"""Preemption; more in data/real_slurm/preemption.txt."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rota.testing import Harness, cluster, partition, with_parameters
 
 
 def tiers(*, grace_time: int = 0, **parameters: str) -> Harness:
-    """Four nodes, and a partition that goes before the other."""
+    """Make four nodes, and two partitions of which one can preempt jobs of the other."""
     parts = [partition("low", grace_time=grace_time), partition("high", tier=2)]
     words = {"PreemptType": "preempt/partition_prio", "PreemptMode": "CANCEL"} | parameters
     return Harness(with_parameters(cluster(nodes=4, partitions=parts), **words), sched="sched/builtin")

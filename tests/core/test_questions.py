@@ -1,4 +1,4 @@
-"""A question never writes: whatever anybody asks, and however often, everything goes on as if nobody had."""
+"""Queries change nothing: with any queries, and without, the outcome is the same."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ QUESTIONS: dict[str, Callable[[Harness], object]] = {
 
 
 def ask_everything(rota: Harness) -> None:
-    """Ask every question that there is."""
+    """Make every query of the view."""
     for ask in QUESTIONS.values():
         ask(rota)
     PlanReader(rota.engine.view).plan()
@@ -109,7 +109,7 @@ def ask_everything(rota: Harness) -> None:
 
 
 def state_of(rota: Harness) -> str:
-    """Give everything that can be told of an engine, as text; what is owed is worked out before."""
+    """Give the whole state of an engine as text; deferred priorities are computed before."""
     engine, cluster = rota.engine, rota.engine.cluster
     saved: dict[str, Any] = save(engine)
     tree = cluster.accounts.tree
@@ -164,7 +164,7 @@ def test_a_scenario_goes_on_as_if_nobody_had_asked(rng: Random, priority: str) -
 def _play(
     rng: Random, machine: str, sched: str, priority: str, look: Callable[[Harness], object] | None = None
 ) -> Harness:
-    """Play a random script to a machine, halfway through."""
+    """Run a random script halfway through."""
     config = with_parameters(MACHINES[machine](), **MULTIFACTOR)
     script = random_script(rng, config, jobs=12)
     rota = Harness(config, sched=sched, priority=priority)

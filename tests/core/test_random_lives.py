@@ -1,4 +1,4 @@
-"""Random lives come to all that they are there for."""
+"""Random lives contain everything that they are to test."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Why jobs wait: each pending job has one reason, and it is true, since without that very cause it goes away.
+"""Reasons of pending jobs: each has one reason, and it is right, since it goes away with its cause.
 
-A scenario is drawn once and played as often as jobs wait at its end: each time the cause of one job's reason is
-removed, and nothing else. The job then starts, or waits for another reason.
+A scenario is drawn once, and run once for each job that is pending at its end. Then only the cause of this job's reason
+is removed. The job has to start, or to have another reason.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ RANDOMS = st.randoms(use_true_random=False)
 
 
 def _let_it_be_found_out(rota: Harness) -> None:
-    """Look anew where pending jobs belong, and make a pass, after a change that users cannot make."""
+    """Reconsider pending jobs, and make a pass, after a change that users cannot make."""
     rota.engine.cluster.reload_policy()
     rota.engine.cluster.queue.reconsider_all()
     rota.run_pass()
@@ -61,7 +61,7 @@ def _open_partitions(rota: Harness, job: Job) -> None:
 
 
 def _reconfigure(rota: Harness, *, bounds: tuple[str, ...] = (), **words: str) -> None:
-    """Change words of slurm.conf, or take bounds from its partitions; the partitions stay as open as they are."""
+    """Change parameters of slurm.conf, or remove bounds of its partitions, whose states are kept."""
     now = {part.name: PartitionState(part.state) for part in rota.engine.view.partitions()}
     no_bounds: dict[str, Any] = dict.fromkeys(bounds)
     parts = [replace(part, state=now[part.name], **no_bounds) for part in rota.engine.view.config.partitions]
@@ -81,7 +81,7 @@ def _buy_licenses(rota: Harness, job: Job) -> None:
 
 
 def _limits_for(limits: JobLimits[Job], reason: Reason) -> list[Limit]:
-    """Find what gives a reason."""
+    """Give the limits that have a reason."""
     several: list[tuple[Any, ...]] = [*limits.jobs, *limits.tres, *limits.nodes, *limits.run_minutes, *limits.per_job]
     every: list[Limit] = [one[-1] for one in several]
     every += [one.limit for _, one in limits.used]
@@ -91,7 +91,7 @@ def _limits_for(limits: JobLimits[Job], reason: Reason) -> list[Limit]:
 
 
 def _drop_limits(rota: Harness, job: Job, reason: Reason) -> None:
-    """Drop the limit: of a QOS from the QOS, of an association from that and the accounts above."""
+    """Remove a limit from its QOS, or from its association and the accounts above."""
     tree = rota.engine.cluster.accounts.tree
     found = [limit for one in job.records or (job,) if one.limits for limit in _limits_for(one.limits, reason)]
     assert found, "no limit gives that reason"
@@ -107,7 +107,7 @@ def _drop_limits(rota: Harness, job: Job, reason: Reason) -> None:
 
 
 def _fulfil(rota: Harness, job: Job, one: Dependency) -> None:
-    """Let happen what a job waits for, if it can; who waits itself is cancelled."""
+    """Satisfy a dependency of a job if that is possible; else cancel the pending job that it depends on."""
     jobs = rota.engine.jobs
     if one.type is DependencyType.SINGLETON:
         same = [other for other in jobs.values() if _name(other) == _name(job) and other is not job]
@@ -138,9 +138,9 @@ def _end_dependencies(rota: Harness, job: Job) -> None:
 
 
 def _ahead(rota: Harness, job: Job, *, in_all: bool = False) -> list[Job]:
-    """Give the jobs of the queue that are before a job in one of its partitions, in the order of the queue.
+    """Give the jobs that are before a job in one of its partitions, in queue order.
 
-    In any partition those for licences that backfill plans are before it, since the main pass ends there.
+    Jobs that wait for licences, if backfill plans these, are before it in all partitions, as the main pass ends there.
     """
     queue = rota.engine.cluster.queue
     own = {one.partition.name: one.sort_key for one in job.records or (job,) if one.sort_key}
@@ -155,7 +155,7 @@ def _ahead(rota: Harness, job: Job, *, in_all: bool = False) -> list[Job]:
 
 
 def _cancel_those_ahead(rota: Harness, job: Job) -> None:
-    """Cancel who is before it, and whoever takes their place because he waited for them."""
+    """Cancel the jobs before it, and those that come before it then."""
     launched = len(rota.launches)
     while job.state is JobState.PENDING and (ahead := _ahead(rota, job)):
         rota.cancel(ahead[0])
@@ -164,7 +164,7 @@ def _cancel_those_ahead(rota: Harness, job: Job) -> None:
 
 
 def _mend_nodes(rota: Harness, job: Job) -> None:
-    """Mend nodes; if others keep nodes from it, cancel who is before it in partitions that have them as well."""
+    """Set nodes up; if nodes are set aside for other jobs, cancel these."""
     for node in rota.engine.view.nodes():
         rota.node(node.name, NodeState.UP)
     while rota.reason(job) is Reason.REQ_NODE_NOT_AVAIL:
@@ -172,9 +172,9 @@ def _mend_nodes(rota: Harness, job: Job) -> None:
 
 
 def _end_running(rota: Harness, job: Job) -> None:
-    """Mend nodes and end all that runs, until it starts, unless a limit or licences hold it back then.
+    """Set nodes up and end running jobs until it starts, or a start limit holds it back.
 
-    Until then only jobs that are before it start in its partition.
+    Until then only jobs before it may start in its partition.
     """
     own = {one.partition.name: queue_key(one) for one in job.records or (job,)}
     for node in rota.engine.view.nodes():
@@ -211,7 +211,7 @@ REMEDIES: Mapping[Reason, Callable[[Harness, Job], None]] = {
 
 
 def _without_the_failure(scenario: Scenario, rota: Harness, job: Job) -> Scenario:
-    """Change how those have ended that a job waits for in vain."""
+    """Change the final states of the jobs that a job depends on."""
     assert job.dependencies is not None
     ends, cancels = dict(scenario.ends), set(scenario.cancels)
     for one in job.dependencies.each:
@@ -229,7 +229,7 @@ _ABOUT_SUCCESS = (DependencyType.AFTER_OK, DependencyType.AFTER_NOT_OK)
 
 
 def _is_refused_in_secret(job: Job, rota: Harness) -> bool:
-    """Whether a job waits for a limit and does not say so: see `test_what_a_job_would_be_given_is_its_reason`."""
+    """Whether a job waits for a limit that is not its reason: see `test_what_a_job_would_be_given_is_its_reason`."""
     refused = None if job.state is not JobState.PENDING else rota.engine.cluster.policy.context.refused.get(job.job_id)
     return refused is not None and rota.reason(job) is not refused.reason
 
@@ -261,7 +261,7 @@ def test_without_its_cause_a_reason_goes_away(rng: Random) -> None:
 
 @given(rng=RANDOMS)
 def test_reasons_agree_with_what_can_be_seen(rng: Random) -> None:
-    """One reason each, the same whenever somebody asks, and nothing is changed by asking."""
+    """Each job has one reason, and queries change nothing."""
     with draw(rng).play() as rota:
         state, trace = rota.engine.state, list(rota.trace)
         reasons = _pending(rota)

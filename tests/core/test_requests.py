@@ -1,4 +1,4 @@
-"""What users and administrators ask for: hold, release, begin times, and what is refused."""
+"""Requests of users and administrators: hold, release, begin times, and refusals."""
 
 from __future__ import annotations
 

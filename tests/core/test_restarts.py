@@ -1,4 +1,4 @@
-"""An engine that goes on from its saved state does what it would have done: after every event, whatever happens."""
+"""An engine that is restored from its saved state after any event continues as without a restart."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ KNOWN = read_known()
 
 
 class RestartingLife(Restarting, Living):
-    """Lives with a restart after every event and every pass."""
+    """Runs a life with a restart after every event and every pass."""
 
 
 @pytest.mark.parametrize("sched", SCHEDULERS)
 @pytest.mark.seeds(1, 50)
 def test_a_life_goes_on_after_restarts_as_it_would_have_without(sched: str, seeds: range) -> None:
-    """The same effects, the last records of all jobs and all refusals among them."""
+    """Effects are the same, including the final records of all jobs and all refusals."""
     for seed in seeds:
         life = draw_life(seed, sched)
         with life.play() as through, life.play_on(RestartingLife) as again:

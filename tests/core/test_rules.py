@@ -1,4 +1,4 @@
-"""Smaller rules, each of which was broken once."""
+"""Regression tests of small rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Jobs that name several partitions: one record in the queue for each, until one of them starts."""
+"""Jobs with several partitions: they have a queue record for each until they start."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""A second driver, as unreliable as the world: the engine must be right under it as well.
+"""A second driver, which is as unreliable as real machines.
 
-News comes late, twice, and out of order; launches fail, or are performed late or twice; jobs are killed late; nodes and
-partitions come and go; the controller stops and goes on from its saved state; time moves irregularly. After every
-event the engine's invariants hold, and no two processes that really run have the same resources. When in the end
-everything is delivered, every job is over.
+Reports are late, repeated and out of order; launches fail, or are performed late or twice; jobs are killed late; states
+of nodes and partitions change; the controller is restarted; time advances irregularly. After every event the engine's
+invariants hold, and running processes have disjoint resources. When all reports have been delivered, every job has
+ended.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class _Run(NamedTuple):
 
 
 class LiveDriver:
-    """Sends events and performs effects whenever chance has it."""
+    """Sends events and performs effects at random times."""
 
     def __init__(self, rng: Random, machine: str, sched: str) -> None:
         self.rng = rng
@@ -63,13 +63,13 @@ class LiveDriver:
         ]  # fmt: skip
 
     def step(self) -> None:
-        """Do something, and check."""
+        """Make a random step, and check."""
         self.rng.choice(self._actions)()
         self.collect()
         self.check_processes()
 
     def collect(self) -> None:
-        """Take note of new effects; some are noted twice, and will be performed twice."""
+        """Collect new effects; some are added twice, and so performed twice."""
         new: list[Effect] = self.rota.effects[self._taken :]
         self._taken = len(self.rota.effects)
         for effect in new:
@@ -77,7 +77,7 @@ class LiveDriver:
                 self.wanted += [effect] * self.rng.choice((1, 1, 1, 2))
 
     def check_processes(self) -> None:
-        """What really runs is disjoint, and no more than there is."""
+        """Check that the resources of running processes are disjoint, and exist."""
         held = list(self.processes.values())
         assert self.rota.engine.state.pool.common(sum(held), self.whole) == sum(held)
         if isinstance(self.rota.engine.state.pool, WholeNodePool):
@@ -95,7 +95,7 @@ class LiveDriver:
         self.rota.now += self.rng.choice((0, 1, 5, 60, 400))
 
     def tick(self) -> None:
-        """A timer of the driver: usually in time, sometimes for nothing."""
+        """Send a `Tick`, usually in time, sometimes without need."""
         wakeup = self.rota.engine.wakeup
         if wakeup is not None and self.rng.random() < 0.7:
             self.rota.now = max(self.rota.now, wakeup)
@@ -106,7 +106,7 @@ class LiveDriver:
             self.rota.run_pass()
 
     def perform(self) -> None:
-        """Perform one effect, not necessarily the oldest. Doing it again is no crime."""
+        """Perform one effect, not necessarily the oldest; it may have been performed before."""
         if not self.wanted:
             return
         effect = self.wanted.pop(self.rng.randrange(len(self.wanted)))
@@ -125,7 +125,7 @@ class LiveDriver:
                 self.processes[run] = effect.resources
 
     def exit(self) -> None:
-        """A process ends by itself."""
+        """End a process."""
         if self.processes:
             run = self.rng.choice(list(self.processes))
             del self.processes[run]
@@ -136,14 +136,14 @@ class LiveDriver:
             self.inbox.append(ev.JobEnded(job_id=run.job_id, restart_count=run.restart_count, time=time, **how))
 
     def deliver(self) -> None:
-        """Deliver some news; some of it will come again."""
+        """Send some reports, of which some are sent again later."""
         if self.inbox:
             place = self.rng.randrange(len(self.inbox))
             news = self.inbox[place] if self.rng.random() < 0.2 else self.inbox.pop(place)
             self.rota.send(news)
 
     def repeat(self) -> None:
-        """Deliver very old news, or news of what never was."""
+        """Send very old reports, or reports about runs that never were."""
         if self.seen:
             run = self.rng.choice(sorted(self.seen))
             if run not in self.processes:
@@ -151,7 +151,7 @@ class LiveDriver:
         self.rota.send(ev.LaunchFailed(job_id=1000 + self.rng.randrange(5)))
 
     def request(self) -> None:
-        """Somebody wants something of some job, whether it makes sense or not."""
+        """Send a random request about a job, which may be invalid."""
         kind = self.rng.choice((ev.Cancel, ev.Hold, ev.Release, ev.Requeue, ev.Suspend, ev.Resume))
         with suppress(RequestError):
             self.rota.send(kind(job_id=self.rng.randint(1, max(self.submitted, 1))))
@@ -174,7 +174,7 @@ class LiveDriver:
             self.rota.partition(part.name, PartitionState.UP)
 
     def restart(self) -> None:
-        """Stop the controller and start it again from its saved state; the processes run on."""
+        """Restart the controller; the processes continue to run."""
         before = _places(self.rota)
         self.rota.restart()
         after = _places(self.rota)
@@ -188,7 +188,7 @@ class LiveDriver:
     # ---- the end --------------------------------------------------------------------------------------------------
 
     def settle(self) -> None:
-        """Put everything right and deliver everything, until every job is over."""
+        """Set all nodes up and send all reports until every job has ended."""
         self._repair()
         for _ in range(2000):
             for job in self.rota.live:
@@ -219,7 +219,7 @@ def _outcome(rng: Random) -> ev.Outcome:
 
 
 def _places(rota: Harness) -> dict[int, object]:
-    """Where each job is, and how."""
+    """Give the collection in which each job is, with its state."""
     queue, places = rota.queue, dict[int, object]()
     for job in rota.live:
         if job.job_id in queue:

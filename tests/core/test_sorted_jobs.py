@@ -1,4 +1,4 @@
-"""Where live jobs are kept, against lists that are sorted anew."""
+"""Sorted lists of jobs, compared with sorting."""
 
 from __future__ import annotations
 

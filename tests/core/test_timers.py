@@ -1,4 +1,4 @@
-"""The table of timers: order, periods, cancelling, keeping."""
+"""The table of timers: order, periods, cancellation, saving."""
 
 from __future__ import annotations
 

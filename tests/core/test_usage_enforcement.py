@@ -1,4 +1,4 @@
-"""Running jobs that end when a limit is used up; more in data/real_slurm/limits.txt."""
+"""Usage enforcement: running jobs that end when a limit is reached; more in data/real_slurm/limits.txt."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _tree(
     *,
     usage_factor: float = 1.0,
 ) -> AssociationTree:
-    """Ann and bob in one account, all with one QOS."""
+    """Make the associations of ann and bob in one account, with one QOS."""
     one = Qos(name="q", id=1, limits=dict(qos or {}), usage_factor=usage_factor)
     places = [
         Association(id=1, account="root", qos=("q",), default_qos="q"),

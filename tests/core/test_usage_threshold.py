@@ -1,4 +1,4 @@
-"""Fair-share that a QOS asks for, and priorities below which jobs hold up nobody.
+"""UsageThreshold, and MinPrioThreshold, below which jobs do not block others.
 
 More is in data/real_slurm/limits.txt.
 """
@@ -16,7 +16,7 @@ _ENFORCE = {"AccountingStorageEnforce": "limits", "PriorityCalcPeriod": "1", "Pr
 
 
 def _tree(*, threshold: float | None = None, flags: tuple[str, ...] = (), **limits: str) -> AssociationTree:
-    """Ann and bob, each with an account and half of the shares, and two QOS."""
+    """Make ann and bob, each with an account and half of the shares, and two QOS."""
     qos = [Qos(name="normal", id=1), Qos(name="q", id=2, usage_threshold=threshold, flags=flags, limits=limits)]
     places = [
         Association(id=1, account="root", qos=("normal", "q"), default_qos="normal"),
