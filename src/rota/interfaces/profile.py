@@ -39,7 +39,7 @@ class ProfileOf(Protocol[J_contra]):
         """Free resources that were reserved, or part of the time for which they were."""
 
     def steps(self) -> Sequence[tuple[int, int]]:
-        """Give the steps: from when on, Unix seconds, which resource set is free."""
+        """Give the steps: the begin of each, Unix seconds, and the resource set that is free from then on."""
 
     def advance(self, now: int) -> None:
         """Discard everything before ``now``."""

@@ -49,15 +49,15 @@ _reserved: dict[int, _Slot] = {}
 _running: dict[int, _Slot] = {}
 #: The job or queue record that has the reservation, by job id.
 _record: dict[int, Job] = {}
-#: (start, job id) of every reservation ever made; those that no longer hold are passed over.
+#: Heap of (start, job id) of reservations, of which some are stale.
 _starts: list[tuple[int, int]] = []
-#: Ends, and reservations given back, since the last pass: in how many rounds waiting jobs may move forward.
+#: Number of slots and reservations freed since the last pass: largest number of rounds of compression.
 _rounds = 0
-#: What was up when the profile was made.
+#: Resource set that was up when the profile was made.
 _up = 0
 #: Time after all reservations.
 _FOREVER = 2**62
-#: Times to come for which a timer is set.
+#: Future times for which a timer is set.
 _timers: set[int] = set()
 
 
@@ -102,8 +102,8 @@ def _plain(slot: _Slot) -> list[object]:
 def _corrections() -> list[object]:
     """Give the differences of the profile from one made again with the present slots and reservations, as JSON data.
 
-    There are such differences if a job exceeds its slot on nodes that are reserved for another one. Each is begin and
-    end, the resources that are free only in this profile, and those that are free only in the new one.
+    There are differences if a job is running after its slot, and an advance reservation was planned around it. Each is
+    begin and end, the resources that are free only in this profile, and those that are free only in the new one.
     """
     mine, other = _profile, _ctld.profile()
     _take_slots(other, _running)
