@@ -88,7 +88,7 @@ class _Change(NamedTuple):
 
 
 def _plan(state: ClusterState, config: ClusterConfig, *, keep_state_of: Collection[str]) -> _Change:
-    """Work out the machine for a configuration.
+    """Compute the machine for a configuration.
 
     Raises:
         RequestError: running jobs hold resources that could not be allocated to them on the new machine.

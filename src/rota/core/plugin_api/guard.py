@@ -307,7 +307,7 @@ class SelectCalls:
             picked = self._test(needs, candidates)
             if picked is None or _is_choice(picked, needs, candidates):
                 self._remember(question, picked)
-                return picked  # type: ignore[no-any-return] # it has just been looked at
+                return picked  # type: ignore[no-any-return] # it has been checked
         except PLUGIN_ERRORS as error:
             self._guard.raised(symbol, None, error)
         else:

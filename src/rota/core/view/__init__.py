@@ -1,1 +1,1 @@
-"""The engine's view for others: records as copies, and answers that change nothing."""
+"""The view: read access to the engine, with copies of records and queries that change nothing."""

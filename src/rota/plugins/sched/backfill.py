@@ -19,7 +19,7 @@ nodes are reserved.
 option                      default      meaning
 =========================== ============ ===============================================================================
 bf_interval                 30 s         between cycles; -1: none
-bf_resolution               60 s         grid of reservations
+bf_resolution               60 s         times of reservations are multiples of this
 bf_window                   1440 minutes how far to plan
 bf_max_job_test             500          jobs tested in a cycle
 bf_max_job_start            0            jobs started in a cycle; 0: no bound, here and below
@@ -27,19 +27,20 @@ bf_max_job_part             0            jobs tested of each partition
 bf_max_job_user             0            jobs tested of each user
 bf_max_job_user_part        0            jobs tested of each user in each partition
 bf_max_job_assoc            0            jobs tested of each association; counts instead of bf_max_job_user
-bf_max_job_array_resv       20           tasks planned of each array
+bf_max_job_array_resv       20           tasks planned of each job array
 bf_node_space_size          500          slots in the plan, above which the cycle ends; default: bf_max_job_test
 bf_min_age_reserve          0 s          jobs that have waited less start now or are not planned
 bf_min_prio_reserve         0            the same for jobs of lower priority
 bf_job_part_count_reserve   0            jobs planned of each partition; later ones start now or are not planned
 bf_one_resv_per_job         off          a job is planned in one of its partitions only
-bf_licenses                 off          licences are planned as nodes are; else jobs that wait for them are passed over
-bf_busy_nodes               off          what is planned for later gets nodes in use before others of their weight
-bf_running_job_reserve      off          running jobs with whole nodes hold these until their ends on the grid
-bf_window_linear            0 s          running jobs that end within 30 s are taken together, then within so much more
-                                         each time; 0: within twice as much. With select/linear one by one
-time_min_as_soft_limit      off          a job with --time-min is expected to end after that, and has its whole time
-                                         limit nevertheless
+bf_licenses                 off          licences are planned like nodes; else jobs that wait for licences are skipped
+bf_busy_nodes               off          jobs that start later get nodes in use before others of the same weight
+bf_running_job_reserve      off          running jobs with whole nodes reserve these until their expected ends
+bf_window_linear            0 s          running jobs that end within 30 s are assumed to end together; the interval
+                                         then grows by this each time (0: it doubles). With select/linear jobs are
+                                         assumed to end one by one
+time_min_as_soft_limit      off          a job with --time-min is expected to end after that time, but gets its whole
+                                         time limit
 bf_test_time                0 µs         rota's own: assumed duration of the test of a job
 bf_yield_interval           2,000,000 µs duration of tests after which the cycle yields
 bf_yield_sleep              500,000 µs   for how long it yields

@@ -67,7 +67,7 @@ class LicenseSpace(Generic[J]):
             self._taken.setdefault(name, []).append((start // grid * grid, -(-end // grid) * grid, count))
 
     def _free_from(self, name: str, count: int, start: int, duration: int) -> int:
-        """Give the first time from ``start`` on at which so many licences are free for a duration."""
+        """Give the first time from ``start`` on at which ``count`` licences are free for a duration."""
         taken, room = self._taken.get(name, []), self._total.get(name, 0) - count
         while True:
             end = start + duration

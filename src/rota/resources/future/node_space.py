@@ -33,7 +33,7 @@ _BATCH = 30
 
 
 class PreemptionRules(Protocol[J]):
-    """Tells which running jobs can be preempted for a job."""
+    """Determines which running jobs can be preempted for a job."""
 
     def preemption_class(self, job: J) -> Hashable | None:
         """Give a value that is equal for jobs for which the same ones can be preempted; ``None``: none can."""
@@ -153,7 +153,7 @@ class NodeSpace(Generic[J]):
         running: The running jobs, by expected end.
         resolution: Seconds between points of time at which reservations may begin and end.
         window: How far ahead to plan, seconds.
-        preemption_rules: Tells which jobs can be preempted.
+        preemption_rules: Determines which jobs can be preempted.
         prefer_busy: Whether nodes that are in use now are preferred for jobs that start later.
         reserve_running: Whether the nodes of running jobs that have whole nodes are reserved until their ends, unless
             the jobs can be preempted.

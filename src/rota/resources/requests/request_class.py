@@ -1,4 +1,4 @@
-"""Request classes: jobs of one class need the same and are placed alike."""
+"""Request classes: jobs of one class need the same resources, and the same nodes are selected for them."""
 
 from __future__ import annotations
 
