@@ -13,6 +13,7 @@ import pytest
 from rota.core import events as ev
 from rota.core.effects import JobFinished, Refused
 from rota.core.machine import CHANGED_REASON, REMOVED_REASON
+from rota.inspect.plan_reader import PlanReader
 from rota.model import Errno, JobState, NodeState, PartitionState, Reason
 from rota.model.reservation import Reservation
 from rota.testing import Harness, cluster, partition
@@ -259,3 +260,12 @@ def test_another_time_to_remember_jobs_brings_none_back() -> None:
         rota.until(100)
         rota.reconfigure(cluster(cpus=2, MinJobAge="300"))
         assert rota.submit(cpus=1, dependency="afterok:1").state is JobState.RUNNING
+
+
+def test_a_plan_names_the_nodes_that_there_are_now() -> None:
+    with Harness(cluster(nodes=2), sched="sched/backfill") as rota:
+        reader = PlanReader(rota.engine.view)
+        assert reader.plan().closed == ()
+        rota.send(ev.Reconfigure(config=cluster(nodes=3)))
+        rota.node("n2", NodeState.DOWN)
+        assert [(one.what, one.nodes) for one in reader.plan().closed] == [("DOWN", "n2")]

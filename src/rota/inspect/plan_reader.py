@@ -24,7 +24,11 @@ class PlanReader:
 
     def __init__(self, cluster: ClusterView) -> None:
         self._cluster = cluster
-        self._bits = {name: 1 << place for place, (name, _) in enumerate(cluster.machine)}
+        self._read_machine()
+
+    def _read_machine(self) -> None:
+        self._machine = self._cluster.machine
+        self._bits = {name: 1 << index for index, (name, _) in enumerate(self._machine)}
         self._names = NodeNames(self._bits)
 
     @property
@@ -35,6 +39,8 @@ class PlanReader:
     def plan(self) -> Plan:
         """Give the plan as of now."""
         cluster = self._cluster
+        if cluster.machine != self._machine:  # slurm.conf has been read again
+            self._read_machine()
         return Plan(
             time=cluster.now,
             waiting=cluster.queue_length,
