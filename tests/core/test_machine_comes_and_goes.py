@@ -262,6 +262,21 @@ def test_another_time_to_remember_jobs_brings_none_back() -> None:
         assert rota.submit(cpus=1, dependency="afterok:1").state is JobState.RUNNING
 
 
+def test_a_node_that_cannot_be_removed_yet_is_still_there_after_a_restart() -> None:
+    shared: dict[str, Any] = {"SelectType": "select/cons_tres", "SelectTypeParameters": "CR_Core_Memory"}
+    one = cluster(nodes=1, cpus_per_node=4, SelectType="select/cons_tres", SelectTypeParameters="CR_Core")
+    with Harness(cluster(nodes=2, cpus_per_node=4, **shared)) as rota:
+        rota.submit(cpus=1, mem_per_node=1)
+        rota.submit(cpus=4)
+        rota.send(ev.Reconfigure(config=one))
+        rota.end(2)  # what the other job holds, memory, cannot be held where processors of one node are allocated
+        nodes = [line.name for line in rota.engine.view.nodes()]
+        rota.restart()
+        assert [line.name for line in rota.engine.view.nodes()] == nodes
+        rota.end(1)
+        assert [line.name for line in rota.engine.view.nodes()] == ["n0"]
+
+
 def test_a_plan_names_the_nodes_that_there_are_now() -> None:
     with Harness(cluster(nodes=2), sched="sched/backfill") as rota:
         reader = PlanReader(rota.engine.view)

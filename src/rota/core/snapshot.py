@@ -22,6 +22,7 @@ from rota.core.plain import PlainError, shape_of
 from rota.core.reconfigure import units_of
 from rota.model import InputError, JobSpec, JobState, Node, Partition, Qos, Reason, StepRecord
 from rota.model.dependency import parse_dependency
+from rota.resources.nodeset import indices
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from rota.core.machine import Machine
 
 #: Version of the format. It changes when older data can no longer be read.
-FORMAT = 8
+FORMAT = 9
 _NO_PLACE = (
     "jobs hold what they could not on this machine: start with the SelectType and OverSubscribe of before until they "
     "have ended"
@@ -71,6 +72,7 @@ def save(engine: Engine) -> dict[str, Any]:
         "last_priority": cluster.last_priority,
         "nodes": [shape_of(Node).encode(node) for node in state.nodes],
         "partitions": [shape_of(Partition).encode(part) for part in state.partitions.values()],
+        "leaving_nodes": [state.nodes[index].name for index in indices(state.leaving_nodes)],
         "leaving_partitions": sorted(state.leaving_partitions),
         "accounts": cluster.accounts.save(),
         "reservations": cluster.reservations.save(),
@@ -175,7 +177,8 @@ def _restore_machine(cluster: Cluster, saved: Mapping[str, Any]) -> Machine:
         state.config,
         [shape_of(Node).decode(one) for one in saved["nodes"]],
         partitions,
-        used_nodes={name for job in jobs for name in job["held"]},
+        # What jobs hold may still need the nodes that are being removed, although they hold nothing of these.
+        used_nodes={name for job in jobs for name in job["held"]} | set(saved["leaving_nodes"]),
         used_partitions={one["partition"] for job in jobs for one in (job, *job["records"])},
         keep_state_of={part.name for part in partitions} - set(saved["leaving_partitions"]),
     )
