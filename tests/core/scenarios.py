@@ -123,6 +123,7 @@ class Player:
     def __init__(self, scenario: Scenario, directory: Path, harness: type[Harness] = Harness) -> None:
         self._scenario = scenario
         self._submitted = 0
+        self._uids: dict[str, int] = {}
         settings = [line for line in scenario.conf if not line.lower().startswith(("nodename", "partitionname"))]
         machine = [line for line in scenario.conf if line.lower().startswith(("nodename", "partitionname"))]
         last = {line.partition("=")[0].lower(): line for line in settings}
@@ -182,14 +183,14 @@ class Player:
             return self._request(word, rest, answers)
         return answers
 
-    def _request(self, word: str, rest: str, answers: list[str], *, by_user: bool = False) -> list[str]:
+    def _request(self, word: str, rest: str, answers: list[str], *, uid: int = 0) -> list[str]:
         """Carry out ``scancel`` or ``scontrol hold``, ``release``, ``requeue`` or ``update``."""
         if word == "scontrol":
             word, _, rest = rest.partition(" ")
         if word in {"create", "delete"}:
             return self._reservation(word, rest, answers)
         if word == "update":
-            return self._update(dict(pair.split("=", 1) for pair in rest.split()), answers)
+            return self._update(dict(pair.split("=", 1) for pair in rest.split()), answers, uid)
         events: dict[str, Any] = {
             "scancel": ev.Cancel,
             "hold": ev.Hold,
@@ -202,8 +203,7 @@ class Player:
             if word not in events or match is None:
                 raise NotImplementedError(f"{word} {rest}")
             task = None if match[2] is None else int(match[2])
-            own = {"by_user": by_user} if word in {"hold", "release"} else {}
-            self._rota.send(events[word](job_id=int(match[1]) * 1000, task_id=task, **own))
+            self._rota.send(events[word](job_id=int(match[1]) * 1000, task_id=task, uid=uid))
         return answers
 
     def _reservation(self, word: str, rest: str, answers: list[str]) -> list[str]:
@@ -247,7 +247,7 @@ class Player:
         self._rota.send(ev.CreateReservation(reservation=one))
         return self._refusal(answers, words)
 
-    def _update(self, pairs: dict[str, str], answers: list[str]) -> list[str]:
+    def _update(self, pairs: dict[str, str], answers: list[str], uid: int) -> list[str]:
         """Carry out ``scontrol update jobid=1_2 KEY=VALUE …``, or ``nodename=n[1-2] state=…``."""
         if "nodename" in pairs:
             states = {"down": NodeState.DOWN, "drain": NodeState.DRAIN, "resume": NodeState.UP}
@@ -274,6 +274,7 @@ class Player:
                 job_id=int(number) * 1000,
                 task_id=int(task) if task else None,
                 changes=changes,
+                uid=uid,
                 array_throttle=None if throttle is None else int(throttle),
             )
         )
@@ -296,16 +297,20 @@ class Player:
             found += [f"{array}_{task}" for task in parse_array(tasks).ids] if bracket else [name]
         return found
 
+    def _uid(self, user: str) -> int:
+        """Number a user."""
+        return self._uids.setdefault(user, 1001 + len(self._uids))
+
     def _user(self, rest: str, answers: list[str]) -> list[str]:
         user, _, command = rest.partition(": ")
         words = split_words(command)
         if words[0] != "sbatch":
             word, _, names = command.partition(" ")
-            return self._request(word, names, answers, by_user=True)
+            return self._request(word, names, answers, uid=self._uid(user))
         ending = dict(words.pop().split("=") for _ in range(sum(word.startswith(("run=", "exit=")) for word in words)))
         run, exit_code = int(ending["run"]), int(ending.get("exit", 0))
         try:
-            request = _request(words[1:])._replace(user=user)
+            request = _request(words[1:])._replace(user=user, user_id=self._uid(user))
             request = request._replace(dependency=re.sub(r"(?<=:)\d+", r"\g<0>000", request.dependency))
             begin, deadline = (self._rota.now + time if time else 0 for time in (request.begin_time, request.deadline))
             request = request._replace(begin_time=begin, deadline=deadline)
