@@ -1,4 +1,7 @@
-"""Scenarios that were run with a real Slurm and are run with rota; data/real_slurm/README.md describes the files."""
+"""Scenarios that were run with a real Slurm and are run with rota; data/real_slurm/README.md describes the files.
+
+Over 400 lines: one class says what each command of a scenario means.
+"""
 
 from __future__ import annotations
 

@@ -61,11 +61,14 @@ class Job:
         "time_limit",
         "tres_req",
         "units",
+        "user_name",
     )
 
     def __init__(self, job_id: int, spec: JobSpec, submit_time: int, partition: Partition, units: int) -> None:
         self.job_id = job_id
         self.spec = spec
+        #: User name; if it is not known, one that is made from the user id: ``user7``.
+        self.user_name = spec.user or f"user{spec.user_id}"
         #: Unix seconds.
         self.submit_time = submit_time
         self.partition = partition
@@ -148,11 +151,6 @@ class Job:
     def user_id(self) -> int:
         """User id of the user who submitted it."""
         return self.spec.user_id
-
-    @property
-    def user_name(self) -> str:
-        """User name; if it is not known, one that is made from the user id: ``user7``."""
-        return self.spec.user or f"user{self.spec.user_id}"
 
     @property
     def num_cpus(self) -> int:

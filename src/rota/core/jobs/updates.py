@@ -88,7 +88,7 @@ def update_job(life: Lifecycle, job: Job, changes: Mapping[str, Any]) -> None:
     fresh = _as_changed(cluster, job, changes)
     spec = fresh.spec
     cluster.withdraw(job)
-    job.spec, job.nice = spec, spec.nice
+    job.spec, job.nice, job.user_name = spec, spec.nice, fresh.user_name
     job.partition, job.units, job.time_limit = fresh.partition, fresh.units, fresh.time_limit
     job.records = tuple(QueueRecord(job, one.partition, one.units, one.rank) for one in fresh.records)
     job.assoc = job.request_class = None

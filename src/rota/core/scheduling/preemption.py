@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from rota.core.job import Job
     from rota.core.jobs.runs import Runs
     from rota.model import ClusterConfig
+    from rota.resources.pools.pool import Pool
 
 _TYPES = ("preempt/none", "preempt/partition_prio", "preempt/qos")
 _OFF, _CANCEL, _REQUEUE = "OFF", "CANCEL", "REQUEUE"
@@ -91,6 +92,11 @@ class Preemption:
         self._accounts = cluster.accounts
         self._runs = runs
         self.set_options(PreemptionOptions.read(cluster.state.config))
+        cluster.state.use_pool(self._set_machine)
+
+    def _set_machine(self, pool: Pool) -> None:  # noqa: ARG002 - only partitions matter
+        #: Least PriorityTier of all partitions.
+        self._lowest_tier = min(part.priority_tier for part in self._state.partitions.values())
 
     def set_options(self, options: PreemptionOptions) -> None:
         """Put options into force."""
@@ -158,7 +164,7 @@ class Preemption:
         """Give a value that is equal for jobs for which the same ones can be preempted; ``None``: none can."""
         if self.options.type == "preempt/partition_prio":
             tier = job.partition.priority_tier
-            return tier if tier > min(part.priority_tier for part in self._state.partitions.values()) else None
+            return tier if tier > self._lowest_tier else None
         qos = self._accounts.qos_of(job) if self.is_on else None
         return qos.name if qos is not None and qos.preempt else None
 
