@@ -26,6 +26,7 @@ from rota.replay.run import Replay, ReplayOptions
 from rota.workload import FILTERS, bundled, read_swf
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import FrameType
     from typing import Any
 
@@ -84,12 +85,7 @@ def count(scenario: Scenario, workload: Workload) -> Counter[str]:
         if event == "call":
             calls[package(frame)] += 1
 
-    with _replay(scenario, workload) as replay:
-        sys.setprofile(note)
-        try:
-            replay.run()
-        finally:
-            sys.setprofile(None)
+    _profile(scenario, workload, note)
     del calls[""]
     return calls
 
@@ -110,18 +106,19 @@ def seconds(scenario: Scenario, workload: Workload) -> Counter[str]:
             stack.pop()
         last = perf_counter()
 
-    with _replay(scenario, workload) as replay:
+    _profile(scenario, workload, note)
+    return spent
+
+
+def _profile(scenario: Scenario, workload: Workload, note: Callable[[FrameType, str, Any], object]) -> None:
+    """Replay, with a function of `sys.setprofile` at work meanwhile."""
+    options = ReplayOptions(scheduler=scenario.scheduler, priority=scenario.priority)
+    with Replay(workload, _config(scenario, workload), options) as replay:
         sys.setprofile(note)
         try:
             replay.run()
         finally:
             sys.setprofile(None)
-    return spent
-
-
-def _replay(scenario: Scenario, workload: Workload) -> Replay:
-    options = ReplayOptions(scheduler=scenario.scheduler, priority=scenario.priority)
-    return Replay(workload, _config(scenario, workload), options)
 
 
 def _config(scenario: Scenario, workload: Workload) -> ClusterConfig:

@@ -134,7 +134,7 @@ class Cluster:
         if job.array is not None:
             over = job.array.left(job)
             if job.array.is_over:
-                del state.arrays[job.array.job_id]
+                state.remove_array(job.array)
         self.dependencies.removed(job, over)
         return over
 

@@ -273,11 +273,10 @@ class Engine:
             handler(event)
         else:
             self._carry_out(event)
-        while state.to_end:  # ending these may end jobs that depend on them
+        if state.to_end:
             self.lifecycle.end_all()
         while state.is_leaving and self._remove_unused():
-            while state.to_end:
-                self.lifecycle.end_all()
+            self.lifecycle.end_all()
         if state.timers.asleep and self.cluster.queue.changed:
             state.timers.wake(state.now)
         effects, state.effects = state.effects, []
@@ -429,8 +428,10 @@ class Engine:
 
     def _remove_unused(self) -> bool:
         """Remove or change what is not as in slurm.conf, as far as running jobs have ended."""
+        if not may_change(self.state):
+            return False
         before = self._cluster_usage()
-        if not may_change(self.state) or not change_machine(self.cluster):
+        if not change_machine(self.cluster):
             return False
         self._machine_changed(before)
         return True

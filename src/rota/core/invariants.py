@@ -126,6 +126,8 @@ def _check_counts(cluster: Cluster) -> None:
     counted = {name: count for name, count in cluster.licenses.used.items() if count}
     if counted != dict(licenses):
         raise InvariantError(f"licences in use are {dict(licenses)}, and {counted} were counted")
+    if state.array_ids != sorted(state.arrays):
+        raise InvariantError(f"arrays {sorted(state.arrays)} are found as {state.array_ids}")
     for array in state.arrays.values():
         if array.running != tasks[array.job_id]:
             raise InvariantError(f"{tasks[array.job_id]} tasks of array {array.job_id} run, not {array.running}")

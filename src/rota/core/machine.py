@@ -15,7 +15,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from rota.model import NodeState, PartitionState
+from rota.model import LONGEST, NodeState, PartitionState
 from rota.model.partition import MAX_SHARE
 from rota.model.tres import gres_counts
 from rota.resources.nodeset import indices
@@ -59,8 +59,8 @@ _NODE_BOUNDS = {
     "weight": (0, 2**32 - 1),
 }
 _PARTITION_BOUNDS = {
-    "max_time": (0, 2**40),
-    "default_time": (0, 2**40),
+    "max_time": (0, LONGEST),
+    "default_time": (0, LONGEST),
     "min_nodes": (0, _MOST),
     "max_nodes": (0, _MOST),
     "priority_tier": (0, 2**16 - 1),
@@ -68,8 +68,8 @@ _PARTITION_BOUNDS = {
     "def_mem_per_cpu": (0, _MOST),
     "def_mem_per_node": (0, _MOST),
     "max_share": (1, MAX_SHARE),
-    "grace_time": (0, 2**40),
-    "over_time_limit": (0, 2**40),
+    "grace_time": (0, LONGEST),
+    "over_time_limit": (0, LONGEST),
 }
 
 

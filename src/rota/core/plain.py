@@ -17,7 +17,7 @@ from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 from rota.model import RotaError
 
 #: Largest whole number that every reader of JSON represents exactly.
-_LARGEST = 2**53
+LARGEST_EXACT = 2**53
 T = TypeVar("T")
 
 
@@ -56,7 +56,7 @@ class _Simple(Shape):
         return "" if fits else f": {_show(value)} is no {_NAMES[self._kind]}"
 
     def encode(self, value: Any) -> Any:
-        return hex(value) if self._kind is int and abs(value) > _LARGEST else value
+        return hex(value) if self._kind is int and abs(value) > LARGEST_EXACT else value
 
     def decode(self, data: Any) -> Any:
         if self._kind is int and isinstance(data, str):
@@ -267,7 +267,7 @@ def _same(value: object, default: object) -> bool:
 
 def _show(value: object) -> str:
     if type(value) is int:
-        text = repr(value) if abs(value) <= _LARGEST else hex(value)
+        text = repr(value) if abs(value) <= LARGEST_EXACT else hex(value)
     else:
         text = repr(value) if type(value) in _NAMES else f"a {type(value).__name__}"
     return text if len(text) <= 80 else f"{text[:77]}…"

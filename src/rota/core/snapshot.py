@@ -135,7 +135,8 @@ def _restore(engine: Engine, saved: Mapping[str, Any]) -> None:
     cluster.accounts.restore(saved["accounts"])
     cluster.dependencies.restore(saved["ended"])
     cluster.reservations.restore(saved["reservations"])
-    state.arrays = {one["job_id"]: JobArray.restore(one) for one in saved["arrays"]}
+    for one in saved["arrays"]:
+        state.add_array(JobArray.restore(one))
     parked = set(saved["parked"])
     jobs = [_restore_job(cluster, data, machine) for data in saved["jobs"]]
     for job, data in zip(jobs, saved["jobs"], strict=True):

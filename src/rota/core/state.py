@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -41,7 +42,8 @@ class ClusterState:
 
     __slots__ = (
         "_choose",
-        "_pool_users",
+        "_followers",
+        "array_ids",
         "arrays",
         "boot_time",
         "completing",
@@ -66,7 +68,7 @@ class ClusterState:
 
     def __init__(self, config: ClusterConfig, boot_time: int, choose: Choose) -> None:
         self._choose = choose
-        self._pool_users: list[Callable[[Pool], object]] = []
+        self._followers: list[Callable[[], object]] = []
         self.settings = Settings.read(config)
         self.config = config
         #: Jobs in state RUNNING or SUSPENDED, sorted by expected end.
@@ -85,6 +87,8 @@ class ClusterState:
         self.completing: dict[int, Job] = {}
         #: Job arrays with live tasks, by job id.
         self.arrays: dict[int, JobArray[Job]] = {}
+        #: These ids, ascending.
+        self.array_ids: list[int] = []
         self.timers = Timers()
         #: Jobs that will be ended when the event has been handled.
         self.to_end: list[Job] = []
@@ -96,10 +100,10 @@ class ClusterState:
         machine = replace(config, nodes=tuple(nodes), partitions=tuple(partitions))
         return make_pool(machine, nodes, self._choose, self.running)
 
-    def use_pool(self, fn: Callable[[Pool], object]) -> None:
-        """Call a function with the pool, now and whenever it is replaced."""
-        fn(self.pool)
-        self._pool_users.append(fn)
+    def follow_machine(self, fn: Callable[[], object]) -> None:
+        """Call a function now, and whenever another machine has been set."""
+        fn()
+        self._followers.append(fn)
 
     def set_machine(self, nodes: list[Node], partitions: Mapping[str, Partition], pool: Pool) -> None:
         """Set the machine.
@@ -118,8 +122,6 @@ class ClusterState:
         self.partitions.update(partitions)
         self.default_partition = next((part for part in partitions.values() if part.default), None)
         self.pool = pool
-        for fn in self._pool_users:
-            fn(pool)
         config = self.config
         wanted = {node.name: node for node in config.nodes}
         #: Nodes (bitmap) and partitions (names) that differ from slurm.conf as long as jobs use them.
@@ -130,6 +132,8 @@ class ClusterState:
         )
         self.leaving_partitions = frozenset(partitions) - {part.name for part in config.partitions}
         self.is_leaving = bool(self.leaving_nodes or self.leaving_partitions)
+        for fn in self._followers:
+            fn()
 
     def partition_of(self, name: str) -> Partition:
         """Find a partition by name; the default one for an empty name.
@@ -152,6 +156,23 @@ class ClusterState:
                 f"Invalid partition name specified: there is no {name!r} (there are: {known})",
                 Errno.INVALID_PARTITION_NAME,
             ) from None
+
+    # ---- arrays -----------------------------------------------------------------------------------------------
+
+    def add_array(self, array: JobArray[Job]) -> None:
+        """Add an array, none of whose job ids is used."""
+        self.arrays[array.job_id] = array
+        insort(self.array_ids, array.job_id)
+
+    def remove_array(self, array: JobArray[Job]) -> None:
+        """Remove an array, all of whose tasks have ended."""
+        del self.arrays[array.job_id]
+        del self.array_ids[bisect_left(self.array_ids, array.job_id)]
+
+    def has_array_in(self, ids: range) -> bool:
+        """Whether some of these job ids are those of tasks of an array."""
+        before = bisect_left(self.array_ids, ids.stop)
+        return before > 0 and self.arrays[self.array_ids[before - 1]].ids.stop > ids.start
 
     # ---- nodes ------------------------------------------------------------------------------------------------
 

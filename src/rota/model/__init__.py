@@ -14,7 +14,7 @@ from rota.model.errors import (
     RotaError,
 )
 from rota.model.job_record import JobRecord
-from rota.model.job_spec import MAX_PRIORITY, YEAR, JobSpec
+from rota.model.job_spec import LONGEST, MAX_PRIORITY, YEAR, JobSpec
 from rota.model.job_state import JobState
 from rota.model.multifactor import MultifactorConf
 from rota.model.node import Node, NodeState
@@ -24,6 +24,7 @@ from rota.model.reason import Reason
 from rota.model.step import StepRecord
 
 __all__ = [
+    "LONGEST",
     "MAX_PRIORITY",
     "SHARES_PARENT",
     "SLURM_ERROR",

@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 #: Run time in seconds that Slurm's backfill assumes for a job without a time limit.
 YEAR = 365 * 24 * 3600
+#: Largest time limit, seconds.
+LONGEST = 2**40
 #: The largest priority.
 MAX_PRIORITY = 2**32 - 1
 

@@ -222,7 +222,6 @@ class ReplayDriver:
             self._send(Submit(job_id=job_id, spec=spec), now)
             row += tasks
             if self._pass_per_event and self.schedules:
-                self._futile_after = self._launches + _FUTILE_LAUNCHES
                 self._send(_PASS, now)
         self._futile_after = self._launches + _FUTILE_LAUNCHES
         return row

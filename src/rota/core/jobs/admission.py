@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rota.core.plain import LARGEST_EXACT
 from rota.core.queue.reasons import is_user_excluded
-from rota.model import MAX_PRIORITY, Errno, PartitionState, Reason, RequestError
+from rota.model import LONGEST, MAX_PRIORITY, Errno, PartitionState, Reason, RequestError
 from rota.resources.nodeset import indices
 
 if TYPE_CHECKING:
@@ -14,12 +15,10 @@ if TYPE_CHECKING:
     from rota.core.state import ClusterState
     from rota.model import JobSpec, Partition
 
-#: Bound of job ids: JSON numbers up to this are read exactly by all programs.
-MAX_JOB_ID = 2**53
+#: Bound of job ids.
+MAX_JOB_ID = LARGEST_EXACT
 #: Largest nice value; the smallest is its negative.
 MAX_NICE = 2**31 - 3
-#: Largest time limit, seconds.
-LONGEST = 2**40
 _ACCEPTS_NONE = frozenset({PartitionState.DRAIN, PartitionState.INACTIVE})
 
 
@@ -38,9 +37,8 @@ def check_ids(state: ClusterState, job_id: int, tasks: int = 1) -> None:
     if not 1 <= job_id <= MAX_JOB_ID - tasks:
         raise RequestError(f"job ids are from 1 to {MAX_JOB_ID}", Errno.INVALID_JOB_ID)
     taken = job_id if job_id in state.jobs else next((one for one in ids[1:] if one in state.jobs), None)
-    if taken is None and state.arrays:
-        others = (array.ids for array in state.arrays.values())
-        taken = next((job_id for one in others if ids.start < one.stop and one.start < ids.stop), None)
+    if taken is None and state.has_array_in(ids):
+        taken = job_id
     if taken is not None:
         raise RequestError(f"there is a job {taken} already", Errno.DUPLICATE_JOB_ID)
 

@@ -64,7 +64,7 @@ class Lifecycle:
         except RequestError as error:
             raise PolicyError(str(error), error.errno) from None
         if job.array is not None:
-            self.state.arrays[job_id] = job.array
+            self.state.add_array(job.array)
         cluster.add(job)
         if spec.priority is not None:
             job.priority = spec.priority
@@ -206,20 +206,21 @@ class Lifecycle:
             self._end_pending(job, Trigger.DEADLINE, Reason.DEADLINE)
 
     def end_all(self) -> None:
-        """End the jobs in `ClusterState.to_end`.
+        """End the jobs in `ClusterState.to_end`, and those that have to end for that.
 
         These cannot end by their deadlines, have dependencies that can never be satisfied, or have used up a limit.
         """
-        ending, self.state.to_end = self.state.to_end, []
-        for job in ending:
-            if job.state is JobState.RUNNING:
-                self.runs.stop(job, Trigger.TIME_LIMIT, Reason.TIME_LIMIT)
-            elif job.state is not JobState.PENDING or job.alloc:
-                continue  # it has ended, or is about to be requeued
-            elif job.sort_key:
-                self._end_pending(job, Trigger.DEADLINE, Reason.DEADLINE)
-            else:
-                self._end_pending(job, Trigger.CANCEL, Reason.DEPENDENCY_NEVER_SATISFIED)
+        while self.state.to_end:
+            ending, self.state.to_end = self.state.to_end, []
+            for job in ending:
+                if job.state is JobState.RUNNING:
+                    self.runs.stop(job, Trigger.TIME_LIMIT, Reason.TIME_LIMIT)
+                elif job.state is not JobState.PENDING or job.alloc:
+                    continue  # it has ended, or is about to be requeued
+                elif job.sort_key:
+                    self._end_pending(job, Trigger.DEADLINE, Reason.DEADLINE)
+                else:
+                    self._end_pending(job, Trigger.CANCEL, Reason.DEPENDENCY_NEVER_SATISFIED)
 
     def update_node(self, name: str, node_state: NodeState, reason: str, uid: int) -> bool:
         """Set the state of a node; its jobs are stopped if it is down.

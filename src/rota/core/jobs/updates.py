@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rota.core.job import QueueRecord
-from rota.core.jobs.admission import LONGEST, admit
+from rota.core.jobs.admission import admit
 from rota.core.jobs.checks import require_pending
 from rota.core.jobs.new_jobs import dependencies_of, make_job
 from rota.core.limits.licenses import LicensesWanted
-from rota.model import Errno, JobState, Reason, RequestError
+from rota.model import LONGEST, Errno, JobState, Reason, RequestError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

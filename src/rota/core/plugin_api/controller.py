@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from rota.core.sorted_jobs import JobView
     from rota.interfaces.profile import NodeSpaceOf, ProfileOf
     from rota.model import Association, ClusterConfig, Node, Partition, Qos
-    from rota.resources.pools.pool import Pool
 
 
 class Passes(Protocol):
@@ -103,10 +102,11 @@ class PluginController:
         self.jobs: Mapping[int, Job] = MappingProxyType(self._state.jobs)
         self.partitions: Mapping[str, Partition] = MappingProxyType(self._state.partitions)
         self.priority = priority
-        self._state.use_pool(self._set_pool)
+        self._state.follow_machine(self._read_machine)
 
-    def _set_pool(self, pool: Pool) -> None:
+    def _read_machine(self) -> None:
         # The pool's own functions: schedulers ask for these several times a job.
+        pool = self._state.pool
         self.common = pool.common
         self.size = pool.size
         self.nodes_of = pool.nodes_of

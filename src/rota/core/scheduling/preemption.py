@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from rota.core.job import Job
     from rota.core.jobs.runs import Runs
     from rota.model import ClusterConfig
-    from rota.resources.pools.pool import Pool
 
 _TYPES = ("preempt/none", "preempt/partition_prio", "preempt/qos")
 _OFF, _CANCEL, _REQUEUE = "OFF", "CANCEL", "REQUEUE"
@@ -92,9 +91,9 @@ class Preemption:
         self._accounts = cluster.accounts
         self._runs = runs
         self.set_options(PreemptionOptions.read(cluster.state.config))
-        cluster.state.use_pool(self._set_machine)
+        cluster.state.follow_machine(self._read_machine)
 
-    def _set_machine(self, pool: Pool) -> None:  # noqa: ARG002 - only partitions matter
+    def _read_machine(self) -> None:
         #: Least PriorityTier of all partitions.
         self._lowest_tier = min(part.priority_tier for part in self._state.partitions.values())
 

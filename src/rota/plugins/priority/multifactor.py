@@ -97,12 +97,9 @@ def init(ctld: Controller) -> int:
     if (kept := ctld.keep(_save)) is None:
         _end_period()
         _compute_deferred()
-    else:
-        _restore(kept)
-    # After a restart jobs keep their priorities until the next period: the size of the machine is not known yet.
-    if kept is None:
         _table.add_present(ctld.jobs.values())
-    else:
+    else:  # jobs keep their priorities until the next period: the size of the machine is not known yet
+        _restore(kept)
         _table.restore(kept["jobs"], kept["running"])
     return SLURM_SUCCESS
 

@@ -78,15 +78,15 @@ def init(ctld: Controller) -> int:
 
 def _save() -> object:
     """Give the plan, if it is valid, and the times of timers as JSON data."""
-    return {"timers": sorted(_timers), "plan": None if _profile is None or _ctld.up != _up else _plan()}
+    return {"timers": sorted(_timers), "plan": None if _profile is None or _ctld.up != _up else _plan(_profile)}
 
 
-def _plan() -> object:
+def _plan(profile: Profile) -> object:
     running = [[job_id, *_plain(slot)] for job_id, slot in _running.items()]
     kept = [job_id for job_id, record in _record.items() if _is_current(record)]
     reserved = [[job_id, _record[job_id].partition.name, *_plain(_reserved[job_id])] for job_id in kept]
     rounds = _rounds + len(_reserved) - len(kept)  # the next pass would free the others
-    return {"running": running, "reserved": reserved, "rounds": rounds, "corrections": _corrections()}
+    return {"running": running, "reserved": reserved, "rounds": rounds, "corrections": _corrections(profile)}
 
 
 def _is_current(record: Job) -> bool:
@@ -99,21 +99,19 @@ def _plain(slot: _Slot) -> list[object]:
     return [slot.start, slot.end, _ctld.by_node(slot.resources)]
 
 
-def _corrections() -> list[object]:
-    """Give the differences of the profile from one made again with the present slots and reservations, as JSON data.
+def _corrections(profile: Profile) -> list[object]:
+    """Give the differences of a profile from one made again with the present slots and reservations, as JSON data.
 
     There are differences if a job is running after its slot, and an advance reservation was planned around it. Each is
     begin and end, the resources that are free only in this profile, and those that are free only in the new one.
     """
-    mine, other = _profile, _ctld.profile()
+    other = _ctld.profile()
     _take_slots(other, _running)
     for slot in _reserved.values():
         other.take(*slot)
-    if mine is None:
-        return []
-    mine.advance(_ctld.now)
+    profile.advance(_ctld.now)
     found: list[object] = []
-    have, want = dict(other.steps()), dict(mine.steps())
+    have, want = dict(other.steps()), dict(profile.steps())
     times, before, after = sorted(have.keys() | want.keys()), 0, 0
     for start, end in zip(times, [*times[1:], _FOREVER], strict=True):
         before, after = have.get(start, before), want.get(start, after)
