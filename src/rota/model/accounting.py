@@ -1,0 +1,65 @@
+"""What a live cluster keeps of a job beside the engine's record, and the accounting record of ``sacct``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rota.model.lines import JobLine
+    from rota.model.step import StepRecord
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobDetails:
+    """What a user has handed in with a job and the engine does not need. Paths are absolute.
+
+    Patterns such as ``%j`` in paths are expanded when the job runs.
+    """
+
+    #: Path of the script as given; empty: it was read from standard input, or made by ``--wrap``.
+    command: str = ""
+    #: The command line of the submission.
+    submit_line: str = ""
+    submit_host: str = ""
+    work_dir: str = "/"
+    std_in: str = "/dev/null"
+    std_out: str = ""
+    std_err: str = ""
+    comment: str = ""
+    wckey: str = ""
+    mail_user: str = ""
+    #: As written: ``END,FAIL``; empty: none.
+    mail_type: str = ""
+    #: Whether there is a batch script; else it is an allocation.
+    batch: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What a step has used, as measured."""
+
+    #: Processor time in seconds.
+    user_seconds: float = 0.0
+    system_seconds: float = 0.0
+    #: Largest resident memory of the step's processes together, bytes.
+    max_rss: int = 0
+    #: Bytes read from and written to disks.
+    read_bytes: int = 0
+    written_bytes: int = 0
+    #: Joules; ``None``: it cannot be measured on this machine.
+    energy: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountingRecord:
+    """A job as ``sacct`` shows it, live or ended."""
+
+    job: JobLine
+    details: JobDetails
+    steps: tuple[StepRecord, ...] = ()
+    #: Usage of the steps, by step id.
+    usage: Mapping[str, Usage] = field(default_factory=lambda: MappingProxyType({}))
