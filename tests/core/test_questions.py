@@ -56,10 +56,12 @@ def _ask_about_jobs(view: ClusterView, job_ids: Iterable[int]) -> None:
 
 #: How each question of the view is asked.
 QUESTIONS: dict[str, Callable[[Harness], object]] = {
+    "allocation": lambda rota: list(map(rota.engine.view.allocation, (*rota.engine.jobs, _NOBODY))),
     "associations": lambda rota: [rota.engine.view.associations(users=users) for users in (True, False)],
     "associations_of": lambda rota: rota.engine.view.associations_of(_NOBODY),
     "config": lambda rota: rota.engine.view.config,
     "cpus_by_node": lambda rota: [rota.engine.view.cpus_by_node(job) for job in rota.live if job.alloc],
+    "ended": lambda rota: list(map(rota.engine.view.ended, rota.finished)),
     "factors": lambda rota: rota.engine.view.factors(),
     "future": lambda rota: rota.engine.view.future(_NOBODY),
     "interchangeable": lambda rota: rota.engine.view.interchangeable,

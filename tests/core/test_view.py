@@ -5,7 +5,6 @@ Over 400 lines: it has the situations of all kinds of lines.
 
 from __future__ import annotations
 
-from dataclasses import FrozenInstanceError
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -233,7 +232,7 @@ def test_a_job_that_runs() -> None:
         assert (line.nodes, line.required_nodes, line.nice, line.requeue) == (("n0", "n1"), "n0", 5, False)
         wanted = {"cpu": 2, "mem": 20, "node": 2, "billing": 2}
         assert (line.tres_requested, line.tres_allocated) == (wanted, wanted)
-        with pytest.raises(FrozenInstanceError):
+        with pytest.raises(AttributeError):
             line.priority = 1  # type: ignore[misc]
         with pytest.raises(TypeError):
             line.tres_allocated["cpu"] = 9  # type: ignore[index]

@@ -98,7 +98,7 @@ def restore(engine: Engine, saved: Mapping[str, Any]) -> list[Effect]:
         saved: The result of `save`.
 
     Returns:
-        The effects `Launch` of running jobs and `Kill` of completing ones, which may have been performed already.
+        See `outstanding`.
 
     Raises:
         InputError: the data has another format or is damaged, or the machine cannot have the allocations.
@@ -113,6 +113,11 @@ def restore(engine: Engine, saved: Mapping[str, Any]) -> list[Effect]:
         _restore(engine, saved)
     except (LookupError, TypeError, ValueError, AttributeError, PlainError) as error:
         raise InputError(f"this is not what rota saves ({error!r}): begin without it, or with an older one") from None
+    return outstanding(engine)
+
+
+def outstanding(engine: Engine) -> list[Effect]:
+    """Give the effects that have put all runs into their states: they may have been performed already."""
     state, wait = engine.state, engine.state.settings.kill_wait
     effects: list[Effect] = []
     for job in state.running:

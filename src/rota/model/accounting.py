@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from rota.model.lines import JobLine
-    from rota.model.step import StepRecord
+from rota.model.lines import JobLine
+from rota.model.step import StepRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,7 +17,7 @@ class JobDetails:
     Patterns such as ``%j`` in paths are expanded when the job runs.
     """
 
-    #: Path of the script as given; empty: it was read from standard input, or made by ``--wrap``.
+    #: Path of the script and its arguments; empty: it was read from standard input, or made by ``--wrap``.
     command: str = ""
     #: The command line of the submission.
     submit_line: str = ""
@@ -36,6 +33,21 @@ class JobDetails:
     mail_type: str = ""
     #: Whether there is a batch script; else it is an allocation.
     batch: bool = True
+    #: Session of the process that has submitted it; 0: not known.
+    alloc_sid: int = 0
+    #: Id of the job's association; 0: none.
+    assoc_id: int = 0
+    #: Smallest size of temporary disk space, MiB.
+    tmp_disk: int = 0
+    #: The highest exit code of a step.
+    derived_exit_code: int = 0
+    #: When the job was last considered for a start, by ``Main`` or ``Backfill``; 0 and empty: never.
+    last_sched_eval: int = 0
+    scheduler: str = ""
+    #: Since when the job gains priority by age; ``None``: since it became eligible.
+    accrue_time: int | None = None
+    #: User id of who has cancelled the job; ``None``: it was not cancelled.
+    cancelled_by: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,17 +2,20 @@
 
 A line is a copy of a record at one moment and never changes. Times are Unix seconds, durations seconds, memory MiB.
 Nodes are given by name, in the order of slurm.conf; listings fold them into hostlists.
+
+Over 400 lines: one record for each thing that is listed, and no behaviour.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from rota.model.job_spec import JobSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from rota.model.association import Association
 
 _V = TypeVar("_V", int, float)
@@ -23,80 +26,88 @@ def counts(items: Mapping[str, _V]) -> Mapping[str, _V]:
     return MappingProxyType(dict(items))
 
 
+NO_COUNTS: Mapping[str, int] = counts({})
+
+
 def _nothing() -> Mapping[str, int]:
-    return counts({})
+    return NO_COUNTS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobLine:
-    """A job, or all pending tasks of a job array together; for the request see `JobSpec`."""
+class JobLine(NamedTuple):
+    """A job, or all pending tasks of a job array together; for the request see `JobSpec`.
+
+    A named tuple, since a listing makes tens of thousands.
+    """
 
     job_id: int
-    #: Job id of the job array, and the task id; for pending tasks together, all their ids in brackets.
-    array_job_id: int | None = None
-    array_task: str = ""
     #: Job name; empty: none.
     name: str
-    #: User name, or the user id where no name is known; and the name under which associations have the user.
+    #: User name, or the user id where no name is known.
     user: str
-    assoc_user: str = ""
     user_id: int
-    group_id: int = 0
     account: str
     qos: str
     #: While the job is pending, all partitions in which it may run, joined by commas.
     partition: str
-
     #: State as ``squeue`` shows it, long and compact: PENDING and PD, RESV_DEL_HOLD and RD.
     state: str
     state_compact: str
     #: Slurm's base state.
     base_state: str
-    #: Whether the job has been stopped and still holds its resources.
-    completing: bool = False
-    #: Why the job is pending, or ended as it did: Slurm's reason; a sentence that is shown instead, or empty; and the
-    #: nodes that are listed after it.
+    #: Why the job is pending, or ended as it did: Slurm's reason.
     reason: str
-    reason_sentence: str = ""
-    reason_nodes: tuple[str, ...] = ()
-    exit_code: int = 0
-    #: Number of times that the job was requeued.
-    restart_count: int = 0
-    #: Unsatisfied dependencies, as ``squeue -o %E`` shows them; empty: none.
-    dependency: str = ""
-
     #: Priority; 0: the job is held.
     priority: int
-    #: Whether an administrator has set the priority.
-    direct: bool = False
     nice: int
-
     submit_time: int
     eligible_time: int | None
-    #: Earliest start and deadline of the request; 0: none.
-    begin_time: int = 0
-    deadline: int = 0
     #: ``None``: the job has not started.
     start_time: int | None
     #: While the job runs, its expected end.
     end_time: int | None
-    #: Planned start and nodes; ``None`` and empty: not planned, or left open.
-    planned_start: int | None = None
-    planned_nodes: tuple[str, ...] = ()
     #: ``None``: no time limit.
     time_limit: int | None
-    #: Smallest time limit with which backfill may start the job; ``None``: the time limit.
-    time_min: int | None = None
-
     #: What is allocated to the job or, while it is pending, the least that it needs.
     num_nodes: int
     num_cpus: int
+
+    #: Job id of the job array, and the task id; for pending tasks together, all their ids in brackets.
+    array_job_id: int | None = None
+    array_task: str = ""
+    #: The name under which associations have the user.
+    assoc_user: str = ""
+    group_id: int = 0
+    #: Whether the job has been stopped and still holds its resources.
+    completing: bool = False
+    #: A sentence that is shown instead of the reason, or empty; and the nodes that are listed after it.
+    reason_sentence: str = ""
+    reason_nodes: tuple[str, ...] = ()
+    #: Exit code of the script, and the signal that ended it; 0: none.
+    exit_code: int = 0
+    signal: int = 0
+    #: Number of times that the job was requeued.
+    restart_count: int = 0
+    #: Unsatisfied dependencies, as ``squeue -o %E`` shows them; empty: none.
+    dependency: str = ""
+    #: Whether an administrator has set the priority.
+    direct: bool = False
+    #: Earliest start and deadline of the request; 0: none.
+    begin_time: int = 0
+    deadline: int = 0
+    #: Planned start and nodes; ``None`` and empty: not planned, or left open.
+    planned_start: int | None = None
+    planned_nodes: tuple[str, ...] = ()
+    #: Seconds for which this run was suspended before; and since when it is suspended now, ``None``: it is not.
+    suspended: int = 0
+    suspended_since: int | None = None
+    #: Smallest time limit with which backfill may start the job; ``None``: the time limit.
+    time_min: int | None = None
     #: 0: not given.
     num_tasks: int = 0
     cpus_per_task: int = 1
     #: Counts by TRES, without zeros.
-    tres_requested: Mapping[str, int] = field(default_factory=_nothing)
-    tres_allocated: Mapping[str, int] = field(default_factory=_nothing)
+    tres_requested: Mapping[str, int] = NO_COUNTS
+    tres_allocated: Mapping[str, int] = NO_COUNTS
     nodes: tuple[str, ...] = ()
     #: As written in the request; empty: none.
     features: str = ""
@@ -111,6 +122,8 @@ class JobLine:
     contiguous: bool = False
     #: ``None``: as ``JobRequeue`` of slurm.conf says.
     requeue: bool | None = None
+    #: The whole request as it is now; ``None``: it is not known here.
+    request: JobSpec | None = None
 
     @property
     def shown_id(self) -> str:
@@ -127,6 +140,15 @@ class JobLine:
         """The start or, for a pending job, the planned start if there is one."""
         return self.planned_start if self.start_time is None else self.start_time
 
+    def time_used(self, now: int) -> int:
+        """Give the seconds for which the job has run, without the time for which it was suspended."""
+        if self.start_time is None or self.pending:
+            return 0
+        end = now if self.end_time is None or self.base_state in {"RUNNING", "SUSPENDED"} else self.end_time
+        if self.suspended_since is not None:
+            end = self.suspended_since
+        return max(end - self.start_time - self.suspended, 0)
+
     def reason_text(self, fold: Callable[[tuple[str, ...]], str]) -> str:
         """Give the reason as ``squeue`` shows it.
 
@@ -134,6 +156,18 @@ class JobLine:
             fold: Makes a hostlist of node names.
         """
         return self.reason_sentence + fold(self.reason_nodes) if self.reason_sentence else self.reason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AllocationLine:
+    """What a job has of one node."""
+
+    node: str
+    cpus: int
+    #: 0 where memory is no consumable resource.
+    memory: int = 0
+    #: Number of GRES by kind: ``gpu``, ``gpu:tesla``.
+    gres: Mapping[str, int] = field(default_factory=_nothing)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,6 +272,24 @@ class NodeLine:
     partitions: tuple[str, ...]
     #: Ids of the jobs with an allocation on the node, ascending.
     jobs: tuple[int, ...]
+    #: What the node's own system reports: load average, free memory, architecture and kernel; ``None`` and empty: it
+    #: has not been heard of.
+    load: float | None = None
+    memory_free: int | None = None
+    arch: str = ""
+    system: str = ""
+    #: Host name and address of the machine behind the node; empty: those of the node.
+    host: str = ""
+    address: str = ""
+    port: int = 0
+    #: Size of temporary disk space, MiB.
+    tmp_disk: int = 0
+    #: Release of its daemon, and when machine and daemon were started, Unix seconds; empty and 0: not known.
+    version: str = ""
+    boot_time: int = 0
+    daemon_start_time: int = 0
+    #: When the last job on it ended; 0: not known.
+    last_busy: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -277,6 +329,8 @@ class PartitionLine:
     deny_accounts: tuple[str, ...]
     allow_qos: tuple[str, ...]
     deny_qos: tuple[str, ...]
+    #: ``AllowGroups`` as written; empty: all.
+    allow_groups: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -19,12 +19,20 @@ if TYPE_CHECKING:
     from rota.accounting import AssociationTree
     from rota.core.job import Job
     from rota.core.state import ClusterState
-    from rota.model import Association, Partition, Qos
+    from rota.model import Association, JobSpec, Partition, Qos
 
 #: Account of jobs that name none and whose users have no default account.
 DEFAULT_ACCOUNT = "default"
 #: Largest number of GRES requests whose counts are cached.
 _MOST_KNOWN = 10_000
+
+
+class JobRequest(NamedTuple):
+    """What a job requested that has ended, and its last allocation."""
+
+    spec: JobSpec
+    partition: Partition
+    alloc: int
 
 
 class Accounts:
@@ -136,11 +144,11 @@ class Accounts:
 
     # ---- TRES -------------------------------------------------------------------------------------------------
 
-    def tres_of(self, job: Job, resources: int | None = None) -> tuple[float, ...]:
+    def tres_of(self, job: Job | JobRequest, resources: int | None = None) -> tuple[float, ...]:
         """Count the TRES that are allocated to a job or, while it is pending, requested.
 
         Args:
-            job: The job, or one of its queue records.
+            job: The job, or one of its queue records; or what an ended one requested.
             resources: Resource set to count in place of the allocation; 0: count the request.
         """
         spec, cpus, nodes = job.spec, job.spec.num_cpus, max(job.spec.min_nodes, 1)
@@ -162,7 +170,7 @@ class Accounts:
             job.tres_req = self.tres_of(job, 0)
         return job.tres_req
 
-    def _memory(self, job: Job, cpus: int, nodes: int) -> int:
+    def _memory(self, job: Job | JobRequest, cpus: int, nodes: int) -> int:
         spec, part = job.spec, job.partition
         if spec.mem_per_node:
             return max(spec.mem_per_node, 0) * nodes

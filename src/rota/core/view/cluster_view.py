@@ -1,6 +1,8 @@
 """The view: read access to the engine for all others, which does not change its state.
 
 Lines are made on demand. Data that a replay reads often for its history has functions of its own that make few lines.
+
+Over 400 lines: all that can be asked is in one place.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from rota.core.view.future import Future
 from rota.core.view.job_lines import JobLines, blocking_limit
-from rota.core.view.machine_lines import license_lines, node_lines, partition_line, reservation_line
+from rota.core.view.machine_lines import allocation_lines, license_lines, node_lines, partition_line, reservation_line
 from rota.model import MultifactorConf, PriorityFactorsRequest
 from rota.model.lines import (
     AssociationLine,
@@ -36,8 +38,16 @@ if TYPE_CHECKING:
     from rota.core.plugin_api.guard import PriorityCalls, SchedCalls
     from rota.core.scheduling.main_pass import PassStatistics
     from rota.core.scheduling.preemption import Preemption
-    from rota.model import Association, ClusterConfig, NodeState, PriorityFactors, Reason
-    from rota.model.lines import JobLine, LicenseLine, NodeLine, PartitionLine, QueueLine, ReservationLine
+    from rota.model import Association, ClusterConfig, JobRecord, NodeState, PriorityFactors, Reason
+    from rota.model.lines import (
+        AllocationLine,
+        JobLine,
+        LicenseLine,
+        NodeLine,
+        PartitionLine,
+        QueueLine,
+        ReservationLine,
+    )
 
 _EVERYBODY = PriorityFactorsRequest()
 
@@ -186,6 +196,15 @@ class ClusterView:
         """Give the line of a job record; the job may have ended."""
         self.compute_deferred()
         return self._lines.line(job)
+
+    def ended(self, record: JobRecord) -> JobLine:
+        """Give the line of a job that has ended."""
+        return self._lines.ended(record)
+
+    def allocation(self, job_id: int) -> tuple[AllocationLine, ...]:
+        """Give the allocation of a live job by node; empty: it has none."""
+        job = self._state.jobs.get(job_id)
+        return allocation_lines(self._cluster, job) if job is not None and job.alloc else ()
 
     def reason(self, job: Job) -> Reason:
         """Say why a job is pending, or in its state."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rota.core.accounts.charging import DEFAULT_ACCOUNT, JobRequest
 from rota.model import YEAR, JobState, Reason
-from rota.model.lines import BlockingLimit, JobLine, QueueLine, counts
+from rota.model.array import fold_tasks
+from rota.model.lines import NO_COUNTS, BlockingLimit, JobLine, QueueLine, counts
 from rota.resources.nodeset import indices
 
 if TYPE_CHECKING:
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
 
     from rota.core.cluster import Cluster
     from rota.core.job import Job
+    from rota.model import JobRecord
 
 
 class JobLines:
@@ -34,6 +37,8 @@ class JobLines:
 
     def names(self, nodes: int) -> tuple[str, ...]:
         """Give the names of the nodes in a bitmap."""
+        if not nodes:
+            return ()
         return tuple(self._state.nodes[index].name for index in indices(self.existing(nodes)))
 
     def line(self, job: Job) -> JobLine:
@@ -43,6 +48,8 @@ class JobLines:
         state, compact = _state_words(job)
         qos = accounts.qos_of(job)
         waits_for_several = job.start_time is None and job is job.whole and bool(job.records)
+        requested = accounts.tres_of(job, 0)
+        allocated = accounts.tres_of(job, job.alloc) if job.alloc else None
         return JobLine(
             job_id=job.job_id,
             array_job_id=None if array is None else array.job_id,
@@ -63,6 +70,7 @@ class JobLines:
             reason_sentence=why.sentence,
             reason_nodes=self.names(why.nodes),
             exit_code=job.exit_code,
+            signal=job.signal,
             restart_count=job.restart_count,
             dependency=cluster.dependencies.text(job.whole),
             priority=job.priority,
@@ -74,16 +82,18 @@ class JobLines:
             deadline=spec.deadline,
             start_time=job.start_time,
             end_time=job.end_time,
+            suspended=job.suspended,
+            suspended_since=job.suspended_since,
             planned_start=job.planned_start,
             planned_nodes=self.names(job.planned_nodes),
             time_limit=None if job.time_limit == YEAR else job.time_limit,
             time_min=spec.time_min,
             num_nodes=job.alloc_nodes.bit_count() or self._least_nodes(job),
-            num_cpus=int(accounts.tres_of(job)[0]),
+            num_cpus=int((allocated or requested)[0]),
             num_tasks=spec.num_tasks,
             cpus_per_task=spec.cpus_per_task,
-            tres_requested=self._tres(job, 0),
-            tres_allocated=self._tres(job, job.alloc) if job.alloc else counts({}),
+            tres_requested=self._by_name(requested),
+            tres_allocated=NO_COUNTS if allocated is None else self._by_name(allocated),
             nodes=self.names(job.alloc_nodes),
             features=spec.constraint,
             prefer=spec.prefer,
@@ -96,16 +106,75 @@ class JobLines:
             oversubscribe=spec.oversubscribe,
             contiguous=spec.contiguous,
             requeue=spec.requeue,
+            request=spec,
+        )
+
+    def ended(self, record: JobRecord) -> JobLine:
+        """Make the line of a job that has ended. Nodes and partitions that do not exist any more are left out."""
+        spec, start = record.spec, record.start_time
+        partition = self._state.partitions.get(record.partition)
+        requested = allocated = NO_COUNTS
+        if partition is not None:
+            request, tres_of = JobRequest(spec, partition, record.resources), self._cluster.accounts.tres_of
+            requested = self._by_name(tres_of(request, 0))
+            allocated = self._by_name(tres_of(request, record.resources)) if record.resources else NO_COUNTS
+        return JobLine(
+            job_id=record.job_id,
+            array_job_id=record.array_job_id,
+            array_task=_ended_tasks(record),
+            name=spec.name,
+            user=spec.user or str(spec.user_id),
+            assoc_user=spec.user,
+            user_id=spec.user_id,
+            group_id=spec.group_id,
+            account=record.account or spec.account or DEFAULT_ACCOUNT,
+            qos=record.qos,
+            partition=record.partition,
+            state=record.state.value,
+            state_compact=record.state.compact,
+            base_state=record.state.value,
+            reason=record.reason.value,
+            exit_code=record.exit_code,
+            signal=record.signal,
+            restart_count=record.restart_count,
+            priority=record.priority,
+            nice=spec.nice,
+            submit_time=record.submit_time,
+            eligible_time=record.eligible_time,
+            begin_time=spec.begin_time,
+            deadline=spec.deadline,
+            start_time=start,
+            end_time=record.end_time,
+            suspended=record.suspended,
+            time_limit=None if record.time_limit == YEAR else record.time_limit,
+            time_min=spec.time_min,
+            num_nodes=record.nodes.bit_count() or max(spec.min_nodes, 1),
+            num_cpus=allocated.get("cpu", spec.num_cpus),
+            num_tasks=spec.num_tasks,
+            cpus_per_task=spec.cpus_per_task,
+            tres_requested=requested,
+            tres_allocated=allocated,
+            nodes=self.names(record.nodes),
+            features=spec.constraint,
+            prefer=spec.prefer,
+            gres=spec.gres,
+            licenses=spec.licenses,
+            required_nodes=spec.required_nodes,
+            excluded_nodes=spec.excluded_nodes,
+            reservation=spec.reservation,
+            exclusive=spec.exclusive,
+            oversubscribe=spec.oversubscribe,
+            contiguous=spec.contiguous,
+            requeue=spec.requeue,
+            request=spec,
         )
 
     def _least_nodes(self, job: Job) -> int:
         """Count the nodes that a job needs at least or, if it can never run any more, those that it requests."""
         return self._state.pool.least_nodes(job) if job.units else max(job.spec.min_nodes, 1)
 
-    def _tres(self, job: Job, resources: int) -> Mapping[str, int]:
-        """Count the TRES of a resource set, or those that a job requests if ``resources`` is 0."""
-        accounts = self._cluster.accounts
-        each = zip(accounts.tres, accounts.tres_of(job, resources), strict=True)
+    def _by_name(self, tres: tuple[float, ...]) -> Mapping[str, int]:
+        each = zip(self._cluster.accounts.tres, tres, strict=True)
         return counts({name: int(count) for name, count in each if count >= 1})
 
     def queue_line(self, job: Job) -> QueueLine:
@@ -138,3 +207,9 @@ def _state_words(job: Job) -> tuple[str, str]:
     if job.state is JobState.PENDING and job.reason is Reason.RESERVATION_DELETED:
         return "RESV_DEL_HOLD", "RD"
     return job.state.value, job.state.compact
+
+
+def _ended_tasks(record: JobRecord) -> str:
+    if record.array_job_id is None:
+        return ""
+    return fold_tasks(record.tasks) if len(record.tasks) == 1 else f"[{fold_tasks(record.tasks)}]"

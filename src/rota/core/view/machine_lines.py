@@ -6,12 +6,13 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 from rota.model import NodeState
-from rota.model.lines import LicenseLine, NodeLine, PartitionLine, ReservationLine, counts
+from rota.model.lines import AllocationLine, LicenseLine, NodeLine, PartitionLine, ReservationLine, counts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rota.core.cluster import Cluster
+    from rota.core.job import Job
     from rota.model import Node, Partition
     from rota.model.reservation import Reservation
 
@@ -73,6 +74,18 @@ def _allocated_by_node(cluster: Cluster) -> defaultdict[int, _Allocated]:
             one.tres.update(own)
             one.running_cpus += 0 if job.completing else own["cpu"]
     return allocated
+
+
+def allocation_lines(cluster: Cluster, job: Job) -> tuple[AllocationLine, ...]:
+    """Make the lines of a job's allocation, one for each node."""
+    by_tres = cluster.state.pool.tres_by_node(job.alloc)
+    lines = []
+    for index in by_tres["cpu"].nonzero()[0].tolist():
+        own = {name: int(each[index]) for name, each in by_tres.items()}
+        gres = {name.removeprefix(_GRES): count for name, count in own.items() if name.startswith(_GRES) and count}
+        name = cluster.state.nodes[index].name
+        lines.append(AllocationLine(node=name, cpus=own["cpu"], memory=own.get("mem", 0), gres=counts(gres)))
+    return tuple(lines)
 
 
 def _node_line(node: Node, allocated: _Allocated, flags: tuple[str, ...], partitions: tuple[str, ...]) -> NodeLine:
