@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from ClusterShell.NodeSet import NodeSet
 
-from rota.listings import View
-from rota.model import SHARES_PARENT, Association, JobState, PriorityFactors, PriorityWeights
-from rota.model.lines import JobLine
+from rota.model import (
+    SHARES_PARENT,
+    Association,
+    ClusterConfig,
+    JobState,
+    MultifactorConf,
+    PriorityFactors,
+    PriorityWeights,
+)
+from rota.model.lines import AssociationLine, JobLine
+
+from .rig import Snapshot
 
 DATA = Path(__file__).parent / "data"
 _TRES = ("cpu", "mem", "energy", "node", "billing", "fs/disk", "vmem", "pages", "gres/gpu")
@@ -177,17 +187,27 @@ def fair_tree() -> dict[str, str]:
     return recording("fair-tree.txt")
 
 
+def priority_conf(weights: PriorityWeights, *, fair_tree: bool = True) -> MultifactorConf:
+    """Give a priority configuration."""
+    conf = MultifactorConf.of(ClusterConfig(nodes=(), partitions=()), _TRES)
+    flags = conf.flags | {"FAIR_TREE"} if fair_tree else conf.flags - {"FAIR_TREE"}
+    return replace(conf, weights=weights, flags=flags)
+
+
+def lines_of(tree: list[tuple[Association, int]]) -> list[AssociationLine]:
+    return [AssociationLine(association=one, depth=depth) for one, depth in tree]
+
+
 @pytest.fixture(scope="session")
-def fair_tree_view(fair_tree: dict[str, str]) -> View:
+def fair_tree_view(fair_tree: dict[str, str]) -> Snapshot:
     # `squeue -l` begins with the time.
     now = datetime.strptime(fair_tree["squeue -l"].splitlines()[0], "%a %b %d %H:%M:%S %Y").replace(tzinfo=UTC)
-    return View(
+    return Snapshot(
         now=int(now.timestamp()),
-        utc_offset=lambda _: 0,
-        jobs=tuple(jobs(fair_tree)),
-        factors=tuple(factors(fair_tree)),
-        weights=WEIGHTS,
-        associations=tuple(associations(fair_tree)),
+        job_lines=jobs(fair_tree),
+        priority_factors=factors(fair_tree),
+        conf=priority_conf(WEIGHTS),
+        association_lines=lines_of(associations(fair_tree)),
         tres=_TRES,
     )
 
@@ -198,12 +218,9 @@ def classic() -> dict[str, str]:
 
 
 @pytest.fixture(scope="session")
-def classic_view(classic: dict[str, str]) -> View:
-    return View(
-        now=0,
-        utc_offset=lambda _: 0,
-        weights=WEIGHTS,
-        associations=tuple(associations(classic)),
+def classic_view(classic: dict[str, str]) -> Snapshot:
+    return Snapshot(
+        conf=priority_conf(WEIGHTS, fair_tree=False),
+        association_lines=lines_of(associations(classic)),
         tres=_TRES,
-        fair_tree=False,
     )

@@ -7,11 +7,12 @@ from pathlib import Path
 import numpy as np
 
 from rota.accounting import fair_tree
-from rota.listings import View, render
+from rota.listings import render
 from rota.model import PriorityWeights
 from rota.sacctmgr import read_associations
 
-from .conftest import DATA, recording
+from .conftest import DATA, lines_of, priority_conf, recording
+from .rig import Snapshot
 
 
 def test_fair_tree_is_slurms() -> None:
@@ -29,5 +30,5 @@ def test_fair_tree_is_slurms() -> None:
         one.usage_efctv, one.fs_factor = float(shares.usage_efctv[row]), float(shares.factor[row])
         if one.parent_id and tree.columns.has_shares[row]:
             one.level_fs = float(shares.level_fs[row])
-    view = View(now=0, utc_offset=lambda _: 0, weights=PriorityWeights(), associations=tuple(hierarchy))
+    view = Snapshot(conf=priority_conf(PriorityWeights()), association_lines=lines_of(hierarchy))
     assert render(command, view) == printed

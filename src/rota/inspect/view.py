@@ -1,29 +1,131 @@
-"""The input of ``squeue``, ``sprio`` and ``sshare``, taken from the engine's view."""
+"""The view of the listings, taken from the engine's."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rota.listings import View
-
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from rota.core import ClusterView
-
-
-def view_of(cluster: ClusterView) -> View:
-    """Take the listings' input from a view, as of now.
-
-    Raises:
-        InputError: the priority configuration in slurm.conf cannot be used.
-    """
-    conf = cluster.priority_conf
-    return View(
-        now=cluster.now,
-        utc_offset=cluster.utc_offset,
-        jobs=cluster.jobs(),
-        factors=cluster.factors(),
-        weights=conf.weights,
-        associations=tuple((one.association, one.depth) for one in cluster.associations()),
-        tres=cluster.tres,
-        fair_tree=conf.fair_tree,
+    from rota.listings import AccountingQuery
+    from rota.model import ClusterConfig, MultifactorConf, PriorityFactors, StepRecord
+    from rota.model.accounting import AccountingRecord, JobDetails
+    from rota.model.lines import (
+        AssociationLine,
+        JobLine,
+        LicenseLine,
+        NodeLine,
+        PartitionLine,
+        ReservationLine,
+        Statistics,
     )
+
+
+class EngineView:
+    """What an engine knows, as `rota.listings.View`. A live cluster knows more: see there.
+
+    Everything is read when it is asked for.
+
+    Args:
+        cluster: The engine's view.
+        user: Name of the user who asks.
+    """
+
+    def __init__(self, cluster: ClusterView, user: str = "root") -> None:
+        self._cluster = cluster
+        self._user = user
+
+    @property
+    def now(self) -> int:
+        """The time now, Unix seconds."""
+        return self._cluster.now
+
+    @property
+    def config(self) -> ClusterConfig:
+        """The configuration (slurm.conf) in force."""
+        return self._cluster.config
+
+    @property
+    def priority_conf(self) -> MultifactorConf:
+        """The priority configuration in slurm.conf.
+
+        Raises:
+            InputError: a value cannot be used.
+        """
+        return self._cluster.priority_conf
+
+    @property
+    def tres(self) -> tuple[str, ...]:
+        """Names of the TRES in associations' usage."""
+        return self._cluster.tres
+
+    @property
+    def user(self) -> str:
+        """Name of the user who asks."""
+        return self._user
+
+    def utc_offset(self, time: int, /) -> int:
+        """Give local time minus UTC in seconds, at a Unix time."""
+        return self._cluster.utc_offset(time)
+
+    def knows_user(self, name: str) -> bool:
+        """Whether there is such a user: an engine takes all names."""
+        return bool(name)
+
+    def user_name(self, user_id: int) -> str:
+        """Give the name of a user: an engine knows root only."""
+        return str(user_id) if user_id else "root"
+
+    def group_name(self, group_id: int) -> str:
+        """Give the name of a group: an engine knows root only."""
+        return str(group_id) if group_id else "root"
+
+    def jobs(self, *, ended: bool = True) -> tuple[JobLine, ...]:  # noqa: ARG002 - an engine keeps no others
+        """Give all live jobs."""
+        return self._cluster.jobs()
+
+    def details(self, _job_id: int) -> JobDetails | None:
+        """Give what is kept of a job beside its line: nothing."""
+        return None
+
+    def steps(self, _job_id: int) -> Sequence[StepRecord]:
+        """Give the steps of a job: none."""
+        return ()
+
+    def nodes(self) -> tuple[NodeLine, ...]:
+        """Give the nodes."""
+        return self._cluster.nodes()
+
+    def partitions(self) -> tuple[PartitionLine, ...]:
+        """Give the partitions."""
+        return self._cluster.partitions()
+
+    def reservations(self) -> tuple[ReservationLine, ...]:
+        """Give the advance reservations."""
+        return self._cluster.reservations()
+
+    def licenses(self) -> tuple[LicenseLine, ...]:
+        """Give the licences."""
+        return self._cluster.licenses()
+
+    def factors(self) -> tuple[PriorityFactors, ...]:
+        """Give the priority factors of pending jobs."""
+        return self._cluster.factors()
+
+    def associations(self) -> tuple[AssociationLine, ...]:
+        """Give the associations, in tree order."""
+        return self._cluster.associations()
+
+    def statistics(self) -> Statistics:
+        """Give the statistics of ``sdiag``."""
+        return self._cluster.statistics()
+
+    def accounted(self, _query: AccountingQuery) -> Iterable[AccountingRecord]:
+        """Give the jobs for ``sacct``: none are kept."""
+        return ()
+
+
+def view_of(cluster: ClusterView) -> EngineView:
+    """Give the listings' view of an engine."""
+    return EngineView(cluster)

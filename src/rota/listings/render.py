@@ -1,84 +1,27 @@
-"""Evaluates the command line of a listing, such as ``sprio -l -u alice``."""
+"""Listings of a moment of a replay: command lines such as ``sprio -l -u alice``, and the same records as data."""
 
 from __future__ import annotations
 
 import re
 import shlex
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from rota.config.hostlist import fold
-from rota.listings.sprio import sprio
-from rota.listings.squeue import NO_NAME, squeue
-from rota.listings.sshare import sshare
+from rota.commands.getopt import UsageError
+from rota.listings import sprio, squeue, sshare
+from rota.listings.run import run
+from rota.listings.text import NULL, fold
 from rota.model import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from rota.listings.view import View
     from rota.model import Association, PriorityFactors
     from rota.model.lines import JobLine
 
 
-class _Option(NamedTuple):
-    """An option: the keyword argument that it sets, and the parser of its value (``None``: it sets a fixed value)."""
-
-    keyword: str
-    read: Callable[[str], Any] | None = None
-    sets: Any = True
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(word.strip() for word in text.split(",") if word.strip())
-
-
-def _numbers(text: str) -> frozenset[int]:
-    words = _words(text)
-    if not all(word.isascii() and word.isdigit() for word in words):
-        raise ValueError(f"{text!r} is no list of job ids")
-    return frozenset(map(int, words))
-
-
-_SPRIO: dict[tuple[str, ...], _Option] = {
-    ("-h", "--noheader"): _Option("noheader"),
-    ("-j", "--jobs"): _Option("job_ids", _numbers),
-    ("-l", "--long"): _Option("long"),
-    ("-n", "--norm"): _Option("norm"),
-    ("-o", "--format"): _Option("fmt", str),
-    ("-p", "--partition"): _Option("partitions", _words),
-    ("-S", "--sort"): _Option("sort", str),
-    ("-u", "--user"): _Option("users", _words),
-    ("-w", "--weights"): _Option("weights_only"),
-}
-_SQUEUE: dict[tuple[str, ...], _Option] = {
-    ("-a", "--all"): _Option(""),
-    ("-h", "--noheader"): _Option("noheader"),
-    ("-j", "--jobs"): _Option("job_ids", _numbers),
-    ("-l", "--long"): _Option("long"),
-    ("-n", "--name"): _Option("names", _words),
-    ("-o", "--format"): _Option("fmt", str),
-    ("-O", "--Format"): _Option("named_fmt", str),
-    ("-p", "--partition"): _Option("partitions", _words),
-    ("-r", "--array"): _Option(""),
-    ("-S", "--sort"): _Option("sort", str),
-    ("--start",): _Option("start"),
-    ("-t", "--states"): _Option("states", _words),
-    ("-u", "--user"): _Option("users", _words),
-}
-_SSHARE: dict[tuple[str, ...], _Option] = {
-    ("-A", "--accounts"): _Option("accounts", _words),
-    ("-a", "--all"): _Option("all_users"),
-    ("-l", "--long"): _Option("long"),
-    ("-m", "--partition"): _Option("partitions"),
-    ("-n", "--noheader"): _Option("noheader"),
-    ("-o", "--format"): _Option("fmt", str),
-    ("-p", "--parsable"): _Option("parsable", sets=1),
-    ("-P", "--parsable2"): _Option("parsable", sets=2),
-    ("-u", "--users"): _Option("users", _words),
-    ("-U", "--Users"): _Option("users_only"),
-}
-#: The supported commands and their options.
-LISTINGS: dict[str, dict[tuple[str, ...], _Option]] = {"squeue": _SQUEUE, "sprio": _SPRIO, "sshare": _SSHARE}
+#: The commands that show a moment of a replay.
+LISTINGS = ("squeue", "sprio", "sshare")
 
 
 def render(command_line: str, view: View) -> str:
@@ -87,12 +30,10 @@ def render(command_line: str, view: View) -> str:
     Raises:
         InputError: the command or an option is unknown, or a value cannot be used.
     """
-    command, options = _parse(command_line)
-    if command == "squeue":
-        return squeue(view.jobs, now=view.now, utc_offset=view.utc_offset, **options)
-    if command == "sprio":
-        return sprio(view.factors, view.weights, **options)
-    return sshare(view.associations, view.tres, fair_tree=view.fair_tree, **options)
+    answer = run(_words(command_line), {}, view)
+    if answer.code or answer.err:
+        raise _error(answer.err)
+    return answer.out
 
 
 def check(command_line: str) -> str:
@@ -101,7 +42,30 @@ def check(command_line: str) -> str:
     Raises:
         InputError: the command or an option is unknown.
     """
-    return _parse(command_line)[0]
+    command, *arguments = _words(command_line)
+    checks: dict[str, Callable[[Sequence[str]], object]] = {"squeue": squeue.check, "sprio": sprio.check}
+    try:
+        checks.get(command, sshare.check)(arguments)
+    except UsageError as error:
+        raise _error(error.err) from None
+    return command
+
+
+def _words(command_line: str) -> list[str]:
+    try:
+        words = shlex.split(command_line)
+    except ValueError as error:
+        raise InputError(f"{command_line!r}: {error}", field="--show") from None
+    if not words or words[0] not in LISTINGS:
+        raise InputError(f"{words[0] if words else ''!r} is none of {', '.join(LISTINGS)}", field="--show")
+    return words
+
+
+def _error(text: str) -> InputError:
+    """Make an error of what a command prints on standard error."""
+    line = text.strip().partition("\n")[0]
+    command, _, problem = line.partition(": ")
+    return InputError(problem.removeprefix("error: ").removeprefix("fatal: ") or line, field=command or None)
 
 
 def to_json(command_line: str, view: View) -> list[dict[str, Any]]:
@@ -110,13 +74,13 @@ def to_json(command_line: str, view: View) -> list[dict[str, Any]]:
     Raises:
         InputError: the command or an option is unknown.
     """
-    command, _ = _parse(command_line)
+    command = check(command_line)
     if command == "squeue":
-        return [_job(job) for job in sorted(view.jobs, key=lambda job: job.job_id)]
+        return [_job(job) for job in sorted(view.jobs(), key=lambda job: job.job_id)]
     if command == "sprio":
-        ordered = sorted(view.factors, key=lambda one: one.job_id)  # partitions as requested
+        ordered = sorted(view.factors(), key=lambda one: one.job_id)  # partitions as requested
         return [{**_fields(one), "priority_tres": dict(one.priority_tres)} for one in ordered]
-    return [_fields(one) | {"depth": depth} for one, depth in view.associations]
+    return [_fields(one.association) | {"depth": one.depth} for one in view.associations()]
 
 
 def _job(job: JobLine) -> dict[str, Any]:
@@ -124,7 +88,7 @@ def _job(job: JobLine) -> dict[str, Any]:
     return {
         "job_id": job.job_id,
         "partition": job.partition,
-        "name": job.name or NO_NAME,
+        "name": job.name or NULL,
         "user": job.user,
         "user_id": job.user_id,
         "account": job.account,
@@ -151,43 +115,6 @@ def _job(job: JobLine) -> dict[str, Any]:
 def _fields(record: PriorityFactors | Association) -> dict[str, Any]:
     # Not asdict(): that copies values, which fails for read-only mappings.
     return {name: getattr(record, name) for name in record.__slots__}
-
-
-def _parse(command_line: str) -> tuple[str, dict[str, Any]]:
-    try:
-        words = shlex.split(command_line)
-    except ValueError as error:
-        raise InputError(f"{command_line!r}: {error}", field="--show") from None
-    command, *arguments = words or [""]
-    if command not in LISTINGS:
-        raise InputError(f"{command!r} is none of {', '.join(LISTINGS)}", field="--show")
-    table = {name: option for names, option in LISTINGS[command].items() for name in names}
-    options: dict[str, Any] = {}
-    queue = list(reversed(arguments))
-    while queue:
-        word = queue.pop()
-        name, equals, value = word.partition("=") if word.startswith("--") else (word[:2], "", word[2:])
-        option = table.get(name)
-        if option is None:
-            raise InputError(f"no option {name}: there are {', '.join(sorted(table))}", field=command)
-        if option.read is None:
-            if value and not equals and not word.startswith("--"):
-                queue.append(f"-{value}")  # short options combined in one word
-            elif equals:
-                raise InputError(f"option {name} has no value", field=command)
-            options[option.keyword] = option.sets
-            continue
-        if not value and not equals:
-            # --jobs of sprio and squeue may have no value.
-            if not queue:
-                raise InputError(f"option {name} needs a value", field=command)
-            value = queue.pop()
-        try:
-            options[option.keyword] = option.read(value)
-        except ValueError as error:
-            raise InputError(str(error), field=f"{command} {name}") from None
-    options.pop("", None)
-    return command, options
 
 
 def split_commands(text: str) -> list[str]:

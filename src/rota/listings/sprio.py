@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rota.listings.columns import Column, parse_format, sort_records, table
+from rota.commands.getopt import NEEDED, OPTIONAL, Option, Parsed, UsageError, parse, table
+from rota.commands.job_ids import parse_job_id
+from rota.listings.answer import VERSION, Answer
+from rota.listings.columns import Column, parse_format, sort_records
+from rota.listings.columns import table as as_table
+from rota.listings.common import cluster_heading, words_of
 from rota.model import MAX_PRIORITY, PriorityFactors
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from rota.listings.view import View
     from rota.model import PriorityWeights
 
 #: Letters of the weighted and the normalised factor, heading, and attributes of the weight and the weighted factor.
@@ -23,41 +29,94 @@ _FACTORS = (
 )
 
 
-def sprio(
-    factors: Sequence[PriorityFactors],
-    weights: PriorityWeights,
-    *,
-    long: bool = False,
-    norm: bool = False,
-    weights_only: bool = False,
-    fmt: str = "",
-    sort: str = "",
-    job_ids: frozenset[int] = frozenset(),
-    partitions: frozenset[str] = frozenset(),
-    users: frozenset[str] = frozenset(),
-    noheader: bool = False,
-) -> str:
-    """Format priority factors like ``sprio``; the arguments are its options.
+_OPTIONS = table(
+    "sprio",
+    [
+        Option("noheader", "h"),
+        Option("help"),
+        Option("federation", ignored="rota has no federation"),
+        Option("jobs", "j", OPTIONAL),
+        Option("long", "l"),
+        Option("local", ignored="rota has no federation"),
+        Option("clusters cluster", "M", NEEDED),
+        Option("norm", "n"),
+        Option("format", "o", NEEDED),
+        Option("sort", "S", NEEDED),
+        Option("sibling", ignored="rota has no federation"),
+        Option("partition", "p", NEEDED),
+        Option("user users", "u", NEEDED),
+        Option("usage"),
+        Option("verbose", "v", ignored="it is for looking for errors in Slurm"),
+        Option("version", "V"),
+        Option("weights", "w"),
+    ],
+)
+_USAGE = "Usage: sprio [-j jid[s]] [-u user_name[s]] [-o format] [-p partitions] [--usage] [-hlnVw]\n"
+
+
+def sprio(argv: Sequence[str], environ: Mapping[str, str], view: View) -> Answer:
+    """Evaluate a command line.
+
+    Args:
+        argv: The words after ``sprio``.
+        environ: The user's environment.
+        view: The cluster.
 
     Raises:
-        InputError: the format or the sort keys cannot be used.
+        UsageError: the command line is refused.
     """
-    columns = _weight_columns(weights) if weights_only else _columns(weights)
-    fmt = fmt or _default_format(weights, long=long, norm=norm, with_user=bool(users) or long)
-    prefix, fields = parse_format(fmt, columns, "sprio")
+    parsed, ids = check(argv)
+    if parsed.has("version"):
+        return Answer(f"{VERSION}\n")
+    if parsed.has("usage") or parsed.has("help"):
+        return Answer(_USAGE)
+    heading = cluster_heading("sprio", parsed, view)
+    weights = view.priority_conf.weights
+    columns = _weight_columns(weights) if parsed.has("weights") else _columns(weights)
+    users, partitions = words_of(parsed.last("user")), words_of(parsed.last("partition"))
+    long = parsed.has("long")
+    fmt = parsed.last("format") or environ.get("SPRIO_FORMAT") if not long else parsed.last("format")
+    form = parse_format(
+        fmt or _default_format(weights, long=long, norm=parsed.has("norm"), with_user=bool(users) or long), columns
+    )
+    err = "".join(f"sprio: error: Invalid job format specification: {one}\n" for one in form.unknown)
     shown = [
         one
-        for one in factors
-        if (not job_ids or one.job_id in job_ids)
+        for one in view.factors()
+        if (not ids or one.job_id in ids)
         and (not partitions or one.partition in partitions)
         and (not users or one.user in users)
     ]
     shown.sort(key=lambda one: one.job_id)
-    if weights_only:
+    unknown = None
+    if parsed.has("weights"):
         shown = [PriorityFactors(job_id=0, user_id=0, priority=0)]
-    elif sort:
-        shown = sort_records(shown, sort, columns, "sprio")
-    return table(prefix, fields, shown, header=not noheader)
+    elif sort := parsed.last("sort"):
+        unknown = sort_records(shown, sort, columns)
+    text = heading + as_table(form, [] if unknown is not None else shown, header=not parsed.has("noheader"))
+    if unknown is not None:
+        return Answer(text, f"{err}sprio: error: Invalid sort specification: {unknown[:1]}\n", 1)
+    return Answer(text, err)
+
+
+def check(argv: Sequence[str]) -> tuple[Parsed, frozenset[int]]:
+    """Parse a command line; give it with the job ids that it names.
+
+    Raises:
+        UsageError: the command line is refused.
+    """
+    parsed = parse(argv, _OPTIONS)
+    words = list(parsed.words)
+    texts = [words.pop(0) if value is None and words else value or "" for key, value in parsed.options if key == "jobs"]
+    if words:
+        raise UsageError(f"sprio: error: Unrecognized option: {words[0]}\n", _USAGE)
+    ids = set()
+    for word in (one for text in texts for one in text.split(",") if one.strip()):
+        found = parse_job_id(word.strip())
+        if found is None:
+            raise UsageError(f"sprio: error: Invalid job id: {word}\n")
+        ids.add(found.job_id)
+    return parsed, frozenset(ids)
 
 
 def _default_format(weights: PriorityWeights, *, long: bool, norm: bool, with_user: bool) -> str:

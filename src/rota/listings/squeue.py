@@ -1,213 +1,367 @@
-"""``squeue``: the jobs."""
+"""``squeue``: jobs, and with ``-s`` steps.
+
+Without ``-t``, jobs that are pending, running, suspended or completing are listed. Jobs are sorted by partition, state
+and priority, then by job id. Environment variables set what options do not: ``SQUEUE_FORMAT``, ``SQUEUE_STATES`` and so
+on.
+
+``-j`` and ``-s`` take their list attached or as the next word that is no option. Other than in Slurm they may be given
+several times.
+"""
 
 from __future__ import annotations
 
-import re
-from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from rota.config.hostlist import fold
-from rota.listings.columns import Column, Field, parse_format, sort_records, table
-from rota.model import MAX_PRIORITY, InputError, JobState
+from rota.commands.getopt import NEEDED, OPTIONAL, Option, Parsed, UsageError, parse, table
+from rota.commands.hosts import expand_hosts
+from rota.listings.answer import VERSION, Answer
+from rota.listings.columns import parse_format, parse_named_format, sort_records
+from rota.listings.columns import table as as_table
+from rota.listings.common import clock_of, cluster_heading, words_of
+from rota.listings.job_columns import ALL_LETTERS, TASKS_SHOWN, JobColumns
+from rota.listings.squeue_ids import choose, parse_ids, partitions_apart, tasks_apart
+from rota.listings.squeue_steps import steps_table
+from rota.listings.text import NULL
+from rota.model import JobState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from rota.listings.clock import Clock
+    from rota.listings.view import View
     from rota.model.lines import JobLine
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DEFAULT = "%.18i %.9P %.8j %.8u %.2t %.10M %.6D %R"
 _LONG = "%.18i %.9P %.8j %.8u %.8T %.10M %.9l %.6D %R"
 _START = "%.18i %.9P %.8j %.8u %.2t %.19S %.6D %20Y %R"
 _SORT, _SORT_START = "P,t,-p", "S"
-_NAMED = re.compile(r"(?P<name>\w+)(?::(?P<right>\.?)(?P<size>\d*))?")
-#: Letters of ``-o`` by the names of ``-O``.
-_NAMES = {
-    "account": "a",
-    "eligibletime": "e_",
-    "endtime": "e",
-    "jobarrayid": "i",
-    "jobid": "i",
-    "name": "j",
-    "nice": "y",
-    "nodelist": "N",
-    "numcpus": "C",
-    "numnodes": "D",
-    "partition": "P",
-    "priority": "p",
-    "prioritylong": "Q",
-    "qos": "q",
-    "reason": "r",
-    "reasonlist": "R",
-    "schednodes": "Y",
-    "starttime": "S",
-    "state": "T",
-    "statecompact": "t",
-    "submittime": "V",
-    "timeleft": "L",
-    "timelimit": "l",
-    "timeused": "M",
-    "userid": "U",
-    "username": "u",
+_HIDDEN = "rota has no hidden partitions"
+_ALONE = "rota has no federation"
+_OPTIONS = table(
+    "squeue",
+    [
+        Option("accounts", "A", NEEDED),
+        Option("all", "a", ignored=_HIDDEN),
+        Option("array", "r"),
+        Option("array-unique", ignored="tasks that are pending are one record already"),
+        Option("Format", "O", NEEDED),
+        Option("format", "o", NEEDED),
+        Option("federation", ignored=_ALONE),
+        Option("help"),
+        Option("hide", ignored=_HIDDEN),
+        Option("iterate", "i", NEEDED, refused=True),
+        Option("jobs", "j", OPTIONAL),
+        Option("json", refused=True),
+        Option("long", "l"),
+        Option("licenses", "L", NEEDED),
+        Option("local", ignored=_ALONE),
+        Option("clusters cluster", "M", NEEDED),
+        Option("me"),
+        Option("names name", "n", NEEDED),
+        Option("noconvert"),
+        Option("node nodes nodelist", "w", NEEDED),
+        Option("noheader", "h"),
+        Option("partitions", "p", NEEDED),
+        Option("priority", "P"),
+        Option("qos", "q", NEEDED),
+        Option("reservation", "R", NEEDED),
+        Option("sib sibling", ignored=_ALONE),
+        Option("sort", "S", NEEDED),
+        Option("start"),
+        Option("steps", "s", OPTIONAL),
+        Option("states", "t", NEEDED),
+        Option("usage"),
+        Option("user users", "u", NEEDED),
+        Option("verbose", "v", ignored="it is for looking for errors in Slurm"),
+        Option("version", "V"),
+        Option("yaml", refused=True),
+    ],
+)
+_USAGE = """\
+Usage: squeue [-A account] [--clusters names] [-i seconds] [--job jobid]
+              [-n name] [-o format] [-p partitions] [--qos qos]
+              [--reservation reservation] [--sort fields] [--start]
+              [--step step_id] [-t states] [-u user_name] [--usage]
+              [-L licenses] [-w nodes] [--federation] [--local] [--sibling]
+\t      [-ahjlrsv]
+"""
+#: States that are no base states.
+_FLAGS = [
+    "COMPLETING",
+    "CONFIGURING",
+    "RESIZING",
+    "RESV_DEL_HOLD",
+    "REQUEUED",
+    "REQUEUE_FED",
+    "REQUEUE_HOLD",
+    "REVOKED",
+    "SIGNALING",
+    "SPECIAL_EXIT",
+    "STAGE_OUT",
+    "STOPPED",
+]
+_COMPACT_FLAGS = ["CG", "CF", "RS", "RD", "RQ", "RF", "RH", "RV", "SI", "SE", "SO", "ST"]
+_BASE = [
+    "PENDING",
+    "RUNNING",
+    "SUSPENDED",
+    "COMPLETED",
+    "CANCELLED",
+    "FAILED",
+    "TIMEOUT",
+    "NODE_FAIL",
+    "PREEMPTED",
+    "BOOT_FAIL",
+    "DEADLINE",
+    "OUT_OF_MEMORY",
+]
+#: Environment variables by option.
+_ENVIRON = {
+    "accounts": "SQUEUE_ACCOUNT",
+    "licenses": "SQUEUE_LICENSES",
+    "names": "SQUEUE_NAMES",
+    "partitions": "SQUEUE_PARTITION",
+    "qos": "SQUEUE_QOS",
+    "sort": "SQUEUE_SORT",
+    "states": "SQUEUE_STATES",
+    "user": "SQUEUE_USERS",
+    "clusters": "SLURM_CLUSTERS",
 }
-#: Name shown for a job without one.
-NO_NAME = "(null)"
-#: Base states in the order in which jobs are sorted by state.
-_STATES = [state.value for state in JobState]
 
 
-def squeue(
-    jobs: Iterable[JobLine],
-    *,
-    now: int,
-    utc_offset: Callable[[int], int],
-    long: bool = False,
-    start: bool = False,
-    fmt: str = "",
-    named_fmt: str = "",
-    sort: str = "",
-    states: frozenset[str] = frozenset(),
-    job_ids: frozenset[int] = frozenset(),
-    partitions: frozenset[str] = frozenset(),
-    users: frozenset[str] = frozenset(),
-    names: frozenset[str] = frozenset(),
-    noheader: bool = False,
-) -> str:
-    """Format jobs like ``squeue``; the arguments are its options.
+class _Query(NamedTuple):
+    """What is to be listed."""
+
+    parsed: Parsed
+    environ: Mapping[str, str]
+    #: Values of ``-j`` and ``-s``; ``None``: not given.
+    jobs: str | None
+    steps: str | None
+
+    def value(self, key: str) -> str | None:
+        """Give the value of an option, or else of its environment variable."""
+        given = self.parsed.last(key)
+        return given if given is not None else self.environ.get(_ENVIRON[key])
+
+    def has(self, key: str, variable: str = "") -> bool:
+        """Whether an option or its environment variable is given."""
+        return self.parsed.has(key) or variable in self.environ
+
+
+def squeue(argv: Sequence[str], environ: Mapping[str, str], view: View) -> Answer:
+    """Evaluate a command line.
 
     Args:
-        jobs: In any order.
-        now: The time now, Unix seconds.
-        utc_offset: Gives local time minus UTC in seconds, at a Unix time.
-        long: ``-l``.
-        start: ``--start``.
-        fmt: ``-o``.
-        named_fmt: ``-O``.
-        sort: ``-S``.
-        states: ``-t``: states, long or compact, in any case, or ``all``; empty: jobs that have not ended.
-        job_ids: ``-j``.
-        partitions: ``-p``.
-        users: ``-u``.
-        names: ``-n``.
-        noheader: ``-h``.
+        argv: The words after ``squeue``.
+        environ: The user's environment.
+        view: The cluster.
 
     Raises:
-        InputError: a format, sort key or state cannot be used.
+        UsageError: the command line is refused.
     """
-    columns = _columns(now, utc_offset)
-    wanted = {"pending"} if start else _states(states)
-    shown = [
-        job
-        for job in jobs
-        if ("all" in wanted or job.base_state.lower() in wanted)
-        and (not job_ids or not job_ids.isdisjoint({job.job_id, job.array_job_id}))
-        and (not partitions or partitions & set(job.partition.split(",")))
-        and (not users or job.user in users)
-        and (not names or (job.name or NO_NAME) in names)
-    ]
-    shown.sort(key=lambda job: job.job_id)
-    shown = sort_records(shown, sort or (_SORT_START if start else _SORT), columns, "squeue")
-    if named_fmt:
-        prefix, fields = "", _named_fields(named_fmt, columns)
-    else:
-        prefix, fields = parse_format(fmt or (_START if start else _LONG if long else _DEFAULT), columns, "squeue")
-    heading = f"{_local(now, utc_offset):%a %b %d %H:%M:%S %Y}\n" if long and not noheader else ""
-    return heading + table(prefix, fields, shown, header=not noheader)
+    parsed = parse(argv, _OPTIONS)
+    if parsed.has("version"):
+        return Answer(f"{VERSION}\n")
+    if parsed.has("usage") or parsed.has("help"):
+        return Answer(_USAGE)
+    query = _with_words(parsed, environ)
+    _check_formats(query)
+    heading = cluster_heading("squeue", parsed, view)
+    clock = clock_of(view, environ)
+    if query.has("long") and not query.has("noheader"):
+        heading += f"{clock.heading()}\n"
+    if query.steps is not None:
+        return steps_table(query.steps, parsed, view, clock, heading)
+    return _jobs(query, view, clock, heading)
 
 
-def _states(states: frozenset[str]) -> set[str]:
-    if not states:
-        return {"pending", "running"}
-    known = {name.lower(): state.value.lower() for state in JobState for name in (state.value, state.compact)}
-    unknown = {word for word in states if word.lower() not in known and word.lower() != "all"}
-    if unknown:
-        raise InputError(f"no state {', '.join(sorted(unknown))}: there are {', '.join(_STATES)}", field="squeue -t")
-    return {known.get(word.lower(), "all") for word in states}
+def check(argv: Sequence[str]) -> None:
+    """Check the options of a command line without a view.
+
+    Raises:
+        UsageError: the command line is refused.
+    """
+    _check_formats(_with_words(parse(argv, _OPTIONS), {}))
 
 
-def _named_fields(text: str, columns: dict[str, Column[JobLine]]) -> list[Field[JobLine]]:
-    """Parse ``-O name[:[.]size],…``; columns without a size have 20 characters."""
-    fields = []
-    for word in filter(None, (word.strip() for word in text.split(","))):
-        match = _NAMED.fullmatch(word)
-        letter = _NAMES.get(match["name"].lower()) if match else None
-        if match is None or letter is None:
-            raise InputError(f"no field {word!r}: there are {', '.join(sorted(_NAMES))}", field="squeue -O")
-        fields.append(Field(columns[letter], int(match["size"] or 20), bool(match["right"]), ""))
-    return fields
+def _with_words(parsed: Parsed, environ: Mapping[str, str]) -> _Query:
+    """Give ``-j`` and ``-s`` the words that are no options."""
+    words = list(parsed.words)
+    lists: dict[str, list[str]] = {}
+    for key, value in parsed.options:
+        if key in {"jobs", "steps"}:
+            given = words.pop(0) if value is None and words else value
+            lists.setdefault(key, []).extend([] if given is None and key == "jobs" else [given or ""])
+    if words:
+        raise UsageError(f"squeue: error: Unrecognized option: {words[0]}\n", _USAGE)
+    jobs, steps = (
+        ",".join(lists[key]) if (key == "steps" and key in lists) or lists.get(key) else None
+        for key in ("jobs", "steps")
+    )
+    return _Query(parsed, environ, jobs, steps)
 
 
-def _columns(now: int, utc_offset: Callable[[int], int]) -> dict[str, Column[JobLine]]:
-    def moment(time: int | None) -> str:
-        return "N/A" if time is None else f"{_local(time, utc_offset):%Y-%m-%dT%H:%M:%S}"
-
-    def used(job: JobLine) -> int:
-        if job.pending or job.start_time is None:
-            return 0
-        end = now if job.state == "RUNNING" or job.end_time is None else job.end_time
-        return end - job.start_time
-
-    def end(job: JobLine) -> int | None:
-        # Also for a job beyond its time limit, whose end is a guess.
-        live = job.pending or job.state == "RUNNING"
-        if live and job.expected_start is not None and job.time_limit is not None:
-            return job.expected_start + job.time_limit
-        return job.end_time
-
-    def left(job: JobLine) -> str:
-        if job.time_limit is None:
-            return "UNLIMITED"
-        return duration(job.time_limit - used(job)) if used(job) <= job.time_limit else "INVALID"
-
-    return {
-        "A": Column("JOBID", lambda job: str(job.job_id), lambda job: job.job_id),
-        "a": Column("ACCOUNT", lambda job: job.account),
-        "C": Column("CPUS", lambda job: str(job.num_cpus), lambda job: job.num_cpus),
-        "D": Column("NODES", lambda job: str(job.num_nodes), lambda job: job.num_nodes),
-        "e": Column("END_TIME", lambda job: moment(end(job)), lambda job: end(job) or 0),
-        "e_": Column("ELIGIBLE_TIME", lambda job: moment(job.eligible_time), lambda job: job.eligible_time or 0),
-        "F": Column("ARRAY_JOB_ID", lambda job: str(job.array_job_id or job.job_id), lambda job: job.job_id),
-        "i": Column("JOBID", lambda job: job.shown_id, lambda job: job.job_id),
-        "j": Column("NAME", lambda job: job.name or NO_NAME),
-        "K": Column("ARRAY_TASK_ID", lambda job: job.array_task.strip("[]") or "N/A"),
-        "l": Column("TIME_LIMIT", lambda job: _limit(job.time_limit), lambda job: job.time_limit or 0),
-        "L": Column("TIME_LEFT", left),
-        "M": Column("TIME", lambda job: duration(used(job)), used),
-        "N": Column("NODELIST", lambda job: fold(job.nodes)),
-        "p": Column("PRIORITY", lambda job: f"{job.priority / MAX_PRIORITY:.14f}", lambda job: job.priority),
-        "P": Column("PARTITION", lambda job: job.partition),
-        "q": Column("QOS", lambda job: job.qos),
-        "Q": Column("PRIORITY", lambda job: str(job.priority), lambda job: job.priority),
-        "r": Column("REASON", lambda job: job.reason_text(fold)),
-        "R": Column("NODELIST(REASON)", _nodes_or_reason),
-        "S": Column("START_TIME", lambda job: moment(job.expected_start), lambda job: job.expected_start or 2**62),
-        "t": Column("ST", lambda job: job.state_compact, lambda job: _STATES.index(job.base_state)),
-        "T": Column("STATE", lambda job: job.state, lambda job: _STATES.index(job.base_state)),
-        "u": Column("USER", lambda job: job.user),
-        "U": Column("UID", lambda job: str(job.user_id), lambda job: job.user_id),
-        "V": Column("SUBMIT_TIME", lambda job: moment(job.submit_time), lambda job: job.submit_time),
-        "y": Column("NICE", lambda job: str(job.nice), lambda job: job.nice),
-        "Y": Column("SCHEDNODES", lambda job: fold(job.planned_nodes) or "(null)"),
-    }
+def _check_formats(query: _Query) -> None:
+    if query.parsed.has("format") and query.parsed.has("Format"):
+        raise UsageError("squeue: error: -O (--Format) is incompatible with -o (--format)\n")
+    if query.parsed.has("format") and query.parsed.has("long"):
+        raise UsageError(
+            "squeue: fatal: Options -o(--format) and -l(--long) are mutually exclusive. Please remove one and retry.\n"
+        )
+    if query.jobs and query.steps:
+        raise UsageError("squeue: fatal: Printing job steps with job filter\n")
 
 
-def _nodes_or_reason(job: JobLine) -> str:
-    return f"({job.reason_text(fold)})" if job.pending or not job.nodes else fold(job.nodes)
+# ---- jobs -------------------------------------------------------------------------------------------------------
 
 
-def duration(seconds: int) -> str:
-    """Format ``[days-][hours:]minutes:seconds`` like squeue: ``0:09``, ``1:40:00``, ``2-00:00:00``."""
-    days, rest = divmod(max(seconds, 0), 86400)
-    hours, rest = divmod(rest, 3600)
-    minutes, rest = divmod(rest, 60)
-    if days:
-        return f"{days}-{hours:02}:{minutes:02}:{rest:02}"
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+def _jobs(query: _Query, view: View, clock: Clock, heading: str) -> Answer:
+    columns = _columns(query, view, clock)
+    letters = columns.by_letter()
+    named, fmt = _format(query)
+    form = parse_named_format(fmt, columns.by_name()) if named else parse_format(fmt, letters)
+    err = "".join(f"squeue: error: Invalid job format specification: {one}\n" for one in form.unknown)
+    wanted, complaint = _filters(query, view)
+    may_have_ended = query.jobs is not None or query.value("states") is not None
+    everything = list(view.jobs(ended=may_have_ended))
+    shown = [job for job in everything if all(one(job) for one in wanted)] if wanted else everything
+    if query.jobs is not None:
+        shown = choose(parse_ids(query.jobs), shown, everything)
+    if query.has("array", "SQUEUE_ARRAY"):
+        shown = [task for job in shown for task in tasks_apart(job)]
+    if query.has("priority", "SQUEUE_PRIORITY"):
+        shown = [part for job in shown for part in partitions_apart(job)]
+    shown.sort(key=_by_id)
+    sort = query.value("sort") or (_SORT_START if query.has("start") else _SORT)
+    header = not query.has("noheader")
+    unknown = sort_records(shown, sort, letters)
+    if unknown is not None:
+        return Answer(
+            heading + as_table(form, [], header=header),
+            f"{err}{complaint}squeue: error: Invalid sort specification: {unknown[:1]}\n",
+            1,
+        )
+    return Answer(heading + as_table(form, shown, header=header), err + complaint)
 
 
-def _limit(seconds: int | None) -> str:
-    return "UNLIMITED" if seconds is None else duration(seconds)
+def _columns(query: _Query, view: View, clock: Clock) -> JobColumns:
+    shown = query.environ.get("SLURM_BITSTR_LEN", "")
+    limit = int(shown[:6]) if shown.isascii() and shown.isdigit() else TASKS_SHOWN
+    return JobColumns(view, clock, convert=not query.has("noconvert"), tasks_shown=limit or 2**20)
 
 
-def _local(time: int, utc_offset: Callable[[int], int]) -> datetime:
-    return _EPOCH + timedelta(seconds=time + utc_offset(time))
+def _format(query: _Query) -> tuple[bool, str]:
+    """Give the format, and whether it is one of ``-O``."""
+    given, named = query.parsed.last("format"), query.parsed.last("Format")
+    if named is not None:
+        return True, named
+    if given is None and not query.has("long") and not query.has("start"):
+        given = query.environ.get("SQUEUE_FORMAT")
+        if given is None and "SQUEUE_FORMAT2" in query.environ:
+            return True, query.environ["SQUEUE_FORMAT2"]
+    if given is None:
+        given = _START if query.has("start") else _LONG if query.has("long") else _DEFAULT
+    if "%all" in given:
+        given = given.replace("%all", "|".join(f"%{one}" for one in sorted(ALL_LETTERS, key=_lower_first)))
+    return False, given
+
+
+def _lower_first(letter: str) -> tuple[bool, str]:
+    return letter.isupper(), letter
+
+
+def _by_id(job: JobLine) -> int:
+    return job.job_id
+
+
+# ---- filters ----------------------------------------------------------------------------------------------------
+
+
+def _filters(query: _Query, view: View) -> tuple[list[Callable[[JobLine], bool]], str]:
+    """Give the conditions on jobs, and complaints about values that cannot be met."""
+    found: list[Callable[[JobLine], bool]] = []
+    complaint = ""
+    states = _states("PENDING" if query.has("start") else query.value("states"))
+    if states is not None:
+        found.append(lambda job: job.base_state in states or job.state in states or (job.completing and _CG in states))
+    if (accounts := query.value("accounts")) is not None:
+        found.append(_one_of("account", words_of(accounts.lower())))
+    if (names := query.value("names")) is not None:
+        found.append(_named(words_of(names)))
+    if (partitions := query.value("partitions")) is not None:
+        found.append(_in_partition(words_of(partitions)))
+    if (qos := query.value("qos")) is not None:
+        found.append(_one_of("qos", words_of(qos)))
+    if (reservation := query.parsed.last("reservation")) is not None:
+        found.append(_one_of("reservation", frozenset({reservation})))
+    if (licenses := query.value("licenses")) is not None:
+        found.append(_with_license(words_of(licenses)))
+    if (nodes := query.parsed.last("node")) is not None:
+        named = _nodes(nodes, view)
+        found.append(lambda job: not named.isdisjoint(job.nodes))
+    users = view.user if query.has("me") else query.value("user")
+    if users is not None:
+        wanted = words_of(users)
+        unknown = [] if query.has("me") else sorted(name for name in wanted if not view.knows_user(name))
+        complaint = "".join(f"squeue: error: Invalid user: {name}\n\n" for name in unknown)
+        found.append(lambda job: job.user in wanted or str(job.user_id) in wanted)
+    return found, complaint
+
+
+_CG = "COMPLETING"
+
+
+def _one_of(attribute: str, values: frozenset[str]) -> Callable[[JobLine], bool]:
+    return lambda job: getattr(job, attribute) in values
+
+
+def _named(names: frozenset[str]) -> Callable[[JobLine], bool]:
+    return lambda job: (job.name or NULL) in names
+
+
+def _in_partition(names: frozenset[str]) -> Callable[[JobLine], bool]:
+    return lambda job: not names.isdisjoint(job.partition.split(","))
+
+
+def _with_license(names: frozenset[str]) -> Callable[[JobLine], bool]:
+    return lambda job: not names.isdisjoint(_license_names(job))
+
+
+def _license_names(job: JobLine) -> Iterable[str]:
+    return (item.partition(":")[0].partition("@")[0] for item in job.licenses.split(","))
+
+
+def _states(text: str | None) -> frozenset[str] | None:
+    """Parse ``-t``; ``None``: all states.
+
+    Raises:
+        UsageError: a state is unknown.
+    """
+    if not text:
+        return frozenset({"PENDING", "RUNNING", "SUSPENDED", _CG}) if text is None else frozenset()
+    known = {state.compact: state.value for state in JobState} | dict(zip(_COMPACT_FLAGS, _FLAGS, strict=True))
+    known |= {name: name for name in known.values()}
+    found = set()
+    for word in text.split(","):
+        name = word.strip().upper()
+        if name == "ALL":
+            return None
+        if name not in known:
+            raise UsageError(
+                f"squeue: error: Invalid job state specified: {word}\n"
+                f"squeue: error: Valid job states include: {','.join([*_BASE, *_FLAGS])}\n\n"
+            )
+        found.add(known[name])
+    return frozenset(found)
+
+
+def _nodes(text: str, view: View) -> frozenset[str]:
+    try:
+        named = expand_hosts(text)
+    except ValueError:
+        raise UsageError(f"squeue: error: '{text}' invalid entry for --nodelist\n") from None
+    known = {node.name for node in view.nodes()}
+    for name in named:
+        if name not in known:
+            raise UsageError(f"squeue: error: Invalid node name {name}\n")
+    return frozenset(named)

@@ -6,15 +6,17 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from rota.model import SHARES_PARENT, InputError
+from rota.commands.getopt import NEEDED, Option, Parsed, UsageError, parse, table
+from rota.listings.answer import VERSION, Answer
+from rota.listings.common import cluster_heading, words_of
+from rota.model import SHARES_PARENT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from rota.listings.view import View
     from rota.model import Association
 
-#: User whose associations are shown by default.
-_ME = "root"
 _FIELD = re.compile(r"(?P<name>\w+)(?:%(?P<width>-?\d+))?")
 
 
@@ -63,53 +65,85 @@ _COLUMNS: dict[str, _Column] = {
 _DEFAULT = ("Account", "User", "RawShares", "NormShares", "RawUsage", "EffectvUsage", "FairShare")
 
 
-def sshare(
-    associations: Sequence[tuple[Association, int]],
-    tres: tuple[str, ...],
-    *,
-    fair_tree: bool = True,
-    long: bool = False,
-    all_users: bool = False,
-    accounts: frozenset[str] = frozenset(),
-    users: frozenset[str] = frozenset(),
-    users_only: bool = False,
-    partitions: bool = False,
-    fmt: str = "",
-    noheader: bool = False,
-    parsable: int = 0,
-) -> str:
-    """Format associations like ``sshare``; the arguments are its options.
+_OPTIONS = table(
+    "sshare",
+    [
+        Option("accounts", "A", NEEDED),
+        Option("all", "a"),
+        Option("help"),
+        Option("json", refused=True),
+        Option("long", "l"),
+        Option("clusters cluster", "M", NEEDED),
+        Option("partition", "m"),
+        Option("noheader", "n"),
+        Option("format", "o", NEEDED),
+        Option("parsable", "p"),
+        Option("parsable2", "P"),
+        Option("users user", "u", NEEDED),
+        Option("Users", "U"),
+        Option("usage"),
+        Option("verbose", "v", ignored="it is for looking for errors in Slurm"),
+        Option("version", "V"),
+    ],
+)
+_USAGE = "Usage: sshare [OPTIONS]\n"
+
+
+def sshare(argv: Sequence[str], environ: Mapping[str, str], view: View) -> Answer:  # noqa: ARG001 -- as all commands
+    """Evaluate a command line. Without ``-a`` and ``-u`` only the associations of the user who asks are shown.
 
     Args:
-        associations: Associations in tree order, each with its depth.
-        tres: Names of the TRES in their usage.
-        fair_tree: Whether fair-share is computed by Fair Tree.
-        long: ``-l``.
-        all_users: ``-a``.
-        accounts: ``-A``.
-        users: ``-u``; by default only root's associations are shown, unless ``-a`` is given.
-        users_only: ``-U``.
-        partitions: ``-m``.
-        fmt: ``-o``.
-        noheader: ``-n``.
-        parsable: 1 for ``-p``, 2 for ``-P``.
+        argv: The words after ``sshare``.
+        environ: The user's environment.
+        view: The cluster.
 
     Raises:
-        InputError: the format cannot be used.
+        UsageError: the command line is refused.
     """
-    names = _parse_format(fmt) if fmt else _default(long=long, partitions=partitions, fair_tree=fair_tree)
-    rows = _rows(associations, tres, accounts, None if all_users and not users else users or {_ME}, users_only)
-    if parsable:
-        end = "|" if parsable == 1 else ""
-        lines = [] if noheader else ["|".join(name for name, _ in names) + end]
-        lines += ["|".join(_plain(_value(name, row, fair_tree)) for name, _ in names) + end for row in rows]
-    else:
-        lines = []
-        if not noheader:
-            lines.append("".join(_put(name[: abs(width)], width) + " " for name, width in names))
-            lines.append("".join("-" * abs(width) + " " for _, width in names))
-        lines += ["".join(_put(_value(name, row, fair_tree), width) + " " for name, width in names) for row in rows]
-    return "".join(f"{line}\n" for line in lines)
+    parsed = check(argv)
+    if parsed.has("version"):
+        return Answer(f"{VERSION}\n")
+    if parsed.has("usage") or parsed.has("help"):
+        return Answer(_USAGE)
+    heading = cluster_heading("sshare", parsed, view)
+    fair_tree = view.priority_conf.fair_tree
+    long, fmt = parsed.has("long"), parsed.last("format")
+    names = _parse_format(fmt) if fmt else _default(long=long, partitions=parsed.has("partition"), fair_tree=fair_tree)
+    users = words_of(parsed.last("users"))
+    wanted = None if parsed.has("all") and not users else users or {view.user}
+    accounts = words_of(parsed.last("accounts"))
+    associations = [(one.association, one.depth) for one in view.associations()]
+    rows = _rows(associations, view.tres, accounts, wanted, parsed.has("Users"))
+    lines = _lines(names, rows, parsed, fair_tree=fair_tree)
+    return Answer(heading + "".join(f"{line}\n" for line in lines))
+
+
+def check(argv: Sequence[str]) -> Parsed:
+    """Parse a command line.
+
+    Raises:
+        UsageError: the command line is refused.
+    """
+    parsed = parse(argv, _OPTIONS)
+    if parsed.words:
+        listed = "".join(f"sshare: error:  {word}\n" for word in parsed.words)
+        raise UsageError(f"sshare: error: Unknown arguments:\n{listed}")
+    if fmt := parsed.last("format"):
+        _parse_format(fmt)
+    return parsed
+
+
+def _lines(names: list[tuple[str, int]], rows: list[_Row], parsed: Parsed, *, fair_tree: bool) -> list[str]:
+    header = not parsed.has("noheader")
+    if parsed.has("parsable") or parsed.has("parsable2"):
+        end = "" if parsed.has("parsable2") else "|"
+        lines = ["|".join(name for name, _ in names) + end] if header else []
+        return lines + ["|".join(_plain(_value(name, row, fair_tree)) for name, _ in names) + end for row in rows]
+    lines = []
+    if header:
+        lines.append("".join(_put(name[: abs(width)], width) + " " for name, width in names))
+        lines.append("".join("-" * abs(width) + " " for _, width in names))
+    return lines + ["".join(_put(_value(name, row, fair_tree), width) + " " for name, width in names) for row in rows]
 
 
 def _default(*, long: bool, partitions: bool, fair_tree: bool) -> list[tuple[str, int]]:
@@ -130,7 +164,7 @@ def _parse_format(fmt: str) -> list[tuple[str, int]]:
         short = match["name"].lower() if match else ""
         found = [name for name in _COLUMNS if name.lower().startswith(short)] if match else []
         if match is None or not found:
-            raise InputError(f"no field {word!r}: there are {', '.join(_COLUMNS)}", field="sshare -o")
+            raise UsageError(f'sshare: error: Invalid field requested: "{word}"\n')
         name = next((name for name in found if name.lower() == short), found[0])
         fields.append((name, int(match["width"] or _COLUMNS[name].width)))
     return fields

@@ -1,33 +1,112 @@
-"""The input of the listings: the records of a cluster at one moment."""
+"""What commands ask of a cluster. A replay, a live cluster and a test each have their own `View`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterable, Sequence
 
-    from rota.model import Association, PriorityFactors, PriorityWeights
-    from rota.model.lines import JobLine
+    from rota.model import ClusterConfig, MultifactorConf, PriorityFactors, StepRecord
+    from rota.model.accounting import AccountingRecord, JobDetails
+    from rota.model.lines import (
+        AssociationLine,
+        JobLine,
+        LicenseLine,
+        NodeLine,
+        PartitionLine,
+        ReservationLine,
+        Statistics,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class View:
-    """The records of a cluster at one moment."""
+class AccountingQuery:
+    """Which jobs ``sacct`` needs. Each filter is a superset of what is shown: more records than asked for do no harm.
 
-    #: The time now, Unix seconds.
-    now: int
-    #: Gives local time minus UTC in seconds, at a Unix time.
-    utc_offset: Callable[[int], int]
-    #: Jobs, in any order.
-    jobs: tuple[JobLine, ...] = ()
-    #: Priority factors, in any order.
-    factors: tuple[PriorityFactors, ...] = ()
-    weights: PriorityWeights
-    #: Associations in tree order, each with its depth.
-    associations: tuple[tuple[Association, int], ...] = ()
-    #: Names of the TRES in the associations' usage.
-    tres: tuple[str, ...] = ()
-    #: Whether fair-share is computed by Fair Tree.
-    fair_tree: bool = True
+    An empty filter lets all jobs through.
+    """
+
+    #: Job ids; a record matches by its own id or that of its job array.
+    job_ids: frozenset[int] = frozenset()
+    #: User names, or user ids as text.
+    users: frozenset[str] = frozenset()
+    #: In lower case.
+    accounts: frozenset[str] = frozenset()
+    names: frozenset[str] = frozenset()
+    partitions: frozenset[str] = frozenset()
+    #: Base states: COMPLETED, RUNNING.
+    states: frozenset[str] = frozenset()
+    #: Jobs that were pending or running at some time from start to end, Unix seconds; ``None``: open.
+    start: int | None = None
+    end: int | None = None
+
+
+class View(Protocol):
+    """A cluster at one moment, as one user sees it. Everything is read only when a command needs it."""
+
+    @property
+    def now(self) -> int:
+        """The time now, Unix seconds."""
+
+    @property
+    def config(self) -> ClusterConfig:
+        """The configuration (slurm.conf) in force."""
+
+    @property
+    def priority_conf(self) -> MultifactorConf:
+        """The priority configuration in slurm.conf."""
+
+    @property
+    def tres(self) -> tuple[str, ...]:
+        """Names of the TRES in associations' usage."""
+
+    @property
+    def user(self) -> str:
+        """Name of the user who asks."""
+
+    def utc_offset(self, time: int, /) -> int:
+        """Give local time minus UTC in seconds, at a Unix time."""
+
+    def knows_user(self, name: str) -> bool:
+        """Whether there is a user of this name or, if it is a number, of this user id."""
+
+    def user_name(self, user_id: int) -> str:
+        """Give the name of a user; the number as text if there is none."""
+
+    def group_name(self, group_id: int) -> str:
+        """Give the name of a group; the number as text if there is none."""
+
+    def jobs(self, *, ended: bool = True) -> Iterable[JobLine]:
+        """Give all live jobs and, with ``ended``, those that ended in the last ``MinJobAge`` seconds, in any order."""
+
+    def details(self, job_id: int) -> JobDetails | None:
+        """Give what is kept of a job beside its line; ``None``: nothing."""
+
+    def steps(self, job_id: int) -> Sequence[StepRecord]:
+        """Give the steps of a job, in the order in which they were started."""
+
+    def nodes(self) -> Sequence[NodeLine]:
+        """Give the nodes, in the order of slurm.conf."""
+
+    def partitions(self) -> Sequence[PartitionLine]:
+        """Give the partitions, in the order of slurm.conf."""
+
+    def reservations(self) -> Sequence[ReservationLine]:
+        """Give the advance reservations."""
+
+    def licenses(self) -> Sequence[LicenseLine]:
+        """Give the licences."""
+
+    def factors(self) -> Sequence[PriorityFactors]:
+        """Give the priority factors of pending jobs, in any order."""
+
+    def associations(self) -> Sequence[AssociationLine]:
+        """Give the associations, in tree order."""
+
+    def statistics(self) -> Statistics:
+        """Give the statistics of ``sdiag``."""
+
+    def accounted(self, query: AccountingQuery) -> Iterable[AccountingRecord]:
+        """Give the jobs that ``sacct`` is to choose from, live and ended, each with its steps."""

@@ -1,0 +1,34 @@
+"""Hostlists in command lines, bounded: a command must not keep a controller busy."""
+
+from __future__ import annotations
+
+import re
+from math import prod
+
+from rota.commands.lists import split_list
+from rota.config.hostlist import expand_hostlist
+
+_RANGE = re.compile(r"(\d{1,18})-(\d{1,18})")
+_BRACKETS = re.compile(r"\[([^\[\]]*)\]")
+#: Most nodes of a list, as in Slurm.
+MOST_HOSTS = 65_536
+
+
+def expand_hosts(text: str) -> list[str]:
+    """Expand a hostlist, without duplicates.
+
+    Raises:
+        ValueError: the text is no hostlist, or names more than `MOST_HOSTS` nodes.
+    """
+    for part in split_list(text):
+        if prod(_count(one) for one in _BRACKETS.findall(part)) > MOST_HOSTS:
+            raise ValueError(f"{text!r} names more than {MOST_HOSTS:,} nodes")
+    return expand_hostlist(text)
+
+
+def _count(items: str) -> int:
+    """Give the largest number of names that the items in a pair of brackets stand for."""
+    return sum(
+        max(int(match[2]) - int(match[1]) + 1, 1) if (match := _RANGE.fullmatch(item)) else 1
+        for item in items.split(",")
+    )

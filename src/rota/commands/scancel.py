@@ -1,0 +1,167 @@
+"""The command line of ``scancel``."""
+
+from __future__ import annotations
+
+import re
+import signal as signals
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rota.commands.getopt import NEEDED, Option, UsageError, parse, table
+from rota.commands.hosts import expand_hosts
+from rota.commands.job_ids import JobId, parse_job_id
+from rota.commands.lists import split_list
+from rota.model import JobState
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_OPTIONS = table(
+    "scancel",
+    [
+        Option("account", "A", NEEDED),
+        Option("batch", "b"),
+        Option("ctld", ignored="all requests go through the controller"),
+        Option("full", "f"),
+        Option("help"),
+        Option("hurry", "H", ignored="rota has no burst buffers"),
+        Option("interactive", "i", refused=True),
+        Option("me"),
+        Option("clusters cluster", "M", NEEDED),
+        Option("jobname name", "n", NEEDED),
+        Option("nodelist", "w", NEEDED),
+        Option("partition", "p", NEEDED),
+        Option("qos", "q", NEEDED),
+        Option("quiet", "Q"),
+        Option("reservation", "R", NEEDED),
+        Option("sibling", "", NEEDED, ignored="rota has no federation"),
+        Option("signal", "s", NEEDED),
+        Option("state", "t", NEEDED),
+        Option("usage"),
+        Option("user", "u", NEEDED),
+        Option("verbose", "v"),
+        Option("version", "V"),
+        Option("wckey", "", NEEDED),
+    ],
+)
+#: Options that choose jobs by something else than their ids.
+_FILTERS = frozenset({"account", "jobname", "nodelist", "partition", "qos", "reservation", "state", "user", "wckey"})
+#: States that may be chosen, long and short.
+_STATES = {one: state for state in ("PENDING", "RUNNING", "SUSPENDED") for one in (state, JobState(state).compact)}
+#: All states by either name: those that have ended match no job that could be cancelled.
+_KNOWN = _STATES | {one: state.value for state in JobState for one in (state.value, state.compact)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScancelRequest:
+    """What ``scancel`` is asked to do. An empty text stands for a filter that is not set."""
+
+    #: Jobs, tasks and steps; empty: all jobs that pass the filters.
+    jobs: tuple[JobId, ...] = ()
+    #: Signal to send; ``None``: the jobs are cancelled.
+    signal: int | None = None
+    account: str = ""
+    name: str = ""
+    #: Job name filters are exact; nodes by name.
+    nodes: tuple[str, ...] = ()
+    partition: str = ""
+    qos: str = ""
+    reservation: str = ""
+    #: Base state.
+    state: str = ""
+    user: str = ""
+    wckey: str = ""
+    #: ``-b``: only the batch script is signalled; ``-f``: the script and its children too.
+    batch: bool = False
+    full: bool = False
+    #: How often ``-v`` was given; and ``-Q``: nothing is printed about jobs that have ended.
+    verbose: int = 0
+    quiet: bool = False
+    #: Names of the clusters; empty: this one.
+    clusters: str = ""
+    #: Whether the command only prints its release or its usage.
+    version: bool = False
+    usage: bool = False
+
+
+def parse_scancel(argv: Sequence[str], environ: Mapping[str, str], user: str) -> ScancelRequest:
+    """Parse the words after ``scancel``.
+
+    Args:
+        argv: The words.
+        environ: The user's environment, ``SCANCEL_ACCOUNT`` and so on.
+        user: Name of the user who asks, for ``--me``.
+
+    Raises:
+        UsageError: the command line is refused.
+    """
+    parsed = parse(argv, _OPTIONS)
+    given = {
+        key: parsed.last(key) or environ.get(f"SCANCEL_{_VARIABLES.get(key, key).upper()}", "") for key in _FILTERS
+    }
+    jobs = tuple(_job(word) for words in parsed.words for word in split_list(words))
+    state = given["state"].upper()
+    if state and state not in _KNOWN:
+        raise UsageError(
+            f"Invalid job state specified: {given['state']}\nValid job states are PENDING, RUNNING, and SUSPENDED\n"
+        )
+    if parsed.has("me"):
+        given["user"] = user
+    silent = parsed.has("version") or parsed.has("usage") or parsed.has("help")
+    if not jobs and not any(given.values()) and not silent:
+        raise UsageError("scancel: error: No job identification provided\n")
+    text = parsed.last("signal")
+    return ScancelRequest(
+        jobs=jobs,
+        signal=None if text is None else parse_signal(text),
+        account=given["account"],
+        name=given["jobname"],
+        nodes=_nodes(given["nodelist"]),
+        partition=given["partition"],
+        qos=given["qos"],
+        reservation=given["reservation"],
+        state=_KNOWN.get(state, ""),
+        user=given["user"],
+        wckey=given["wckey"],
+        batch=parsed.has("batch"),
+        full=parsed.has("full"),
+        verbose=sum(key == "verbose" for key, _ in parsed.options),
+        quiet=parsed.has("quiet"),
+        clusters=parsed.last("clusters") or "",
+        version=parsed.has("version"),
+        usage=parsed.has("usage") or parsed.has("help"),
+    )
+
+
+_VARIABLES = {"jobname": "name"}
+
+
+def _job(word: str) -> JobId:
+    found = parse_job_id(word)
+    if found is None:
+        raise UsageError(f"scancel: error: Invalid job id {word}\n")
+    return found
+
+
+def _nodes(text: str) -> tuple[str, ...]:
+    if not text:
+        return ()
+    try:
+        return tuple(expand_hosts(text))
+    except ValueError:
+        raise UsageError(f"scancel: error: '{text}' invalid entry for --nodelist\n") from None
+
+
+def parse_signal(text: str) -> int:
+    """Parse a signal: a number, or its name with or without SIG.
+
+    Raises:
+        UsageError: it is none.
+    """
+    if re.fullmatch(r"\d{1,3}", text, re.ASCII):
+        return int(text)
+    name = text.strip().upper()
+    found = signals.Signals.__members__.get(name if name.startswith("SIG") else f"SIG{name}")
+    if found is None:
+        raise UsageError(f"Unknown job signal: {text}\n")
+    return int(found)

@@ -1,0 +1,276 @@
+"""The command line of ``scontrol``.
+
+Commands and entities may be shortened and are of any case, keys of updates too. Where a command takes jobs, they are
+words or lists joined by commas; ``name=NAME`` stands for all jobs of that name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rota.commands.getopt import NEEDED, Option, UsageError, parse, table
+from rota.commands.job_ids import JobId, parse_job_id
+from rota.commands.lists import split_list
+from rota.commands.scontrol_update import JobUpdate, NodeUpdate, PartitionUpdate, parse_update
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+_ALONE = "rota has no federation"
+_OPTIONS = table(
+    "scontrol",
+    [
+        Option("all", "a", ignored="rota has no hidden partitions"),
+        Option("clusters cluster", "M", NEEDED),
+        Option("details", "d"),
+        Option("federation", ignored=_ALONE),
+        Option("future", "F", ignored="rota has no future nodes"),
+        Option("help", "h"),
+        Option("hide", ignored="rota has no hidden partitions"),
+        Option("local", ignored=_ALONE),
+        Option("oneliner", "o"),
+        Option("quiet", "Q"),
+        Option("sibling", ignored=_ALONE),
+        Option("uid", "u", NEEDED, refused=True),
+        Option("usage"),
+        Option("verbose", "v", ignored="it is for looking for errors in Slurm"),
+        Option("version", "V"),
+    ],
+)
+#: Commands, and how many letters are needed of each.
+_COMMANDS = {
+    "abort": 5, "all": 3, "cancel_reboot": 8, "cluster": 2, "completing": 3, "create": 2, "delete": 3, "details": 3,
+    "errnumstr": 2, "exit": 1, "fsdampeningfactor": 3, "help": 2, "hide": 2, "hold": 3, "holdu": 4, "listpids": 1,
+    "notify": 1, "oneliner": 1, "pidinfo": 3, "ping": 3, "quiet": 4, "quit": 4, "reboot": 3, "reconfigure": 3,
+    "release": 3, "requeue": 3, "requeuehold": 8, "resume": 3, "setdebug": 4, "schedloglevel": 3, "show": 3,
+    "shutdown": 2, "suspend": 2, "takeover": 8, "token": 3, "top": 3, "uhold": 2, "update": 1, "verbose": 4,
+    "version": 4, "wait_job": 2, "write": 2,
+}  # fmt: skip
+#: Entities of ``show``, and how many letters are needed of each.
+ENTITIES = {
+    "aliases": 1, "assoc_mgr": 2, "bbstat": 2, "burstbuffer": 2, "config": 1, "daemons": 1, "dwstat": 2,
+    "federation": 1, "frontend": 2, "hostlist": 5, "hostlistsorted": 9, "hostnames": 5, "jobs": 1, "jobid": 1,
+    "licenses": 2, "nodes": 1, "partitions": 1, "reservations": 1, "slurmd": 2, "steps": 2, "topology": 1,
+}  # fmt: skip
+_REFUSED = frozenset(
+    [
+        "abort",
+        "cancel_reboot",
+        "completing",
+        "errnumstr",
+        "fsdampeningfactor",
+        "listpids",
+        "notify",
+        "pidinfo",
+        "reboot",
+        "setdebug",
+        "schedloglevel",
+        "shutdown",
+        "takeover",
+        "token",
+        "top",
+        "wait_job",
+        "write",
+        "cluster",
+    ]
+)
+_JOBS = frozenset({"hold", "holdu", "uhold", "release", "requeue", "requeuehold", "suspend", "resume"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Show:
+    """``scontrol show``: an entity, as `ENTITIES` names it."""
+
+    entity: str
+    #: Which one; ``None``: all.
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobsRequest:
+    """A command about jobs: ``hold``, ``uhold``, ``release``, ``requeue``, ``requeuehold``, ``suspend``, ``resume``."""
+
+    command: str
+    #: Jobs by id, or all of a name.
+    jobs: tuple[JobId, ...] = ()
+    name: str = ""
+    #: ``requeue Incomplete``: only jobs that have not completed; ``requeuehold State=SpecialExit``.
+    incomplete: bool = False
+    special_exit: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """``scontrol create`` or ``delete`` of a reservation or partition; and ``update`` of a reservation."""
+
+    command: str
+    #: ``reservation`` or ``partition``.
+    entity: str
+    #: Its name; empty: not given.
+    name: str = ""
+    #: Keys and values as written.
+    pairs: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Other:
+    """A command without arguments: ``ping``, ``version``, ``reconfigure``, ``help``, or empty for nothing at all."""
+
+    command: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scontrol:
+    """A command line of ``scontrol``."""
+
+    request: Show | JobsRequest | JobUpdate | NodeUpdate | PartitionUpdate | Change | Other
+    one_line: bool = False
+    detailed: bool = False
+    quiet: bool = False
+    #: Names of the clusters; empty: this one.
+    clusters: str = ""
+
+
+def parse_scontrol(argv: Sequence[str], now: int, utc_offset: Callable[[int], int]) -> Scontrol:
+    """Parse the words after ``scontrol``.
+
+    Args:
+        argv: The words.
+        now: The time now, Unix seconds, for times in updates.
+        utc_offset: Gives local time minus UTC in seconds, at a Unix time.
+
+    Raises:
+        UsageError: the command line is refused.
+    """
+    parsed = parse(argv, _OPTIONS)
+    request: Show | JobsRequest | JobUpdate | NodeUpdate | PartitionUpdate | Change | Other
+    if parsed.has("version"):
+        request = Other(command="version")
+    elif parsed.has("help") or parsed.has("usage"):
+        request = Other(command="help")
+    elif not parsed.words:
+        request = Other(command="")
+    else:
+        try:
+            request = _request(parsed.words, now, utc_offset)
+        except UsageError as error:
+            if parsed.has("quiet"):
+                raise UsageError("", error.out, error.code) from None
+            raise
+    return Scontrol(
+        request=request,
+        one_line=parsed.has("oneliner"),
+        detailed=parsed.has("details"),
+        quiet=parsed.has("quiet"),
+        clusters=parsed.last("clusters") or "",
+    )
+
+
+def find_word(text: str, known: dict[str, int]) -> str | None:
+    """Find the word that a text begins; ``None``: there is none.
+
+    Args:
+        text: In any case.
+        known: Words, and how many letters are needed of each. The first that fits is found.
+    """
+    low = text.lower()
+    if low in known:
+        return low
+    return next((word for word, least in known.items() if len(low) >= least and word.startswith(low)), None)
+
+
+def _request(
+    words: Sequence[str], now: int, utc_offset: Callable[[int], int]
+) -> Show | JobsRequest | JobUpdate | NodeUpdate | PartitionUpdate | Change | Other:
+    given, *rest = words
+    command = find_word(given, _COMMANDS)
+    if command is None:
+        raise UsageError(f"invalid keyword: {given}\n")
+    if command in _REFUSED:
+        raise UsageError(f"scontrol: error: {command} is not supported by rota\n")
+    if command == "show":
+        return _show(rest)
+    if command in _JOBS:
+        return _jobs(command, rest)
+    if command == "update":
+        if not rest:
+            raise UsageError("too few arguments for update keyword\n")
+        reservation = next((one for one in rest if _is_key(one, "reservation")), None)
+        return _change(command, rest) if reservation else parse_update(rest, now, utc_offset)
+    if command in {"create", "delete"}:
+        if not rest:
+            raise UsageError(f"too few arguments for {command} keyword\n")
+        return _change(command, rest)
+    if command == "ping" and rest:
+        raise UsageError("too many arguments for keyword:ping\n")
+    return Other(command=command if command in {"ping", "version", "reconfigure", "help"} else "")
+
+
+def _show(words: Sequence[str]) -> Show:
+    if not words:
+        raise UsageError("too few arguments for keyword:show\n")
+    if len(words) > 2:
+        raise UsageError("too many arguments for keyword:show\n")
+    entity, equals, value = words[0].partition("=")
+    found = find_word(entity, ENTITIES) or next((one for one in ENTITIES if one == f"{entity.lower()}s"), None)
+    if found is None:
+        raise UsageError(f"invalid entity:{entity} for keyword:show \n")
+    name = value if equals else words[1] if len(words) == 2 else None
+    return Show(entity="jobs" if found == "jobid" else found, name=name)
+
+
+def _jobs(command: str, words: Sequence[str]) -> JobsRequest:
+    if not words:
+        raise UsageError(f"too few arguments for keyword:{command}\n")
+    incomplete = special = False
+    rest = list(words)
+    if command == "requeue" and rest[0].lower() == "incomplete":
+        incomplete, rest = True, rest[1:]
+    if command == "requeuehold" and rest[0].lower().replace(" ", "") == "state=specialexit":
+        special, rest = True, rest[1:]
+    if not rest:
+        raise UsageError(f"too few arguments for keyword:{command}\n")
+    key, equals, value = rest[0].partition("=")
+    if equals and "jobname".endswith(key.lower()) and key.lower() in {"name", "jobname"}:
+        return JobsRequest(command="uhold" if command == "holdu" else command, name=value)
+    also = "slurm_suspend error: Invalid job id specified\n" if command in {"hold", "holdu", "uhold", "release"} else ""
+    found = []
+    for word in (one for words in rest for one in split_list(words)):
+        one = parse_job_id(word.lower().removeprefix("jobid="))
+        if one is None or one.step:
+            raise UsageError(f"Invalid job id specified for job {word}\n{also}")
+        found.append(one)
+    return JobsRequest(
+        command="uhold" if command == "holdu" else command,
+        jobs=tuple(found),
+        incomplete=incomplete,
+        special_exit=special,
+    )
+
+
+def _is_key(word: str, entity: str) -> bool:
+    key, equals, _ = word.lower().partition("=")
+    return bool(equals) and key in {entity, f"{entity}name"}
+
+
+def _change(command: str, words: Sequence[str]) -> Change:
+    """Parse what ``create``, ``delete`` and an update of a reservation name."""
+    first, rest = words[0].lower(), list(words)
+    entity = next((one for one in ("reservation", "partition") if any(_is_key(word, one) for word in words)), "")
+    if not entity and len(first) > 2:
+        entity = next((one for one in ("reservation", "partition") if f"{one}name".startswith(first)), "")
+        rest = rest[1:]
+        if entity and command == "delete" and rest:
+            return Change(command=command, entity=entity, name=rest[0])
+    elif entity and "=" not in first:
+        rest = rest[1:]
+    if not entity and command == "delete" and "=" not in first:
+        raise UsageError("scontrol: error: Proper format is 'delete <ENTITY>=<ID>' or 'delete <ENTITY> <ID>'\n")
+    if not entity:
+        kind = "deletion" if command == "delete" else "creation"
+        prefix = "" if command == "delete" else "scontrol: error: "
+        raise UsageError(f"{prefix}Invalid {kind} entity: {words[0]}\n")
+    pairs = tuple((key, value) for key, _, value in (word.partition("=") for word in rest))
+    name = next((value for key, value in pairs if key.lower() in {entity, f"{entity}name"}), "")
+    return Change(command=command, entity=entity, name=name, pairs=pairs)

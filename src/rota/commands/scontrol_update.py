@@ -1,0 +1,345 @@
+"""``scontrol update`` of jobs, nodes and partitions: words ``Key=value``, keys in any case."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rota.commands.getopt import UsageError
+from rota.commands.hosts import expand_hosts
+from rota.commands.job_ids import JobId, parse_job_id
+from rota.commands.lists import split_list
+from rota.commands.moments import parse_slurm_time
+from rota.model.units import parse_time_seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+_SIZE = re.compile(r"(?P<number>\d{1,12})(?P<unit>[KMGT]?)B?", re.IGNORECASE | re.ASCII)
+_MIB = {"K": 2**-10, "M": 1, "": 1, "G": 2**10, "T": 2**20}
+_NODES = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)
+#: Nice values are within this.
+_MOST_NICE = 2**31 - 3
+_NICE = 100
+#: Largest priority; TOP is the same.
+_TOP = 2**32 - 3
+_NODE_STATES = ("NORESP", "DRAIN", "FAIL", "FUTURE", "RESUME", "POWER_DOWN", "POWER_UP", "UNDRAIN", "DOWN", "IDLE")
+_PARTITION_STATES = ("UP", "DOWN", "DRAIN", "INACTIVE")
+
+
+class LimitChange(NamedTuple):
+    """A new time limit, or a change of it."""
+
+    #: ``+``, ``-``, or empty: the new limit.
+    sign: str
+    #: ``None``: UNLIMITED.
+    seconds: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobUpdate:
+    """Changes of jobs; ``None``: not changed. An empty text removes what there was."""
+
+    #: Jobs by id, or all of a name.
+    jobs: tuple[JobId, ...] = ()
+    of_name: str = ""
+    time_limit: LimitChange | None = None
+    time_min: LimitChange | None = None
+    priority: int | None = None
+    nice: int | None = None
+    partition: str | None = None
+    account: str | None = None
+    qos: str | None = None
+    name: str | None = None
+    dependency: str | None = None
+    features: str | None = None
+    min_nodes: int | None = None
+    max_nodes: int | None = None
+    num_tasks: int | None = None
+    num_cpus: int | None = None
+    min_cpus_per_node: int | None = None
+    #: MiB.
+    mem_per_node: int | None = None
+    mem_per_cpu: int | None = None
+    #: 0: any number of tasks runs at a time.
+    array_throttle: int | None = None
+    #: Unix seconds.
+    start_time: int | None = None
+    end_time: int | None = None
+    deadline: int | None = None
+    comment: str | None = None
+    admin_comment: str | None = None
+    wckey: str | None = None
+    requeue: bool | None = None
+    contiguous: bool | None = None
+    oversubscribe: bool | None = None
+    reservation: str | None = None
+    licenses: str | None = None
+    gres: str | None = None
+    #: Hostlists.
+    required_nodes: str | None = None
+    excluded_nodes: str | None = None
+    std_out: str | None = None
+    std_err: str | None = None
+    std_in: str | None = None
+    mail_user: str | None = None
+    mail_type: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeUpdate:
+    """Changes of nodes; ``None``: not changed."""
+
+    nodes: tuple[str, ...]
+    #: In upper case: DRAIN, DOWN, RESUME, UNDRAIN, IDLE, FAIL …
+    state: str | None = None
+    reason: str | None = None
+    comment: str | None = None
+    weight: int | None = None
+    features: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionUpdate:
+    """Changes of a partition; ``None``: not changed."""
+
+    name: str
+    #: UP, DOWN, DRAIN or INACTIVE.
+    state: str | None = None
+    max_time: LimitChange | None = None
+    default_time: LimitChange | None = None
+
+
+def parse_update(
+    words: Sequence[str], now: int, utc_offset: Callable[[int], int]
+) -> JobUpdate | NodeUpdate | PartitionUpdate:
+    """Parse the words after ``update``.
+
+    Raises:
+        UsageError: no entity is named, or a key or value cannot be used.
+    """
+    pairs = [(word, *word.partition("=")[::2], "=" in word) for word in words]
+    keys = {key.lower() for _, key, _, equals in pairs if equals}
+    if keys & {"nodename", "node", "nodes"}:
+        return _node(pairs)
+    if keys & {"partitionname", "partition"} and not keys & _JOB_KEYS:
+        return _partition(pairs)
+    if keys & _JOB_KEYS:
+        return _job(pairs, now, utc_offset)
+    raise UsageError(
+        "No valid entity in update command\n"
+        'Input line must include "NodeName", "PartitionName", "Reservation", "JobId", or "SlurmctldDebug"\n'
+    )
+
+
+_JOB_KEYS = frozenset({"jobid", "job", "jobname", "name"})
+
+
+# ---- jobs -------------------------------------------------------------------------------------------------------
+
+
+def _job(pairs: Iterable[tuple[str, str, str, bool]], now: int, utc_offset: Callable[[int], int]) -> JobUpdate:
+    changes: dict[str, Any] = {}
+    for word, key, value, equals in pairs:
+        low = key.lower()
+        if low in {"jobid", "job"}:
+            changes["jobs"] = _ids(value)
+        elif low in _TIMES:
+            changes[_TIMES[low]] = parse_slurm_time(value, now, utc_offset)
+        elif low == "nice" and not equals:
+            changes["nice"] = _NICE
+        elif not equals:
+            raise UsageError(f"Invalid input: {word}\nRequest aborted\n")
+        elif low in _TEXTS:
+            changes[_TEXTS[low]] = value
+        elif low in _VALUES:
+            target, read, label = _VALUES[low]
+            try:
+                found = read(value)
+            except ValueError:
+                shown = f"{label} value: {value}" if label not in {"TimeLimit", "TimeMin"} else f"{label} value"
+                raise UsageError(f"scontrol: error: Invalid {shown}\n") from None
+            changes.update(found if isinstance(found, dict) else {target: found})
+        else:
+            raise UsageError(f"Update of this parameter is not supported: {word}\nRequest aborted\n")
+    if "jobs" not in changes:  # the name chooses the jobs
+        changes["of_name"] = changes.pop("name", "")
+    if not set(changes) - {"jobs", "of_name"}:
+        raise UsageError("No changes specified\n")
+    return JobUpdate(**changes)
+
+
+def _ids(text: str) -> tuple[JobId, ...]:
+    found = []
+    for word in split_list(text):
+        one = parse_job_id(word)
+        if one is None or one.step:
+            raise UsageError(f"Invalid job id specified for job {word}\n")
+        found.append(one)
+    if not found:
+        raise UsageError(f"Invalid job id specified for job {text}\n")
+    return tuple(found)
+
+
+def _limit(text: str) -> LimitChange:
+    sign = text[:1] if text[:1] in {"+", "-"} and text != "-1" else ""
+    seconds = parse_time_seconds(text[len(sign) :])
+    return LimitChange(sign, None if seconds is None else -(-seconds // 60) * 60)
+
+
+def _number(text: str) -> int:
+    if not re.fullmatch(r"\d{1,10}", text, re.ASCII) or int(text) > 2**32 - 1:
+        raise ValueError(text)
+    return int(text)
+
+
+def _priority(text: str) -> int:
+    return _TOP if text.upper() == "TOP" else min(_number(text), 2**32 - 1)
+
+
+def _nice(text: str) -> int:
+    number = int(text) if re.fullmatch(r"[+-]?\d{1,10}", text, re.ASCII) else _MOST_NICE + 1
+    if abs(number) > _MOST_NICE:
+        raise ValueError(text)
+    return number
+
+
+def _memory(text: str) -> int:
+    match = _SIZE.fullmatch(text)
+    if match is None:
+        raise ValueError(text)
+    return int(int(match["number"]) * _MIB[match["unit"].upper()])
+
+
+def _node_counts(text: str) -> dict[str, int]:
+    match = _NODES.fullmatch(text)
+    if match is None:
+        raise ValueError(text)
+    return {"min_nodes": int(match[1]), "max_nodes": int(match[2] or 0)}
+
+
+def _flag(text: str) -> bool:
+    if text.lower() not in {"yes", "no", "1", "0"}:
+        raise ValueError(text)
+    return text.lower() in {"yes", "1"}
+
+
+#: Keys of times, texts and other values, and the fields that they set.
+_TIMES = {"starttime": "start_time", "endtime": "end_time", "deadline": "deadline"}
+_TEXTS = {
+    "account": "account",
+    "admincomment": "admin_comment",
+    "comment": "comment",
+    "dependency": "dependency",
+    "excnodelist": "excluded_nodes",
+    "exc_node_list": "excluded_nodes",
+    "features": "features",
+    "gres": "gres",
+    "jobname": "name",
+    "licenses": "licenses",
+    "mailtype": "mail_type",
+    "mailuser": "mail_user",
+    "name": "name",
+    "nodelist": "required_nodes",
+    "partition": "partition",
+    "qos": "qos",
+    "reqnodelist": "required_nodes",
+    "reservationname": "reservation",
+    "stderr": "std_err",
+    "stdin": "std_in",
+    "stdout": "std_out",
+    "trespernode": "gres",
+    "wckey": "wckey",
+}
+_VALUES: dict[str, tuple[str, Callable[[str], Any], str]] = {
+    "arraytaskthrottle": ("array_throttle", _number, "ArrayTaskThrottle"),
+    "contiguous": ("contiguous", _flag, "Contiguous"),
+    "mincpusnode": ("min_cpus_per_node", _number, "MinCPUsNode"),
+    "minmemorycpu": ("mem_per_cpu", _memory, "MinMemoryCPU"),
+    "minmemorynode": ("mem_per_node", _memory, "MinMemoryNode"),
+    "nice": ("nice", _nice, "Nice"),
+    "numcpus": ("num_cpus", _number, "NumCPUs"),
+    "numnodes": ("", _node_counts, "NumNodes"),
+    "numtasks": ("num_tasks", _number, "NumTasks"),
+    "oversubscribe": ("oversubscribe", _flag, "OverSubscribe"),
+    "priority": ("priority", _priority, "Priority"),
+    "reqnodes": ("", _node_counts, "ReqNodes"),
+    "requeue": ("requeue", _flag, "Requeue"),
+    "shared": ("oversubscribe", _flag, "OverSubscribe"),
+    "timelimit": ("time_limit", _limit, "TimeLimit"),
+    "timemin": ("time_min", _limit, "TimeMin"),
+}
+
+
+# ---- nodes and partitions ---------------------------------------------------------------------------------------
+
+
+def _node(pairs: Iterable[tuple[str, str, str, bool]]) -> NodeUpdate:
+    changes: dict[str, Any] = {}
+    for word, key, value, _ in pairs:
+        low = key.lower()
+        if low in {"nodename", "node", "nodes"}:
+            try:
+                changes["nodes"] = tuple(expand_hosts(value))
+            except ValueError:
+                raise UsageError("slurm_update error: Invalid node name specified\n") from None
+        elif low == "state":
+            changes["state"] = _node_state(word, value)
+        elif low in {"reason", "comment"}:
+            changes[low] = value
+        elif low in {"features", "availablefeatures", "activefeatures"}:
+            changes["features"] = value
+        elif low == "weight":
+            if not re.fullmatch(r"\d{1,9}", value, re.ASCII):
+                raise UsageError(
+                    f"scontrol: error: Weight value ({value}) is not a valid number\nNo changes specified\n"
+                )
+            changes["weight"] = int(value)
+        else:
+            raise UsageError(f"Update of this parameter is not supported: {word}\nRequest aborted\n")
+    if len(changes) < 2:
+        raise UsageError("No changes specified\n")
+    if changes.get("state") in {"DOWN", "DRAIN", "FAIL"} and not changes.get("reason"):
+        raise UsageError("You must specify a reason when DOWNING or DRAINING a node. Request denied\n")
+    return NodeUpdate(**changes)
+
+
+def _node_state(word: str, value: str) -> str:
+    state = next((one for one in _NODE_STATES if value and one == value.upper()), None)
+    if state is None:
+        raise UsageError(
+            f"Invalid input: {word}\nRequest aborted\n"
+            "Valid states are: NoResp DRAIN FAIL FUTURE RESUME POWER_DOWN POWER_UP UNDRAIN\n"
+            "Not all states are valid given a node's prior state\n"
+        )
+    return state
+
+
+def _partition(pairs: Iterable[tuple[str, str, str, bool]]) -> PartitionUpdate:
+    changes: dict[str, Any] = {}
+    end = "slurm_update error: No error\n"
+    for word, key, value, _ in pairs:
+        low = key.lower()
+        if low in {"partitionname", "partition"}:
+            changes["name"] = value
+        elif low == "state":
+            if value.upper() not in _PARTITION_STATES:
+                raise UsageError(
+                    f"scontrol: error: Invalid input: {word}\n"
+                    f"scontrol: error: Acceptable State values are UP, DOWN, DRAIN and INACTIVE\n{end}"
+                )
+            changes["state"] = value.upper()
+        elif low in {"maxtime", "defaulttime"}:
+            try:
+                changes["max_time" if low == "maxtime" else "default_time"] = _limit(value)
+            except ValueError:
+                raise UsageError(f"scontrol: error: Invalid input {word}\n{end}") from None
+        else:
+            raise UsageError(
+                f"scontrol: error: Update of this parameter is not supported: {word}\n\n"
+                f"scontrol: error: Request aborted\n{end}"
+            )
+    if len(changes) < 2:
+        raise UsageError("scontrol: error: No changes specified\n")
+    return PartitionUpdate(**changes)

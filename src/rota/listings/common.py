@@ -1,0 +1,44 @@
+"""What several commands have in common: clusters, lists of names, the time format."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rota.commands.getopt import UsageError
+from rota.listings.clock import Clock
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rota.commands.getopt import Parsed
+    from rota.listings.view import View
+
+
+def clock_of(view: View, environ: Mapping[str, str]) -> Clock:
+    """Make the clock that formats times as the user wants."""
+    return Clock(view.now, view.utc_offset, environ.get("SLURM_TIME_FORMAT", ""))
+
+
+def words_of(text: str | None) -> frozenset[str]:
+    """Split a list at its commas."""
+    return frozenset(word.strip() for word in (text or "").split(",") if word.strip())
+
+
+def cluster_heading(command: str, parsed: Parsed, view: View) -> str:
+    """Check ``-M``; give the line that names the cluster, empty without ``-M`` or a header.
+
+    Raises:
+        UsageError: one of the clusters is not this one.
+    """
+    given = parsed.last("clusters")
+    if given is None:
+        return ""
+    own = view.config.cluster_name
+    for name in given.split(","):
+        if name.strip().lower() not in {own.lower(), "all", ""}:
+            raise UsageError(
+                f"{command}: error: No cluster '{name}' known by database.\n"
+                f"{command}: error: '{name}' can't be reached now, or it is an invalid entry for --cluster.  "
+                "Use 'sacctmgr list clusters' to see available clusters.\n"
+            )
+    return f"CLUSTER: {own}\n" if given.strip() and not parsed.has("noheader") else ""

@@ -1,0 +1,74 @@
+"""Facts about a job that several commands show."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rota.listings.text import plain
+
+if TYPE_CHECKING:
+    from rota.listings.view import View
+    from rota.model.accounting import JobDetails
+    from rota.model.lines import JobLine
+
+
+def gres_text(gres: str) -> str:
+    """Give requested GRES as Slurm shows them: ``gres:gpu:1``."""
+    return ",".join(f"gres:{item}" for item in plain(gres).split(",") if item)
+
+
+def per_gpu(job: JobLine, name: str) -> str:
+    """Give a count for each GPU: ``gres:gpu:2``."""
+    count = getattr(job.request, name, 0)
+    return f"gres:gpu:{count}" if count else "N/A"
+
+
+def least_cpus(job: JobLine) -> int:
+    """Give the smallest number of processors on each node."""
+    least = job.request.min_cpus_per_node if job.request else 0
+    return max(least, job.cpus_per_task, 1)
+
+
+def least_memory(job: JobLine) -> tuple[float, bool]:
+    """Give the memory that a job asks for in MiB, and whether it is for each processor."""
+    if job.request is not None and job.request.mem_per_node > 0:
+        return job.request.mem_per_node, False
+    if job.request is not None and job.request.mem_per_cpu > 0:
+        return job.request.mem_per_cpu, True
+    memory = (job.tres_allocated or job.tres_requested).get("mem", 0)
+    cpus = (job.tres_allocated or job.tres_requested).get("cpu", job.num_cpus)
+    if memory and cpus and memory % cpus == 0:
+        return memory // cpus, True
+    return memory, False
+
+
+def most_nodes(job: JobLine) -> int:
+    """Give the largest number of nodes; 0: no bound was given."""
+    return job.request.max_nodes if job.request else 0
+
+
+def tasks_of(job: JobLine) -> int:
+    """Give the number of tasks; 0: it was never counted."""
+    return job.num_tasks or max(job.num_cpus // max(job.cpus_per_task, 1), 1)
+
+
+def sharing(job: JobLine) -> str:
+    """Give whether a job shares resources."""
+    return "NO" if job.exclusive else "YES" if job.oversubscribe else "OK"
+
+
+def eligible_time(job: JobLine) -> int | None:
+    """Give the time at which a job became or becomes eligible."""
+    if job.eligible_time is None and job.pending and job.begin_time:
+        return job.begin_time
+    return job.eligible_time
+
+
+def accrue_time(job: JobLine, details: JobDetails) -> int | None:
+    """Give the time since which a job gains priority by its age."""
+    return job.eligible_time if details.accrue_time is None else details.accrue_time
+
+
+def requeues(job: JobLine, view: View) -> bool:
+    """Whether a job is requeued when its node is lost."""
+    return view.config.get("JobRequeue", "1") != "0" if job.requeue is None else job.requeue

@@ -1,0 +1,369 @@
+"""``sacct``: jobs and steps, live and ended.
+
+Without ``-S`` jobs since midnight are listed; with ``-j`` all of them, and with ``-s`` those of now. As in Slurm, jobs
+that never became eligible are listed with ``-j`` only, and ``-s`` is passed over beside ``-j`` without a time.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from rota.commands.getopt import NEEDED, OPTIONAL, Option, Parsed, UsageError, parse, table
+from rota.commands.hosts import expand_hosts
+from rota.commands.job_ids import JobId, parse_job_id
+from rota.commands.lists import split_list
+from rota.commands.moments import parse_slurm_time
+from rota.listings.answer import VERSION, Answer
+from rota.listings.common import clock_of, words_of
+from rota.listings.sacct_fields import BRIEF, DEFAULT, FIELDS, LONG, Row, Rows
+from rota.listings.sacct_table import help_format, put
+from rota.listings.text import NULL
+from rota.listings.view import AccountingQuery
+from rota.model import JobState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from rota.listings.view import View
+    from rota.model.accounting import AccountingRecord
+    from rota.model.lines import JobLine
+
+_ALONE = "rota has no federation"
+_OPTIONS = table(
+    "sacct",
+    [
+        Option("allusers", "a"),
+        Option("accounts", "A", NEEDED),
+        Option("allocations", "X"),
+        Option("brief", "b"),
+        Option("batch-script", "B", refused=True),
+        Option("completion", "c", refused=True),
+        Option("constraints", "C", NEEDED, refused=True),
+        Option("delimiter", "", NEEDED),
+        Option("duplicates", "D", ignored="a requeued job is one record in rota"),
+        Option("env-vars", refused=True),
+        Option("federation", ignored=_ALONE),
+        Option("helpformat", "e"),
+        Option("help-fields", refused=True),
+        Option("endtime", "E", NEEDED),
+        Option("file", "f", NEEDED, refused=True),
+        Option("flags", "F", NEEDED, refused=True),
+        Option("gid group", "g", NEEDED),
+        Option("help", "h"),
+        Option("local", ignored=_ALONE),
+        Option("name", "", NEEDED),
+        Option("nnodes", "i", NEEDED, refused=True),
+        Option("ncpus", "I", NEEDED, refused=True),
+        Option("jobs", "j", NEEDED),
+        Option("json", refused=True),
+        Option("timelimit-min", "k", NEEDED, refused=True),
+        Option("timelimit-max", "K", NEEDED, refused=True),
+        Option("long", "l"),
+        Option("allclusters", "L", ignored="rota has one cluster"),
+        Option("clusters", "M", NEEDED),
+        Option("nodelist", "N", NEEDED),
+        Option("noconvert"),
+        Option("noheader", "n"),
+        Option("format", "o", NEEDED),
+        Option("parsable", "p"),
+        Option("parsable2", "P"),
+        Option("qos", "q", NEEDED),
+        Option("partition", "r", NEEDED),
+        Option("state", "s", NEEDED),
+        Option("starttime", "S", NEEDED),
+        Option("truncate", "T"),
+        Option("units", "", NEEDED),
+        Option("usage"),
+        Option("use-local-uid", "U", ignored="user ids are those of this machine"),
+        Option("user uid", "u", NEEDED),
+        Option("verbose", "v", ignored="it is for looking for errors in Slurm"),
+        Option("version", "V"),
+        Option("wckeys", "W", NEEDED),
+        Option("whole-hetjob", "", OPTIONAL, ignored="rota has no heterogeneous jobs"),
+        Option("associations", "x", NEEDED, refused=True),
+        Option("yaml", refused=True),
+    ],
+    hint=False,
+)
+#: Most fields of a format: a listing must not keep a controller busy.
+_MOST_FIELDS = 500
+_USAGE = "Usage: sacct [options]\n\tUse --help for help\n"
+
+
+class _Window(NamedTuple):
+    """The time for which jobs are shown, Unix seconds."""
+
+    start: int
+    end: int
+    #: Whether only jobs that were in one of the given states within it are shown.
+    by_state: bool
+
+
+class _More(NamedTuple):
+    """Further filters; an empty one lets all through."""
+
+    qos: frozenset[str]
+    wckeys: frozenset[str]
+    #: Names or ids.
+    groups: frozenset[str]
+
+    def passes(self, record: AccountingRecord, view: View) -> bool:
+        """Whether a job passes them."""
+        job = record.job
+        return (
+            (not self.qos or job.qos in self.qos)
+            and (not self.wckeys or record.details.wckey in self.wckeys)
+            and (not self.groups or not self.groups.isdisjoint((str(job.group_id), view.group_name(job.group_id))))
+        )
+
+
+class _Wanted(NamedTuple):
+    """Which jobs are shown."""
+
+    ids: list[JobId]
+    states: frozenset[str]
+    window: _Window
+    query: AccountingQuery
+    more: _More
+
+
+def sacct(argv: Sequence[str], environ: Mapping[str, str], view: View) -> Answer:
+    """Evaluate a command line.
+
+    Args:
+        argv: The words after ``sacct``.
+        environ: The user's environment.
+        view: The cluster.
+
+    Raises:
+        UsageError: the command line is refused.
+    """
+    parsed = parse(argv, _OPTIONS)
+    if parsed.has("version"):
+        return Answer(f"{VERSION}\n")
+    if parsed.has("usage") or parsed.has("help"):
+        return Answer(_USAGE)
+    if parsed.has("helpformat"):
+        return Answer(help_format())
+    if parsed.words:
+        listed = "".join(f"sacct: error:  {word}\n" for word in parsed.words)
+        raise UsageError(f"sacct: error: Unknown arguments:\n{listed}")
+    fields = _fields(parsed, environ)
+    if not _here(parsed, view):
+        return Answer(put(fields, [], parsed))
+    wanted = _wanted(parsed, view)
+    window = wanted.window if parsed.has("truncate") else None
+    rows = Rows(
+        view,
+        clock_of(view, environ),
+        convert=not parsed.has("noconvert"),
+        target=_units(parsed),
+        truncate=None if window is None else (window.start, window.end),
+        allocations=parsed.has("allocations"),
+    )
+    nodes = _nodes(parsed)
+    chosen = [
+        record
+        for record in view.accounted(wanted.query)
+        if _shown(record, wanted) and wanted.more.passes(record, view) and (not nodes or nodes & {*record.job.nodes})
+    ]
+    chosen.sort(key=_order)
+    listed_rows = [row for record in chosen for row in _rows(record, wanted.ids, parsed)]
+    return Answer(put([(name, width, rows.text(name)) for name, width, _ in fields], listed_rows, parsed))
+
+
+# ---- which jobs -------------------------------------------------------------------------------------------------
+
+
+def _here(parsed: Parsed, view: View) -> bool:
+    given = parsed.last("clusters")
+    own = view.config.cluster_name.lower()
+    return given is None or not given or bool({"all", "-1", own} & {one.strip().lower() for one in given.split(",")})
+
+
+def _wanted(parsed: Parsed, view: View) -> _Wanted:
+    ids = _ids(parsed)
+    states = _states(parsed)
+    window = _window(parsed, view, with_ids=bool(ids), states=states)
+    users = frozenset() if parsed.has("allusers") and not parsed.has("user") else words_of(parsed.last("user"))
+    for name in sorted(users):
+        if not view.knows_user(name):
+            raise UsageError(f"sacct: error: Invalid user id: {name}\n")
+    if not users and not parsed.has("allusers") and view.user != "root" and not ids:
+        users = frozenset({view.user})
+    query = AccountingQuery(
+        job_ids=frozenset(one.job_id for one in ids),
+        users=users,
+        accounts=words_of((parsed.last("accounts") or "").lower()),
+        names=words_of(parsed.last("name")),
+        partitions=words_of(parsed.last("partition")),
+        states=states if window.by_state else frozenset(),
+        start=window.start or None,
+        end=window.end,
+    )
+    more = _More(
+        qos=words_of(parsed.last("qos")), wckeys=words_of(parsed.last("wckeys")), groups=words_of(parsed.last("gid"))
+    )
+    return _Wanted(ids, states, window, query, more)
+
+
+def _ids(parsed: Parsed) -> list[JobId]:
+    found = []
+    for word in (part for text in parsed.all("jobs") for part in split_list(text.split()[0] if text.split() else "")):
+        one = parse_job_id(word)
+        if one is not None and one.bracketed:
+            raise UsageError(f"sacct: fatal: Bad job array element specified: {one.job_id}\n")
+        if one is None:
+            raise UsageError(f"sacct: fatal: Bad job/step specified: {word}\n")
+        found.append(one)
+    return found
+
+
+def _states(parsed: Parsed) -> frozenset[str]:
+    known = {name: state.value for state in JobState for name in (state.value, state.compact)}
+    known |= {"REQUEUED": "REQUEUED", "RQ": "REQUEUED", "RESIZING": "RESIZING", "RS": "RESIZING", "REVOKED": "REVOKED"}
+    found = set()
+    for word in (parsed.last("state") or "").split(","):
+        name = word.strip().upper()
+        if name == "ALL":
+            return frozenset()
+        if name and name not in known:
+            raise UsageError(f"sacct: fatal: unrecognized job state value '{word}'\n")
+        found.add(known.get(name, ""))
+    return frozenset(found - {""})
+
+
+def _window(parsed: Parsed, view: View, *, with_ids: bool, states: frozenset[str]) -> _Window:
+    def moment(text: str) -> int:
+        return parse_slurm_time(text, view.now, view.utc_offset, past=True)
+
+    begin, end = parsed.last("starttime"), parsed.last("endtime")
+    last = view.now if not end else moment(end)
+    if begin:
+        first = moment(begin)
+        if states and not end:  # as in Slurm: the states are those at that moment
+            last = max(first, 0)
+    elif with_ids:
+        first = 0
+    elif states and not end:
+        first = view.now
+    else:
+        first = moment("00:00") if not states else last
+    if first > last:
+        clock = clock_of(view, {})
+        raise UsageError(
+            f"sacct: error: Start time ({clock.moment(first)}) requested is after end time ({clock.moment(last)}).\n"
+        )
+    return _Window(first, last, bool(states) and bool(begin or end or not with_ids))
+
+
+def _nodes(parsed: Parsed) -> frozenset[str]:
+    text = parsed.last("nodelist")
+    if not text:
+        return frozenset()
+    try:
+        return frozenset(expand_hosts(text))
+    except ValueError:
+        raise UsageError(f"sacct: error: '{text}' is no list of nodes\n") from None
+
+
+def _shown(record: AccountingRecord, wanted: _Wanted) -> bool:
+    job, query = record.job, wanted.query
+    if wanted.ids:
+        if not any(_is(job, one) for one in wanted.ids):
+            return False
+    elif job.eligible_time is None or (job.pending and job.eligible_time > wanted.window.end):
+        return False
+    if query.users and query.users.isdisjoint((job.user, str(job.user_id))):
+        return False
+    if query.accounts and job.account.lower() not in query.accounts:
+        return False
+    if query.names and (job.name or NULL) not in query.names:
+        return False
+    if query.partitions and job.partition not in query.partitions:
+        return False
+    return _in_window(job, wanted)
+
+
+def _in_window(job: JobLine, wanted: _Wanted) -> bool:
+    first, last = wanted.window.start, wanted.window.end
+    ended = job.end_time if not job.pending and job.base_state not in {"RUNNING", "SUSPENDED"} else None
+    if wanted.ids and not first:
+        return True
+    begun = job.submit_time if job.eligible_time is None else min(job.eligible_time, job.start_time or 2**62)
+    if not wanted.window.by_state:
+        return begun <= last and (ended is None or ended >= first)
+    if job.base_state in {"PENDING", "RUNNING", "SUSPENDED"} or ended is None:
+        return job.base_state in wanted.states and begun <= last
+    if "RUNNING" in wanted.states and job.start_time is not None and job.start_time <= last and ended >= first:
+        return True
+    return job.base_state in wanted.states and first <= ended <= last
+
+
+def _is(job: JobLine, wanted: JobId) -> bool:
+    if not wanted.tasks:
+        return wanted.job_id in {job.job_id, job.array_job_id}
+    return job.array_job_id == wanted.job_id and job.array_task == str(wanted.tasks[0])
+
+
+def _order(record: AccountingRecord) -> tuple[int, int]:
+    job = record.job
+    if job.array_job_id is None:
+        return job.job_id, 0
+    return job.array_job_id, int(job.array_task) if job.array_task.isdecimal() else 2**62
+
+
+def _rows(record: AccountingRecord, ids: list[JobId], parsed: Parsed) -> Iterable[Row]:
+    """Give the rows of a job: its own and, unless ``-X`` is given, those of its steps."""
+    named = {one.step for one in ids if _is(record.job, one)} if ids else {""}
+    if "" in named or parsed.has("allocations"):
+        yield Row(record, None)
+    if not parsed.has("allocations"):
+        for step in record.steps:
+            if "" in named or step.step_id in named:
+                yield Row(record, step)
+
+
+# ---- the format -------------------------------------------------------------------------------------------------
+
+
+def _units(parsed: Parsed) -> str:
+    text = parsed.last("units")
+    if text is None:
+        return ""
+    if len(text) != 1 or text.upper() not in "KMGTP":
+        raise UsageError(
+            f"sacct: error: Invalid unit type '{text}'. Possible options are 'KMGTP'\nsacct: fatal: Invalid unit type\n"
+        )
+    return text.upper()
+
+
+def _fields(parsed: Parsed, environ: Mapping[str, str]) -> list[tuple[str, int, None]]:
+    """Give the fields of the format: name and width, negative: aligned to the left."""
+    text = ",".join(parsed.all("format")) if parsed.has("format") else None
+    if text is None:
+        text = LONG if parsed.has("long") else BRIEF if parsed.has("brief") else environ.get("SACCT_FORMAT", DEFAULT)
+    found: list[tuple[str, int, None]] = []
+    for word in text.split(","):
+        name, percent, size = word.lstrip().partition("%")
+        if not name:  # as in Slurm, what follows is passed over
+            break
+        if name.lower() == "all":
+            found += [(one, width, None) for one, width in FIELDS.items()]
+            continue
+        low = name.lower()
+        full = next((one for one in FIELDS if one.lower() == low), None)
+        full = full or next((one for one in FIELDS if one.lower().startswith(low)), None)
+        if full is None:
+            raise UsageError(f'sacct: error: Invalid field requested: "{name}"\n')
+        found.append((full, _width(size) if percent else FIELDS[full], None))
+    if len(found) > _MOST_FIELDS:
+        raise UsageError(f"sacct: error: a format has at most {_MOST_FIELDS} fields in rota\n")
+    return found
+
+
+def _width(text: str) -> int:
+    left = text.startswith("-")
+    digits = text.lstrip("-")
+    size = min(int(digits[:9]), 4096) if digits.isascii() and digits.isdigit() else 0
+    return -size if left else size

@@ -1,0 +1,46 @@
+"""The table of ``sacct``: columns of fixed width, in which longer text ends in ``+``, or fields between delimiters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rota.listings.sacct_fields import FIELDS, Row
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rota.commands.getopt import Parsed
+
+
+def help_format() -> str:
+    """Give what ``--helpformat`` prints: the names of all fields, four on a line."""
+    names = list(FIELDS)
+    return "".join(
+        f"{' '.join(f'{one:<19}' for one in names[place : place + 4])}\n" for place in range(0, len(names), 4)
+    )
+
+
+def put(fields: Sequence[tuple[str, int, object]], rows: list[Row], parsed: Parsed) -> str:
+    """Format the rows, column by column."""
+    if parsed.has("parsable") or parsed.has("parsable2"):
+        return _parsable(fields, rows, parsed)
+    columns: list[list[str]] = []
+    for name, width, text in fields:
+        size = abs(width)
+        texts = list(map(text, rows)) if callable(text) else []
+        texts = [one if len(one) <= size else f"{one[: size - 1]}+" if size else "" for one in texts]
+        if not parsed.has("noheader"):
+            texts = [name[:size], "-" * size, *texts]
+        columns.append([one.ljust(size) for one in texts] if width < 0 else [one.rjust(size) for one in texts])
+    if not columns:
+        return "\n" * (len(rows) + 2 * (not parsed.has("noheader")))
+    return "".join(f"{' '.join(cells)} \n" for cells in zip(*columns, strict=True))
+
+
+def _parsable(fields: Sequence[tuple[str, int, object]], rows: list[Row], parsed: Parsed) -> str:
+    mark = parsed.last("delimiter") or "|"
+    ending = mark if parsed.has("parsable") and not parsed.has("parsable2") else ""
+    head = [] if parsed.has("noheader") else [mark.join(name for name, _, _ in fields) + ending]
+    columns = [list(map(text, rows)) if callable(text) else [] for _, _, text in fields]
+    lines = [mark.join(cells) + ending for cells in zip(*columns, strict=True)] if columns else [""] * len(rows)
+    return "".join(f"{line}\n" for line in (*head, *lines))

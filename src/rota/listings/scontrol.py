@@ -1,0 +1,241 @@
+"""``scontrol show``, ``ping`` and ``version``: the commands of ``scontrol`` that only read.
+
+Those that change something are parsed by `rota.commands.scontrol`, and carried out by whoever has the engine.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rota.commands.getopt import Parsed, UsageError
+from rota.commands.hosts import expand_hosts
+from rota.commands.job_ids import parse_job_id
+from rota.commands.lists import split_list
+from rota.commands.scontrol import Other, Scontrol, Show, parse_scontrol
+from rota.listings.answer import VERSION, Answer
+from rota.listings.common import clock_of, cluster_heading
+from rota.listings.show_config import ping, show_config
+from rota.listings.show_job import show_job
+from rota.listings.show_machine import show_license, show_node, show_partition, show_reservation, show_step
+from rota.listings.squeue_steps import running_steps
+from rota.listings.text import fold
+from rota.model.array import parse_array
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from rota.listings.clock import Clock
+    from rota.listings.view import View
+    from rota.model.lines import JobLine
+
+_HELP = """\
+scontrol [-adoQV] [-M CLUSTER] COMMAND
+  show ENTITY [NAME]    aliases config daemons hostlist hostnames job license node partition reservation step
+  update KEY=VALUE ...  change a job, node, partition or reservation
+  hold uhold release requeue requeuehold suspend resume JOBS
+  create delete reconfigure ping version
+"""
+
+
+def scontrol(argv: Sequence[str], environ: Mapping[str, str], view: View) -> Answer:
+    """Evaluate a command line.
+
+    Args:
+        argv: The words after ``scontrol``.
+        environ: The user's environment.
+        view: The cluster.
+
+    Raises:
+        UsageError: the command line is refused.
+    """
+    asked = parse_scontrol(argv, view.now, view.utc_offset)
+    cluster_heading("scontrol", Parsed((("clusters", asked.clusters),) if asked.clusters else (), ()), view)
+    if isinstance(asked.request, Other):
+        answer = _other(asked.request, view)
+    elif isinstance(asked.request, Show):
+        answer = _show(asked, asked.request, environ, view)
+    else:
+        answer = Answer(err="scontrol: error: here nothing can be changed\n", code=1)
+    return answer._replace(err="") if asked.quiet else answer
+
+
+def _other(request: Other, view: View) -> Answer:
+    if request.command == "version":
+        return Answer(f"{VERSION}\n")
+    if request.command == "ping":
+        return Answer(ping(view))
+    if request.command == "help":
+        return Answer(_HELP)
+    if not request.command:
+        return Answer(err="scontrol: error: no command is given, and rota's scontrol has no interactive mode\n", code=1)
+    return Answer(err="scontrol: error: here nothing can be changed\n", code=1)
+
+
+def _show(asked: Scontrol, request: Show, environ: Mapping[str, str], view: View) -> Answer:
+    shown = _Shown(asked, environ, view)
+    found: dict[str, Callable[[str | None], Answer]] = {
+        "aliases": lambda _: Answer(),
+        "config": lambda _: Answer(show_config(view, shown.clock)),
+        "daemons": lambda _: Answer("slurmctld slurmd\n"),
+        "federation": lambda _: Answer(),
+        "hostlist": shown.hostlist,
+        "hostlistsorted": shown.hostlist_sorted,
+        "hostnames": shown.hostnames,
+        "jobs": shown.jobs,
+        "licenses": shown.licenses,
+        "nodes": shown.nodes,
+        "partitions": shown.partitions,
+        "reservations": shown.reservations,
+        "steps": shown.steps,
+        "topology": lambda _: Answer(err="scontrol: error: No topology information available\n"),
+    }
+    if request.entity not in found:
+        raise UsageError(f"scontrol: error: show {request.entity} is not supported by rota\n")
+    return found[request.entity](request.name)
+
+
+class _Shown:
+    """What ``scontrol show`` prints of each entity."""
+
+    def __init__(self, asked: Scontrol, environ: Mapping[str, str], view: View) -> None:
+        self.clock: Clock = clock_of(view, environ)
+        self._view = view
+        self._environ = environ
+        self._one_line = asked.one_line
+        self._detailed = asked.detailed
+
+    # ---- jobs and steps ---------------------------------------------------------------------------------------
+
+    def jobs(self, name: str | None) -> Answer:
+        everything = sorted(self._view.jobs(), key=lambda job: job.job_id)
+        if name is None or name == "0":
+            return Answer("".join(map(self._job, everything)) or "No jobs in the system\n")
+        wanted = parse_job_id(name)
+        if wanted is None or wanted.step or wanted.bracketed:
+            raise UsageError("scontrol_print_job error: Invalid job id specified\n")
+        number = wanted.job_id
+        found = [job for job in everything if number in {job.job_id, job.array_job_id}]
+        if not found:
+            raise UsageError("slurm_load_jobs error: Invalid job id specified\n")
+        if wanted.tasks:
+            found = [part for job in found for part in _task_of(job, number, wanted.tasks[0])]
+            if not found:
+                return Answer(f"Job {name} not found\n", code=1)
+        exact = [job for job in found if job.job_id == number]
+        others = [job for job in found if job.job_id != number and job.array_job_id == number]
+        return Answer("".join(map(self._job, [*exact, *reversed(others)])))
+
+    def _job(self, job: JobLine) -> str:
+        return show_job(job, self._view, self.clock, one_line=self._one_line, detailed=self._detailed)
+
+    def steps(self, name: str | None) -> Answer:
+        steps = running_steps(self._view)
+        if name is not None:
+            wanted = parse_job_id(name)
+            if wanted is None or not any(wanted.job_id in {job.job_id, job.array_job_id} for job in self._view.jobs()):
+                raise UsageError("slurm_get_job_steps error: Invalid job id specified\n")
+            steps = [
+                one
+                for one in steps
+                if one.job.job_id == wanted.job_id and (not wanted.step or one.step.step_id == wanted.step)
+            ]
+            if wanted.step and not steps:
+                return Answer(f"Job step {name} not found\n", code=1)
+        text = "".join(show_step(one, self.clock, one_line=self._one_line) for one in steps)
+        return Answer(text or "No job steps in the system\n")
+
+    # ---- the machine ------------------------------------------------------------------------------------------
+
+    def nodes(self, name: str | None) -> Answer:
+        nodes = self._view.nodes()
+        by_name = {node.name: node for node in nodes}
+        missing = []
+        if name is not None:
+            named = _expand(name)
+            missing = [one for one in named if one not in by_name]
+            nodes = [by_name[one] for one in named if one in by_name]
+        text = "".join(
+            show_node(node, self._view, self.clock, one_line=self._one_line, detailed=self._detailed) for node in nodes
+        )
+        return Answer(text + "".join(f"Node {one} not found\n" for one in missing), code=int(bool(missing)))
+
+    def partitions(self, name: str | None) -> Answer:
+        found = [part for part in self._view.partitions() if name in {None, part.name}]
+        if not found and name is not None:
+            return Answer(f"Partition {name} not found\n", code=1)
+        text = "".join(show_partition(part, self._view, one_line=self._one_line) for part in found)
+        return Answer(text or "No partitions in the system\n")
+
+    def reservations(self, name: str | None) -> Answer:
+        found = [one for one in self._view.reservations() if name in {None, one.name}]
+        if not found and name is not None:
+            return Answer(f"Reservation {name} not found\n", code=1)
+        text = "".join(show_reservation(one, self._view, self.clock, one_line=self._one_line) for one in found)
+        return Answer(text or "No reservations in the system\n")
+
+    def licenses(self, name: str | None) -> Answer:
+        everything = self._view.licenses()
+        if not everything:
+            return Answer("No licenses configured in Slurm.\n")
+        return Answer(
+            "".join(show_license(one, one_line=self._one_line) for one in everything if name in {None, one.name})
+        )
+
+    # ---- hostlists --------------------------------------------------------------------------------------------
+
+    def hostnames(self, name: str | None) -> Answer:
+        text = name
+        if text is None:
+            text = self._environ.get("SLURM_NODELIST")
+            if not text:
+                return Answer(err="scontrol: error: host list is empty\n")
+        try:
+            return Answer("".join(f"{one}\n" for one in _hosts(text)))
+        except ValueError:
+            return Answer(err=f"Invalid hostlist: {text}\n")
+
+    def hostlist(self, name: str | None) -> Answer:
+        if name is None:
+            return Answer(_HELP, code=1)
+        try:
+            return Answer(fold(tuple(_hosts(name))) + "\n")
+        except ValueError:
+            return Answer(err=f"Invalid hostlist: {name}\n", code=1)
+
+    def hostlist_sorted(self, name: str | None) -> Answer:
+        if name is None:
+            return Answer(_HELP, code=1)
+        try:
+            return Answer(fold(tuple(sorted(_hosts(name), key=_natural))) + "\n")
+        except ValueError:
+            return Answer(err=f"Invalid hostlist: {name}\n", code=1)
+
+
+def _task_of(job: JobLine, array: int, task: int) -> list[JobLine]:
+    """Give the record of one task of a job array, in a list; an empty one if it is not of this record."""
+    if job.array_job_id != array:
+        return []
+    if job.array_task.isdecimal():
+        return [job] if int(job.array_task) == task else []
+    try:
+        tasks = parse_array(job.array_task.strip("[]").partition("%")[0], 2**31).ids
+    except ValueError:
+        return []
+    return [job._replace(array_task=str(task))] if task in tasks else []
+
+
+def _expand(text: str) -> list[str]:
+    try:
+        return expand_hosts(text)
+    except ValueError:
+        return [text]
+
+
+def _hosts(text: str) -> list[str]:
+    """Expand a hostlist in its order, with duplicates."""
+    return [name for part in split_list(text) for name in expand_hosts(part)]
+
+
+def _natural(name: str) -> tuple[str, int]:
+    digits = name[len(name.rstrip("0123456789")) :]
+    return name[: len(name) - len(digits)], int(digits[:18] or 0)

@@ -1,0 +1,88 @@
+"""``scontrol show config``: all that slurm.conf says, and Slurm's defaults of what clients read there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rota.listings.answer import VERSION
+from rota.listings.text import NULL, plain
+
+if TYPE_CHECKING:
+    from rota.listings.clock import Clock
+    from rota.listings.view import View
+
+#: Keys that are shown in any case, with their defaults.
+_DEFAULTS = {
+    "AccountingStorageEnforce": "none",
+    "AccountingStorageTRES": "cpu,mem,energy,node,billing,fs/disk,vmem,pages",
+    "AccountingStorageType": "accounting_storage/none",
+    "ClusterName": "cluster",
+    "DefMemPerNode": "UNLIMITED",
+    "DependencyParameters": NULL,
+    "EnforcePartLimits": "NO",
+    "FirstJobId": "1",
+    "GresTypes": NULL,
+    "InactiveLimit": "0",
+    "JobRequeue": "1",
+    "KillWait": "30",
+    "Licenses": NULL,
+    "MaxArraySize": "1001",
+    "MaxJobCount": "10000",
+    "MaxMemPerNode": "UNLIMITED",
+    "MaxStepCount": "40000",
+    "MaxTasksPerNode": "512",
+    "MinJobAge": "300",
+    "OverTimeLimit": "0",
+    "PreemptMode": "OFF",
+    "PreemptType": "preempt/none",
+    "PriorityType": "priority/basic",
+    "PrologFlags": NULL,
+    "ReturnToService": "0",
+    "SchedulerParameters": NULL,
+    "SchedulerType": "sched/backfill",
+    "SelectType": "select/cons_tres",
+    "SelectTypeParameters": "CR_CPU",
+    "SlurmUser": "root(0)",
+    "TaskPlugin": "task/none",
+    "TopologyPlugin": "topology/none",
+    "TrackWCKey": "No",
+}
+#: Units that Slurm prints behind numbers.
+_UNITS = {
+    "InactiveLimit": "sec",
+    "KillWait": "sec",
+    "MinJobAge": "sec",
+    "OverTimeLimit": "min",
+    "SlurmctldTimeout": "sec",
+    "SlurmdTimeout": "sec",
+}
+#: Keys of slurm.conf that hold secrets.
+_SECRET = frozenset({"accountingstoragepass", "jobcomppass"})
+
+
+def show_config(view: View, clock: Clock) -> str:
+    """Format the configuration in force."""
+    config = view.config
+    known = {key.lower(): key for key in _DEFAULTS}
+    values = dict(_DEFAULTS)
+    for key, value in config.parameters.items():
+        if key not in _SECRET:
+            values[known.get(key, key)] = plain(value) or NULL
+    values["ClusterName"] = config.cluster_name
+    values["AccountingStorageTRES"] = ",".join(config.tres())
+    values["SLURM_VERSION"] = VERSION.rpartition(" ")[2]
+    statistics = view.statistics()
+    values["BOOT_TIME"] = clock.moment(statistics.boot_time)
+    values["MaxNodeCount"] = str(len(config.nodes))
+    for key, unit in _UNITS.items():
+        if values.get(key, "").isdigit():
+            values[key] += f" {unit}"
+    lines = [f"{key:<23} = {value}" for key, value in sorted(values.items(), key=lambda item: item[0].lower())]
+    head = f"Configuration data as of {clock.moment(view.now)}\n"
+    return head + "".join(f"{line}\n" for line in lines) + "\n" + ping(view)
+
+
+def ping(view: View) -> str:
+    """Give what ``scontrol ping`` prints: where the controller is, and that it is up."""
+    host = view.config.get("SlurmctldHost", "") or view.config.get("ControlMachine", "") or "localhost"
+    return f"Slurmctld(primary) at {plain(host).partition('(')[0]} is UP\n"

@@ -1,0 +1,196 @@
+"""``scontrol show job``."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from rota.listings.clock import full_duration
+from rota.listings.job_facts import (
+    accrue_time,
+    eligible_time,
+    gres_text,
+    least_cpus,
+    least_memory,
+    most_nodes,
+    per_gpu,
+    requeues,
+    sharing,
+    tasks_of,
+)
+from rota.listings.records import record
+from rota.listings.text import NULL, fold, or_null, plain, size, tres_text
+from rota.model.accounting import JobDetails
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rota.listings.clock import Clock
+    from rota.listings.view import View
+    from rota.model.lines import JobLine
+
+_PATTERN = re.compile(r"%(\d{0,2})([AajuxJ])")
+
+
+def show_job(job: JobLine, view: View, clock: Clock, *, one_line: bool = False, detailed: bool = False) -> str:
+    """Format a job.
+
+    Args:
+        job: The job.
+        view: The cluster.
+        clock: Formats times.
+        one_line: ``-o``.
+        detailed: ``-d``.
+    """
+    details = view.details(job.job_id) or JobDetails()
+    lines = [
+        *_identity(job, view, details, clock, detailed=detailed),
+        *_places(job, view, details),
+        *_resources(job, details, detailed=detailed),
+        *_files(job, details),
+        "",
+    ]
+    return record(lines, one_line=one_line)
+
+
+def _identity(job: JobLine, view: View, details: JobDetails, clock: Clock, *, detailed: bool) -> Iterator[str]:
+    array = ""
+    if job.array_job_id is not None:
+        task = job.array_task.strip("[]")
+        throttle = _throttle(job)
+        array = f" ArrayJobId={job.array_job_id} ArrayTaskId={task}" + (throttle and f" ArrayTaskThrottle={throttle}")
+    yield f"JobId={job.job_id}{array} JobName={or_null(job.name)}"
+    user, group = plain(job.user), view.group_name(job.group_id)
+    yield f"UserId={user}({job.user_id}) GroupId={group}({job.group_id}) MCS_label=N/A"
+    yield f"Priority={job.priority} Nice={job.nice} Account={or_null(job.account)} QOS={or_null(job.qos)}" + (
+        f" WCKey={plain(details.wckey)}"
+        if details.wckey and view.config.get("TrackWCKey", "no").lower() == "yes"
+        else ""
+    )
+    state = "COMPLETING" if job.completing else job.state
+    reason = plain(job.reason_text(fold)).replace(" ", "_")
+    yield f"JobState={state} Reason={reason} Dependency={job.dependency or NULL}"
+    yield (
+        f"Requeue={int(requeues(job, view))} Restarts={job.restart_count} BatchFlag={int(details.batch)} Reboot=0 "
+        f"ExitCode={job.exit_code}:{job.signal}"
+    )
+    if detailed:
+        yield f"DerivedExitCode={details.derived_exit_code}:0"
+    limit = "UNLIMITED" if job.time_limit is None else full_duration(job.time_limit)
+    least = "N/A" if not job.time_min else full_duration(job.time_min)
+    yield f"RunTime={full_duration(job.time_used(clock.now))} TimeLimit={limit} TimeMin={least}"
+    yield from _moments(job, details, clock)
+
+
+def _throttle(job: JobLine) -> str:
+    """Give the largest number of tasks that run at a time; empty: any number."""
+    if job.request is not None:
+        return job.request.array.partition("%")[2]
+    return job.array_task.strip("[]").partition("%")[2]
+
+
+def _moments(job: JobLine, details: JobDetails, clock: Clock) -> Iterator[str]:
+    def moment(time: int | None) -> str:
+        return "Unknown" if time is None else clock.moment(time)
+
+    start = job.expected_start
+    if start is None and job.begin_time > clock.now:
+        start = job.begin_time
+    end = job.end_time
+    live = job.pending or job.base_state in {"RUNNING", "SUSPENDED"}
+    if start is None and not job.pending:
+        start = job.end_time
+    if live:
+        end = None if start is None or job.time_limit is None else start + job.time_limit
+    accrued = accrue_time(job, details)
+    yield f"SubmitTime={moment(job.submit_time)} EligibleTime={moment(eligible_time(job))}"
+    yield f"AccrueTime={moment(accrued)}"
+    yield f"StartTime={moment(start)} EndTime={moment(end)} Deadline={moment(job.deadline) if job.deadline else 'N/A'}"
+    since = "None" if job.suspended_since is None else moment(job.suspended_since)
+    before = 0 if job.suspended_since is None else job.time_used(clock.now)
+    planned = ":*" if job.pending and details.scheduler == "Backfill" else ""
+    last = moment(details.last_sched_eval or None) + (
+        f" Scheduler={details.scheduler}{planned}" if details.scheduler else ""
+    )
+    yield f"SuspendTime={since} SecsPreSuspend={before} LastSchedEval={last}"
+
+
+def _places(job: JobLine, view: View, details: JobDetails) -> Iterator[str]:
+    host = plain(details.submit_host) or view.config.cluster_name
+    yield f"Partition={job.partition} AllocNode:Sid={host}:{details.alloc_sid}"
+    yield f"ReqNodeList={or_null(job.required_nodes)} ExcNodeList={or_null(job.excluded_nodes)}"
+    planned = f" SchedNodeList={fold(job.planned_nodes)}" if job.planned_nodes and job.pending else ""
+    yield f"NodeList={fold(job.nodes)}{planned}"
+    if job.nodes:
+        yield f"BatchHost={job.nodes[0]}"
+
+
+def _resources(job: JobLine, details: JobDetails, *, detailed: bool) -> Iterator[str]:
+    request = job.request
+    most = most_nodes(job)
+    nodes = f"{job.num_nodes}-{most}" if job.pending and most else str(job.num_nodes)
+    tasks = tasks_of(job)
+    yield f"NumNodes={nodes} NumCPUs={job.num_cpus} NumTasks={tasks} CPUs/Task={job.cpus_per_task} ReqB:S:C:T=0:0:*:*"
+    yield f"TRES={tres_text(job.tres_allocated or job.tres_requested)}"
+    sockets = request.sockets_per_node if request else 0
+    each = request.ntasks_per_node if request else 0
+    on_socket = (request.ntasks_per_socket if request else 0) or "*"
+    on_core = (request.ntasks_per_core if request else 0) or "*"
+    yield f"Socks/Node={sockets or '*'} NtasksPerN:B:S:C={each}:0:{on_socket}:{on_core} CoreSpec=*"
+    if detailed and job.nodes:
+        yield f"JOB_GRES={or_null(job.gres)}"
+    memory, per_cpu = least_memory(job)
+    kind = "CPU" if per_cpu else "Node"
+    disk = size(details.tmp_disk, "M") if details.tmp_disk else "0"
+    yield f"MinCPUsNode={least_cpus(job)} MinMemory{kind}={size(memory, 'M') if memory else '0'} MinTmpDiskNode={disk}"
+    prefer = f" Prefer={plain(job.prefer)}" if job.prefer else ""
+    yield f"Features={or_null(job.features)}{prefer} DelayBoot=00:00:00"
+    if job.reservation:
+        yield f"Reservation={plain(job.reservation)}"
+    yield (
+        f"OverSubscribe={sharing(job)} Contiguous={int(job.contiguous)} Licenses={or_null(job.licenses)} Network=(null)"
+    )
+
+
+def _files(job: JobLine, details: JobDetails) -> Iterator[str]:
+    yield f"Command={or_null(details.command)}"
+    yield f"WorkDir={or_null(details.work_dir)}"
+    if details.comment:
+        yield f"Comment={plain(details.comment)} "
+    if details.batch:
+        out = _expanded(details.std_out, job)
+        yield f"StdErr={_expanded(details.std_err, job) if details.std_err else out}"
+        yield f"StdIn={_expanded(details.std_in, job)}"
+        yield f"StdOut={out}"
+    yield "Power="
+    if (count := per_gpu(job, "cpus_per_gpu")) != "N/A":
+        yield f"CpusPerTres={count}"
+    if (count := per_gpu(job, "mem_per_gpu")) != "N/A":
+        yield f"MemPerTres={count}"
+    for name, asked in (
+        ("Job", job.request.gres_per_job if job.request else ""),
+        ("Node", job.gres),
+        ("Task", job.request.gres_per_task if job.request else ""),
+    ):
+        if asked:
+            yield f"TresPer{name}={gres_text(asked)}"
+    if details.mail_type:
+        yield f"MailUser={or_null(details.mail_user)} MailType={plain(details.mail_type)}"
+
+
+def _expanded(path: str, job: JobLine) -> str:
+    """Expand the patterns of a path that do not depend on the node or step."""
+    task = job.array_task if job.array_task.isdecimal() else "4294967294"
+    values = {
+        "A": str(job.array_job_id or job.job_id),
+        "a": task,
+        "j": str(job.job_id),
+        "J": str(job.job_id),
+        "u": job.user,
+        "x": job.name,
+    }
+
+    def value(match: re.Match[str]) -> str:
+        return values[match[2]].rjust(int(match[1] or 0), "0") if values[match[2]].isdecimal() else values[match[2]]
+
+    return plain(path if "%%" in path else _PATTERN.sub(value, path))

@@ -1,0 +1,181 @@
+"""``scontrol show`` of nodes, partitions, reservations, licences and steps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rota.listings.clock import full_duration
+from rota.listings.node_columns import share_text
+from rota.listings.records import record
+from rota.listings.text import NULL, fold, or_null, plain, size, tres_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from rota.listings.clock import Clock
+    from rota.listings.squeue_steps import Step
+    from rota.listings.view import View
+    from rota.model.lines import LicenseLine, NodeLine, PartitionLine, ReservationLine
+
+
+def show_node(node: NodeLine, view: View, clock: Clock, *, one_line: bool, detailed: bool) -> str:
+    """Format a node."""
+    return record(_node(node, view, clock, detailed=detailed), one_line=one_line)
+
+
+def _node(node: NodeLine, view: View, clock: Clock, *, detailed: bool) -> Iterator[str]:
+    arch = f" Arch={node.arch}" if node.arch else ""
+    yield f"NodeName={node.name}{arch} CoresPerSocket={node.cores_per_socket} "
+    load = "N/A" if node.load is None else f"{node.load:.2f}"
+    yield f"CPUAlloc={node.cpus_allocated} CPUEfctv={node.cpus} CPUTot={node.cpus} CPULoad={load}"
+    features = ",".join(node.features) or NULL
+    yield f"AvailableFeatures={features}"
+    yield f"ActiveFeatures={features}"
+    yield f"Gres={','.join(node.gres) or NULL}"
+    if detailed:
+        yield "GresDrain=N/A"
+        yield f"GresUsed={_used(node) or NULL}"
+    version = f"Version={node.version}" if node.version else ""
+    yield f"NodeAddr={node.address or node.name} NodeHostName={node.host or node.name} Port={node.port} {version}"
+    if node.system:
+        yield f"OS={plain(node.system)} "
+    free = "N/A" if node.memory_free is None else node.memory_free
+    yield (f"RealMemory={node.memory} AllocMem={node.memory_allocated} FreeMem={free} Sockets={node.sockets} Boards=1")
+    state = "+".join([node.base_state, *(_FLAGS.get(one, one) for one in node.flags)])
+    yield (
+        f"State={state} ThreadsPerCore={node.threads_per_core} TmpDisk={node.tmp_disk} Weight={node.weight} Owner=N/A "
+        "MCS_label=N/A"
+    )
+    if node.partitions:
+        yield f"Partitions={','.join(node.partitions)} "
+    boot, begun = (clock.moment(one) if one else "None" for one in (node.boot_time, node.daemon_start_time))
+    yield f"BootTime={boot} SlurmdStartTime={begun}"
+    yield f"LastBusyTime={clock.moment(node.last_busy) if node.last_busy else 'Unknown'}"
+    yield f"CfgTRES={_configured(node)}"
+    yield f"AllocTRES={_allocated(node)}"
+    yield "CapWatts=n/a"
+    yield "CurrentWatts=0 AveWatts=0"
+    yield "ExtSensorsJoules=n/s ExtSensorsWatts=0 ExtSensorsTemp=n/s"
+    if node.reason:
+        who = f"{view.user_name(node.reason_uid)}@{clock.moment(node.reason_time)}"
+        yield f"Reason={plain(node.reason)} [{who}]"
+
+
+_FLAGS = {"MAINTENANCE": "MAINT"}
+
+
+def _gres_counts(node: NodeLine) -> Mapping[str, int]:
+    counts: dict[str, int] = {}
+    for item in node.gres:
+        name, *rest = item.partition("(")[0].split(":")
+        counts[name] = counts.get(name, 0) + (int(rest[-1]) if rest and rest[-1].isdecimal() else 1)
+    return counts
+
+
+def _used(node: NodeLine) -> str:
+    return ",".join(f"{name}:{node.gres_used.get(name, 0)}" for name in _gres_counts(node))
+
+
+def _configured(node: NodeLine) -> str:
+    gres = "".join(f",gres/{name}={count}" for name, count in _gres_counts(node).items())
+    return f"cpu={node.cpus},mem={size(node.memory, 'M')},billing={node.cpus}{gres}"
+
+
+def _allocated(node: NodeLine) -> str:
+    if not node.cpus_allocated and not node.memory_allocated:
+        return ""
+    memory = f",mem={size(node.memory_allocated, 'M')}" if node.memory_allocated else ""
+    gres = "".join(f",gres/{name}={count}" for name, count in node.gres_used.items() if ":" not in name and count)
+    return f"cpu={node.cpus_allocated}{memory}{gres}"
+
+
+# ---- partitions -------------------------------------------------------------------------------------------------
+
+
+def show_partition(part: PartitionLine, view: View, *, one_line: bool) -> str:
+    """Format a partition."""
+    return record(_partition(part, view), one_line=one_line)
+
+
+def _partition(part: PartitionLine, view: View) -> Iterator[str]:
+    def names(label: str, allowed: tuple[str, ...], denied: tuple[str, ...]) -> str:
+        return (
+            f"Deny{label}={','.join(denied)}"
+            if denied and not allowed
+            else f"Allow{label}={','.join(allowed) or 'ALL'}"
+        )
+
+    yield f"PartitionName={part.name}"
+    accounts = names("Accounts", part.allow_accounts, part.deny_accounts)
+    yield f"AllowGroups={','.join(part.allow_groups) or 'ALL'} {accounts} {names('Qos', part.allow_qos, part.deny_qos)}"
+    yield f"AllocNodes=ALL Default={'YES' if part.default else 'NO'} QoS={part.qos or 'N/A'}"
+    default = "NONE" if part.default_time is None else full_duration(part.default_time)
+    yield f"DefaultTime={default} DisableRootJobs=NO ExclusiveUser=NO GraceTime={part.grace_time} Hidden=NO"
+    most = "UNLIMITED" if part.max_nodes is None else part.max_nodes
+    longest = "UNLIMITED" if part.max_time is None else full_duration(part.max_time)
+    loaded = "YES" if part.least_loaded else "NO"
+    yield f"MaxNodes={most} MaxTime={longest} MinNodes={part.min_nodes} LLN={loaded} MaxCPUsPerNode=UNLIMITED"
+    yield f"Nodes={fold(part.nodes) or NULL}"
+    share = share_text(exclusive=part.exclusive, most=part.max_share, force=part.force_share)
+    yield (
+        f"PriorityJobFactor={part.priority_job_factor} PriorityTier={part.priority_tier} RootOnly=NO ReqResv=NO "
+        f"OverSubscribe={share}"
+    )
+    over = "UNLIMITED" if part.over_time_limit is None else part.over_time_limit // 60 or "NONE"
+    yield f"OverTimeLimit={over} PreemptMode={view.config.get('PreemptMode', 'OFF').upper()}"
+    cpus, nodes = part.tres.get("cpu", 0), len(part.nodes)
+    yield f"State={part.state} TotalCPUs={cpus} TotalNodes={nodes} SelectTypeParameters=NONE"
+    yield "JobDefaults=(null)"
+    if part.def_mem_per_cpu:
+        memory = f"DefMemPerCPU={part.def_mem_per_cpu}"
+    else:
+        memory = f"DefMemPerNode={part.def_mem_per_node or 'UNLIMITED'}"
+    yield f"{memory} MaxMemPerNode=UNLIMITED"
+    yield f"TRES={tres_text(part.tres)}"
+
+
+# ---- reservations, licences, steps ------------------------------------------------------------------------------
+
+
+def show_reservation(one: ReservationLine, view: View, clock: Clock, *, one_line: bool) -> str:
+    """Format an advance reservation."""
+    chosen = [node for node in view.nodes() if node.name in set(one.nodes)]
+    cores = sum(node.sockets * node.cores_per_socket for node in chosen)
+    length = full_duration(one.end_time - one.start_time)
+    start, end = clock.moment(one.start_time), clock.moment(one.end_time)
+    nodes = f"Nodes={fold(one.nodes) or NULL} NodeCnt={len(one.nodes)} CoreCnt={cores}"
+    users = f"Users={','.join(one.users) or NULL} Groups=(null) Accounts={','.join(one.accounts) or NULL}"
+    lines = [
+        f"ReservationName={one.name} StartTime={start} EndTime={end} Duration={length}",
+        f"{nodes} Features={one.features or NULL} PartitionName=(null) Flags={','.join(one.flags)}",
+        f"TRES=cpu={sum(node.cpus for node in chosen)}",
+        f"{users} Licenses=(null) State={one.state} BurstBuffer=(null) Watts=n/a",
+        "MaxStartDelay=(null)",
+    ]
+    return record(lines, one_line=one_line)
+
+
+def show_license(one: LicenseLine, *, one_line: bool) -> str:
+    """Format a licence."""
+    lines = [
+        f"LicenseName={one.name}",
+        f"Total={one.total} Used={one.used} Free={max(one.free, 0)} Reserved=0 Remote=no",
+    ]
+    return record(lines, one_line=one_line, indent="    ", end="\n")
+
+
+def show_step(one: Step, clock: Clock, *, one_line: bool) -> str:
+    """Format a step."""
+    step, batch = one.step, one.step.step_id == "batch"
+    cpus = 0 if batch else step.cpus
+    tres = NULL if batch else f"cpu={step.cpus},node={len(step.nodes)}"
+    lines = [
+        f"StepId={one.shown_id} UserId={one.job.user_id} StartTime={clock.moment(step.start_time)} TimeLimit=UNLIMITED",
+        f"State={step.state.value} Partition={one.job.partition} NodeList={fold(step.nodes)}",
+        f"Nodes={len(step.nodes)} CPUs={cpus} Tasks={step.tasks} Name={or_null(step.name)} Network=(null)",
+        f"TRES={tres}",
+        "ResvPorts=(null)",
+        "CPUFreqReq=Default",
+        "SrunHost:Pid=(null):0",
+    ]
+    return record(lines, one_line=one_line)

@@ -1,0 +1,110 @@
+r"""Texts in columns: hostlists, sizes, and what users have written.
+
+What users have written, such as a job's name, may hold anything. Characters that end or overwrite a line are shown as
+escapes, ``\n``, so that a record stays on its line; Slurm prints them as they are.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+#: Characters that end a line for some reader, or control a terminal.
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_NUMBERED = re.compile(r"(.*?)(\d+)", re.DOTALL)
+_UNITS = " KMGTPEZ"
+#: What Slurm prints for a text that is not there.
+NULL = "(null)"
+
+
+def plain(text: str) -> str:
+    """Escape the characters that would break a line."""
+    if text.isprintable():
+        return text
+    return _CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
+
+
+def or_null(text: str) -> str:
+    """Give a text of a user, or ``(null)`` if it is empty."""
+    return plain(text) if text else NULL
+
+
+# ---- hostlists --------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=65536)
+def _split(name: str) -> tuple[str, str]:
+    """Split a node name into prefix and number; no number if it does not end in one."""
+    match = _NUMBERED.fullmatch(name)
+    return (match[1], match[2]) if match else (name, "")
+
+
+@lru_cache(maxsize=16384)
+def fold(names: tuple[str, ...]) -> str:
+    """Format node names as a hostlist, ``n[01-04],m7``, in their order.
+
+    Results are kept: listings show the nodes of the same jobs again and again.
+    """
+    if len(names) < 2:
+        return "".join(names)
+    parts = []
+    for prefix, some in groupby(map(_split, names), key=lambda part: part[0]):
+        numbers = [number for _, number in some]
+        if len(numbers) == 1:
+            parts.append(prefix + numbers[0])
+        elif not numbers[0]:
+            parts += [prefix] * len(numbers)
+        else:
+            parts.append(f"{prefix}[{_ranges(numbers)}]")
+    return ",".join(parts)
+
+
+def _ranges(numbers: list[str]) -> str:
+    runs: list[list[str]] = []
+    following = ""
+    for number in numbers:
+        if number == following:
+            runs[-1][1:] = [number]
+        else:
+            runs.append([number])
+        following = f"{int(number) + 1:0{len(number)}}"
+    return ",".join("-".join(run) for run in runs)
+
+
+# ---- sizes ------------------------------------------------------------------------------------------------------
+
+
+def size(count: float, unit: str = "", *, convert: bool = True, target: str = "") -> str:
+    """Format a size as Slurm does: ``100M``, ``1G``, ``62.50G``.
+
+    A larger unit is used as long as the size is then a whole number or ends in one half.
+
+    Args:
+        count: The size.
+        unit: Its unit: ``K``, ``M``, …; empty: bytes, or a plain number.
+        convert: Whether a larger unit may be used.
+        target: The unit to use in any case.
+    """
+    place = _UNITS.index(unit or " ")
+    if target:
+        wanted = _UNITS.index(target.upper())
+        count, place = count * 1024.0 ** (place - wanted), wanted
+    elif convert:
+        while count >= 1024 and count % 512 == 0 and place < len(_UNITS) - 1:
+            count, place = count / 1024, place + 1
+    number = f"{int(count)}" if count == int(count) else f"{count:.2f}"
+    return number + _UNITS[place].strip()
+
+
+def tres_text(counts: Mapping[str, int], names: tuple[str, ...] = (), *, convert: bool = True, target: str = "") -> str:
+    """Format counts of TRES, ``cpu=8,mem=800M,node=2,billing=8``, in the order of ``names``, or else in their own."""
+    ordered = [name for name in names if name in counts] or list(counts)
+    return ",".join(
+        f"{name}={size(counts[name], 'M', convert=convert, target=target) if name == 'mem' else counts[name]}"
+        for name in ordered
+    )

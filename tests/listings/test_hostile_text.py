@@ -1,0 +1,177 @@
+"""Whatever is asked, and whatever users have written: there is an answer, and a record stays on its line."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rota.commands.getopt import UsageError
+from rota.commands.scancel import parse_scancel
+from rota.commands.scontrol import parse_scontrol
+from rota.listings import Answer, run
+
+from .rig import Snapshot, rig
+
+VIEW = replace(rig(), now=1_795_365_600)
+COMMANDS = ("squeue", "sinfo", "scontrol", "sacct", "sprio", "sshare", "sdiag")
+_WORDS = st.one_of(
+    st.text(max_size=12),
+    st.sampled_from(
+        [
+            *(
+                "-h",
+                "-l",
+                "-o",
+                "-O",
+                "-j",
+                "-t",
+                "-S",
+                "-u",
+                "-N",
+                "-s",
+                "-P",
+                "-X",
+                "-n",
+                "-E",
+                "-T",
+                "-r",
+                "-R",
+                "-e",
+            ),
+            *(
+                "show",
+                "job",
+                "node",
+                "partition",
+                "update",
+                "jobid=1",
+                "hold",
+                "hostnames",
+                "steps",
+                "create",
+                "delete",
+            ),
+            *(
+                "--start",
+                "--format=%all",
+                "--Format=all",
+                "--units=G",
+                "--delimiter=x",
+                "--sort=-P,i",
+                "all",
+                "7_[1-3]",
+            ),
+            *("%i%%j%.5", "jobid:.5x", "n[1-3", "now-1day", "2026-11-22T25:00", "1.batch", "7_1", "-", "--", "--="),
+        ]
+    ),
+)
+_ENVIRON = st.dictionaries(
+    st.sampled_from(["SLURM_TIME_FORMAT", "SQUEUE_FORMAT", "SQUEUE_SORT", "SINFO_FORMAT", "SACCT_FORMAT"]),
+    st.text(max_size=10),
+    max_size=2,
+)
+
+
+@given(st.sampled_from(COMMANDS), st.lists(_WORDS, max_size=5), _ENVIRON)
+@settings(deadline=None)
+def test_every_command_line_has_an_answer(command: str, words: list[str], environ: dict[str, str]) -> None:
+    answer = run([command, *words], environ, VIEW)
+    assert isinstance(answer, Answer)
+    assert answer.code in {0, 1}
+
+
+@given(st.lists(_WORDS, max_size=5))
+@settings(deadline=None)
+def test_changes_are_parsed_or_refused(words: list[str]) -> None:
+    for parse in (
+        lambda: parse_scancel(words, {}, "root"),
+        lambda: parse_scontrol(words, 1_795_365_600, lambda _: 0),
+    ):
+        with suppress(UsageError):
+            parse()
+
+
+def _with_text(text: str) -> Snapshot:
+    job = VIEW.job_lines[0]._replace(name=text, features=text, licenses=text, required_nodes=text)
+    details = replace(
+        VIEW.job_details[job.job_id],
+        comment=text,
+        command=text,
+        work_dir=text,
+        std_out=text,
+        wckey=text,
+        submit_line=text,
+    )
+    record = replace(VIEW.records[0], job=job, details=details)
+    node = replace(VIEW.node_lines[0], reason=text)
+    return replace(VIEW, job_lines=[job], job_details={job.job_id: details}, records=[record], node_lines=[node])
+
+
+@given(st.text(max_size=20))
+@settings(deadline=None)
+def test_a_record_stays_on_its_line(text: str) -> None:
+    view = _with_text(text)
+    for command, lines in (
+        (["squeue", "-h", "-o", "%all"], 1),
+        (["squeue", "-h", "-O", "name,comment,command,stdout,stderr,workdir"], 1),
+        (["sacct", "-P", "-n", "-X", "-a", "-S", "2026-11-01", "-o", "all"], 1),
+        (["scontrol", "-o", "show", "job", "1"], 1),
+        (["sinfo", "-h", "-N", "-p", "debug", "-o", "%N %E"], 1),
+        (["scontrol", "-o", "show", "node", VIEW.node_lines[0].name], 1),
+    ):
+        answer = run(command, {}, view)
+        assert len(answer.out.splitlines()) == lines, command
+        assert not answer.code
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_release_is_slurms_form(command: str) -> None:
+    for option in ("--version", "-V"):
+        assert run([command, option], {}, VIEW).out == "slurm-wlm 22.05.8\n"
+    assert run([f"/usr/bin/{command}", "-V"], {}, VIEW).code == 0
+
+
+def test_other_commands_are_refused() -> None:
+    assert run(["strigger"], {}, VIEW).code == 1
+    assert run([], {}, VIEW).code == 1
+
+
+def test_what_rota_does_not_do_is_refused_by_name() -> None:
+    assert run(["squeue", "-i", "5"], {}, VIEW) == Answer(err="squeue: error: -i is not supported by rota\n", code=1)
+    assert run(["sinfo", "--json"], {}, VIEW).err == "sinfo: error: --json is not supported by rota\n"
+    assert run(["scontrol", "show", "topology"], {}, VIEW).code == 0
+    assert "assoc_mgr is not supported" in run(["scontrol", "show", "assoc_mgr"], {}, VIEW).err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["squeue", "-o", "%9999999j" * 100],
+        ["squeue", "-o", "%j" * 10_000],
+        ["squeue", "-O", "name:999999," * 400],
+        ["squeue", "-S", "i," * 20_000],
+        ["squeue", "-w", "n[0-999999]"],
+        ["squeue", "-j", "7_[" + "0-3999999," * 300 + "1]"],
+        ["sinfo", "-S", "P," * 20_000],
+        ["sinfo", "-n", "n[0-99][0-99][0-99]"],
+        ["sacct", "-o", "jobid," * 10_000],
+        ["sacct", "-o", "jobid%999999999"],
+        ["scontrol", "show", "hostnames", "n[0-999999]"],
+        ["scontrol", "show", "hostnames", "," * 100_000],
+        ["squeue", "-j", "1," * 50_000],
+        ["squeue", "-j", "[," * 50_000],
+        ["scontrol", "update", "nodename=n[0-999999]", "state=resume"],
+        ["scontrol", "hold", "7_[" + "0-3999999," * 300 + "1]"],
+    ],
+    ids=lambda command: " ".join(command)[:40],
+)
+def test_nothing_keeps_the_controller_busy(command: list[str]) -> None:
+    began = time.process_time()
+    answer = run(command, {}, VIEW)
+    assert time.process_time() - began < 2
+    assert len(answer.out) < 1_000_000
