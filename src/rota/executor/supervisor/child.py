@@ -1,0 +1,225 @@
+"""From the fork to the program: what a child does before it is a run's script, or an epilog.
+
+A child waits until its start has been noted on disk. If the supervisor dies before that, it says that it has never
+begun, and exits. Files are opened after it has become the run's user. As in Slurm, a working directory that cannot be
+entered is replaced by /tmp, and a run whose output cannot be opened ends with exit code 1.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+
+from rota.executor.supervisor import kernel, log
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
+
+#: Exit code of a child that gives up; nobody is told.
+GAVE_UP = 75
+#: How the variables begin that root's prolog gets from another user.
+_HANDED_ON = (b"ROTA_RUN", b"SLURM_", b"CUDA_VISIBLE_DEVICES", b"ROCR_VISIBLE_DEVICES", b"GPU_DEVICE_ORDINAL")
+
+
+class Surroundings:
+    """What the supervisor changed for itself, and a child sets back."""
+
+    __slots__ = ("files", "go", "go_away", "highest", "oom_score", "umask")
+
+    def __init__(self) -> None:
+        #: The limit on open files.
+        self.files = (0, 0)
+        self.umask = 0o022
+        #: What ``oom_score_adj`` was; empty: it was not changed.
+        self.oom_score = ""
+        #: The pipe on which children wait: its ends for reading and for writing.
+        self.go = self.go_away = -1
+        #: The largest file descriptor that may be open.
+        self.highest = 0
+
+
+def encoded(request: dict[str, Any]) -> dict[str, Any]:
+    """Give a request as a child needs it: what can be done before the fork is done once, and not in a copy."""
+    mark = {"ROTA_RUN": request["mark"]}  # the first variable
+    env = _variables(mark | request["env"] | mark)
+    paths = {name: _bytes(request[name]) for name in ("cwd", "stdin", "stdout", "stderr")}
+    return {**request, **paths, "argv": [*map(_bytes, request["argv"])], "env": env}
+
+
+def become_run(request: dict[str, Any], joining: list[str], around: Surroundings) -> NoReturn:
+    """Become a run. Never returns."""
+    try:
+        _begin(joining, around)
+        if request["cpus"]:
+            _quietly(os.sched_setaffinity, 0, request["cpus"])
+        if request["prolog"]:
+            _prolog(request)
+        _limit(request["rlimits"])
+        _become_user(request)
+        os.umask(around.umask if request["umask"] is None else request["umask"])
+        if not _open_files(request):
+            os._exit(1)
+        _enter(request["cwd"])
+        _execute(request["argv"], request["env"])
+    except BaseException as error:  # noqa: BLE001 - a child must never return into the supervisor
+        _quietly(os.write, 2, f"rota: error: {type(error).__name__}: {error}\n".encode("utf-8", "replace"))
+    finally:
+        os._exit(1)
+
+
+def become_epilog(program: str, env: dict[str, str], uid: int, around: Surroundings) -> NoReturn:
+    """Become the epilog of a run of some user. Never returns."""
+    try:
+        _begin([], around)
+        os.umask(around.umask)
+        _enter(b"/")
+        _execute([_bytes(program)], _harmless(_variables(env), uid))
+    finally:
+        os._exit(1)
+
+
+def _begin(joining: list[str], around: Surroundings) -> None:
+    """Leave the supervisor behind, and wait until the start is noted."""
+    signal.set_wakeup_fd(-1)
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+    if around.go != 3:
+        os.dup2(around.go, 3, inheritable=False)
+    os.closerange(4, around.highest + 1)
+    os.setsid()
+    for path in joining:
+        kernel.write(path, "0")
+    if around.oom_score:
+        kernel.write("/proc/self/oom_score_adj", around.oom_score)
+    if around.files[0] != around.files[1]:
+        resource.setrlimit(resource.RLIMIT_NOFILE, around.files)
+    if not os.read(3, 1):
+        stat = kernel.stat_of(os.getpid())
+        log.note({"is": "void", "pid": os.getpid(), "ticks": stat.ticks if stat else 0})
+        os._exit(GAVE_UP)
+    os.close(3)
+
+
+def prolog_failure(job: int, restart: int) -> str:
+    """Give the name of the file in which a run says that its prolog has failed."""
+    return f"prolog.{job}.{restart}"
+
+
+def _prolog(request: dict[str, Any]) -> None:
+    """Run the prolog. Should it fail, that is noted, and this process exits."""
+    program = request["prolog"]
+    pid = os.fork()
+    if not pid:
+        try:
+            _enter(b"/")
+            _execute([_bytes(program)], _harmless(request["env"], request["uid"]))
+        finally:
+            os._exit(1)
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    if not code:
+        return
+    said = f"prolog {program} was ended by signal {-code}" if code < 0 else f"prolog {program} exited with {code}"
+    name = prolog_failure(request["job"], request["run"])
+    fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    os.write(fd, said.encode())
+    os._exit(1)
+
+
+def _harmless(env: dict[bytes, bytes], uid: int) -> dict[bytes, bytes]:
+    """Give the environment of a run for its prolog or epilog.
+
+    If root runs them for another user they get Slurm's variables only: others, like ``LD_PRELOAD``, would let the user
+    run programs as root.
+    """
+    if os.geteuid() or uid in (-1, 0):
+        return env
+    kept = {name: value for name, value in env.items() if name.startswith(_HANDED_ON) and name != b"SLURM_CONF"}
+    return kept | {b"PATH": b"/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
+
+
+def _limit(limits: dict[str, tuple[int, int]]) -> None:
+    for name, (soft, hard) in limits.items():
+        which = getattr(resource, "RLIMIT_" + name, None)
+        if which is None:
+            continue
+        try:
+            resource.setrlimit(which, (soft, hard))
+        except (OSError, ValueError):
+            highest = resource.getrlimit(which)[1]
+            hard = _lower(hard, highest)  # noqa: PLW2901
+            _quietly(resource.setrlimit, which, (_lower(soft, hard), hard))
+
+
+def _lower(one: int, other: int) -> int:
+    """Give the lower one of two limits, of which -1 is none."""
+    if one == -1 or other == -1:
+        return max(one, other)
+    return min(one, other)
+
+
+def _become_user(request: dict[str, Any]) -> None:
+    uid, gid = request["uid"], request["gid"]
+    if os.geteuid() or uid in (-1, 0):
+        return
+    os.setgroups(request["groups"])
+    os.setgid(gid)
+    os.setuid(uid)
+
+
+def _open_files(request: dict[str, Any]) -> bool:
+    """Open the three files; ``False``: one cannot be opened, which is said in the error output if there is one."""
+    how = os.O_WRONLY | os.O_CREAT | os.O_NOCTTY | (os.O_APPEND if request["append"] else os.O_TRUNC)
+    files = [(request["stderr"], how, 2), (request["stdin"], os.O_RDONLY | os.O_NOCTTY, 0)]
+    if request["stdout"] != request["stderr"]:
+        files.append((request["stdout"], how, 1))
+    for path, flags, target in files:
+        try:
+            fd = os.open(path, flags, 0o666)
+        except OSError as error:
+            _say("could not open %s: %s", path, error)
+            return False
+        os.dup2(fd, target)
+        if fd > 2:
+            os.close(fd)
+    if request["stdout"] == request["stderr"]:
+        os.dup2(2, 1)
+    return True
+
+
+def _enter(path: bytes) -> None:
+    try:
+        os.chdir(path)
+    except OSError as error:
+        _say("couldn't chdir to `%s': %s: going to /tmp instead", path, error)
+        os.chdir("/tmp")  # noqa: S108 - as Slurm does
+
+
+def _execute(argv: list[bytes], env: dict[bytes, bytes]) -> None:
+    try:
+        os.execve(argv[0], argv, env)  # noqa: S606 - without a shell
+    except OSError as error:
+        _say("execve(): %s: %s", argv[0], error)
+        os._exit(error.errno or 1)
+
+
+def _say(text: str, path: bytes, error: OSError) -> None:
+    """Write a line to the error output."""
+    line = text % (path.decode("utf-8", "replace"), error.strerror)
+    _quietly(os.write, 2, f"rota: error: {line}\n".encode("utf-8", "replace"))
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _variables(env: dict[str, str]) -> dict[bytes, bytes]:
+    return {_bytes(name): _bytes(value) for name, value in env.items()}
+
+
+def _quietly(call: Any, *arguments: Any) -> None:
+    try:
+        call(*arguments)
+    except (OSError, ValueError):
+        pass

@@ -1,0 +1,115 @@
+"""The keeper: it starts the supervisor, again when that was killed, and notes how orphaned runs end.
+
+Runs of a supervisor that was killed become its children. It notes each exit on disk before it reaps the process, and
+tells the next supervisor that there is a note. It has nothing else to do, so that there is nothing to go wrong.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from rota.executor.supervisor import kernel, log
+from rota.executor.supervisor.kernel import Exit
+from rota.executor.supervisor.supervisor import Supervisor
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rota.executor.supervisor.cgroups import Cgroups
+    from rota.executor.supervisor.child import Surroundings
+
+#: Seconds for which a supervisor has to live, else the next one is started after a rest.
+_SHORT_LIFE = 0.01
+_REST, _LONGEST_REST = 0.02, 5.0
+
+
+class Keeper:
+    """Keeps a supervisor running."""
+
+    def __init__(self, directory: str, cgroups: Cgroups, around: Surroundings) -> None:
+        self._directory = directory
+        self._cgroups = cgroups
+        self._around = around
+        #: The supervisor, when it was started, and the pipe to it.
+        self._supervisor = 0
+        self._since = 0.0
+        #: Seconds to rest before the next one is started, should this one end soon.
+        self._rest = _REST
+        self._pipe = -1
+
+    def run(self) -> None:
+        """Run until a supervisor ends because there is nothing left to do."""
+        self._start()
+        while True:
+            exit_ = kernel.look_at_exit(block=True)
+            if exit_ is None:
+                time.sleep(_REST)  # a debugger has stopped it, or the kernel is odd
+            elif exit_.pid != self._supervisor:
+                self._note(exit_)
+                kernel.reap(exit_.pid)
+                self._tell()
+            else:
+                kernel.reap(exit_.pid)
+                if exit_.code == 0 and exit_.signal == 0:
+                    return
+                if time.monotonic() < self._since + _SHORT_LIFE:
+                    time.sleep(self._rest)
+                    self._rest = min(2 * self._rest, _LONGEST_REST)
+                else:
+                    self._rest = _REST
+                self._start()
+
+    def _start(self) -> None:
+        if self._pipe >= 0:
+            os.close(self._pipe)
+        read_end, self._pipe = os.pipe()
+        os.set_blocking(self._pipe, False)
+        self._since = time.monotonic()
+        keeper = os.getpid()
+        self._supervisor = os.fork()
+        if not self._supervisor:
+            os.close(self._pipe)
+            supervise(self._directory, self._cgroups, self._around, (keeper, read_end))
+        os.close(read_end)
+
+    def _note(self, exit_: Exit) -> None:
+        stat = kernel.stat_of(exit_.pid)
+        record = {name: getattr(exit_, name) for name in Exit.__slots__}
+        record |= {"is": "exit", "ticks": stat.ticks if stat is not None else 0}
+        while True:
+            try:
+                log.note(record)
+            except OSError:
+                time.sleep(_REST)  # the disk is full: the process stays as it is until there is room
+            else:
+                return
+
+    def _tell(self) -> None:
+        try:
+            os.write(self._pipe, b".")
+        except OSError:
+            pass  # it was told before, or was killed: the next one reads the notes when it starts
+
+
+def supervise(directory: str, cgroups: Cgroups, around: Surroundings, keeper: tuple[int, int]) -> None:
+    """Be the supervisor. Never returns."""
+    code = 1
+    try:
+        kernel.become_subreaper()
+        Supervisor(directory, cgroups, around, keeper).run()
+        cgroups.remove()
+        code = 0
+    except BaseException as error:  # noqa: BLE001 - a forked process must never return into the keeper
+        _explain(error)
+    finally:
+        os._exit(code)
+
+
+def _explain(error: BaseException) -> None:
+    """Write an error to the error output, with where it came from. `traceback` would take long to load."""
+    lines = [f"{type(error).__name__}: {error}"]
+    place = error.__traceback__
+    while place is not None:
+        lines.append(f"  {place.tb_frame.f_code.co_filename}:{place.tb_lineno}")
+        place = place.tb_next
+    os.write(2, ("\n".join(lines) + "\n").encode("utf-8", "replace"))

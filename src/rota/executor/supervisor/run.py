@@ -1,0 +1,181 @@
+"""What the supervisor knows of a run, and how it is written to the log.
+
+The log has a record of each start (``run``), of an end (``end``), and, where something remains to be done between the
+exit of the script and the end of the run, of that exit (``exit``) and of the epilog's start (``epilog``). ``kill`` is
+the time at which what is left of a run is to be killed, ``over`` says that it used too much memory, ``void`` that it
+did not begin after all, ``forget`` that its end is known to the caller. ``boot`` names the boot of the machine in which
+all that follows happened.
+"""
+
+from __future__ import annotations
+
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rota.executor.supervisor.cgroups import Cgroups, Group, MemoryGroup
+    from rota.executor.supervisor.kernel import Exit
+    from rota.executor.supervisor.log import Record
+
+    Key = tuple[int, int]
+    #: User and system seconds, peak memory, bytes read and written, joules.
+    Usage = list[float | int | None]
+
+#: Phases of a run. *unsure*: it is on record, but may not have begun; *running*: the script runs; *left*: the script
+#: has ended, and processes of it have not; *ended*: there is nothing left to do.
+UNSURE, RUNNING, LEFT, EPILOG, ENDED = "unsure", "running", "left", "epilog", "ended"
+ENDED_SO, OUT_OF_MEMORY, UNKNOWN = "ended", "out_of_memory", "unknown"
+
+
+class Run:
+    """A run. Only the supervisor's own modules change it."""
+
+    __slots__ = (
+        "again",
+        "code",
+        "end",
+        "energy",
+        "env",
+        "epilog",
+        "epilog_pid",
+        "epilog_ticks",
+        "failure",
+        "group",
+        "job",
+        "kill_at",
+        "mark",
+        "memory",
+        "memory_group",
+        "ours",
+        "outcome",
+        "over",
+        "peak",
+        "phase",
+        "pid",
+        "pidfd",
+        "prolog",
+        "restart",
+        "signal",
+        "start",
+        "suspended",
+        "ticks",
+        "uid",
+        "usage",
+    )
+
+    def __init__(self, request: dict[str, Any], cgroups: Cgroups) -> None:
+        self.job: int = request["job"]
+        self.restart: int = request["run"]
+        self.mark: str = request["mark"]
+        self.uid: int = request["uid"]
+        self.memory: int = request["memory"]
+        self.prolog: str = request["prolog"]
+        self.epilog: str = request["epilog"]
+        #: Kept for the epilog only.
+        self.env: dict[str, str] = request.get("env", {}) if self.epilog else {}
+        name = f"{self.job}.{self.restart}"
+        self.group: Group | None = cgroups.group(name)
+        self.memory_group: MemoryGroup | None = cgroups.memory_group(name) if self.memory else None
+        if "folders" in request:  # a record: they may have been made elsewhere
+            self.group, self.memory_group = cgroups.on_record(*request["folders"])
+        self.phase = RUNNING
+        #: Whether the script's process is a child of this process.
+        self.ours = True
+        self.pid = self.ticks = 0
+        #: -1: not open.
+        self.pidfd = -1
+        self.epilog_pid = self.epilog_ticks = 0
+        #: Unix seconds of the script's start and exit.
+        self.start = self.end = 0.0
+        self.code = self.signal = 0
+        self.outcome = ENDED_SO
+        #: Why the script was not executed; empty: it was.
+        self.failure = ""
+        self.usage: Usage = [0.0, 0.0, 0, 0, 0, None]
+        #: Largest resident memory that was measured, bytes.
+        self.peak = 0
+        #: Joules that the machine had used when it began; ``None``: unknown.
+        self.energy: float | None = None
+        #: Whether it was found to use more memory than its limit.
+        self.over = False
+        self.suspended = False
+        #: Monotonic seconds at which what is left of it is killed; 0: never.
+        self.kill_at = 0.0
+        #: A request to launch it that waits until it is known whether it has begun.
+        self.again: dict[str, Any] | None = None
+
+    @property
+    def key(self) -> Key:
+        """Its job id and restart count."""
+        return self.job, self.restart
+
+    @property
+    def groups(self) -> list[Group | MemoryGroup]:
+        """Its control groups; none: it has none."""
+        return [group for group in (self.group, self.memory_group) if group is not None]
+
+    @property
+    def names(self) -> Record:
+        """The beginning of every record and report of it."""
+        return {"job": self.job, "run": self.restart}
+
+    # ---- records ----------------------------------------------------------------------------------------------
+
+    def start_record(self) -> Record:
+        """Give the record of its start."""
+        record: Record = {"is": "run", **self.names, "pid": self.pid, "ticks": self.ticks, "time": self.start}
+        record |= {"mark": self.mark, "uid": self.uid, "memory": self.memory}
+        record |= {"prolog": self.prolog, "epilog": self.epilog}
+        record["folders"] = ["" if group is None else group.path for group in (self.group, self.memory_group)]
+        if self.epilog:
+            record["env"] = self.env
+        return record
+
+    def exit_record(self, kind: str) -> Record:
+        """Give the record of the script's exit (``exit``), or of the end of the run (``end``)."""
+        record: Record = {"is": kind, **self.names, "code": self.code, "signal": self.signal, "time": self.end}
+        record |= {"outcome": self.outcome, "usage": self.usage}
+        if self.failure:
+            record["failure"] = self.failure
+        return record
+
+    def records(self) -> list[Record]:
+        """Give all that the log has to have of it."""
+        records = [self.start_record()]
+        if self.over:
+            records.append({"is": "over", **self.names})
+        if self.kill_at and self.phase != ENDED:
+            records.append({"is": "kill", **self.names, "at": self.kill_at})
+        if self.phase in (LEFT, EPILOG, ENDED):
+            records.append(self.exit_record("end" if self.phase == ENDED else "exit"))
+        if self.phase == EPILOG and self.epilog_pid:
+            records.append({"is": "epilog", **self.names, "pid": self.epilog_pid, "ticks": self.epilog_ticks})
+        return records
+
+    def take_exit(self, record: Record) -> None:
+        """Take over the script's exit from a record."""
+        self.code, self.signal, self.end = record["code"], record["signal"], record["time"]
+        self.outcome, self.usage = record["outcome"], record["usage"]
+        self.failure = record.get("failure", "")
+
+    # ---- reports ----------------------------------------------------------------------------------------------
+
+    def started_report(self) -> Record:
+        """Report that it has begun."""
+        return {"is": "started", **self.names, "pid": self.pid, "time": self.start}
+
+    def end_report(self) -> Record:
+        """Report how it has ended."""
+        if self.failure:
+            return {"is": "failed", **self.names, "message": self.failure, "prolog": bool(self.prolog)}
+        return self.exit_record("ended")
+
+    def set_exit(self, exit_: Exit | None) -> None:
+        """Note how the script has ended; ``None``: nobody knows."""
+        if exit_ is None:
+            self.outcome, self.end = UNKNOWN, time.time()
+            return
+        self.code, self.signal, self.end, self.outcome = exit_.code, exit_.signal, exit_.time, ENDED_SO
+        self.usage = [exit_.user, exit_.system, exit_.max_rss, exit_.read, exit_.written, None]

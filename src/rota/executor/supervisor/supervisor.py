@@ -1,0 +1,266 @@
+"""The supervisor: its requests, and what it does from time to time."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import time
+
+from rota.executor.supervisor import measure, tree
+from rota.executor.supervisor.adopt import Adoption
+from rota.executor.supervisor.callers import Callers, checked
+from rota.executor.supervisor.ends import Ends
+from rota.executor.supervisor.launch import Launcher
+from rota.executor.supervisor.log import Log
+from rota.executor.supervisor.loop import Loop
+from rota.executor.supervisor.run import ENDED, RUNNING, UNSURE, Run
+from rota.executor.supervisor.state import State
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rota.executor.supervisor.cgroups import Cgroups
+    from rota.executor.supervisor.child import Surroundings
+    from rota.executor.supervisor.log import Record
+
+#: Runs that are started together at most: they share one write to the disk.
+_BATCH = 32
+#: Seconds between two measurements of memory: of runs that are limited by it, and of all.
+_LIMITED, _ALL = 2.0, 10.0
+_HOUSEKEEPING = 1.0
+#: Seconds without a run and a caller after which the supervisor ends. All that it knows is on disk.
+_LINGER = 2.0
+
+
+class Supervisor:
+    """Starts and watches the runs of the state directory, which is the current directory.
+
+    Args:
+        directory: Its absolute path, in case that somebody removes it.
+        cgroups: The control groups of the runs.
+        around: What children set back.
+        keeper: The pid of the keeper, and the pipe on which it says that it has made a note.
+    """
+
+    def __init__(self, directory: str, cgroups: Cgroups, around: Surroundings, keeper: tuple[int, int]) -> None:
+        self._directory = directory
+        self._loop = Loop()
+        self._state = State(Log(), self._loop, cgroups, around, keeper[0])
+        self._notes = keeper[1]
+        self._ends = Ends(self._state)
+        self._launcher = Launcher(self._state, self._ends.exited)
+        self._ends.start_epilog = self._launcher.epilog
+        self._adoption = Adoption(self._state, self._ends, self._launcher.launch)
+        self._callers = Callers(self._loop, self._greeting, self._request)
+        self._state.report = self._callers.report
+        #: Requests to launch that wait for their turn.
+        self._launches: list[dict[str, Any]] = []
+        self._stopping = False
+        self._measuring = False
+        self._alone_since = self._measured = time.monotonic()
+
+    # ---- its life ---------------------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Serve until nothing runs and nobody calls."""
+        read_end, write_end = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        signal.set_wakeup_fd(write_end, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        self._loop.watch(read_end, lambda _: _empty(read_end))
+        self._loop.watch(self._notes, self._keeper_says)
+        self._adoption.read(self._state.log.open())
+        self._state.cgroups.keep_only({f"{run.job}.{run.restart}" for run in self._state.live()})
+        for run in self._state.live():
+            if run.kill_at:
+                self._loop.after(max(0.0, run.kill_at - time.monotonic()), self._killer(run))
+        self._callers.listen()
+        self._measure_in_time()
+        self._housekeeping()
+        gc.collect()
+        gc.freeze()  # children share what is here, as long as nobody touches it
+        while not self._is_over:
+            self._loop.turn(busy=bool(self._launches) or self._ends.is_busy)
+            self._ends.settle()
+            self._ends.reap_orphans()
+            if self._launches:
+                batch, self._launches = self._launches[:_BATCH], self._launches[_BATCH:]
+                self._launcher.launch(batch)
+                self._measure_in_time()
+            self._callers.flush()
+
+    @property
+    def _is_over(self) -> bool:
+        if self._launches or self._state.live():
+            return False
+        return self._stopping or (not self._callers.are_there and time.monotonic() > self._alone_since + _LINGER)
+
+    def _keeper_says(self, _: int) -> None:
+        """Take over the keeper's notes, or note that it was killed."""
+        if not os.read(self._notes, 4096):
+            self._loop.unwatch(self._notes)
+            self._state.keeper = 0
+        self._adoption.take_notes()
+
+    def _housekeeping(self) -> None:
+        """Look after the socket and the log."""
+        state = self._state
+        self._loop.after(_HOUSEKEEPING, self._housekeeping)
+        if self._callers.are_there or state.live():
+            self._alone_since = time.monotonic()
+        try:
+            if not self._callers.can_be_found:
+                os.makedirs(self._directory, 0o700, exist_ok=True)
+                os.chdir(self._directory)
+                self._rewrite_log()
+                self._callers.listen()
+            elif state.log.is_long:
+                self._rewrite_log()
+            elif state.owed:
+                state.commit([])
+        except OSError as error:
+            os.write(2, f"housekeeping: {error}\n".encode())
+
+    def _rewrite_log(self) -> None:
+        records = [record for run in self._state.runs.values() for record in run.records()]
+        self._state.log.rewrite([self._adoption.boot_record, *records])
+        self._state.owed.clear()
+
+    # ---- requests ---------------------------------------------------------------------------------------------
+
+    def _greeting(self) -> list[Record]:
+        state = self._state
+        hello: Record = {"is": "hello", "version": 1, "pid": os.getpid(), "keeper": state.keeper}
+        hello |= {"tree": state.cgroups.tree, "memory": state.cgroups.memory, "energy": state.energy.is_measured}
+        reports = [hello]
+        for run in state.runs.values():
+            if run.phase != UNSURE and not (run.phase == ENDED and run.failure and not run.prolog):
+                reports.append(run.started_report())
+            if run.phase == UNSURE:
+                reports.append({"is": "unsure", **run.names})
+            elif run.phase == ENDED:
+                reports.append(run.end_report())
+        return [*reports, {"is": "known"}]
+
+    def _request(self, request: Record) -> None:
+        """Carry out a request, or refuse one that makes no sense with an exception."""
+        kind = request["do"]
+        if kind == "launch":
+            self._launch(request["what"])
+        elif kind == "measure":
+            self._measure()
+        elif kind == "stop":
+            self._stopping = True
+        elif (run := self._state.runs.get((request["job"], request["run"]))) is not None:
+            self._request_of(run, kind, request)
+        else:
+            # It may wait for its turn to be launched.
+            self._launch_all()
+            if (run := self._state.runs.get((request["job"], request["run"]))) is not None:
+                self._request_of(run, kind, request)
+        self._state.report({"is": "done", "number": int(request["number"])})
+
+    def _launch(self, what: dict[str, Any]) -> None:
+        try:
+            self._launches.append(checked(what))
+        except (KeyError, TypeError) as error:
+            names: Record = {"job": int(what["job"]), "run": int(what["run"])}
+            self._state.report({"is": "failed", **names, "message": f"cannot be launched: {error}", "prolog": False})
+
+    def _launch_all(self) -> None:
+        while self._launches:
+            batch, self._launches = self._launches[:_BATCH], self._launches[_BATCH:]
+            self._launcher.launch(batch)
+
+    def _request_of(self, run: Run, kind: str, request: Record) -> None:
+        if kind == "forget":
+            if run.phase == ENDED:
+                self._state.forget(run)
+        elif run.phase not in (RUNNING, UNSURE):
+            pass  # what is left of it is being killed
+        elif kind == "signal":
+            self._signal(run, int(request["signal"]), script_only=bool(request["batch_only"]))
+        elif kind == "kill":
+            self._kill(run, int(request["signal"]), float(request["wait"]))
+        elif kind in ("suspend", "resume"):
+            self._suspend(run, suspended=kind == "suspend")
+        else:
+            raise ValueError(f"unknown request: {kind}")
+
+    def _signal(self, run: Run, number: int, *, script_only: bool) -> None:
+        if script_only:
+            tree.send_to_script(run, number)
+        else:
+            scan = self._state.scan([run])
+            tree.send(run, tree.members(run, scan), number, scan)
+
+    def _suspend(self, run: Run, *, suspended: bool) -> None:
+        run.suspended = suspended
+        if run.group is None or not run.group.freeze(frozen=suspended):
+            self._signal(run, signal.SIGSTOP if suspended else signal.SIGCONT, script_only=False)
+
+    def _kill(self, run: Run, number: int, wait: float) -> None:
+        self._suspend(run, suspended=False)
+        self._signal(run, number, script_only=False)
+        self._signal(run, signal.SIGCONT, script_only=False)
+        kill_at = time.monotonic() + wait
+        if not run.kill_at or kill_at < run.kill_at:
+            run.kill_at = kill_at
+            self._state.note({"is": "kill", **run.names, "at": kill_at})
+            self._loop.after(wait, self._killer(run))
+
+    def _killer(self, run: Run) -> Any:
+        def kill() -> None:
+            if run.phase in (RUNNING, UNSURE):
+                tree.kill(run, self._state.scan([run]))
+                # Without a control group a process may have been forked while the others were looked at.
+                self._loop.after(0.05, kill)
+
+        return kill
+
+    # ---- measurements -----------------------------------------------------------------------------------------
+
+    def _measure(self) -> None:
+        """Report what all runs have used."""
+        live = [run for run in self._state.live() if run.phase == RUNNING]
+        scan = self._state.scan(live)
+        for run in live:
+            usage = measure.so_far(run, tree.members(run, scan), self._state.energy)
+            self._state.report({"is": "measured", **run.names, "usage": usage})
+
+    def _by_measurement(self) -> list[Run]:
+        """Give the runs whose memory nobody else limits."""
+        if self._state.cgroups.memory != "measurement":
+            return []
+        return [run for run in self._state.live() if run.memory and run.phase == RUNNING]
+
+    def _measure_in_time(self) -> None:
+        """Measure memory every now and then, as long as anything runs."""
+        if not self._measuring and self._state.live():
+            self._measuring = True
+            self._loop.after(_LIMITED, self._measure_memory)
+
+    def _measure_memory(self) -> None:
+        """Measure the memory of runs, and kill those that use more than they may."""
+        state, now = self._state, time.monotonic()
+        self._measuring = False
+        runs = self._by_measurement()
+        if now >= self._measured + _ALL:
+            self._measured = now
+            runs = [run for run in state.live() if run.phase == RUNNING]
+            state.energy.joules()
+        scan = state.scan(runs)
+        for run in runs:
+            used = measure.resident(tree.members(run, scan))
+            run.peak = max(run.peak, used)
+            if run.memory and used > run.memory and state.cgroups.memory == "measurement":
+                run.over = True
+                state.note({"is": "over", **run.names})
+                self._killer(run)()
+        self._measure_in_time()
+
+
+def _empty(pipe: int) -> None:
+    """Read what is in a pipe that only wakes the loop."""
+    os.read(pipe, 4096)

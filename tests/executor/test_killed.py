@@ -1,0 +1,284 @@
+"""The supervisor, the keeper, both, or the daemon are killed: every run runs once, and its end is known."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import random
+import shutil
+import signal
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rota.executor.protocol import Ended, LaunchFailed, Measured, Outcome, RunSpec, Started
+
+from .bench import Bench, is_alive, kill_9, wait_for
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+#: Says that it ran, takes some time, writes down how it will end, and ends so.
+SCRIPT = 'echo ran >> "$OUT/$1.ran"; sleep 0.$((RANDOM % 4))$((RANDOM % 10)); echo $2 > "$OUT/$1.code"; exit $2'
+SUPERVISOR, KEEPER, BOTH = "supervisor", "keeper", "both"
+
+
+def kill(bench: Bench, victims: str) -> None:
+    """Kill -9, as soon as there is a connection."""
+    bench.until(lambda: bench.is_connected and is_alive(bench.executor.supervisor_pid))
+    bench.note_pids()
+    if victims in (KEEPER, BOTH):
+        kill_9(bench.executor.keeper_pid)
+    if victims in (SUPERVISOR, BOTH):
+        kill_9(bench.executor.supervisor_pid)
+
+
+def check(bench: Bench, codes: dict[int, int], *, all_known: bool) -> None:
+    """Every run ran once and has the exit code that it wrote down."""
+    bench.until(lambda: bench.all_over, 120)
+    assert not bench.of(LaunchFailed)
+    ends = {end.job_id: end for end in bench.of(Ended)}
+    assert ends.keys() == codes.keys()
+    for job, code in codes.items():
+        assert (bench.folder / f"{job}.ran").read_text() == "ran\n", job
+        assert (bench.folder / f"{job}.code").read_text() == f"{code}\n", ends[job]
+        if all_known or ends[job].outcome is not Outcome.UNKNOWN:
+            assert (ends[job].exit_code, ends[job].outcome) == (code, Outcome.ENDED), ends[job]
+    assert len(bench.of(Ended)) == len(codes)
+
+
+def storm(bench: Bench, seed: int, kills: int, victims: list[str], jobs: int) -> None:
+    path, chance, first = bench.script(SCRIPT), random.Random(seed), 1000 * seed  # noqa: S311 - not for secrets
+    codes: dict[int, int] = {}
+    for _ in range(kills):
+        for job in range(first + len(codes), first + len(codes) + jobs):
+            codes[job] = chance.randrange(200)
+            bench.start(bench.spec(job, path, str(job), str(codes[job])))
+        bench.sleep(chance.choice([0, 0.005, 0.02, 0.1]) * chance.random())
+        kill(bench, chance.choice(victims))
+    check(bench, codes, all_known=victims == [SUPERVISOR])
+    for job in codes:
+        bench.forget(job)
+    bench.reports.clear()
+
+
+@pytest.mark.parametrize("victims", [[SUPERVISOR], [KEEPER], [BOTH], [SUPERVISOR, KEEPER, BOTH]], ids="-".join)
+def test_kill_9_under_load(bench: Bench, victims: list[str]) -> None:
+    storm(bench, 1, 5, victims, 12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("victims", [[SUPERVISOR], [KEEPER], [BOTH], [SUPERVISOR, KEEPER, BOTH]], ids="-".join)
+def test_many_kill_9_under_load(bench: Bench, victims: list[str]) -> None:
+    for seed in range(5):
+        storm(bench, seed, 12, victims, 20)
+
+
+def test_a_killed_supervisor_loses_no_exit_and_no_usage(bench: Bench) -> None:
+    bench.launch(1, "for ((i = 0; i < 50000; i++)); do :; done; echo done; sleep 0.3; exit 7")
+    bench.printed(1, "done")
+    kill(bench, SUPERVISOR)
+    end = bench.end(1)
+    assert (end.exit_code, end.outcome) == (7, Outcome.ENDED)
+    assert end.usage.user_seconds + end.usage.system_seconds > 0.02
+    assert end.usage.max_rss > 1 << 20
+    assert len(bench.of(Started)) == 1
+
+
+def test_a_killed_supervisor_is_replaced_at_once(bench: Bench) -> None:
+    kill(bench, SUPERVISOR)
+    killed = bench.executor.supervisor_pid
+    begun = time.monotonic()
+    assert bench.run(1, "exit 3").exit_code == 3
+    assert time.monotonic() - begun < 2
+    assert bench.executor.supervisor_pid != killed
+
+
+@pytest.fixture
+def inheriting() -> Iterator[None]:
+    """Orphans become children of the test, so that they are reaped when it says so."""
+    prctl = ctypes.CDLL(None).prctl
+    prctl(36, 1, 0, 0, 0)
+    yield
+    prctl(36, 0, 0, 0, 0)
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+
+
+@pytest.mark.usefixtures("inheriting")
+@pytest.mark.parametrize("reaped", [False, True])
+def test_the_kernel_tells_the_status_when_both_were_killed(bench: Bench, *, reaped: bool) -> None:
+    if reaped and tuple(map(int, os.uname().release.split(".")[:2])) < (6, 15):
+        pytest.skip("only of zombies, with this kernel")
+    for job, last in ((1, "exit 5"), (2, "kill -USR2 $$")):
+        bench.launch(job, f"echo; while [ ! -e $OUT/go ]; do sleep 0.01; done; {last}")
+        bench.printed(job)
+    kill(bench, BOTH)
+    bench.until(lambda: bench.is_connected and bench.executor.supervisor_pid not in bench.pids)
+    (bench.folder / "go").touch()
+    if reaped:
+        for job in (1, 2):
+            os.waitpid(bench.pid(job), 0)
+    assert (bench.end(1).exit_code, bench.end(1).outcome) == (5, Outcome.ENDED)
+    assert (bench.end(2).signal, bench.end(2).outcome) == (signal.SIGUSR2, Outcome.ENDED)
+
+
+@pytest.mark.usefixtures("inheriting")
+@pytest.mark.parametrize("reaped", [False, True])
+def test_an_end_that_nobody_saw_is_unknown(bench: Bench, *, reaped: bool) -> None:
+    bench.launch(1, "echo; sleep 1; exit 5")
+    bench.printed(1)
+    pids, pid = bench.pids, bench.pid(1)
+    bench.disconnect()
+    kill_9(*pids)
+    wait_for(lambda: not is_alive(pid))
+    if reaped:
+        os.waitpid(pid, 0)
+    bench.connect()
+    assert bench.end(1).outcome is (Outcome.UNKNOWN if reaped else Outcome.ENDED)
+
+
+def test_runs_that_were_found_again_can_be_ended(bench: Bench) -> None:
+    script = "trap '' TERM; (trap '' TERM; setsid sleep 1000) & echo; while :; do sleep 0.01; done"
+    bench.launch(1, script)
+    bench.launch(2, "while :; do echo x; sleep 0.01; done")
+    bench.printed(1)
+    kill(bench, BOTH)
+    bench.executor.suspend(2, 0)
+    size = bench.until(lambda: stands_still(bench.out(2)))
+    bench.executor.resume(2, 0)
+    bench.until(lambda: bench.out(2).stat().st_size > size)
+    bench.executor.kill(1, 0, signal.SIGTERM, 0.2)
+    bench.until(lambda: bench.of(Ended, 1))
+    assert bench.end(1).signal == signal.SIGKILL
+    bench.executor.kill(2, 0, signal.SIGTERM, 10)
+    assert bench.end(2).signal == signal.SIGTERM
+    assert bench.processes() == []
+
+
+def stands_still(path: Path) -> int:
+    size = path.stat().st_size
+    time.sleep(0.1)
+    return size if path.stat().st_size == size else 0
+
+
+@pytest.mark.parametrize("victims", [SUPERVISOR, BOTH])
+def test_the_time_to_kill_is_not_forgotten(bench: Bench, victims: str) -> None:
+    bench.launch(1, "trap '' TERM; echo; while :; do sleep 0.01; done")
+    bench.printed(1)
+    bench.executor.kill(1, 0, signal.SIGTERM, 0.3)
+    bench.sleep(0.1)
+    kill(bench, victims)
+    assert bench.end(1).signal == signal.SIGKILL
+
+
+def test_epilogs_run_although_the_supervisor_is_killed(bench: Bench) -> None:
+    epilog = bench.script('echo epilog >> "$OUT/log"; sleep 0.3; echo end >> "$OUT/log"', "epilog")
+    bench.launch(1, "exit 4", epilog=epilog)
+    bench.until((bench.folder / "log").exists)
+    kill(bench, SUPERVISOR)
+    assert bench.end(1).exit_code == 4
+    assert (bench.folder / "log").read_text() == "epilog\nend\n"
+
+
+def test_prologs_run_on_although_the_supervisor_is_killed(bench: Bench) -> None:
+    prolog = bench.script('echo prolog >> "$OUT/log"; sleep 0.3; exit 2', "prolog")
+    for job in (1, 2):
+        bench.launch(job, 'echo script >> "$OUT/log"', prolog=prolog if job == 1 else "")
+    bench.until(lambda: (bench.folder / "log").exists() and "prolog" in (bench.folder / "log").read_text())
+    kill(bench, SUPERVISOR)
+    (failed,) = bench.until(lambda: bench.of(LaunchFailed, 1))
+    assert failed.prolog
+    assert bench.end(2).exit_code == 0
+    assert sorted((bench.folder / "log").read_text().split()) == ["prolog", "script"]
+
+
+def test_the_daemon_goes_and_comes_back(bench: Bench) -> None:
+    bench.launch(1, "sleep 0.2; exit 3")
+    bench.launch(2, "sleep 60")
+    first = bench.pid(1), bench.pid(2)
+    bench.disconnect()
+    time.sleep(0.4)
+    bench.connect()
+    assert (bench.pid(1), bench.pid(2)) == first
+    assert bench.end(1).exit_code == 3
+    assert not bench.of(Ended, 2)
+    bench.launch(2, "echo again")
+    bench.executor.measure()
+    bench.until(lambda: bench.of(Measured, 2))
+    assert {started.pid for started in bench.of(Started, 2)} == {first[1]}
+
+
+@pytest.mark.parametrize("torn", [b'{"is":"end","job":1,"run', b"\xff\0\n", b"{}\n[]\n7\n"])
+def test_a_torn_line_in_the_log(bench: Bench, torn: bytes) -> None:
+    bench.launch(1, "while [ ! -e $OUT/go ]; do sleep 0.01; done; exit 5")
+    bench.run(2, "exit 6")
+    bench.pid(1)
+    for name in ("supervisor.log", "keeper.log"):
+        with (bench.state / name).open("ab") as file:
+            file.write(torn)
+    kill(bench, SUPERVISOR)
+    assert bench.run(3, "touch $OUT/go; exit 7").exit_code == 7
+    assert bench.end(1).exit_code == 5
+    kill(bench, SUPERVISOR)
+    bench.disconnect()
+    bench.connect()
+    assert {end.job_id: end.exit_code for end in bench.of(Ended)} == {1: 5, 2: 6, 3: 7}
+
+
+def test_a_state_directory_that_is_gone(bench: Bench) -> None:
+    bench.launch(1, "sleep 60")
+    bench.run(2, "exit 6")
+    pid = bench.pid(1)
+    shutil.rmtree(bench.state)
+    wait_for((bench.state / "supervisor.sock").exists)
+    bench.disconnect()
+    bench.connect()
+    assert bench.pid(1) == pid
+    assert bench.end(2).exit_code == 6
+    kill(bench, BOTH)
+    assert bench.run(3, "exit 7").exit_code == 7
+    assert is_alive(pid)
+
+
+def test_another_boot(plain: Bench) -> None:
+    plain.launch(1, "sleep 60")
+    plain.pid(1)
+    pids = plain.pids
+    plain.disconnect()
+    kill_9(*pids)
+    wait_for(lambda: not any(is_alive(pid) for pid in pids))
+    log = plain.state / "supervisor.log"
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    log.write_text(log.read_text().replace(boot, "another"))
+    plain.connect()
+    assert plain.end(1).outcome is Outcome.UNKNOWN
+    kill_9(*plain.processes())  # the machine has not really been started again
+    wait_for(lambda: not plain.processes())
+
+
+def test_junk_on_the_socket(plain: Bench) -> None:
+    import socket
+
+    for junk in (
+        b"\0\xff\n",
+        b"{}\n",
+        b"[]\n",
+        b'{"do":"launch","number":1,"what":{}}\n',
+        b'{"do":"kill"',
+        b"7\n" * 99,
+    ):
+        connection = socket.socket(socket.AF_UNIX)
+        folder = os.open(plain.state, os.O_PATH)
+        connection.connect(f"/proc/self/fd/{folder}/supervisor.sock")
+        os.close(folder)
+        connection.sendall(junk)
+        connection.close()
+    plain.start(RunSpec(job_id=1, argv=(), mark="x"))
+    (failed,) = plain.until(lambda: plain.of(LaunchFailed, 1))
+    assert "argv is empty" in failed.message
+    assert plain.run(2, "exit 3").exit_code == 3
