@@ -1,0 +1,172 @@
+"""A cluster's database, in SQLite or PostgreSQL.
+
+SQLite writes ahead (WAL) and to the disk at every commit: what has been written outlives the process and the machine.
+Writes come from one thread and reads from others, which do not wait for each other.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import create_engine, event, func, select
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+
+from rota.model import RotaError
+from rota.store.schema import VERSION, facts, jobs, journal, metadata, runs, snapshots, submissions
+from rota.store.writes import set_fact
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from sqlalchemy import Engine, Select
+    from sqlalchemy.sql.dml import Delete, Insert
+
+    from rota.store.writes import Write
+
+#: Name of the fact that is the version of the tables.
+_VERSION = "version"
+
+
+class DatabaseError(RotaError):
+    """The database cannot be read or written: the disk is full, or the file is gone, damaged, or of another rota."""
+
+
+class Database:
+    """A cluster's database.
+
+    Args:
+        url: ``sqlite:////absolute/path.db``, or that of a PostgreSQL database.
+
+    Raises:
+        DatabaseError: it cannot be opened, or a newer rota has written it.
+    """
+
+    def __init__(self, url: str) -> None:
+        try:
+            self._engine: Engine = create_engine(url, pool_pre_ping=not url.startswith("sqlite"))
+        except (ArgumentError, ImportError) as error:
+            raise DatabaseError(
+                f"{url.partition(':')[0]}: {error} (PostgreSQL needs `pip install rota[postgresql]`)"
+            ) from None
+        if self._engine.dialect.name == "sqlite":
+            event.listen(self._engine, "connect", _prepare_sqlite)
+        try:
+            metadata.create_all(self._engine)
+            version = self.facts().get(_VERSION)
+        except SQLAlchemyError as error:
+            raise DatabaseError(f"{self._engine.url}: {_cause(error)}") from None
+        #: Which file it is; ``None``: no file.
+        self._opened = self._file()
+        if version is None:
+            self.write(set_fact(_VERSION, str(VERSION)))
+        elif int(version) != VERSION:
+            raise DatabaseError(
+                f"{url}: tables of version {version}, and this rota knows {VERSION}: start a newer rota"
+            )
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._engine.dispose()
+
+    def after_fork(self) -> None:
+        """Use connections of one's own, in a child process."""
+        self._engine.dispose(close=False)
+
+    def write(self, writes: Iterable[Write]) -> None:
+        """Write changes, all or none; they are on disk afterwards. Changes by the same statement are made at once.
+
+        Raises:
+            DatabaseError: they could not be written.
+        """
+        if self._file() != self._opened:
+            raise DatabaseError(f"{self._engine.url.database} is gone, or is another file now")
+        try:
+            with self._engine.begin() as connection:
+                for statement, rows in _by_statement(writes).items():
+                    connection.execute(statement, rows)
+        except SQLAlchemyError as error:
+            raise DatabaseError(_cause(error)) from None
+
+    def _file(self) -> tuple[int, int] | None:
+        """Say which file the path of an SQLite database leads to; SQLite would go on with a file that was deleted."""
+        if self._engine.dialect.name != "sqlite" or not self._engine.url.database:
+            return None
+        try:
+            found = Path(self._engine.url.database).stat()
+        except OSError:
+            return 0, 0
+        return found.st_dev, found.st_ino
+
+    def facts(self) -> dict[str, str]:
+        """Give all facts."""
+        return dict(self._rows(select(facts)))
+
+    def last_snapshot(self) -> tuple[int, dict[str, Any]] | None:
+        """Give the last state, and the number of the last event before it; ``None``: there is none."""
+        for seq, state in self._rows(select(snapshots).order_by(snapshots.c.seq.desc()).limit(1)):
+            return seq, json.loads(zlib.decompress(state))
+        return None
+
+    def events_after(self, seq: int) -> Iterator[tuple[int, int, dict[str, Any]]]:
+        """Give the events after one: number, time, and data."""
+        for number, time, text in self._rows(select(journal).where(journal.c.seq > seq).order_by(journal.c.seq)):
+            yield number, time, json.loads(text)
+
+    def last_time(self) -> int:
+        """Give the time of the last event, Unix seconds; 0: there is none."""
+        return next((time for (time,) in self._rows(select(journal.c.time).order_by(journal.c.seq.desc()).limit(1))), 0)
+
+    def submission(self, payload: str) -> dict[str, Any] | None:
+        """Give what a user has handed in; ``None``: nothing."""
+        for (data,) in self._rows(select(submissions.c.data).where(submissions.c.payload == payload)):
+            return json.loads(zlib.decompress(data))  # type: ignore[no-any-return]
+        return None
+
+    def runs(self) -> dict[tuple[int, int], dict[str, Any]]:
+        """Give what was chosen for the runs that have not ended, by job id and restart count."""
+        return {(job_id, run): json.loads(data) for job_id, run, data in self._rows(select(runs))}
+
+    def job_records(self, query: Select[Any] | None = None) -> Iterator[dict[str, Any]]:
+        """Give the accounting records of jobs that have ended.
+
+        Args:
+            query: Selects from ``jobs.c.record``; ``None``: all, in the order in which they ended.
+        """
+        for (record,) in self._rows(select(jobs.c.record).order_by(jobs.c.id) if query is None else query):
+            yield json.loads(record)
+
+    def job_count(self, since: int = 0) -> int:
+        """Count the jobs that have ended since a time, Unix seconds."""
+        query = select(func.count()).select_from(jobs).where(jobs.c.end_time >= since)
+        return int(self._rows(query)[0][0])
+
+    def _rows(self, query: Select[Any]) -> list[Any]:
+        try:
+            with self._engine.connect() as connection:
+                return list(connection.execute(query))
+        except SQLAlchemyError as error:
+            raise DatabaseError(_cause(error)) from None
+
+
+def _by_statement(writes: Iterable[Write]) -> dict[Insert | Delete, list[dict[str, Any]]]:
+    grouped: dict[Insert | Delete, list[dict[str, Any]]] = {}
+    for statement, row in writes:
+        grouped.setdefault(statement, []).append(row)
+    return grouped
+
+
+def _prepare_sqlite(connection: Any, _: object) -> None:
+    for setting in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "busy_timeout = 5000"):
+        connection.execute(f"PRAGMA {setting}")
+
+
+def _cause(error: SQLAlchemyError) -> str:
+    return str(getattr(error, "orig", None) or error).splitlines()[0]
+
+
+def compress(data: Any) -> bytes:
+    """Make compressed JSON."""
+    return zlib.compress(json.dumps(data, separators=(",", ":")).encode(), 1)

@@ -1,0 +1,89 @@
+"""The tables of a cluster's database.
+
+Every row is written in the transaction of the event that caused it, so that tables and journal always agree.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+)
+
+#: Version of the tables. It changes with them, and a migration leads from each version to the next.
+VERSION = 1
+
+metadata = MetaData()
+
+#: Facts about the cluster, as text by name; see `rota.store.database`.
+facts = Table("facts", metadata, Column("name", String(40), primary_key=True), Column("value", Text, nullable=False))
+
+#: All events that the engine has handled, in order, without refused requests, which change nothing.
+journal = Table(
+    "journal",
+    metadata,
+    Column("seq", BigInteger, primary_key=True, autoincrement=False),
+    #: Time of the event, Unix seconds.
+    Column("time", BigInteger, nullable=False),
+    #: `rota.core.event_codec`, as JSON.
+    Column("event", Text, nullable=False),
+)
+
+#: States of the engine.
+snapshots = Table(
+    "snapshots",
+    metadata,
+    #: Number of the last event before it.
+    Column("seq", BigInteger, primary_key=True, autoincrement=False),
+    #: `rota.core.snapshot`, as compressed JSON.
+    Column("state", LargeBinary, nullable=False),
+)
+
+#: What users have handed in with jobs, by `JobSpec.payload`.
+submissions = Table(
+    "submissions",
+    metadata,
+    Column("payload", String(40), primary_key=True),
+    #: `Submission`, as compressed JSON.
+    Column("data", LargeBinary, nullable=False),
+)
+
+#: Runs that have not ended: what was chosen for them, as JSON.
+runs = Table(
+    "runs",
+    metadata,
+    Column("job_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("restart_count", Integer, primary_key=True, autoincrement=False),
+    Column("data", Text, nullable=False),
+)
+
+#: Jobs that have ended; the columns before ``record`` are for queries.
+jobs = Table(
+    "jobs",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("job_id", BigInteger, nullable=False),
+    Column("array_job_id", BigInteger),
+    Column("user_name", Text, nullable=False),
+    Column("account", Text, nullable=False),
+    Column("partition_name", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("state", String(20), nullable=False),
+    Column("submit_time", BigInteger, nullable=False),
+    Column("start_time", BigInteger),
+    Column("end_time", BigInteger, nullable=False),
+    Column("payload", String(40), nullable=False),
+    #: `AccountingRecord`, as JSON.
+    Column("record", Text, nullable=False),
+    Index("jobs_by_job_id", "job_id"),
+    Index("jobs_by_array", "array_job_id"),
+    Index("jobs_by_end", "end_time"),
+    Index("jobs_by_payload", "payload"),
+)
