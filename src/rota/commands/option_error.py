@@ -2,6 +2,21 @@
 
 from __future__ import annotations
 
+from enum import Enum
+
+
+class Problem(Enum):
+    """What is wrong with an option."""
+
+    #: There is no such option.
+    UNKNOWN = "unknown"
+    #: It needs a value, and has none.
+    NO_VALUE = "no value"
+    #: It has a value, and takes none.
+    UNWANTED_VALUE = "unwanted value"
+    #: Its value cannot be used, or contradicts another option.
+    VALUE = "value"
+
 
 class OptionError(ValueError):
     """An option that cannot be used.
@@ -9,8 +24,10 @@ class OptionError(ValueError):
     Args:
         option: The option, as it is written: ``--nodes``, ``StartTime``.
         problem: What is wrong with it.
+        kind: The kind of problem.
     """
 
-    def __init__(self, option: str, problem: str) -> None:
+    def __init__(self, option: str, problem: str, kind: Problem = Problem.VALUE) -> None:
         super().__init__(problem)
         self.option = option
+        self.kind = kind

@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import shlex
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rota.commands.gpus import settle_gpus
-from rota.commands.option_error import OptionError
+from rota.commands.option_error import OptionError, Problem
 from rota.commands.sbatch_options import ALL_MEMORY, MOST, OPTIONS, SHORT, Flag
 from rota.model import JobSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+    from rota.commands.sbatch_options import Option
 
 #: Fields about the sockets, cores and threads of nodes.
 _SHAPE = {"extra_node_info", "hint", "sockets_per_node", "cores_per_socket", "threads_per_core"}
@@ -28,7 +30,18 @@ _MEMORY = {"mem_per_gpu": "--mem-per-gpu", "mem_per_cpu": "--mem-per-cpu", "mem_
 #: Fields that determine the number of tasks.
 _TASKS = {"num_tasks", "ntasks_per_node"}
 
-__all__ = ["OptionError", "parse_request", "split_words"]
+__all__ = ["OptionError", "Options", "parse_options", "parse_request", "request", "split_words"]
+
+
+class Options(NamedTuple):
+    """The options of a command line."""
+
+    #: Fields of the request; some are evaluated together by `request`.
+    fields: dict[str, Any]
+    #: The texts of all options, by long name; empty: the option has none.
+    texts: dict[str, str]
+    #: The script and its arguments.
+    rest: list[str]
 
 
 def split_words(line: str) -> list[str]:
@@ -49,8 +62,16 @@ def parse_request(words: Sequence[str]) -> JobSpec:
     Raises:
         OptionError: an option is unknown, has no value or a wrong one, or contradicts another.
     """
-    fields = _fields(words)
-    fields.pop("", None)
+    return request(parse_options(words).fields)
+
+
+def request(fields: dict[str, Any]) -> JobSpec:
+    """Make a request of the fields that options have set.
+
+    Raises:
+        OptionError: options contradict each other.
+    """
+    fields = {name: value for name, value in fields.items() if name}
     if sharing := fields.pop("sharing", ""):
         fields[sharing] = True
     if "required_nodes" in fields or "excluded_nodes" in fields or "nodes" in fields:
@@ -68,40 +89,55 @@ def parse_request(words: Sequence[str]) -> JobSpec:
     return _settle_processors(fields)
 
 
-def _fields(words: Sequence[str]) -> dict[str, Any]:
+def parse_options(words: Sequence[str], table: Mapping[str, Option | Flag] = OPTIONS) -> Options:
+    """Parse options up to the first word that is none.
+
+    Args:
+        words: The words after ``sbatch``.
+        table: The options by long name.
+
+    Raises:
+        OptionError: an option is unknown, or has no value or a wrong one.
+    """
     fields: dict[str, Any] = {}
+    texts: dict[str, str] = {}
     queue = list(reversed(words))
     while queue:
         word = queue.pop()
         if not word.startswith("-") or word == "-":
-            break  # the script and its arguments
+            queue.append(word)  # the script and its arguments
+            break
+        if word == "--":
+            break
         long = word.startswith("--")
         if long:
             name, equals, value = word[2:].partition("=")
             shown, attached = f"--{name}", bool(equals)
         else:
             name, value, shown, attached = SHORT.get(word[1], word[1]), word[2:], word[:2], len(word) > 2
-        option = OPTIONS.get(name)
+        option = table.get(name)
         if option is None:
-            raise OptionError(shown, "no option of sbatch that rota knows")
+            raise OptionError(shown, "no option of sbatch that rota knows", Problem.UNKNOWN)
         if isinstance(option, Flag) or not (long or option.needed):
             if attached and long:
-                raise OptionError(shown, "takes no value")
+                raise OptionError(shown, "takes no value", Problem.UNWANTED_VALUE)
             if attached:  # short options can be combined: -Hn2
                 queue.append(f"-{value}")
+            texts[name] = ""
             fields[option.target] = option.value if isinstance(option, Flag) else option.read("")
             continue
         if not attached and option.needed:
             if not queue:
-                raise OptionError(shown, "has no value")
+                raise OptionError(shown, "has no value", Problem.NO_VALUE)
             value = queue.pop()
         try:
             fields[option.target] = read = option.read(value)
         except ValueError as error:
             raise OptionError(shown, str(error)) from None
+        texts[name] = value
         if isinstance(read, dict):
             fields.update(read)
-    return fields
+    return Options(fields, texts, queue[::-1])
 
 
 # ---- combinations of options ------------------------------------------------------------------------------------

@@ -319,13 +319,14 @@ OPTIONS: dict[str, Option | Flag] = {
 }
 #: Options about output, mail, environment and hardware settings.
 _NO_MEANING = (
-    "acctg-freq chdir comment container cpu-freq error export export-file gid gpu-bind gpu-freq input "
-    "mail-type mail-user mcs-label mem-bind open-mode output power profile propagate signal wckey "
-    "wrap"
+    "acctg-freq chdir clusters comment container cpu-freq delay-boot error export export-file gid gpu-bind gpu-freq "
+    "input mail-type mail-user mcs-label mem-bind open-mode output power profile signal wckey wrap"
 )
 OPTIONS.update((name, Option("", str)) for name in _NO_MEANING.split())
-OPTIONS.update((name, Option("", str, needed=False)) for name in ("get-user-env", "no-kill"))
-OPTIONS.update((name, Flag("")) for name in ("ignore-pbs", "parsable", "quiet", "reboot", "verbose", "wait"))
+OPTIONS.update((name, Option("", str, needed=False)) for name in ("get-user-env", "no-kill", "propagate"))
+OPTIONS.update(
+    (name, Flag("")) for name in ["ignore-pbs", "parsable", "quiet", "reboot", "test-only", "verbose", "wait"]
+)
 SHORT = {
     "A": "account",
     "B": "extra-node-info",
@@ -335,14 +336,17 @@ SHORT = {
     "H": "hold",
     "J": "job-name",
     "L": "licenses",
+    "M": "clusters",
     "N": "nodes",
     "Q": "quiet",
+    "V": "version",
     "W": "wait",
     "a": "array",
     "b": "begin",
     "d": "dependency",
     "c": "cpus-per-task",
     "e": "error",
+    "h": "help",
     "i": "input",
     "k": "no-kill",
     "m": "distribution",

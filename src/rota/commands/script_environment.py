@@ -1,0 +1,102 @@
+"""The environment of a batch script, as far as it is known when the job is submitted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rota.commands.option_error import OptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rota.model import JobSpec
+
+#: Variables that have the text of an option.
+_OF_OPTIONS = {
+    "cpus-per-gpu": "SLURM_CPUS_PER_GPU",
+    "cpus-per-task": "SLURM_CPUS_PER_TASK",
+    "dependency": "SLURM_JOB_DEPENDENCY",
+    "distribution": "SLURM_DISTRIBUTION",
+    "export": "SLURM_EXPORT_ENV",
+    "gpus": "SLURM_GPUS",
+    "gpus-per-node": "SLURM_GPUS_PER_NODE",
+    "gpus-per-task": "SLURM_GPUS_PER_TASK",
+    "hint": "SLURM_HINT",
+    "ntasks-per-core": "SLURM_NTASKS_PER_CORE",
+    "ntasks-per-gpu": "SLURM_NTASKS_PER_GPU",
+    "ntasks-per-node": "SLURM_NTASKS_PER_NODE",
+    "ntasks-per-socket": "SLURM_NTASKS_PER_SOCKET",
+    "reservation": "SLURM_JOB_RESERVATION",
+    "threads-per-core": "SLURM_THREADS_PER_CORE",
+}
+#: Variables of a user that programs of Slurm read, and that are none of a job.
+_KEPT = ("SLURM_CONF", "SLURM_TIME_FORMAT", "SLURM_CLUSTERS")
+_KEPT_PREFIXES = ("SLURM_EXIT_", "SLURM_DEBUG")
+
+
+def script_environment(
+    spec: JobSpec, texts: Mapping[str, str], environment: Mapping[str, str], submit_dir: str, host: str
+) -> dict[str, str]:
+    """Make the environment of a script, without what depends on its allocation.
+
+    Variables of a job from which it is submitted do not reach it.
+
+    Args:
+        spec: The request.
+        texts: The texts of its options, by long name.
+        environment: The environment of ``sbatch``.
+        submit_dir: The directory of ``sbatch``.
+        host: The host of ``sbatch``.
+
+    Raises:
+        OptionError: ``--export`` cannot be used.
+    """
+    own = _exported(texts.get("export", "ALL"), environment)
+    found = {variable: texts[option] for option, variable in _OF_OPTIONS.items() if texts.get(option)}
+    if spec.num_tasks or spec.ntasks_per_node:
+        tasks = str(spec.num_tasks or max(spec.min_nodes, 1) * spec.ntasks_per_node)
+        found |= {"SLURM_NTASKS": tasks, "SLURM_NPROCS": tasks}
+    if spec.mem_per_cpu:
+        found["SLURM_MEM_PER_CPU"] = str(spec.mem_per_cpu)
+    elif spec.mem_per_node > 0:
+        found["SLURM_MEM_PER_NODE"] = str(spec.mem_per_node)
+    if "get-user-env" in texts or texts.get("export", "").upper() in {"NONE", "NIL"}:
+        found["SLURM_GET_USER_ENV"] = "1"
+    found |= {"SLURM_SUBMIT_DIR": submit_dir, "SLURM_SUBMIT_HOST": host, "SLURM_PRIO_PROCESS": "0"}
+    return own | found
+
+
+def _exported(text: str, environment: Mapping[str, str]) -> dict[str, str]:
+    """Choose variables by ``--export``: ``ALL``, ``NONE``, or names and settings, also after ``ALL``."""
+    if text.upper() in {"NONE", "NIL"}:
+        return {name: environment[name] for name in ("HOME", "USER", "LOGNAME", "SHELL", "PATH") if name in environment}
+    chosen: dict[str, str] = {}
+    for item in _split(text):
+        name, equals, value = item.partition("=")
+        if item.upper() == "ALL":
+            chosen = {name: value for name, value in environment.items() if _is_users(name)} | chosen
+        elif equals:
+            chosen[name] = value
+        elif name in environment:
+            chosen[name] = environment[name]
+    return chosen
+
+
+def _is_users(name: str) -> bool:
+    return not name.startswith("SLURM") or name in _KEPT or name.startswith(_KEPT_PREFIXES)
+
+
+def _split(text: str) -> list[str]:
+    """Split at commas that are not within quotes; the quotes stay, as in Slurm."""
+    items, item, quote = [], "", ""
+    for character in text:
+        if character in "'\"" and quote in {"", character}:
+            quote = "" if quote else character
+        if character == "," and not quote:
+            items.append(item)
+            item = ""
+        else:
+            item += character
+    if quote:
+        raise OptionError("--export", "a quote is not closed")
+    return [one for one in [*items, item] if one]

@@ -1,0 +1,320 @@
+"""A submission by ``sbatch``: options of the command line, of the environment and of the script, and the script.
+
+Options of the command line count more than those of the environment (``SBATCH_PARTITION`` and so on), and these more
+than the directives ``#SBATCH`` of the script, which end at its first command.
+"""
+
+from __future__ import annotations
+
+import pwd
+import shlex
+import signal
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rota.commands.getopt import UsageError
+from rota.commands.moments import parse_slurm_time
+from rota.commands.option_error import OptionError, Problem
+from rota.commands.sbatch import Options, parse_options, request
+from rota.commands.sbatch_options import OPTIONS, Flag, Option
+from rota.commands.script_environment import script_environment
+from rota.model.accounting import JobDetails
+from rota.model.submission import Submission
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from rota.model import JobSpec
+
+_DIRECTIVE = "#SBATCH"
+#: Options by environment variable; those that are flags are set by any value.
+_VARIABLES = {
+    "SBATCH_ACCOUNT": "account",
+    "SBATCH_ARRAY_INX": "array",
+    "SBATCH_CLUSTERS": "clusters",
+    "SBATCH_CONSTRAINT": "constraint",
+    "SBATCH_DISTRIBUTION": "distribution",
+    "SBATCH_EXCLUSIVE": "exclusive",
+    "SBATCH_EXPORT": "export",
+    "SBATCH_GET_USER_ENV": "get-user-env",
+    "SBATCH_GPUS": "gpus",
+    "SBATCH_GPUS_PER_NODE": "gpus-per-node",
+    "SBATCH_GPUS_PER_TASK": "gpus-per-task",
+    "SBATCH_HINT": "hint",
+    "SBATCH_JOB_NAME": "job-name",
+    "SBATCH_MEM_PER_CPU": "mem-per-cpu",
+    "SBATCH_MEM_PER_GPU": "mem-per-gpu",
+    "SBATCH_MEM_PER_NODE": "mem",
+    "SBATCH_NO_REQUEUE": "no-requeue",
+    "SBATCH_OPEN_MODE": "open-mode",
+    "SBATCH_PARTITION": "partition",
+    "SBATCH_QOS": "qos",
+    "SBATCH_REQUEUE": "requeue",
+    "SBATCH_RESERVATION": "reservation",
+    "SBATCH_SIGNAL": "signal",
+    "SBATCH_SPREAD_JOB": "spread-job",
+    "SBATCH_THREADS_PER_CORE": "threads-per-core",
+    "SBATCH_TIMELIMIT": "time",
+    "SBATCH_USE_MIN_NODES": "use-min-nodes",
+    "SBATCH_WAIT": "wait",
+    "SBATCH_WCKEY": "wckey",
+}
+#: Options of which the one that counts more removes the others.
+_ALTERNATIVES = ({"mem", "mem-per-cpu", "mem-per-gpu"}, {"exclusive", "oversubscribe"}, {"requeue", "no-requeue"})
+#: Options that rota does not carry out.
+_NOT_DONE = frozenset({"container", "cpu-freq", "export-file", "gid", "gpu-bind", "gpu-freq", "mcs-label", "power"})
+_NOT_DONE |= {"profile", "reboot"}
+_WRAPPER = "#!/bin/sh\n# This script was created by sbatch --wrap.\n\n{}\n"
+
+
+class Client(NamedTuple):
+    """The process that submits."""
+
+    user: str
+    uid: int
+    gid: int
+    host: str
+    work_dir: str
+    environment: Mapping[str, str]
+    umask: int
+    #: Soft and hard limits by name; -1: none.
+    rlimits: Mapping[str, tuple[int, int]]
+
+
+class ScriptError(ValueError):
+    """The script is none; the text may have several lines."""
+
+
+class Submitted(NamedTuple):
+    """A submission, and how its answer is given."""
+
+    spec: JobSpec
+    submission: Submission
+    #: The texts of all options, by long name.
+    texts: Mapping[str, str]
+
+
+class CommandLine(NamedTuple):
+    """A command line of ``sbatch``, before its script is known."""
+
+    words: Sequence[str]
+    options: Options
+
+    @property
+    def script_path(self) -> str | None:
+        """Path of the script; empty: it comes from standard input; ``None``: there is none, because of ``--wrap``."""
+        if "wrap" in self.options.texts:
+            return None
+        return self.options.rest[0] if self.options.rest else ""
+
+
+def read_command_line(words: Sequence[str], now: int, utc_offset: Callable[[int], int]) -> CommandLine:
+    """Read the words after ``sbatch``.
+
+    Args:
+        words: The words.
+        now: The time now, Unix seconds.
+        utc_offset: Gives local time minus UTC in seconds, at a Unix time.
+
+    Raises:
+        OptionError: an option cannot be used.
+        ScriptError: ``--wrap`` and a script exclude each other.
+    """
+    options = parse_options(words, _table(now, utc_offset))
+    if "wrap" in options.texts and options.rest:
+        raise ScriptError("Script arguments not permitted with --wrap option")
+    return CommandLine(words, options)
+
+
+def read_submission(
+    line: CommandLine, script: str, client: Client, now: int, utc_offset: Callable[[int], int]
+) -> Submitted:
+    """Make a submission.
+
+    Args:
+        line: The command line.
+        script: The script's text; not used with ``--wrap``.
+        client: The process that submits.
+        now: The time now, Unix seconds.
+        utc_offset: Gives local time minus UTC in seconds, at a Unix time.
+
+    Raises:
+        OptionError: an option cannot be used.
+        ScriptError: the script cannot be used.
+    """
+    table = _table(now, utc_offset)
+    if line.script_path is None:
+        script, path, arguments = _WRAPPER.format(line.options.texts["wrap"]), "", []
+        name = "wrap"
+    else:
+        _check_script(script)
+        path, arguments = line.script_path, line.options.rest[1:]
+        name = path.rpartition("/")[2] or "sbatch"
+    sources = [parse_options(words, table) for words in _directives(script)]
+    sources += _from_environment(client.environment, table)
+    fields, texts = _merge([*sources, line.options])
+    if problem := next((f"--{option}" for option in texts if option in _NOT_DONE), None):
+        raise OptionError(problem, "is not supported by rota")
+    fields = {"name": name, **fields, "user": client.user, "user_id": client.uid, "group_id": client.gid}
+    if "uid" in texts:
+        fields |= _other_user(texts["uid"], client)
+    for moment in ("begin_time", "deadline"):
+        if fields.get(moment):
+            fields[moment] += now
+    spec = request(fields)
+    number, seconds, batch_only = _warning(texts.get("signal", ""))
+    submission = Submission(
+        details=_details(spec, texts, path, line.words, client),
+        script=script,
+        arguments=tuple(arguments),
+        environment=script_environment(spec, texts, client.environment, client.work_dir, client.host),
+        umask=client.umask,
+        rlimits={} if texts.get("propagate", "").upper() == "NONE" else client.rlimits,
+        append=_open_mode(texts.get("open-mode", "")),
+        warning_signal=number,
+        warning_seconds=seconds,
+        warning_batch_only=batch_only,
+    )
+    return Submitted(spec, submission, texts)
+
+
+def _other_user(name: str, client: Client) -> dict[str, Any]:
+    """Give the user as whom root submits."""
+    if client.uid:
+        raise ScriptError("--uid only permitted by root user")
+    try:
+        found = pwd.getpwuid(int(name)) if name.isdigit() else pwd.getpwnam(name)
+    except (KeyError, OverflowError):
+        raise ScriptError(f"Invalid --uid specification: {name}") from None
+    return {"user": found.pw_name, "user_id": found.pw_uid, "group_id": found.pw_gid}
+
+
+def _table(now: int, utc_offset: Callable[[int], int]) -> dict[str, Option | Flag]:
+    """Give the options, of which some allow more than in a replay: points of time."""
+
+    def later(text: str) -> int:
+        try:
+            return max(parse_slurm_time(text, now, utc_offset) - now, 0)
+        except UsageError:
+            raise ValueError(f"{text!r} is no point of time") from None
+
+    return {
+        **OPTIONS,
+        "begin": Option("begin_time", later),
+        "deadline": Option("deadline", later),
+        **dict.fromkeys(("help", "usage", "version"), Flag("")),
+    }
+
+
+def _check_script(script: str) -> None:
+    if not script:
+        raise ScriptError("Batch script is empty!")
+    if not script.strip():
+        raise ScriptError("Batch script contains only whitespace!")
+    if not script.startswith("#!"):
+        raise ScriptError(
+            "This does not look like a batch script.  The first\n"
+            "line must start with #! followed by the path to an interpreter.\n"
+            "For instance: #!/bin/sh"
+        )
+    if "\0" in script:
+        raise ScriptError("The SLURM controller does not allow scripts that\ncontain the NULL character '\\0'.")
+    if "\r\n" in script:
+        raise ScriptError("Batch script contains DOS line breaks (\\r\\n)\ninstead of expected UNIX line breaks (\\n).")
+
+
+def _directives(script: str) -> Iterable[list[str]]:
+    for line in script.split("\n"):
+        if line.startswith(_DIRECTIVE) and line[len(_DIRECTIVE) : len(_DIRECTIVE) + 1] in {" ", "\t"}:
+            try:
+                yield shlex.split(line[len(_DIRECTIVE) :], comments=True)
+            except ValueError as error:
+                raise OptionError(_DIRECTIVE, f"{line!r}: {error}") from None
+        elif line.strip() and not line.startswith("#"):
+            return
+
+
+def _from_environment(environment: Mapping[str, str], table: Mapping[str, Option | Flag]) -> Iterable[Options]:
+    for variable, option in _VARIABLES.items():
+        value = environment.get(variable)
+        if value is not None:
+            takes = isinstance(table[option], Option)
+            yield parse_options([f"--{option}={value}" if takes and value else f"--{option}"], table)
+
+
+def _merge(sources: Iterable[Options]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Put options together; later ones count more."""
+    fields: dict[str, Any] = {}
+    texts: dict[str, str] = {}
+    for one in sources:
+        for group in _ALTERNATIVES:
+            if group & one.texts.keys():
+                for name in group & texts.keys():
+                    del texts[name]
+                    fields.pop(OPTIONS[name].target, None)
+        fields |= one.fields
+        texts |= one.texts
+    return fields, texts
+
+
+def _details(spec: JobSpec, texts: Mapping[str, str], path: str, words: Sequence[str], client: Client) -> JobDetails:
+    work_dir = _join(client.work_dir, texts.get("chdir", ""))
+    default = "slurm-%A_%a.out" if spec.array else "slurm-%j.out"
+    std_out = _join(work_dir, texts.get("output") or default)
+    return JobDetails(
+        command=_join(client.work_dir, path) if path else "",
+        submit_line=shlex.join(["sbatch", *words]),
+        submit_host=client.host,
+        work_dir=work_dir,
+        std_in=_join(work_dir, texts.get("input") or "/dev/null"),
+        std_out=std_out,
+        std_err=_join(work_dir, texts["error"]) if texts.get("error") else std_out,
+        comment=texts.get("comment", ""),
+        wckey=texts.get("wckey", ""),
+        mail_user=texts.get("mail-user", ""),
+        mail_type=texts.get("mail-type", ""),
+    )
+
+
+def _join(directory: str, path: str) -> str:
+    if not path:
+        return directory
+    return path if path.startswith("/") else f"{directory.rstrip('/')}/{path}"
+
+
+def _open_mode(text: str) -> bool:
+    if text not in {"", "append", "truncate", "a", "t"}:
+        raise OptionError("--open-mode", f"{text!r} is not append or truncate")
+    return text.startswith("a")
+
+
+def _warning(text: str) -> tuple[int, int, bool]:
+    """Parse ``[R][B]:signal[@seconds]``."""
+    if not text:
+        return 0, 60, False
+    flags, colon, rest = text.partition(":")
+    name, at, seconds = (rest if colon else text).partition("@")
+    if (colon and set(flags.upper()) - set("RB")) or (at and not seconds.isdigit()) or not (number := _signal(name)):
+        raise OptionError("--signal", f"{text!r} is not [B:]SIGNAL[@SECONDS]")
+    return number, int(seconds) if at else 60, bool(colon) and "B" in flags.upper()
+
+
+def _signal(name: str) -> int:
+    """Give the number of a signal; 0: there is none of this name or number."""
+    if name.isascii() and name.isdigit():
+        return int(name) if int(name) in set(signal.valid_signals()) else 0
+    found = getattr(signal, f"SIG{name.upper().removeprefix('SIG')}", None)
+    return int(found) if isinstance(found, signal.Signals) else 0
+
+
+def slurm_message(error: OptionError) -> str:
+    """Give the message of ``sbatch`` about an option, without the name of the command."""
+    option = error.option
+    if error.kind is Problem.UNKNOWN:
+        long = option.startswith("--")
+        return f"unrecognized option '{option}'" if long else f"invalid option -- '{option[1:]}'"
+    if error.kind is Problem.NO_VALUE:
+        long = option.startswith("--")
+        return f"option '{option}' requires an argument" if long else f"option requires an argument -- '{option[1:]}'"
+    if error.kind is Problem.UNWANTED_VALUE:
+        return f"option '{option}' doesn't allow an argument"
+    return f"error: Invalid {option} specification"

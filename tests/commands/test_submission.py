@@ -1,0 +1,130 @@
+"""Submissions by sbatch: what is taken from the command line, the environment and the script."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+
+from rota.commands.option_error import OptionError
+from rota.commands.submission import Client, ScriptError, Submitted, read_command_line, read_submission, slurm_message
+
+_NOW = 1_800_000_000
+
+
+def _submit(*words: str, script: str = "#!/bin/sh\ntrue\n", **environment: str) -> Submitted:
+    client = Client("ann", 1000, 100, "host", "/home/ann", environment, 0o027, {"NOFILE": (10, 20)})
+    line = read_command_line(words, _NOW, lambda _: 0)
+    return read_submission(line, script, client, _NOW, lambda _: 0)
+
+
+def test_what_is_handed_in() -> None:
+    found = _submit("-J", "name", "-o", "out/%j", "-D", "work", "--comment=two words", "job.sh", "-n", "4", HOME="/x")
+    assert (found.spec.name, found.spec.user, found.spec.user_id, found.spec.num_tasks) == ("name", "ann", 1000, 0)
+    one, details = found.submission, found.submission.details
+    assert one.arguments == ("-n", "4")  # options after the script are the script's
+    assert (one.umask, one.rlimits) == (0o027, {"NOFILE": (10, 20)})
+    assert details.command == "/home/ann/job.sh"
+    assert (details.work_dir, details.std_out) == ("/home/ann/work", "/home/ann/work/out/%j")
+    assert details.std_err == details.std_out
+    assert (details.comment, details.submit_host) == ("two words", "host")
+    assert details.submit_line == "sbatch -J name -o out/%j -D work '--comment=two words' job.sh -n 4"
+
+
+def test_names_of_jobs_without_one() -> None:
+    assert _submit("dir/job.sh").spec.name == "job.sh"
+    assert _submit().spec.name == "sbatch"
+    assert _submit("--wrap", "true").spec.name == "wrap"
+
+
+def test_output_of_arrays() -> None:
+    assert _submit("x").submission.details.std_out == "/home/ann/slurm-%j.out"
+    assert _submit("-a", "1-3", "x").submission.details.std_out == "/home/ann/slurm-%A_%a.out"
+
+
+def test_directives_end_at_the_first_command() -> None:
+    script = "#!/bin/sh\n# a comment\n#SBATCH -c 2 --mem=100  # and why\n\n#SBATCH\t-J 'a b'\ntrue\n#SBATCH -c 9\n"
+    spec = _submit("x", script=script).spec
+    assert (spec.cpus_per_task, spec.mem_per_node, spec.name) == (2, 100, "a b")
+
+
+def test_what_counts_more() -> None:
+    script = "#!/bin/sh\n#SBATCH -p script --mem=100 --requeue\n"
+    assert _submit("x", script=script).spec.partition == "script"
+    assert _submit("x", script=script, SBATCH_PARTITION="env").spec.partition == "env"
+    spec = _submit("-p", "line", "--mem-per-cpu=7", "--no-requeue", "x", script=script, SBATCH_PARTITION="env").spec
+    assert (spec.partition, spec.mem_per_node, spec.mem_per_cpu, spec.requeue) == ("line", 0, 7, False)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("USR1", (signal.SIGUSR1, 60, False)),
+        ("B:USR2@30", (signal.SIGUSR2, 30, True)),
+        ("SIGTERM@5", (signal.SIGTERM, 5, False)),
+        ("RB:10@0", (10, 0, True)),
+    ],
+)
+def test_signals_before_the_time_limit(text: str, expected: tuple[int, int, bool]) -> None:
+    one = _submit(f"--signal={text}", "x").submission
+    assert (one.warning_signal, one.warning_seconds, one.warning_batch_only) == expected
+
+
+@pytest.mark.parametrize("text", ["", "NOSUCH", "B:", "X:USR1", "USR1@", "USR1@x", "999"])
+def test_wrong_signals(text: str) -> None:
+    if text:
+        with pytest.raises(OptionError, match="is not"):
+            _submit(f"--signal={text}", "x")
+
+
+def test_begin_is_a_moment() -> None:
+    # 1,800,000,000 is 2027-01-15T08:00:00 UTC.
+    assert _submit("-b", "now+60", "x").spec.begin_time == _NOW + 60
+    assert _submit("-b", "09:30", "x").spec.begin_time == _NOW + 5400
+    assert _submit("-b", "2027-01-15T10:00:00", "x").spec.begin_time == _NOW + 7200
+    with pytest.raises(OptionError):
+        _submit("-b", "whenever", "x")
+
+
+def test_exported_variables() -> None:
+    outer = {"A": "1", "B": "2", "SLURM_JOB_ID": "7", "SLURM_CONF": "/c", "HOME": "/home/ann"}
+    everything = _submit("x", **outer).submission.environment
+    assert (everything["A"], everything["SLURM_CONF"], "SLURM_JOB_ID" in everything) == ("1", "/c", False)
+    some = _submit("--export=B,C=3", "x", **outer).submission.environment
+    assert {name: some[name] for name in ("B", "C")} == {"B": "2", "C": "3"}
+    assert "A" not in some
+    assert _submit("--export=ALL,A=9", "x", **outer).submission.environment["A"] == "9"
+    nothing = _submit("--export=NONE", "x", **outer).submission.environment
+    assert nothing["HOME"] == "/home/ann"
+    assert "A" not in nothing
+    # As recorded from Slurm 22.05.8: quotes stay, and keep commas together.
+    assert _submit("--export=A='b c,d',D=e", "x").submission.environment["A"] == "'b c,d'"
+
+
+# The messages are those of Slurm 22.05.8.
+@pytest.mark.parametrize(
+    ("word", "message"),
+    [
+        ("--bogus", "unrecognized option '--bogus'"),
+        ("-9", "invalid option -- '9'"),
+        ("--requeue=yes", "option '--requeue' doesn't allow an argument"),
+        ("--time=bogus", "error: Invalid --time specification"),
+        ("-J", "option requires an argument -- 'J'"),
+    ],
+)
+def test_options_that_cannot_be_used(word: str, message: str) -> None:
+    with pytest.raises(OptionError) as caught:
+        read_command_line([word], _NOW, lambda _: 0)
+    assert slurm_message(caught.value) == message
+
+
+@pytest.mark.parametrize("option", ["--container=x", "--gid=0", "--profile=all", "--reboot"])
+def test_what_is_not_done_is_refused_by_name(option: str) -> None:
+    with pytest.raises(OptionError, match="is not supported by rota") as caught:
+        _submit(option, "x")
+    assert caught.value.option == option.partition("=")[0]
+
+
+def test_a_script_beside_wrap() -> None:
+    with pytest.raises(ScriptError, match="not permitted with --wrap"):
+        read_command_line(["--wrap=true", "x"], _NOW, lambda _: 0)
