@@ -1,0 +1,28 @@
+"""Slurm's commands for one cluster: small programs in its state directory."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+#: The commands.
+NAMES = ("sbatch", "squeue", "sinfo", "scancel", "scontrol", "sacct", "sdiag", "sprio", "sshare", "rota-call")
+
+
+def install(directory: Path, state: Path) -> None:
+    """Write the commands of a cluster into a directory.
+
+    Each is the client, with the path of the state directory, for the interpreter that runs rota: without a first line
+    of its own it would take several times as long to start.
+    """
+    directory.mkdir(exist_ok=True)
+    directory.chmod(0o755)
+    source = (Path(__file__).parent / "thin.py").read_text()
+    text = f"#!{sys.executable} -IS\n" + source.replace('STATE = b""', f"STATE = {bytes(state)!r}")
+    for name in NAMES:
+        path = directory / name
+        if not path.exists() or path.read_text() != text:
+            new = directory / f".{name}"
+            new.write_text(text)
+            new.chmod(0o755)
+            new.replace(path)

@@ -1,0 +1,108 @@
+"""``rota status`` and ``rota down`` of a live cluster. They are called as ``rota-call NAME ARGUMENTS``."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from rota.config.hostlist import fold
+from rota.core import events as ev
+from rota.inspect.description import describe
+from rota.inspect.explain import explain
+from rota.model import RotaError
+
+if TYPE_CHECKING:
+    from rota.controller.cluster import Cluster
+    from rota.controller.wire import Call, Terminal
+
+
+async def rota_call(cluster: Cluster, call: Call, terminal: Terminal) -> int:
+    """Carry out a command of `rota`; give the exit status."""
+    name, *words = call.words[1:] or ("",)
+    if name == "status":
+        terminal.out(json.dumps(_status(cluster)) + "\n")
+        return 0
+    if name == "down":
+        return await _down(cluster, call, terminal, cancel=words == ["cancel"])
+    if name == "plan":
+        terminal.out(json.dumps(_plan(cluster)) + "\n")
+        return 0
+    if name == "explain" and words and words[0].isdigit():
+        return _explain(cluster, terminal, int(words[0]), as_json=words[1:] == ["json"])
+    terminal.error(f"rota: error: no command {name!r}\n")
+    return 2
+
+
+def _status(cluster: Cluster) -> dict[str, Any]:
+    view, capabilities = cluster.driver.engine.view, cluster.executor.capabilities()
+    statistics = view.statistics()
+    nodes = view.nodes()
+    return {
+        "version": cluster.version,
+        "state": str(cluster.state),
+        "pid": os.getpid(),
+        "supervisor_pid": cluster.executor.supervisor_pid,
+        "cluster": view.config.cluster_name,
+        "slurm_conf": cluster.conf,
+        "now": cluster.clock.now(),
+        "nodes": len(nodes),
+        "cpus": sum(node.cpus for node in nodes),
+        "cpus_allocated": sum(node.cpus_allocated for node in nodes),
+        "jobs": dict(statistics.jobs),
+        "plugin_faults": dict(statistics.faults),
+        "trouble": cluster.driver.trouble,
+        "processes": capabilities.tree,
+        "memory_limits": capabilities.memory,
+        "energy": capabilities.energy,
+    }
+
+
+def _explain(cluster: Cluster, terminal: Terminal, job_id: int, *, as_json: bool) -> int:
+    view = cluster.driver.engine.view
+    try:
+        found = explain(view, job_id)
+    except RotaError as error:
+        terminal.error(f"rota: error: {error}\n")
+        return 2
+    if as_json:
+        terminal.out(json.dumps({**asdict(found), "starts": found.start_time}) + "\n")
+    else:
+        terminal.out(describe(found, found.start_time, view.utc_offset))
+    return 0
+
+
+def _plan(cluster: Cluster) -> list[dict[str, Any]]:
+    """Give the pending jobs in the order of the queue, with their planned starts."""
+    view, now = cluster.driver.engine.view, cluster.clock.now()
+    lines = (view.job(job_id) for job_id in view.waiting())
+    return [
+        {
+            "job_id": line.job_id,
+            "array_job_id": line.array_job_id,
+            "array_task": line.array_task,
+            "name": line.name,
+            "state": line.base_state,
+            "nodes": fold(line.planned_nodes),
+            "start": None if line.planned_start is None else max(line.planned_start - now, 0),
+        }
+        for line in lines
+        if line is not None
+    ]
+
+
+async def _down(cluster: Cluster, call: Call, terminal: Terminal, *, cancel: bool) -> int:
+    if cluster.authority(call.uid) != 0:
+        terminal.error("rota: error: Access/permission denied\n")
+        return 1
+    if cancel and cluster.driver.trouble:
+        terminal.error(f"rota: error: jobs cannot be cancelled: {cluster.driver.trouble}\n")
+        return 1
+    if cancel:
+        for job_id in list(cluster.driver.engine.jobs):
+            await cluster.driver.request(ev.Cancel(job_id=job_id))
+        await cluster.driver.idle()
+    terminal.out("")
+    cluster.stop()
+    return 0

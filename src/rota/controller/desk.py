@@ -1,0 +1,96 @@
+"""The desk of a live cluster: takes the commands that users give, and answers them."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+from typing import TYPE_CHECKING
+
+from rota.commands.getopt import UsageError
+from rota.controller.administration import rota_call
+from rota.controller.listing import listing, scontrol
+from rota.controller.sbatch import sbatch
+from rota.controller.scancel import scancel
+from rota.controller.wire import Terminal, WireError, read_call
+
+if TYPE_CHECKING:
+    from asyncio import StreamReader, StreamWriter
+    from collections.abc import Awaitable, Callable
+
+    from rota.controller.cluster import Cluster
+    from rota.controller.wire import Call
+
+    #: Gives the exit status; ``None``: it has been sent.
+    Command = Callable[[Cluster, Call, Terminal], Awaitable[int | None]]
+
+_CREDENTIALS = struct.Struct("3i")
+
+
+#: The commands by name.
+COMMANDS: dict[str, Command] = {
+    "rota-call": rota_call,
+    "sbatch": sbatch,
+    "scancel": scancel,
+    "scontrol": scontrol,
+    **dict.fromkeys(("sacct", "sdiag", "sinfo", "sprio", "squeue", "sshare"), listing),
+}
+
+
+class Desk:
+    """Takes commands.
+
+    Args:
+        cluster: The cluster.
+        commands: The commands by name.
+    """
+
+    def __init__(self, cluster: Cluster, commands: dict[str, Command]) -> None:
+        self._cluster = cluster
+        self._commands = commands
+
+    async def serve(self, reader: StreamReader, writer: StreamWriter) -> None:
+        """Take a command from a connection, and answer it."""
+        try:
+            await self._answer(reader, writer)
+        except (WireError, ConnectionError):
+            pass  # nobody is there to be told
+        finally:
+            writer.close()
+
+    async def _answer(self, reader: StreamReader, writer: StreamWriter) -> None:
+        call = await read_call(reader, _credentials(writer))
+        terminal = Terminal(reader, writer)
+        name = call.words[0]
+        command = self._commands.get(name)
+        status: int | None
+        if command is None:
+            terminal.error(f"{name}: error: rota has no command of this name\n")
+            status = 1
+        else:
+            status = await self._run(command, call, terminal)
+        if status is not None:
+            terminal.end(status)
+            await terminal.drain()
+
+    async def _run(self, command: Command, call: Call, terminal: Terminal) -> int | None:
+        try:
+            return await command(self._cluster, call, terminal)
+        except UsageError as error:
+            terminal.out(error.out)
+            terminal.error(error.err)
+            return error.code
+        except (WireError, ConnectionError, asyncio.CancelledError):
+            raise
+        except Exception as error:  # noqa: BLE001 - a defect must not end the controller
+            self._cluster.log(f"error: {' '.join(call.words)!r} of user {call.uid}: {error!r}")
+            terminal.error(f"{call.words[0]}: error: this is a defect of rota: {error!r}\n")
+            return 1
+
+
+def _credentials(writer: StreamWriter) -> tuple[int, int, int]:
+    """Give process, user and group id of the client, which the kernel tells."""
+    connection = writer.get_extra_info("socket")
+    data = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    pid, uid, gid = _CREDENTIALS.unpack(data)
+    return pid, uid, gid

@@ -1,0 +1,89 @@
+"""The cores and GPUs of this machine that jobs get for themselves.
+
+The nodes of the configuration are parts of this machine, in their order, if it has as many processors as they have
+together; then each job is bound to processors of its own. Otherwise the nodes are only virtual, and jobs are not bound.
+The same holds for GPUs.
+
+What a run has been given stays its own until it ends, over restarts of the controller.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from rota.model.tres import gres_counts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from rota.model import Node
+    from rota.model.lines import AllocationLine
+
+
+class NodeDevices(NamedTuple):
+    """Ids of processors and GPUs of this machine; empty: not bound."""
+
+    cpus: tuple[int, ...] = ()
+    gpus: tuple[int, ...] = ()
+
+
+class Devices:
+    """Assigns processors and GPUs of this machine.
+
+    Args:
+        nodes: The configuration's nodes.
+        cpus: Ids of this machine's processors.
+        gpus: Number of its GPUs.
+    """
+
+    def __init__(self, nodes: Sequence[Node], cpus: Sequence[int], gpus: int) -> None:
+        #: The parts of each node, by name; a node without a part of that kind is not listed.
+        self._cpus = _divide(list(cpus), [(node.name, node.cpus) for node in nodes])
+        numbers = [(node.name, gres_counts(",".join(node.gres)).get("gpu", 0)) for node in nodes]
+        #: GPUs are numbered from 0 on each node; beyond this machine's they are not there.
+        self._gpus = _divide(list(range(gpus)), numbers) or {name: range(count) for name, count in numbers}
+        self._used: dict[str, tuple[set[int], set[int]]] = {node.name: (set(), set()) for node in nodes}
+
+    def choose(self, allocation: Iterable[AllocationLine]) -> dict[str, NodeDevices]:
+        """Choose processors and GPUs for a run, by node."""
+        chosen = {}
+        for one in allocation:
+            cpus, gpus = self._used.setdefault(one.node, (set(), set()))
+            chosen[one.node] = NodeDevices(
+                _take(self._cpus.get(one.node, ()), cpus, one.cpus),
+                _take(self._gpus.get(one.node, ()), gpus, one.gres.get("gpu", 0)),
+            )
+        self.add(chosen)
+        return chosen
+
+    def add(self, chosen: Mapping[str, NodeDevices]) -> None:
+        """Note what a run has."""
+        for node, (cpus, gpus) in chosen.items():
+            used = self._used.setdefault(node, (set(), set()))
+            used[0].update(cpus)
+            used[1].update(gpus)
+
+    def free(self, chosen: Mapping[str, NodeDevices]) -> None:
+        """Take back what a run has had."""
+        for node, (cpus, gpus) in chosen.items():
+            used = self._used.get(node, (set(), set()))
+            used[0].difference_update(cpus)
+            used[1].difference_update(gpus)
+
+
+def _divide(every: list[int], sizes: Sequence[tuple[str, int]]) -> dict[str, Sequence[int]]:
+    """Give each node its part; nothing if there is not enough for all."""
+    if sum(size for _, size in sizes) > len(every):
+        return {}
+    parts: dict[str, Sequence[int]] = {}
+    first = 0
+    for name, size in sizes:
+        parts[name] = every[first : first + size]
+        first += size
+    return parts
+
+
+def _take(own: Sequence[int], used: set[int], count: int) -> tuple[int, ...]:
+    """Choose the first ones that are free; none if there are too few, as where jobs share cores."""
+    free = [one for one in own if one not in used][:count]
+    return tuple(free) if len(free) == count else ()

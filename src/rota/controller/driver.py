@@ -1,0 +1,438 @@
+"""The driver of a live cluster: feeds the engine, writes its events down, and has its effects performed.
+
+Every event is handled at once, and written down in the next commit, together with the accounting records that it has
+caused. Only then are its effects performed and requests answered. So whatever anybody has seen outlives the process;
+what is lost with it, nobody has seen.
+
+When it cannot write, it goes back to what is written: it reads the state anew, refuses all requests, and goes on when
+the disk can be written again. Running jobs are not touched, and ends that are reported meanwhile are asked for again.
+
+Over 400 lines: it is one circle, event, commit, effect, and half of a circle explains nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import traceback
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from rota.controller.committer import Committer
+from rota.core import events as ev
+from rota.core.effects import Accepted, JobFinished, Kill, Launch, Log, PluginFault, Refused
+from rota.core.event_codec import decode, encode
+from rota.core.plain import shape_of
+from rota.model import ClusterConfig, Errno
+from rota.runtime.dispatch import background_done, dispatch_table
+from rota.runtime.saved import outstanding, save
+from rota.store.database import compress
+from rota.store.writes import add_event, add_snapshot, set_fact
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
+    from rota.controller.clock import ClusterClock
+    from rota.core import Engine
+    from rota.core.effects import Background, Effect, ResumeRun, SendSignal, SuspendRun
+    from rota.core.events import JobEnded, LaunchFailed
+    from rota.model import JobRecord
+    from rota.store import Database, DatabaseError, Write
+
+#: Seconds after which it is tried again whether the disk can be written.
+_RETRY = 1.0
+#: Number of events after which the state is saved.
+_SNAPSHOT_AFTER = 5_000
+#: Name of the fact that is the next job id, and of the clock's state.
+NEXT_JOB_ID, CLOCK = "next_job_id", "clock"
+
+
+class Runs(Protocol):
+    """What becomes of the engine's runs: the side of the driver on which processes are."""
+
+    def choose(self, engine: Engine, effect: Launch) -> list[Write]:
+        """Choose cores and devices for a run, and give what to write down."""
+
+    def launch(self, effect: Launch) -> None:
+        """Start a run, unless it has started."""
+
+    def kill(self, effect: Kill) -> None:
+        """Stop a run."""
+
+    def send_signal(self, effect: SendSignal) -> None:
+        """Send a signal to a run."""
+
+    def suspend(self, effect: SuspendRun) -> None:
+        """Suspend a run."""
+
+    def resume(self, effect: ResumeRun) -> None:
+        """Resume a suspended run."""
+
+    def ended(self, event: JobEnded | LaunchFailed) -> list[Write]:
+        """Take back what a run has had, and give what to write down."""
+
+    def finished(self, engine: Engine, record: JobRecord) -> list[Write]:
+        """Give what to write down about a job that has ended."""
+
+    def read_state(self) -> None:
+        """Begin with what is written down."""
+
+
+class Answer(NamedTuple):
+    """The answer to a request."""
+
+    #: ``None``: it was carried out.
+    refused: Refused | None = None
+
+
+class LiveDriver:
+    """The driver of a live cluster.
+
+    Args:
+        database: The cluster's database.
+        clock: Its clock.
+        boot: Makes an engine for a configuration from a saved state, with its plugins; from ``None`` a new one.
+        config: The configuration (slurm.conf); it may be another one than before a restart.
+        runs: Performs effects on runs.
+        first_job_id: Id of the first job of a new cluster.
+        log: Writes a line for the administrator.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        clock: ClusterClock,
+        *,
+        boot: Callable[[dict[str, Any] | None, ClusterConfig], Engine],
+        config: ClusterConfig,
+        runs: Runs,
+        first_job_id: int = 1,
+        log: Callable[[str], None],
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._boot = boot
+        self._config = config
+        self._runs = runs
+        self._log = log
+        self._first_job_id = first_job_id
+        self._loop = asyncio.get_running_loop()
+        self._committer = Committer(database, self._loop, self._on_failure)
+        self._perform = dispatch_table(self)
+        self._background: set[asyncio.Task[None]] = set()
+        #: Changes to write, effects to perform and answers to give once they are written.
+        self._writes: list[Write] = []
+        self._effects: list[Effect] = []
+        self._answers: list[tuple[asyncio.Future[Answer], Answer]] = []
+        #: Answers that wait for a commit.
+        self._committing: set[asyncio.Future[Answer]] = set()
+        #: Called with each job that has ended, when that is on disk.
+        self.on_finished: list[Callable[[JobRecord], None]] = []
+        #: Numbers of the last event, and of the last one before the last snapshot.
+        self._seq = self._saved_seq = 0
+        #: Whether there is a snapshot from which events lead to the present state.
+        self._is_saved = True
+        self._commit_due = self._pass_due = False
+        self._wakeup: asyncio.TimerHandle | None = None
+        self._wakeup_at: int | None = None
+        #: Why nothing can be written; empty: it can.
+        self.trouble = ""
+        self.next_job_id = first_job_id
+        self.engine: Engine
+        self._read_state()
+
+    # ---- state ------------------------------------------------------------------------------------------------
+
+    def _read_state(self) -> None:
+        """Make the engine from what is written down."""
+        self._runs.read_state()
+        self.next_job_id = int(self._database.facts().get(NEXT_JOB_ID, self._first_job_id))
+        snapshot = self._database.last_snapshot()
+        if snapshot is None:
+            self.engine = self._boot(None, self._config)
+            self._is_saved = False
+            return
+        self._seq = self._saved_seq = snapshot[0]
+        state, config = snapshot[1]["engine"], shape_of(ClusterConfig).decode(snapshot[1]["config"])
+        self.engine = self._boot(state, config)
+        for number, time, data in self._database.events_after(self._seq):
+            event = decode(data)
+            self.engine.handle(event, time)
+            if isinstance(event, ev.Submit):
+                self.next_job_id = max(self.next_job_id, event.job_id + self._ids_of(event.job_id))
+            self._seq = number
+        if not _equal(self.engine.view.config, self._config):
+            self.engine = self._boot(save(self.engine), self._config)
+            self._is_saved = False
+
+    def start(self) -> None:
+        """Have all runs put into their states, and begin to work. Call it when reports can be received."""
+        self._effects += outstanding(self.engine)
+        if not self._is_saved:
+            self._save()
+        self._commit_soon()
+        self._follow_up()
+
+    def close(self) -> None:
+        """Save the state and write what is left."""
+        if not self.trouble:
+            self._save()
+            self._commit()
+        self._committer.close()
+
+    def _save(self) -> None:
+        """Save the engine's state."""
+        self._saved_seq, self._is_saved = self._seq, True
+        config = shape_of(ClusterConfig).encode(self.engine.view.config)
+        self._writes += add_snapshot(self._seq, compress({"engine": save(self.engine), "config": config}))
+        self._writes += set_fact(NEXT_JOB_ID, str(self.next_job_id))
+
+    def _ids_of(self, job_id: int) -> int:
+        """Count the job ids that a new job takes: one, or one for each task of an array."""
+        job = self.engine.jobs.get(job_id)
+        return 1 if job is None or job.array is None else len(job.array.ids)
+
+    # ---- events -----------------------------------------------------------------------------------------------
+
+    def submit(self, event: ev.Submit, writes: list[Write]) -> asyncio.Future[Answer]:
+        """Submit a job with the id `next_job_id`; see `request`."""
+        answer = self.request(event, writes=writes)
+        if event.job_id in self.engine.jobs:
+            self.next_job_id = event.job_id + self._ids_of(event.job_id)
+        return answer
+
+    def request(self, event: ev.Event, *, writes: list[Write] | None = None) -> asyncio.Future[Answer]:
+        """Hand a request to the engine.
+
+        Args:
+            event: The request.
+            writes: What to write down with it if it is accepted.
+
+        Returns:
+            The answer, which comes when the request is on disk.
+        """
+        future: asyncio.Future[Answer] = self._loop.create_future()
+        if self.trouble:
+            future.set_result(_cannot_write(self.trouble))
+            return future
+        refused = next((one for one in self._handle(event) if isinstance(one, Refused)), None)
+        if refused is None and writes:
+            self._writes += writes
+        self._answers.append((future, Answer(refused)))
+        return future
+
+    def no_commit(self) -> AbstractContextManager[object]:
+        """Give a context in which no commit is being made."""
+        return self._committer.writing
+
+    def write(self, make: Callable[[int], list[Write]]) -> None:
+        """Write something else with the next commit: it is made of the number of the last event that a snapshot has."""
+        if not self.trouble:
+            self._writes += make(self._saved_seq)
+            self._commit_soon()
+
+    def clock_changed(self) -> None:
+        """Keep the clock, which has caught up, and do what is due."""
+        self.write(lambda _: set_fact(CLOCK, json.dumps(self._clock.save())))
+        self._wakeup_at = None
+        self._follow_up()
+
+    async def idle(self) -> None:
+        """Wait until no job has resources."""
+        changed = asyncio.Event()
+
+        def notice(_: JobRecord) -> None:
+            changed.set()
+
+        self.on_finished.append(notice)
+        while any(job.alloc for job in self.engine.jobs.values()):
+            changed.clear()
+            await changed.wait()
+        self.on_finished.remove(notice)
+
+    def reconfigure(self, config: ClusterConfig, uid: int) -> asyncio.Future[Answer]:
+        """Put another configuration into force, whole or not at all."""
+        answer = self.request(ev.Reconfigure(config=config, uid=uid))
+        self._config = self.engine.view.config
+        return answer
+
+    def report(self, event: ev.Event, then: Callable[[], None] | None = None) -> None:
+        """Hand a report to the engine; ``then`` is called when it is on disk."""
+        if self.trouble:
+            return
+        self._handle(event)
+        if then is not None:
+            done: asyncio.Future[Answer] = self._loop.create_future()
+            done.add_done_callback(lambda one: None if one.cancelled() or one.result().refused else then())
+            self._answers.append((done, Answer()))
+
+    def _handle(self, event: ev.Event) -> list[Effect]:
+        now = self._clock.now()
+        effects = self.engine.handle(event, now)
+        if not any(isinstance(one, Refused) for one in effects):
+            self._seq += 1
+            self._writes.append(add_event(self._seq, now, json.dumps(encode(event), separators=(",", ":"))))
+        for effect in effects:
+            if isinstance(effect, JobFinished):
+                self._writes += self._runs.finished(self.engine, effect.record)
+        if isinstance(event, ev.JobEnded | ev.LaunchFailed):
+            self._writes += self._runs.ended(event)
+        for effect in effects:
+            if isinstance(effect, Launch):
+                self._writes += self._runs.choose(self.engine, effect)
+        self._effects += effects
+        self._commit_soon()
+        self._follow_up()
+        return effects
+
+    def _follow_up(self) -> None:
+        """Make a pass soon if one is due, and wake when the engine wants to be woken."""
+        if self.engine.pass_due and not self._pass_due:
+            self._pass_due = True
+            self._loop.call_soon(self._make_pass)
+        at = self.engine.wakeup
+        if at != self._wakeup_at:
+            if self._wakeup is not None:
+                self._wakeup.cancel()
+            self._wakeup_at = at
+            self._wakeup = None
+            if at is not None:
+                self._wakeup = self._loop.call_later(max(self._clock.until(at), 0.0), self._wake)
+
+    def _make_pass(self) -> None:
+        self._pass_due = False
+        if self.engine.pass_due and not self.trouble:
+            self._handle(ev.SchedulePass())
+
+    def _wake(self) -> None:
+        self._wakeup_at = self._wakeup = None
+        if self.trouble:
+            return
+        at = self.engine.wakeup
+        if at is not None and at <= self._clock.now():
+            self._handle(ev.Tick())
+        else:
+            self._follow_up()
+
+    # ---- commits ----------------------------------------------------------------------------------------------
+
+    def _commit_soon(self) -> None:
+        if not self._commit_due:
+            self._commit_due = True
+            self._loop.call_soon(self._commit)
+
+    def _commit(self) -> None:
+        self._commit_due = False
+        if self.trouble:
+            return
+        if self._seq - self._saved_seq > max(_SNAPSHOT_AFTER, 2 * len(self.engine.jobs)):
+            self._save()
+        writes, self._writes = self._writes, []
+        effects, self._effects = self._effects, []
+        answers, self._answers = self._answers, []
+        waiting = {future for future, _ in answers}
+        self._committing |= waiting
+
+        def done() -> None:
+            self._committing -= waiting
+            for effect in effects:
+                self._perform_one(effect)
+            for future, answer in answers:
+                if not future.done():
+                    future.set_result(answer)
+
+        self._committer.commit(writes, done)
+
+    def _perform_one(self, effect: Effect) -> None:
+        """Perform an effect. A defect must not keep others from being performed; a job that it concerns fails."""
+        try:
+            self._perform[type(effect)](effect)
+        except Exception:  # noqa: BLE001 - whatever it is
+            self._log(f"error: {type(effect).__name__}: this is a defect of rota:\n{traceback.format_exc()}")
+            if isinstance(effect, Launch):
+                self.report(ev.LaunchFailed(job_id=effect.job_id, restart_count=effect.restart_count))
+
+    def _on_failure(self, error: DatabaseError) -> None:
+        """Go back to what is written down, and refuse what is not."""
+        self.trouble = str(error)
+        self._log(f"error: the database cannot be written: {error}; no work is taken until it can")
+        lost = [*self._committing, *(future for future, _ in self._answers)]
+        self._writes, self._effects, self._answers, self._committing = [], [], [], set()
+        for future in lost:
+            if not future.done():
+                future.set_result(_cannot_write(self.trouble))
+        self._loop.call_later(_RETRY, self._retry)
+
+    def _retry(self) -> None:
+        from rota.store import DatabaseError
+
+        try:
+            self._database.write(set_fact(CLOCK, json.dumps(self._clock.save())))
+            self._read_state()
+        except DatabaseError:
+            self._loop.call_later(_RETRY, self._retry)
+            return
+        self.trouble = ""
+        self._log("the database can be written again")
+        self._committer.resume()
+        self.start()
+
+    # ---- effects ----------------------------------------------------------------------------------------------
+
+    def launch(self, effect: Launch) -> None:
+        """Start a job."""
+        self._runs.launch(effect)
+
+    def kill(self, effect: Kill) -> None:
+        """Stop a job."""
+        self._runs.kill(effect)
+
+    def send_signal(self, effect: SendSignal) -> None:
+        """Send a signal to a job."""
+        self._runs.send_signal(effect)
+
+    def suspend(self, effect: SuspendRun) -> None:
+        """Suspend a job."""
+        self._runs.suspend(effect)
+
+    def resume(self, effect: ResumeRun) -> None:
+        """Resume a suspended job."""
+        self._runs.resume(effect)
+
+    def finished_with(self, effect: JobFinished) -> None:
+        """Tell those who wait for the job."""
+        for listener in list(self.on_finished):
+            listener(effect.record)
+
+    def answer(self, effect: Accepted | Refused) -> None:
+        """Do nothing: `request` has the answer."""
+
+    def fault(self, effect: PluginFault) -> None:
+        """Tell the administrator about a fault of a plugin."""
+        about = "" if effect.job_id is None else f" for job {effect.job_id}"
+        self._log(f"error: plugin {effect.plugin}: {effect.symbol}{about}: {effect.message}")
+
+    def log(self, effect: Log) -> None:
+        """Write a message to the log."""
+        self._log(effect.message)
+
+    def background(self, effect: Background) -> None:
+        """Run a function in a thread."""
+
+        async def run() -> None:
+            self.report(await asyncio.to_thread(background_done, effect))
+
+        task = self._loop.create_task(run())
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+
+
+def _equal(one: ClusterConfig, other: ClusterConfig) -> bool:
+    """Whether two configurations say the same, wherever it is written."""
+    return replace(one, places={}) == replace(other, places={})
+
+
+def _cannot_write(trouble: str) -> Answer:
+    message = f"the controller cannot write its state ({trouble}): nothing was changed; try again later"
+    return Answer(Refused(job_id=0, errno=Errno.INTERNAL, message=message))

@@ -1,0 +1,52 @@
+"""What a controller looks after from time to time, beside its work."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from rota.store.writes import purge
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rota.controller.clock import ClusterClock
+    from rota.controller.driver import LiveDriver
+
+#: Seconds between two rounds, and the longest time between two purges.
+_ROUND = 2.0
+_PURGE = 600
+
+
+class Housekeeping:
+    """Looks after a controller.
+
+    - Cluster time catches up with the wall clock while no job has resources.
+    - The socket is made again if it was removed.
+    - Jobs that ended long ago are removed from accounting, and the events before.
+
+    Args:
+        driver: The driver.
+        clock: The cluster's clock.
+        keep: Seconds for which jobs that have ended are kept; 0: for ever.
+        listen: Makes the socket again if it is gone.
+    """
+
+    def __init__(self, driver: LiveDriver, clock: ClusterClock, *, keep: int, listen: Callable[[], object]) -> None:
+        self._driver = driver
+        self._clock = clock
+        self._keep = keep
+        self._listen = listen
+
+    async def run(self) -> None:
+        """Go round until cancelled."""
+        purged = 0
+        while True:
+            self._listen()
+            if not any(job.alloc for job in self._driver.engine.jobs.values()) and self._clock.catch_up():
+                self._driver.clock_changed()
+            now = self._clock.now()
+            if self._keep and now - purged >= min(self._keep, _PURGE):
+                purged = now
+                self._driver.write(lambda saved, now=now: purge(now - self._keep, saved))  # type: ignore[misc]
+            await asyncio.sleep(_ROUND)

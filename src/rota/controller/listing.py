@@ -1,0 +1,55 @@
+"""The commands of a live cluster that only read, and `scontrol`, of which a part does."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from rota.controller.child import in_child
+from rota.controller.live_view import LiveView
+from rota.controller.scontrol import change
+from rota.listings import Answer, run
+
+if TYPE_CHECKING:
+    from rota.controller.cluster import Cluster
+    from rota.controller.wire import Call, Terminal
+
+#: Number of jobs above which an answer takes long.
+_MANY = 1_000
+#: Commands that may list jobs that ended a short time ago.
+_OF_JOBS = frozenset({"scontrol", "squeue"})
+#: Options of ``squeue`` with which it may list them.
+_ENDED = re.compile(r"-\w*[jt]|--(?:j|st)")
+
+
+async def listing(cluster: Cluster, call: Call, terminal: Terminal) -> int | None:
+    """Answer a command that only reads; give the exit status, ``None``: it has been given."""
+    if _takes_long(cluster, call):
+        await terminal.drain()
+        await in_child(
+            cluster, lambda: terminal.send_all(*run(call.words, call.environment, LiveView(cluster, call.uid)))
+        )
+        return None
+    answer = run(call.words, call.environment, LiveView(cluster, call.uid))
+    terminal.out(answer.out)
+    terminal.error(answer.err)
+    return answer.code
+
+
+def _answer(cluster: Cluster, call: Call) -> Answer:
+    return run(call.words, call.environment, LiveView(cluster, call.uid))
+
+
+def _takes_long(cluster: Cluster, call: Call) -> bool:
+    """Whether an answer could be about many jobs."""
+    if len(cluster.driver.engine.jobs) > _MANY or call.words[0] == "sacct":
+        return True
+    if call.words[0] == "squeue" and not any(_ENDED.match(word) for word in call.words[1:]):
+        return False
+    return call.words[0] in _OF_JOBS and LiveView(cluster, call.uid).recent_count() > _MANY
+
+
+async def scontrol(cluster: Cluster, call: Call, terminal: Terminal) -> int | None:
+    """Answer ``scontrol``; give the exit status, ``None``: it has been given."""
+    status = await change(cluster, call, terminal)
+    return await listing(cluster, call, terminal) if status is None else status

@@ -1,0 +1,311 @@
+"""The runs of a live cluster: what they are given, how their processes are made, and what is kept of them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import pwd
+from contextlib import suppress
+from dataclasses import replace
+from functools import lru_cache
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from rota.controller.run import Run
+from rota.controller.run_environment import expand, run_environment
+from rota.core.plain import shape_of
+from rota.executor.protocol import RunSpec
+from rota.model import JobState
+from rota.model.accounting import AccountingRecord, JobDetails, Usage
+from rota.model.step import StepRecord
+from rota.model.submission import Submission
+from rota.store.writes import add_job, add_run, drop_submission, end_run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from rota.controller.devices import Devices
+    from rota.core import Engine
+    from rota.core.effects import Kill, Launch, ResumeRun, SendSignal, SuspendRun
+    from rota.core.events import JobEnded, LaunchFailed
+    from rota.executor.protocol import Executor
+    from rota.model import JobRecord, JobSpec
+    from rota.store import Database, Write
+
+#: Number of submissions that are kept in memory.
+_KEPT = 100
+#: Seconds after which it is tried again to write a script.
+_RETRY = 1.0
+#: Name of a batch script.
+_SCRIPT = "slurm_script"
+#: States of the batch step where it is not the job's.
+_STEP_STATES = {JobState.TIMEOUT: JobState.CANCELLED, JobState.PREEMPTED: JobState.CANCELLED}
+
+
+class LiveRuns:
+    """The runs of a live cluster.
+
+    Args:
+        database: The cluster's database.
+        executor: Executes runs.
+        devices: Makes an assignment of cores and GPUs, without any run.
+        spool: Directory of batch scripts.
+        cluster_name: Name of the cluster.
+        conf: Path of slurm.conf; empty: there is none.
+        mark: Begin of the marks of this cluster's processes.
+        log: Writes a line for the administrator.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        executor: Executor,
+        devices: Callable[[], Devices],
+        *,
+        spool: Path,
+        cluster_name: str,
+        conf: str,
+        mark: str,
+        log: Callable[[str], None],
+    ) -> None:
+        self._database = database
+        self._executor = executor
+        self._new_devices = devices
+        self._spool = spool
+        self._cluster_name = cluster_name
+        self._conf = conf
+        self._mark = mark
+        self._log = log
+        self._submissions: dict[str, Submission] = {}
+        #: Measured usage of runs whose end is being recorded.
+        self._usage: dict[tuple[int, int], Usage] = {}
+        self._runs: dict[tuple[int, int], Run] = {}
+        #: Who has cancelled a job, by job id or that of its array, until it has ended.
+        self.cancelled_by: dict[int, int] = {}
+        self._devices: Devices
+
+    # ---- records ----------------------------------------------------------------------------------------------
+
+    def read_state(self) -> None:
+        """Begin with the runs that are written down."""
+        shape = shape_of(Run)
+        self._runs = {key: shape.decode(data) for key, data in self._database.runs().items()}
+        self._devices = self._new_devices()
+        for run in self._runs.values():
+            self._devices.add(run.devices)
+
+    def submission(self, payload: str) -> Submission:
+        """Give what was handed in with a job; nothing for a job without."""
+        known = self._submissions.get(payload)
+        if known is None:
+            data = self._database.submission(payload) if payload else None
+            known = Submission(details=JobDetails(batch=False)) if data is None else decode_submission(data)
+            self.keep(payload, known)
+        return known
+
+    def keep(self, payload: str, submission: Submission) -> None:
+        """Keep a submission in memory, as it is needed soon."""
+        self._submissions[payload] = submission
+        if len(self._submissions) > _KEPT:
+            del self._submissions[next(iter(self._submissions))]
+
+    def choose(self, engine: Engine, effect: Launch) -> list[Write]:
+        """Choose cores and devices for a run, and give what to write down."""
+        view, job = engine.view, engine.jobs[effect.job_id]
+        allocation = view.allocation(effect.job_id)
+        run = Run(
+            job=view.line(job),
+            allocation=allocation,
+            devices=self._devices.choose(allocation),
+            payload=job.spec.payload,
+            array=job.spec.array,
+            ntasks_per_node=job.spec.ntasks_per_node,
+            mem_per_cpu=_mem_per_cpu(job.spec, job.partition.def_mem_per_cpu),
+        )
+        self._runs[effect.job_id, effect.restart_count] = run
+        return [add_run(effect.job_id, effect.restart_count, _dump(shape_of(Run).encode(run)))]
+
+    def measured(self, job_id: int, restart_count: int, usage: Usage) -> None:
+        """Note what a run has used; it is kept when the end of the run is recorded."""
+        self._usage[job_id, restart_count] = usage
+
+    def ended(self, event: JobEnded | LaunchFailed) -> list[Write]:
+        """Take back what a run has had, and give what to write down."""
+        key = event.job_id, event.restart_count
+        self._usage.pop(key, None)
+        run = self._runs.pop(key, None)
+        if run is None:
+            return []
+        self._devices.free(run.devices)
+        _remove_script(self._directory(event.job_id))
+        return [end_run(*key)]
+
+    def finished(self, engine: Engine, record: JobRecord) -> list[Write]:
+        """Give what to write down about a job that has ended."""
+        job, key = engine.view.ended(record), (record.job_id, record.restart_count)
+        details = self.submission(record.spec.payload).details
+        if record.state is JobState.CANCELLED:
+            by = self.cancelled_by.pop(job.array_job_id or job.job_id, record.spec.user_id)
+            details = replace(details, cancelled_by=by)
+        steps, usage = record.steps, self._usage.get(key, Usage())
+        if details.batch and record.start_time is not None:
+            run = self._runs.get(key)
+            steps = (_batch_step(record, job.nodes[:1], run.allocation[0].cpus if run else job.num_cpus), *steps)
+        accounting = AccountingRecord(job=job, details=details, steps=steps, usage={"batch": usage})
+        row = {
+            "job_id": job.job_id,
+            "array_job_id": job.array_job_id,
+            "user_name": job.user,
+            "account": job.account,
+            "partition_name": job.partition,
+            "name": job.name,
+            "state": job.base_state,
+            "submit_time": job.submit_time,
+            "start_time": job.start_time,
+            "end_time": job.end_time,
+            "payload": record.spec.payload,
+            "record": _dump(shape_of(AccountingRecord).encode(accounting)),
+        }
+        writes = [add_job(row)]
+        if record.spec.payload and (record.array_job_id is None or record.array_is_over):
+            self._submissions.pop(record.spec.payload, None)
+            writes.append(drop_submission(record.spec.payload))
+        return writes
+
+    # ---- processes --------------------------------------------------------------------------------------------
+
+    def launch(self, effect: Launch) -> None:
+        """Start a run, unless it has started. An allocation without a script has no processes."""
+        key = effect.job_id, effect.restart_count
+        run = self._runs.get(key)
+        if run is None or not (submission := self.submission(run.payload)).script:
+            return
+        try:
+            spec = self._spec(run, submission, key)
+        except OSError as error:  # the disk is full
+            self._log(f"error: job {effect.job_id}: its script cannot be written: {error}; it is tried again")
+            asyncio.get_running_loop().call_later(_RETRY, self.launch, effect)
+            return
+        self._executor.launch(spec)
+
+    def kill(self, effect: Kill) -> None:
+        """Stop a run."""
+        self._executor.kill(effect.job_id, effect.restart_count, effect.signal, effect.wait)
+
+    def send_signal(self, effect: SendSignal) -> None:
+        """Send a signal to a run."""
+        self._executor.signal(effect.job_id, effect.restart_count, effect.signal)
+
+    def suspend(self, effect: SuspendRun) -> None:
+        """Suspend a run."""
+        self._executor.suspend(effect.job_id, effect.restart_count)
+
+    def resume(self, effect: ResumeRun) -> None:
+        """Resume a suspended run."""
+        self._executor.resume(effect.job_id, effect.restart_count)
+
+    def warning(self, job_id: int, restart_count: int) -> tuple[int, int, bool] | None:
+        """Give the signal before a run's time limit, how many seconds before, and whether only the script gets it."""
+        run = self._runs.get((job_id, restart_count))
+        submission = None if run is None else self.submission(run.payload)
+        if submission is None or not submission.warning_signal:
+            return None
+        return submission.warning_signal, submission.warning_seconds, submission.warning_batch_only
+
+    def _directory(self, job_id: int) -> Path:
+        return self._spool / f"job{job_id:05}"
+
+    def _spec(self, run: Run, submission: Submission, key: tuple[int, int]) -> RunSpec:
+        job, details = run.job, submission.details
+        node = run.allocation[0].node
+        directory = self._directory(job.job_id)
+        script = directory / _SCRIPT
+        _write_script(directory, script, submission.script, job.user_id, job.group_id)
+        out = expand(details.std_out, job, node)
+        return RunSpec(
+            job_id=key[0],
+            restart_count=key[1],
+            argv=(str(script), *submission.arguments),
+            env={**submission.environment, **run_environment(run, self._cluster_name, self._conf)},
+            cwd=details.work_dir,
+            stdin=expand(details.std_in, job, node),
+            stdout=out,
+            stderr=out if details.std_err == details.std_out else expand(details.std_err, job, node),
+            append=submission.append or bool(job.restart_count),
+            umask=submission.umask,
+            rlimits=submission.rlimits,
+            uid=job.user_id,
+            gid=job.group_id,
+            groups=_groups(job.user_id, job.group_id, int(monotonic()) // 60),
+            cpus=run.cpus,
+            memory=run.memory,
+            mark=f"{self._mark}:{key[0]}:{key[1]}",
+        )
+
+
+def decode_submission(data: dict[str, Any]) -> Submission:
+    """Make a submission of JSON data."""
+    found: Submission = shape_of(Submission).decode(data)
+    return found
+
+
+def _batch_step(record: JobRecord, nodes: tuple[str, ...], cpus: int) -> StepRecord:
+    return StepRecord(
+        step_id="batch",
+        name="batch",
+        state=_STEP_STATES.get(record.state, record.state),
+        nodes=nodes,
+        cpus=cpus,
+        start_time=record.start_time or 0,
+        end_time=record.end_time,
+        exit_code=record.exit_code,
+        signal=record.signal,
+    )
+
+
+def _mem_per_cpu(spec: JobSpec, default: int) -> int:
+    return spec.mem_per_cpu or (0 if spec.mem_per_node or spec.mem_per_gpu else default)
+
+
+def _dump(data: Any) -> str:
+    return json.dumps(data, separators=(",", ":"))
+
+
+@lru_cache(maxsize=1000)
+def _groups(uid: int, gid: int, minute: int) -> tuple[int, ...]:  # noqa: ARG001 - they are looked up each minute
+    """Give the groups of a user."""
+    try:
+        name = pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return (gid,)
+    return tuple(os.getgrouplist(name, gid))
+
+
+def _remove_script(directory: Path) -> None:
+    with suppress(OSError):
+        (directory / _SCRIPT).unlink(missing_ok=True)
+        directory.rmdir()
+
+
+def _write_script(directory: Path, script: Path, text: str, uid: int, gid: int) -> None:
+    """Write a batch script; only its user can read it."""
+    for one in (directory.parent, directory):
+        if not one.exists():
+            one.mkdir()
+            one.chmod(0o711)  # users reach their scripts, and see no others
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    try:
+        file = os.open(script, flags, 0o700)
+    except FileExistsError:  # by a controller that was killed
+        script.unlink()
+        file = os.open(script, flags, 0o700)
+    try:
+        if os.geteuid() == 0:
+            os.fchown(file, uid, gid)
+        data = memoryview(text.encode(errors="surrogateescape"))
+        while data:
+            data = data[os.write(file, data) :]
+    finally:
+        os.close(file)

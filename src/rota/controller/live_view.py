@@ -1,0 +1,182 @@
+"""What the listings ask of a live cluster."""
+
+from __future__ import annotations
+
+import grp
+import os
+import pwd
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sqlalchemy import or_, select
+
+from rota.controller.run_environment import expand
+from rota.core.plain import shape_of
+from rota.inspect.view import EngineView
+from rota.model.accounting import AccountingRecord, JobDetails
+from rota.model.step import StepRecord
+from rota.store.schema import jobs as ended
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any
+
+    from sqlalchemy import Select
+
+    from rota.controller.cluster import Cluster
+    from rota.core import Engine
+    from rota.listings.view import AccountingQuery
+    from rota.model.lines import JobLine, NodeLine
+
+#: Slurm's MinJobAge where it is not set, seconds.
+_MIN_JOB_AGE = 300
+
+
+class LiveView(EngineView):
+    """A live cluster at one moment, as one user sees it; see `rota.listings.view.View`.
+
+    Args:
+        cluster: The cluster.
+        uid: The user.
+    """
+
+    def __init__(self, cluster: Cluster, uid: int) -> None:
+        self._live = cluster
+        self._engine: Engine = cluster.driver.engine
+        self._view = self._engine.view
+        self._uid = uid
+        self._now = cluster.clock.now()
+        super().__init__(self._view, self.user_name(uid))
+
+    # ---- names ------------------------------------------------------------------------------------------------
+
+    @property
+    def now(self) -> int:
+        """The time now, Unix seconds."""
+        return self._now
+
+    def knows_user(self, name: str) -> bool:
+        """Whether there is a user of this name or, if it is a number, of this user id."""
+        try:
+            pwd.getpwuid(int(name)) if name.isdigit() else pwd.getpwnam(name)
+        except (KeyError, OverflowError):
+            return False
+        return True
+
+    def user_name(self, user_id: int) -> str:
+        """Give the name of a user; the number as text if there is none."""
+        try:
+            return pwd.getpwuid(user_id).pw_name
+        except (KeyError, OverflowError):
+            return str(user_id)
+
+    def group_name(self, group_id: int) -> str:
+        """Give the name of a group; the number as text if there is none."""
+        try:
+            return grp.getgrgid(group_id).gr_name
+        except (KeyError, OverflowError):
+            return str(group_id)
+
+    # ---- jobs -------------------------------------------------------------------------------------------------
+
+    def jobs(self, *, ended: bool = True) -> tuple[JobLine, ...]:
+        """Give all live jobs and, with ``ended``, those that ended in the last ``MinJobAge`` seconds."""
+        live = self._view.jobs()
+        return (*live, *(record.job for record in self._recent())) if ended else live
+
+    def details(self, job_id: int) -> JobDetails | None:
+        """Give what is kept of a job beside its line, with the names of its files; ``None``: nothing."""
+        job = self._engine.jobs.get(job_id)
+        if job is not None:
+            return self._details(self._view.line(job), job.spec.payload)
+        return next((record.details for record in self._recent() if record.job.job_id == job_id), None)
+
+    def steps(self, job_id: int) -> Sequence[StepRecord]:
+        """Give the steps of a job, in the order in which they were started."""
+        job = self._engine.jobs.get(job_id)
+        if job is None:
+            return next((record.steps for record in self._recent() if record.job.job_id == job_id), ())
+        return self._live_steps(self._view.line(job), job.spec.payload, job.steps)
+
+    def recent_count(self) -> int:
+        """Count the jobs that ended in the last ``MinJobAge`` seconds."""
+        return self._live.database.job_count(since=self._recently())
+
+    def _recently(self) -> int:
+        return self._now - int(self.config.get("MinJobAge") or _MIN_JOB_AGE)
+
+    def _recent(self) -> Iterator[AccountingRecord]:
+        found = select(ended.c.record).where(ended.c.end_time >= self._recently())
+        return self._records(found.order_by(ended.c.id))
+
+    def _details(self, job: JobLine, payload: str) -> JobDetails:
+        details = self._live.runs.submission(payload).details
+        if not details.std_out:
+            return details
+        node = job.nodes[0] if job.nodes else ""
+        return replace(
+            details,
+            std_in=expand(details.std_in, job, node),
+            std_out=expand(details.std_out, job, node),
+            std_err=expand(details.std_err, job, node),
+        )
+
+    def _live_steps(self, job: JobLine, payload: str, others: Sequence[StepRecord]) -> tuple[StepRecord, ...]:
+        if job.start_time is None or not self._live.runs.submission(payload).script:
+            return tuple(others)
+        batch = StepRecord(
+            step_id="batch", name="batch", nodes=job.nodes[:1], cpus=job.num_cpus, start_time=job.start_time
+        )
+        return (batch, *others)
+
+    def nodes(self) -> tuple[NodeLine, ...]:
+        """Give the nodes, each with what is known of this machine."""
+        system = os.uname()
+        facts = {
+            "load": round(os.getloadavg()[0], 2),
+            "memory_free": os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") >> 20,
+            "arch": system.machine,
+            "system": f"{system.sysname} {system.release} {system.version}",
+            "host": system.nodename,
+            "version": self._live.slurm_version.rpartition(" ")[2],
+        }
+        return tuple(replace(node, **facts) for node in super().nodes())  # type: ignore[arg-type] # as named
+
+    # ---- accounting -------------------------------------------------------------------------------------------
+
+    def accounted(self, query: AccountingQuery) -> Iterable[AccountingRecord]:
+        """Give the jobs that ``sacct`` is to choose from, live and ended, each with its steps."""
+        yield from self._records(_selection(query))
+        for job in self._engine.jobs.values():
+            line = self._view.line(job)
+            yield AccountingRecord(
+                job=line,
+                details=self._details(line, job.spec.payload),
+                steps=self._live_steps(line, job.spec.payload, job.steps),
+            )
+
+    def _records(self, selection: Select[Any]) -> Iterator[AccountingRecord]:
+        shape = shape_of(AccountingRecord)
+        for data in self._live.database.job_records(selection):
+            record: AccountingRecord = shape.decode(data)
+            yield record
+
+
+def _selection(query: AccountingQuery) -> Select[Any]:
+    """Make the database's question of a query."""
+    found = select(ended.c.record).order_by(ended.c.id)
+    if query.job_ids:
+        found = found.where(or_(ended.c.job_id.in_(query.job_ids), ended.c.array_job_id.in_(query.job_ids)))
+    for column, wanted in (
+        (ended.c.account, query.accounts),
+        (ended.c.name, query.names),
+        (ended.c.partition_name, query.partitions),
+        (ended.c.state, query.states),
+    ):
+        if wanted:
+            found = found.where(column.in_(wanted))
+    if query.start is not None:
+        found = found.where(ended.c.end_time >= query.start)
+    if query.end is not None:
+        found = found.where(ended.c.submit_time <= query.end)
+    return found

@@ -1,0 +1,113 @@
+"""What becomes of runs: reports of the executor, handed to the driver as events."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rota.core import events as ev
+from rota.executor import protocol as ex
+from rota.model import JobState
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable
+
+    from rota.controller.clock import ClusterClock
+    from rota.controller.driver import LiveDriver
+    from rota.controller.live_runs import LiveRuns
+    from rota.executor.protocol import Executor, Report
+
+_OUTCOMES = {
+    ex.Outcome.ENDED: ev.Outcome.ENDED,
+    ex.Outcome.OUT_OF_MEMORY: ev.Outcome.OUT_OF_MEMORY,
+    ex.Outcome.UNKNOWN: ev.Outcome.UNKNOWN,
+}
+
+
+class Reports:
+    """Receives reports of the executor, once it is connected.
+
+    Args:
+        clock: The cluster's clock.
+        loop: The loop for warnings before time limits.
+        log: Writes a line for the administrator.
+    """
+
+    _driver: LiveDriver
+    _runs: LiveRuns
+    _executor: Executor
+
+    def __init__(self, clock: ClusterClock, loop: asyncio.AbstractEventLoop, log: Callable[[str], None]) -> None:
+        self._clock = clock
+        self._loop = loop
+        self._log = log
+        #: Runs that the executor has told about.
+        self._known: set[tuple[int, int]] = set()
+
+    def connect(self, driver: LiveDriver, runs: LiveRuns, executor: Executor) -> None:
+        """Say to whom reports are handed, and who makes them; before the executor is started."""
+        self._driver = driver
+        self._runs = runs
+        self._executor = executor
+
+    def __call__(self, report: Report) -> None:
+        """Handle a report."""
+        job_id, restart_count = report.job_id, report.restart_count
+        self._known.add((job_id, restart_count))
+        if isinstance(report, ex.Started):
+            self._warn_later(job_id, restart_count)
+        elif isinstance(report, ex.Ended):
+            self._ended(report)
+        elif isinstance(report, ex.LaunchFailed):
+            self._log(f"error: job {job_id} cannot be launched: {report.message}")
+            event = ev.LaunchFailed(job_id=job_id, restart_count=restart_count)
+            self._driver.report(event, then=lambda: self._forget(job_id, restart_count))
+
+    def lost(self) -> None:
+        """Report the runs as lost that ran before the machine was booted, as far as the executor knows no end."""
+        for job in list(self._driver.engine.jobs.values()):
+            if job.alloc and job.start_time is not None and (job.job_id, job.restart_count) not in self._known:
+                lost = ev.JobEnded(job.job_id, job.restart_count, outcome=ev.Outcome.LOST)
+                self._driver.report(lost)
+
+    def _ended(self, report: ex.Ended) -> None:
+        job_id, restart_count = report.job_id, report.restart_count
+        outcome = _OUTCOMES[report.outcome]
+        if outcome is ev.Outcome.UNKNOWN and self._clock.was_booted:
+            outcome = ev.Outcome.LOST
+        self._runs.measured(job_id, restart_count, report.usage)
+        event = ev.JobEnded(
+            job_id,
+            restart_count,
+            exit_code=report.exit_code,
+            signal=report.signal,
+            time=self._clock.at(report.time),
+            outcome=outcome,
+        )
+        self._driver.report(event, then=lambda: self._forget(job_id, restart_count))
+
+    def _forget(self, job_id: int, restart_count: int) -> None:
+        self._known.discard((job_id, restart_count))
+        self._executor.forget(job_id, restart_count)
+
+    # ---- warnings ---------------------------------------------------------------------------------------------
+
+    def _warn_later(self, job_id: int, restart_count: int) -> None:
+        """Set a timer for the signal that a job wants before its time limit."""
+        warning = self._runs.warning(job_id, restart_count)
+        job = self._driver.engine.jobs.get(job_id)
+        if warning is None or job is None or job.end_time is None:
+            return
+        delay = self._clock.until(job.end_time - warning[1])
+        self._loop.call_later(max(delay, 0.0), self._warn, job_id, restart_count, job.end_time)
+
+    def _warn(self, job_id: int, restart_count: int, end_time: int) -> None:
+        job = self._driver.engine.jobs.get(job_id)
+        warning = self._runs.warning(job_id, restart_count)
+        if warning is None or job is None or job.state is not JobState.RUNNING or job.restart_count != restart_count:
+            return
+        if job.end_time is not None and job.end_time > end_time:  # the time limit has been raised
+            self._warn_later(job_id, restart_count)
+            return
+        number, _, batch_only = warning
+        self._executor.signal(job_id, restart_count, number, batch_only=batch_only)

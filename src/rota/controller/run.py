@@ -1,0 +1,44 @@
+"""A run of a job, as it was decided when it was launched."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from rota.controller.devices import NodeDevices
+from rota.model.lines import AllocationLine, JobLine
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """A run of a job: all that its processes are made of, beside the `Submission`."""
+
+    #: The job when it was launched.
+    job: JobLine
+    allocation: tuple[AllocationLine, ...]
+    devices: Mapping[str, NodeDevices] = field(default_factory=lambda: MappingProxyType({}))
+    #: `JobSpec.payload`.
+    payload: str = ""
+    #: Of the request.
+    array: str = ""
+    ntasks_per_node: int = 0
+    #: Memory of each processor in MiB, by the request or the partition; 0: memory is requested by node, or not at all.
+    mem_per_cpu: int = 0
+
+    @property
+    def gpus_on_first_node(self) -> tuple[int, ...]:
+        """The GPUs of the node on which the script runs."""
+        devices = self.devices.get(self.allocation[0].node)
+        return () if devices is None else devices.gpus
+
+    @property
+    def cpus(self) -> tuple[int, ...]:
+        """The processors of this machine that the run is bound to; empty: it is not bound."""
+        every = [devices.cpus for devices in self.devices.values()]
+        return tuple(cpu for cpus in every for cpu in cpus) if all(every) else ()
+
+    @property
+    def memory(self) -> int:
+        """The memory of all processes together, bytes; 0: no limit."""
+        return sum(one.memory for one in self.allocation) << 20

@@ -1,0 +1,142 @@
+"""Slurm's variables in the environment of a batch script, and patterns in the names of its files."""
+
+from __future__ import annotations
+
+import re
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from rota.config.hostlist import fold
+from rota.model.array import MOST_TASKS, parse_array
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rota.controller.run import Run
+    from rota.model.lines import JobLine
+
+_PATTERN = re.compile(r"%(?P<width>\d*)(?P<letter>[%AajJNnstux])")
+_WIDEST = 10
+#: Variables that make programs use a job's GPUs only.
+_VISIBLE = ("CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "ROCR_VISIBLE_DEVICES", "ZE_AFFINITY_MASK")
+
+
+def run_environment(run: Run, cluster: str, conf: str) -> dict[str, str]:
+    """Give the variables that depend on the allocation.
+
+    Args:
+        run: The run.
+        cluster: Name of the cluster.
+        conf: Path of slurm.conf; empty: there is none.
+    """
+    job, first = run.job, run.allocation[0]
+    nodes = fold(job.nodes)
+    cpus = [one.cpus for one in run.allocation]
+    tasks = tasks_per_node(run)
+    found = {
+        "SLURMD_NODENAME": first.node,
+        "SLURM_CLUSTER_NAME": cluster,
+        "SLURM_CPUS_ON_NODE": str(first.cpus),
+        "SLURM_GTIDS": "0",
+        "SLURM_JOBID": str(job.job_id),
+        "SLURM_JOB_ACCOUNT": job.account,
+        "SLURM_JOB_CPUS_PER_NODE": _runs(cpus),
+        "SLURM_JOB_GID": str(job.group_id),
+        "SLURM_JOB_ID": str(job.job_id),
+        "SLURM_JOB_NAME": job.name,
+        "SLURM_JOB_NODELIST": nodes,
+        "SLURM_JOB_NUM_NODES": str(len(job.nodes)),
+        "SLURM_JOB_PARTITION": job.partition,
+        "SLURM_JOB_QOS": job.qos,
+        "SLURM_JOB_UID": str(job.user_id),
+        "SLURM_JOB_USER": job.user,
+        "SLURM_LOCALID": "0",
+        "SLURM_NNODES": str(len(job.nodes)),
+        "SLURM_NODEID": "0",
+        "SLURM_NODELIST": nodes,
+        "SLURM_NODE_ALIASES": "(null)",
+        "SLURM_PROCID": "0",
+        "SLURM_TASKS_PER_NODE": _runs(tasks),
+        "SLURM_TOPOLOGY_ADDR": first.node,
+        "SLURM_TOPOLOGY_ADDR_PATTERN": "node",
+        "SLURM_WORKING_CLUSTER": f"{cluster}:localhost:0:0:0",
+    }
+    if conf:
+        found["SLURM_CONF"] = conf
+    if job.restart_count:
+        found["SLURM_RESTART_COUNT"] = str(job.restart_count)
+    if run.mem_per_cpu:
+        found["SLURM_MEM_PER_CPU"] = str(run.mem_per_cpu)
+    if gpus := run.gpus_on_first_node:
+        shown = ",".join(map(str, gpus))
+        found |= dict.fromkeys(_VISIBLE, shown)
+        found |= {"SLURM_JOB_GPUS": shown, "SLURM_GPUS_ON_NODE": str(len(gpus))}
+    return found | _of_array(job, run.array)
+
+
+def _of_array(job: JobLine, array: str) -> dict[str, str]:
+    if job.array_job_id is None:
+        return {}
+    ids = parse_array(array, MOST_TASKS).ids
+    return {
+        "SLURM_ARRAY_JOB_ID": str(job.array_job_id),
+        "SLURM_ARRAY_TASK_ID": job.array_task,
+        "SLURM_ARRAY_TASK_COUNT": str(len(ids)),
+        "SLURM_ARRAY_TASK_MIN": str(ids[0]),
+        "SLURM_ARRAY_TASK_MAX": str(ids[-1]),
+        "SLURM_ARRAY_TASK_STEP": str(ids[1] - ids[0] if len(ids) > 1 else 1),
+    }
+
+
+def tasks_per_node(run: Run) -> list[int]:
+    """Count the tasks on each node: as many as were asked for, one node after the other, else as many as fit."""
+    job, counts = run.job, []
+    left = job.num_tasks
+    later = len(run.allocation)
+    for one in run.allocation:
+        later -= 1
+        room = max(one.cpus // max(job.cpus_per_task, 1), 1)
+        if run.ntasks_per_node:
+            room = min(room, run.ntasks_per_node)
+        count = min(room, max(left - later, 1)) if job.num_tasks else room
+        left -= count
+        counts.append(count)
+    return counts
+
+
+def _runs(counts: Sequence[int]) -> str:
+    """Write counts by node as Slurm does: ``4(x2),2``."""
+    parts = []
+    for count, same in groupby(counts):
+        number = len(list(same))
+        parts.append(f"{count}(x{number})" if number > 1 else str(count))
+    return ",".join(parts)
+
+
+def expand(path: str, job: JobLine, node: str) -> str:
+    """Replace the patterns in the name of a file: ``%j %A %a %N %u %x`` and so on; ``%4j`` is padded with zeros.
+
+    A backslash in the name switches patterns off.
+    """
+    if "\\" in path:
+        return path.replace("\\", "")
+    array_job_id = job.array_job_id or job.job_id
+    texts: Mapping[str, str] = {
+        "A": str(array_job_id),
+        "a": job.array_task or "4294967294",
+        "J": str(job.job_id),
+        "j": str(job.job_id),
+        "N": node,
+        "n": "0",
+        "s": "4294967294",
+        "t": "0",
+        "u": job.user,
+        "x": job.name,
+        "%": "%",
+    }
+
+    def replace(match: re.Match[str]) -> str:
+        text = texts[match["letter"]]
+        return text.zfill(min(int(match["width"] or 0), _WIDEST)) if text.isdigit() else text
+
+    return _PATTERN.sub(replace, path)

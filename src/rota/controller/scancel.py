@@ -1,0 +1,103 @@
+"""``scancel`` of a live cluster."""
+
+from __future__ import annotations
+
+import signal
+from typing import TYPE_CHECKING
+
+from rota.commands.scancel import parse_scancel
+from rota.commands.slurm_messages import message_of
+from rota.controller.live_view import LiveView
+from rota.core import events as ev
+from rota.model import Errno, JobState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rota.commands.scancel import ScancelRequest
+    from rota.controller.cluster import Cluster
+    from rota.controller.wire import Call, Terminal
+    from rota.core.job import Job
+
+    #: A job, and one of its tasks or ``None``.
+    Target = tuple[int, int | None]
+
+_USAGE = "Usage: scancel [-A account] [-n name] [-p partition] [-s signal] [-t state] [-u user] [job_id[_task_id]]...\n"
+
+
+async def scancel(cluster: Cluster, call: Call, terminal: Terminal) -> int:
+    """Cancel or signal jobs; give the exit status."""
+    request = parse_scancel(call.words[1:], call.environment, LiveView(cluster, call.uid).user)
+    if request.version or request.usage:
+        terminal.out(_USAGE if request.usage else f"{cluster.slurm_version}\n")
+        return 0
+    status = 0
+    for job_id, task_id in _targets(cluster, request):
+        shown = str(job_id) if task_id is None else f"{job_id}_{task_id}"
+        if request.verbose:
+            terminal.error(f"scancel: Terminating job {shown}\n")
+        problem = await _end(cluster, call, request, job_id, task_id)
+        if problem is None:
+            continue
+        errno, text = problem
+        # A job that is unknown or has ended is no error of Slurm's scancel, unless somebody wants to know.
+        if errno not in {Errno.INVALID_JOB_ID, Errno.ALREADY_DONE}:
+            status = 1
+        elif request.quiet or not request.verbose:
+            continue
+        terminal.error(f"scancel: error: Kill job error on job id {shown}: {text}\n")
+    return status
+
+
+def _targets(cluster: Cluster, request: ScancelRequest) -> Iterable[Target]:
+    if not request.jobs:
+        return [
+            (job.job_id, None) for job in list(cluster.driver.engine.jobs.values()) if _passes(cluster, request, job)
+        ]
+    chosen: list[Target] = []
+    for one in request.jobs:
+        job = cluster.driver.engine.jobs.get(one.job_id)
+        if job is None or _passes(cluster, request, job):
+            chosen += [(one.job_id, task) for task in one.tasks] or [(one.job_id, None)]
+    return chosen
+
+
+def _passes(cluster: Cluster, request: ScancelRequest, job: Job) -> bool:
+    """Whether a job passes the filters."""
+    line = cluster.driver.engine.view.line(job)
+    return (
+        request.user in {"", line.user, str(line.user_id)}
+        and request.name in {"", line.name}
+        and request.partition in {"", *line.partition.split(",")}
+        and request.account in {"", line.account}
+        and request.qos in {"", line.qos}
+        and request.reservation in {"", line.reservation}
+        and request.state in {"", line.base_state}
+        and (not request.nodes or not set(request.nodes).isdisjoint(line.nodes))
+        and request.wckey in {"", cluster.runs.submission(job.spec.payload).details.wckey}
+    )
+
+
+async def _end(
+    cluster: Cluster, call: Call, request: ScancelRequest, job_id: int, task_id: int | None
+) -> tuple[Errno, str] | None:
+    """Cancel or signal a job; give what was wrong, ``None``: nothing."""
+    uid, number = cluster.authority(call.uid), request.signal
+    event: ev.Event
+    if number is None or (number == signal.SIGKILL and not request.batch):
+        event = ev.Cancel(job_id=job_id, task_id=task_id, uid=uid)
+    elif request.batch and (job := cluster.driver.engine.jobs.get(job_id)) is not None:
+        if uid not in {0, job.user_id}:
+            return Errno.ACCESS_DENIED, message_of(Errno.ACCESS_DENIED, "")[0]
+        if job.state is JobState.RUNNING:
+            cluster.executor.signal(job_id, job.restart_count, number, batch_only=True)
+        return None
+    else:
+        event = ev.SignalJob(job_id=job_id, task_id=task_id, signal=number, uid=uid)
+    job = cluster.driver.engine.jobs.get(job_id)
+    if job is not None and isinstance(event, ev.Cancel) and uid in {0, job.user_id}:
+        cluster.runs.cancelled_by[job_id if job.array is None else job.array.job_id] = call.uid
+    answer = await cluster.driver.request(event)
+    if answer.refused is None:
+        return None
+    return answer.refused.errno, message_of(answer.refused.errno, answer.refused.message)[0]

@@ -1,0 +1,223 @@
+"""The commands of ``scontrol`` that change a live cluster."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from rota.commands.create_reservation import parse_reservation
+from rota.commands.moments import parse_slurm_time
+from rota.commands.option_error import OptionError
+from rota.commands.scontrol import Change, JobsRequest, Other, Show, parse_scontrol
+from rota.commands.scontrol_update import JobUpdate, LimitChange, NodeUpdate, PartitionUpdate
+from rota.commands.slurm_messages import message_of
+from rota.core import events as ev
+from rota.model import Errno, InputError, JobState, NodeState, PartitionState, RequestError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from rota.commands.job_ids import JobId
+    from rota.commands.scontrol import Scontrol
+    from rota.controller.cluster import Cluster
+    from rota.controller.wire import Call, Terminal
+    from rota.core.effects import Refused
+
+#: Fields of `JobSpec` that an update sets, by field of `JobUpdate` where the names differ.
+_FIELDS = {"features": "constraint", "start_time": "begin_time"}
+#: Fields of `JobUpdate` that are no fields of `JobSpec`.
+_OTHERS = frozenset({"jobs", "of_name", "time_limit", "time_min", "end_time", "array_throttle"})
+_DETAILS = frozenset({"comment", "wckey", "std_out", "std_err", "std_in", "mail_user", "mail_type", "admin_comment"})
+_NODE_STATES = {
+    "DRAIN": NodeState.DRAIN,
+    "DOWN": NodeState.DOWN,
+    "FAIL": NodeState.DRAIN,
+    "IDLE": NodeState.UP,
+    "RESUME": NodeState.UP,
+    "UNDRAIN": NodeState.UP,
+}
+_NOT_SUPPORTED = "scontrol: error: {} is not supported by rota\n"
+
+
+async def change(cluster: Cluster, call: Call, terminal: Terminal) -> int | None:
+    """Carry out a command that changes something; give the exit status, ``None``: it only reads."""
+    line = parse_scontrol(call.words[1:], cluster.clock.now(), cluster.driver.engine.utc_offset)
+    request = line.request
+    if isinstance(request, Show) or (isinstance(request, Other) and request.command != "reconfigure"):
+        return None
+    uid = cluster.authority(call.uid)
+    if isinstance(request, JobsRequest):
+        problems = await _jobs(cluster, request, uid)
+    elif isinstance(request, JobUpdate):
+        problems = await _update_jobs(cluster, request, uid)
+    elif isinstance(request, NodeUpdate):
+        problems = await _update_nodes(cluster, request, uid)
+    elif isinstance(request, PartitionUpdate):
+        problems = await _update_partition(cluster, request, uid)
+    elif isinstance(request, Change):
+        problems = await _reservation(cluster, request, uid)
+    else:
+        problems = await _reconfigure(cluster, uid)
+    return _end(terminal, line, problems)
+
+
+def _end(terminal: Terminal, line: Scontrol, problems: list[str]) -> int:
+    if not line.quiet:
+        for problem in problems:
+            terminal.error(problem if problem.endswith("\n") else f"{problem}\n")
+    return int(bool(problems))
+
+
+def _sentence(refused: Refused, job: object = None) -> str:
+    sentence, more = message_of(refused.errno, refused.message)
+    text = f"{sentence} for job {job}" if job is not None else f"slurm_update error: {sentence}"
+    return f"{text}\n{more}" if more and job is None else text
+
+
+# ---- jobs -------------------------------------------------------------------------------------------------------
+
+
+def _targets(cluster: Cluster, ids: Iterable[JobId], name: str) -> list[tuple[int, int | None]]:
+    chosen = [(one.job_id, task) for one in ids for task in one.tasks or (None,)]
+    if name:
+        chosen += [(job.job_id, None) for job in cluster.driver.engine.jobs.values() if job.spec.name == name]
+    return chosen
+
+
+async def _jobs(cluster: Cluster, request: JobsRequest, uid: int) -> list[str]:
+    problems = []
+    for job_id, task_id in _targets(cluster, request.jobs, request.name):
+        shown = str(job_id) if task_id is None else f"{job_id}_{task_id}"
+        about: dict[str, Any] = {"job_id": job_id, "task_id": task_id, "uid": uid}
+        job = cluster.driver.engine.jobs.get(job_id)
+        if job is not None and job.state is JobState.PENDING and request.command in {"requeue", "suspend", "resume"}:
+            problems.append(f"Job is pending execution for job {shown}")
+            continue
+        answer = await cluster.driver.request(_event(request.command, about))
+        if answer.refused is not None:
+            problems.append(_sentence(answer.refused, shown))
+    return problems
+
+
+def _event(command: str, about: dict[str, Any]) -> ev.Event:
+    if command in {"hold", "uhold"}:
+        return ev.Hold(**about, by_user=command == "uhold")
+    if command == "release":
+        return ev.Release(**about)
+    if command in {"requeue", "requeuehold"}:
+        return ev.Requeue(**about, hold=command == "requeuehold")
+    return ev.Suspend(**about) if command == "suspend" else ev.Resume(**about)
+
+
+async def _update_jobs(cluster: Cluster, request: JobUpdate, uid: int) -> list[str]:
+    given = {one.name: getattr(request, one.name) for one in fields(request)}
+    asked = {name: value for name, value in given.items() if value is not None and name not in {"jobs", "of_name"}}
+    if details := sorted(_DETAILS & asked.keys()):
+        return [_NOT_SUPPORTED.format(f"an update of {', '.join(details)}")]
+    problems = []
+    for job_id, task_id in _targets(cluster, request.jobs, request.of_name):
+        changes = {_FIELDS.get(name, name): value for name, value in asked.items() if name not in _OTHERS}
+        try:
+            changes |= _times(cluster, job_id, request)
+        except RequestError as error:
+            problems.append(f"{error} for job {job_id}")
+            continue
+        event = ev.UpdateJob(
+            job_id=job_id, task_id=task_id, changes=changes, array_throttle=request.array_throttle, uid=uid
+        )
+        answer = await cluster.driver.request(event)
+        if answer.refused is not None:
+            problems.append(_sentence(answer.refused, job_id))
+    return problems
+
+
+def _times(cluster: Cluster, job_id: int, request: JobUpdate) -> dict[str, Any]:
+    """Give the new time limits of a job."""
+    job = cluster.driver.engine.jobs.get(job_id)
+    if job is None:
+        return {}
+    found: dict[str, Any] = {}
+    if request.time_limit is not None:
+        found["time_limit"] = _limit(request.time_limit, job.time_limit)
+    if request.time_min is not None:
+        found["time_min"] = _limit(request.time_min, job.spec.time_min or job.time_limit)
+    if request.end_time is not None and job.start_time is not None:
+        found["time_limit"] = max(request.end_time - job.start_time, 60)
+    return found
+
+
+def _limit(asked: LimitChange, now: int) -> int | None:
+    if not asked.sign:
+        return asked.seconds
+    change = asked.seconds or 0
+    limit = now + change if asked.sign == "+" else now - change
+    if limit < 60:
+        raise RequestError(message_of(Errno.INVALID_TIME_LIMIT, "")[0], Errno.INVALID_TIME_LIMIT)
+    return limit
+
+
+# ---- the machine ------------------------------------------------------------------------------------------------
+
+
+async def _update_nodes(cluster: Cluster, request: NodeUpdate, uid: int) -> list[str]:
+    if request.state is None or request.state not in _NODE_STATES:
+        return [_NOT_SUPPORTED.format(f"State={request.state}" if request.state else "this update of nodes")]
+    state = _NODE_STATES[request.state]
+    for name in request.nodes:
+        event = ev.UpdateNode(name=name, state=state, reason=request.reason or "", uid=uid)
+        answer = await cluster.driver.request(event)
+        if answer.refused is not None:
+            return [_sentence(answer.refused)]
+    return []
+
+
+async def _update_partition(cluster: Cluster, request: PartitionUpdate, uid: int) -> list[str]:
+    if request.state is None:
+        return [_NOT_SUPPORTED.format("this update of partitions")]
+    event = ev.UpdatePartition(name=request.name, state=PartitionState[request.state], uid=uid)
+    answer = await cluster.driver.request(event)
+    return [] if answer.refused is None else [_sentence(answer.refused)]
+
+
+async def _reservation(cluster: Cluster, request: Change, uid: int) -> list[str]:
+    if request.entity != "reservation" or request.command == "update":
+        return [_NOT_SUPPORTED.format(f"{request.command} {request.entity}")]
+    event: ev.Event
+    if request.command == "delete":
+        event = ev.DeleteReservation(name=request.name, uid=uid)
+    else:
+        engine = cluster.driver.engine
+        try:
+            pairs = _with_dates(request.pairs, cluster.clock.now(), engine.utc_offset)
+            found = parse_reservation(pairs, engine.view.config)
+            reservation = found.reservation(cluster.clock.now(), engine.utc_offset)
+        except (OptionError, InputError, RequestError) as error:
+            return [f"Error creating the reservation: {error}"]
+        event = ev.CreateReservation(reservation=reservation, uid=uid)
+    answer = await cluster.driver.request(event)
+    return [] if answer.refused is None else [_sentence(answer.refused)]
+
+
+def _with_dates(
+    pairs: Iterable[tuple[str, str]], now: int, utc_offset: Callable[[int], int]
+) -> Iterable[tuple[str, str]]:
+    """Write times such as ``now+1hour`` as dates in local time."""
+    for key, value in pairs:
+        if key.lower() in {"starttime", "endtime"}:
+            moment = parse_slurm_time(value, now, utc_offset)
+            local = datetime.fromtimestamp(moment + utc_offset(moment), UTC)
+            yield key, f"{local:%Y-%m-%dT%H:%M:%S}"
+        else:
+            yield key, value
+
+
+async def _reconfigure(cluster: Cluster, uid: int) -> list[str]:
+    try:
+        config = cluster.read_config()
+    except InputError as error:
+        return [f"slurm_reconfigure error: {error}"]
+    answer = await cluster.driver.reconfigure(config, uid)
+    if answer.refused is None:
+        return []
+    return [f"slurm_reconfigure error: {message_of(answer.refused.errno, answer.refused.message)[0]}"]

@@ -1,0 +1,152 @@
+"""What clients and the controller say to each other on the socket.
+
+A client begins with one message: its length in four bytes, most significant first, and texts that each end with a zero
+byte: version, umask (octal), working directory, number of arguments, the arguments, and the environment. The controller
+answers with frames: a letter, the length of the data in four bytes, and the data:
+
+= =====================================================================================================================
+o text for standard output
+e text for standard error
+r a path: the client answers ``+``, a length and what is in that file, or ``-``, a length and why it cannot be read; for
+  an empty path it reads standard input
+x the exit status, in digits; the last frame
+= =====================================================================================================================
+
+So files are read with the rights of the user who asks, and the kernel tells who that is.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from asyncio import StreamReader, StreamWriter
+    from collections.abc import Mapping
+
+VERSION = "1"
+_LENGTH = struct.Struct(">I")
+#: Largest message of a client, bytes.
+_LARGEST = 64 << 20
+
+
+class WireError(Exception):
+    """A client does not say what it should, or has gone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A command that a user has given."""
+
+    uid: int
+    gid: int
+    pid: int
+    umask: int
+    work_dir: str
+    #: The command's name, and its arguments.
+    words: tuple[str, ...]
+    environment: Mapping[str, str]
+
+
+class Terminal:
+    """Where a command's answer goes: the client's terminal and files."""
+
+    def __init__(self, reader: StreamReader, writer: StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+
+    def out(self, text: str) -> None:
+        """Write to standard output."""
+        self._send(b"o", text)
+
+    def error(self, text: str) -> None:
+        """Write to standard error."""
+        self._send(b"e", text)
+
+    def end(self, status: int) -> None:
+        """Give the exit status."""
+        self._send(b"x", str(status))
+
+    async def read(self, path: str) -> bytes:
+        """Read a file of the client, or its standard input if the path is empty.
+
+        Raises:
+            OSError: the client cannot read it.
+            WireError: the client has gone.
+        """
+        self._send(b"r", path)
+        answer = await _exactly(self._reader, 1)
+        data = await _message(self._reader)
+        if answer != b"+":
+            raise OSError(data.decode(errors="replace"))
+        return data
+
+    def send_all(self, out: str, err: str, status: int) -> None:
+        """Send a whole answer without the event loop, from a child process."""
+        connection = self._writer.get_extra_info("socket")
+        data = memoryview(b"".join(_frame(*one) for one in ((b"o", out), (b"e", err), (b"x", str(status)))))
+        while data:
+            select.select([], [connection], [])
+            data = data[os.write(connection.fileno(), data) :]
+
+    async def drain(self) -> None:
+        """Wait until the client has taken what was written."""
+        await self._writer.drain()
+
+    async def closed(self) -> None:
+        """Wait until the client has gone."""
+        while await self._reader.read(4096):
+            pass
+
+    def _send(self, letter: bytes, text: str) -> None:
+        self._writer.write(_frame(letter, text))
+
+
+def _frame(letter: bytes, text: str) -> bytes:
+    data = text.encode(errors="surrogateescape")
+    return letter + _LENGTH.pack(len(data)) + data
+
+
+async def read_call(reader: StreamReader, credentials: tuple[int, int, int]) -> Call:
+    """Read the message with which a client begins.
+
+    Args:
+        reader: The connection.
+        credentials: Process, user and group id of the client, from the kernel.
+
+    Raises:
+        WireError: it is no such message.
+    """
+    pid, uid, gid = credentials
+    texts = (await _message(reader)).decode(errors="surrogateescape").split("\0")
+    if texts.pop() or len(texts) < 4 or texts[0] != VERSION:
+        raise WireError("no message of this version")
+    try:
+        umask, count = int(texts[1], 8), int(texts[3])
+    except ValueError:
+        raise WireError("no umask or number of arguments") from None
+    words = tuple(texts[4 : 4 + count])
+    if not 0 <= umask <= 0o777 or not 0 < count == len(words) or not texts[2].startswith("/"):
+        raise WireError("no command")
+    pairs = (text.partition("=") for text in texts[4 + count :])
+    environment = {name: value for name, equals, value in pairs if equals and name}
+    return Call(uid=uid, gid=gid, pid=pid, umask=umask, work_dir=texts[2], words=words, environment=environment)
+
+
+async def _message(reader: StreamReader) -> bytes:
+    (length,) = _LENGTH.unpack(await _exactly(reader, _LENGTH.size))
+    if length > _LARGEST:
+        raise WireError(f"a message of {length} bytes")
+    return await _exactly(reader, length)
+
+
+async def _exactly(reader: StreamReader, count: int) -> bytes:
+    from asyncio import IncompleteReadError
+
+    try:
+        return await reader.readexactly(count)
+    except (IncompleteReadError, ConnectionError):
+        raise WireError("the client has gone") from None
