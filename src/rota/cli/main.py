@@ -43,6 +43,11 @@ COMMANDS: dict[str, Command] = {
     "explain": Command("rota.cli.explain", "explain", "Say why a job is pending and what its priority is made of."),
     "plan": Command("rota.cli.plan", "plan", "Show the plan of one backfill cycle at a given time."),
     "compare": Command("rota.cli.compare", "compare", "Put the results of several replays side by side."),
+    "up": Command("rota.cli.live", "up", "Start a live cluster on this machine."),
+    "status": Command("rota.cli.live", "status", "Show a live cluster."),
+    "env": Command("rota.cli.live", "env", "Put Slurm's commands for a live cluster on the path."),
+    "down": Command("rota.cli.live", "down", "Stop a live cluster."),
+    "unit": Command("rota.cli.live", "unit", "Print a systemd unit that keeps a live cluster up."),
     "plugin": Command("rota.cli.plugin", "plugin", "List, show and check plugins."),
 }
 

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rota.cli.scenario import read_scenario, scenario_options
-from rota.listings.squeue import duration
+from rota.cli.live import ask
+from rota.cli.scenario import read_scenario, scenario_or_cluster
+from rota.listings.clock import duration
 from rota.model import InputError
+from rota.replay.queue_plan import Planned
 from rota.replay.run import Replay
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rota.replay.queue_plan import Planned
-
 
 @click.command()
-@scenario_options
+@scenario_or_cluster
 @click.option(
     "--at", type=click.IntRange(0), help="Seconds after the log's start.  [default: when the first job is submitted]"
 )
@@ -28,18 +28,28 @@ if TYPE_CHECKING:
 def plan(*, at: int | None, as_json: bool, **words: Any) -> None:
     """Make one backfill cycle at a given time; print which jobs start, and when and where the others would start.
 
-    The workload is replayed up to that time. Jobs submitted in that second are pending: only the cycle starts them.
+    Without WORKLOAD it is the plan of the live cluster's scheduler, see `rota up`, and no cycle is made. Else the
+    workload is replayed up to that time. Jobs submitted in that second are pending: only the cycle starts them.
     """
+    if words["workload"] is None:
+        if at is not None:
+            raise InputError("the live cluster's plan is that of now: leave it out, or name a workload", field="--at")
+        planned = [Planned(**one) for one in json.loads(ask("plan"))]
+    else:
+        planned = _plan(at, words)
+    if as_json:
+        click.echo(json.dumps([_record(one) for one in planned]))
+    else:
+        _print(planned)
+
+
+def _plan(at: int | None, words: dict[str, Any]) -> list[Planned]:
     scenario = read_scenario(**words)
     with Replay(scenario.log, scenario.config, scenario.options) as run:
         moment = run.trace.submit[0] if at is None else run.trace.origin + at
         if moment < run.trace.submit[0]:
             raise InputError(f"no job is submitted before {run.trace.submit[0] - run.trace.origin} s", field="--at")
-        planned = run.plan(moment)
-    if as_json:
-        click.echo(json.dumps([_record(one) for one in planned]))
-    else:
-        _print(planned)
+        return run.plan(moment)
 
 
 def _record(one: Planned) -> dict[str, Any]:

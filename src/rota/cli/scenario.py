@@ -19,6 +19,8 @@ from rota.replay.reservation_file import read_reservations
 from rota.replay.run import ReplayOptions
 from rota.replay.trace import ESTIMATES
 from rota.results.usage_file import read_usage
+from rota.store.history import read_history
+from rota.store.location import is_state
 from rota.workload import FILTERS, bundled, bundled_names, read_workload
 
 if TYPE_CHECKING:
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound="Callable[..., object]")
 
 _OPTIONS: tuple[Callable[[Any], Any], ...] = (
-    click.argument("workload"),
     click.option("--config", "config_file", type=click.Path(path_type=Path), help="slurm.conf of the machine."),
     click.option("--scheduler", help="Scheduler plugin.  [default: SchedulerType of --config, else sched/easy]"),
     click.option("--priority", help="Priority plugin.  [default: PriorityType of --config, else priority/basic]"),
@@ -75,6 +76,15 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
 
 def scenario_options(command: F) -> F:
     """Add the argument WORKLOAD and the options of a replay to a command; `read_scenario` takes their values."""
+    return click.argument("workload")(_with_options(command))
+
+
+def scenario_or_cluster(command: F) -> F:
+    """Add the same to a command that is about the live cluster if no WORKLOAD is given: ``None``."""
+    return click.argument("workload", required=False)(_with_options(command))
+
+
+def _with_options(command: F) -> F:
     return reduce(lambda fn, option: option(fn), reversed(_OPTIONS), command)
 
 
@@ -109,13 +119,17 @@ def read_scenario(
     Raises:
         InputError: a file or an option cannot be used.
     """
-    log = _read_workload(workload)
-    config = _configure(log, config_file, settings)
+    recorded, default = None, PluginTypes(ReplayOptions.scheduler, ReplayOptions.priority, ReplayOptions.select)
+    if is_state(Path(workload)):
+        log, recorded = read_history(Path(workload))
+        default = default._replace(sched="sched/backfill")  # as live
+    else:
+        log = _read_workload(workload)
+    config = _configure(log, config_file, settings, recorded)
     if filter_name is not None:
         log = FILTERS[filter_name](log, sum(node.cpus for node in config.nodes))
         if not len(log):
             raise InputError(f"--filter {filter_name} leaves no job", path=workload)
-    default = PluginTypes(ReplayOptions.scheduler, ReplayOptions.priority, ReplayOptions.select)
     configured = plugin_types(config, default)
     options = ReplayOptions(
         scheduler=scheduler or configured.sched,
@@ -166,14 +180,18 @@ def _read_workload(name: str) -> Workload:
         raise InputError(f"{error.problem} (logs that come with rota: {names})", path=path) from None
 
 
-def _configure(log: Workload, config_file: Path | None, settings: tuple[str, ...]) -> ClusterConfig:
-    """Make the configuration: slurm.conf or, without one, the number of processors in the log's header."""
+def _configure(
+    log: Workload, config_file: Path | None, settings: tuple[str, ...], recorded: ClusterConfig | None
+) -> ClusterConfig:
+    """Make the configuration: slurm.conf, else the live cluster's, else the processors in the log's header."""
     if config_file is not None:
         from rota.config import read_slurm_conf
 
         loaded = read_slurm_conf(config_file)
         _warn(loaded.warnings)
         config = loaded.config
+    elif recorded is not None:
+        config = recorded
     else:
         from rota.config import interchangeable
 

@@ -1,0 +1,226 @@
+"""``rota up``, ``rota down``, ``rota status`` and ``rota env``: a live cluster on this machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rota.model import InputError, RotaError
+from rota.model.units import parse_time_seconds
+
+#: Seconds for which `rota up` waits for the controller.
+_PATIENCE = 60.0
+_SYSTEM_STATE = Path("/var/lib/rota")
+#: Only the controller is stopped with the unit: jobs run on, in control groups below it.
+_UNIT = """\
+[Unit]
+Description=rota, a workload manager
+After=local-fs.target
+
+[Service]
+Type=exec
+ExecStart={command} up --foreground --state {state}
+KillMode=process
+Delegate=yes
+Restart=on-failure
+
+[Install]
+WantedBy={target}
+"""
+
+
+def default_state() -> Path:
+    """Give the state directory: ``ROTA_STATE``, else a folder in the user's state directory."""
+    if given := os.environ.get("ROTA_STATE"):
+        return Path(given).absolute()
+    home = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return Path(home) / "rota"
+
+
+_STATE = click.option(
+    "--state",
+    type=click.Path(path_type=Path),
+    help="Directory of the cluster's state.  [default: ROTA_STATE, else ~/.local/state/rota]",
+)
+
+
+@click.command()
+@_STATE
+@click.option("--config", "conf", type=click.Path(path_type=Path), help="slurm.conf.  [default: this machine]")
+@click.option(
+    "--keep",
+    metavar="TIME",
+    help="Keep ended jobs for so long, such as 90-0 for 90 days.  [default: for ever]",
+)
+@click.option("--database", default="", help="URL of a PostgreSQL database.  [default: SQLite in the state directory]")
+@click.option("--foreground", is_flag=True, help="Run the controller in this process.")
+def up(*, state: Path | None, conf: Path | None, keep: str | None, database: str, foreground: bool) -> None:
+    """Start a live cluster on this machine, or start it again.
+
+    When the command returns, jobs can be submitted: see `rota env`.
+    """
+    from rota.cli.serve import Settings, serve
+
+    directory = (state or default_state()).absolute()
+    settings = Settings(directory, conf, keep=_seconds(keep) if keep else 0, database=database)
+    if foreground:
+        serve(settings, lambda: click.echo(f"rota: up, state in {settings.state}; end with Ctrl-C", err=True))
+        return
+    receiver, sender = os.pipe()
+    if os.fork() == 0:
+        os.close(receiver)
+        _become_daemon(sender)
+        try:
+            serve(settings, lambda: _tell(sender, ""))
+        except RotaError as error:
+            _tell(sender, " ".join(str(error).splitlines()))
+            os._exit(2)
+        os._exit(0)
+    os.close(sender)
+    problem = _told(receiver)
+    if problem:
+        raise InputError(problem)
+    click.echo(f"rota is up. For its commands in this shell: {_env_command(settings.state)}")
+
+
+def _seconds(text: str) -> int:
+    try:
+        return parse_time_seconds(text) or 0
+    except ValueError as error:
+        raise InputError(str(error), field="--keep") from None
+
+
+@click.command()
+@_STATE
+@click.option(
+    "--jobs",
+    type=click.Choice(["keep", "cancel"]),
+    default="keep",
+    show_default=True,
+    help="Running jobs run on and are found again by `rota up`, or are cancelled.",
+)
+def down(*, state: Path | None, jobs: str) -> None:
+    """Stop the controller of a live cluster."""
+    directory = (state or default_state()).absolute()
+    _call(directory, "down", *(["cancel"] if jobs == "cancel" else []))
+    _wait_until_unlocked(directory)
+    click.echo("rota is down." + (" Its running jobs run on." if jobs == "keep" else ""))
+
+
+@click.command()
+@_STATE
+@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+def status(*, state: Path | None, as_json: bool) -> None:
+    """Show a live cluster: its nodes and jobs, and how processes are supervised here."""
+    found: dict[str, Any] = json.loads(_call((state or default_state()).absolute(), "status"))
+    if as_json:
+        click.echo(json.dumps(found, indent=2))
+        return
+    jobs = ", ".join(f"{count:,} {name.lower()}" for name, count in sorted(found["jobs"].items())) or "none"
+    rows = {
+        "cluster": f"{found['cluster']}, rota {found['version']}, process {found['pid']}",
+        "state": found["state"],
+        "configuration": found["slurm_conf"] or "this machine",
+        "nodes": f"{found['nodes']:,}, with {found['cpus_allocated']:,} of {found['cpus']:,} processors allocated",
+        "jobs": jobs,
+        "processes by": found["processes"],
+        "memory limits by": found["memory_limits"],
+    }
+    rows |= {"trouble": found["trouble"]} if found["trouble"] else {}
+    for name, count in found["plugin_faults"].items():
+        rows[f"fault of {name}"] = f"{count:,} times"
+    for name, text in rows.items():
+        click.echo(f"{name:<18}{text}")
+
+
+@click.command()
+@_STATE
+def env(*, state: Path | None) -> None:
+    """Print shell commands that put Slurm's commands for a live cluster on the path: eval "$(rota env)"."""
+    directory = (state or default_state()).absolute()
+    click.echo(f"export ROTA_STATE={shlex.quote(str(directory))}")
+    click.echo(f'export PATH={shlex.quote(str(directory / "bin"))}:"$PATH"')
+
+
+@click.command()
+@_STATE
+@click.option("--system", is_flag=True, help="For root, who starts it with the machine; else for a user.")
+def unit(*, state: Path | None, system: bool) -> None:
+    """Print a systemd unit that keeps a live cluster up."""
+    directory = (state or (_SYSTEM_STATE if system else default_state())).absolute()
+    target = "multi-user.target" if system else "default.target"
+    click.echo(_UNIT.format(command=f"{sys.executable} -m rota", state=directory, target=target), nl=False)
+
+
+def _env_command(state: Path) -> str:
+    option = "" if state == default_state() else f" --state {shlex.quote(str(state))}"
+    return f'eval "$(rota env{option})"'
+
+
+def ask(*words: str) -> str:
+    """Ask the controller of the user's live cluster; give its answer.
+
+    Raises:
+        InputError: there is none, or it refuses.
+    """
+    return _call(default_state(), *words)
+
+
+def _call(state: Path, *words: str) -> str:
+    """Ask the controller; give its answer.
+
+    Raises:
+        InputError: there is none, or it refuses.
+    """
+    program = state / "bin" / "rota-call"
+    if not program.exists():
+        raise InputError("no cluster has been started there: start one with `rota up`", path=state)
+    done = subprocess.run(  # noqa: S603 - our own program
+        [str(program), *words],
+        check=False,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "ROTA_STATE": str(state)},
+    )
+    if done.returncode:
+        raise InputError(done.stderr.strip().partition("error: ")[2], path=state)
+    return done.stdout
+
+
+def _wait_until_unlocked(state: Path) -> None:
+    import fcntl
+
+    with (state / "lock").open() as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+
+
+def _become_daemon(sender: int) -> None:
+    """Leave the terminal and the session; the only way to speak is ``sender``."""
+    os.setsid()
+    if os.fork():
+        os._exit(0)
+    null = os.open(os.devnull, os.O_RDWR)
+    for file in (0, 1, 2):
+        os.dup2(null, file)
+    os.set_inheritable(sender, False)
+    sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115, PTH123 - for as long as the process lives
+
+
+def _tell(sender: int, problem: str) -> None:
+    os.write(sender, (problem or "ok").encode())
+    os.close(sender)
+
+
+def _told(receiver: int) -> str:
+    """Give what is wrong; empty: the controller is ready."""
+    ready, _, _ = select.select([receiver], [], [], _PATIENCE)
+    text = os.read(receiver, 65536).decode() if ready else ""
+    return "" if text == "ok" else text or "the controller has not started: see controller.log in its state directory"

@@ -1,0 +1,260 @@
+"""The controller of a live cluster: everything put together, in the process that `rota up` leaves behind."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import json
+import logging
+import os
+import signal
+import sys
+import time
+import traceback
+from contextlib import ExitStack
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from rota import __version__
+from rota.client.commands import install
+from rota.config import read_slurm_conf, this_machine
+from rota.config.plugins import PluginTypes, plugin_dirs, plugin_types
+from rota.config.this_machine import gpu_count
+from rota.controller.clock import ClusterClock
+from rota.controller.cluster import Cluster
+from rota.controller.desk import COMMANDS, Desk
+from rota.controller.devices import Devices
+from rota.controller.door import Door
+from rota.controller.driver import CLOCK, LiveDriver
+from rota.controller.housekeeping import Housekeeping
+from rota.controller.live_runs import LiveRuns
+from rota.controller.reports import Reports
+from rota.executor.local import LocalExecutor
+from rota.loader import PluginHost
+from rota.model import InputError
+from rota.resources import shares_nodes
+from rota.runtime.boot import Plugins, boot
+from rota.store import Database
+from rota.store.location import database_url, set_database_url
+from rota.store.writes import set_fact
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rota.core import Engine
+    from rota.model import ClusterConfig
+
+#: What Slurm's commands answer to ``--version``.
+SLURM_VERSION = "slurm-wlm 22.05.8"
+#: Seconds after which the thread that commits gets its turn; Python's 5 ms are longer than a commit.
+_SWITCH = 0.0002
+_LOG_SIZE = 5_000_000
+#: Name of the fact that is the path of slurm.conf.
+_CONF = "slurm_conf"
+_DEFAULT = PluginTypes("sched/backfill", "priority/basic", "select/cons_tres")
+
+
+class Settings:
+    """Where a cluster is, and how it is configured.
+
+    Args:
+        state: Directory of its state.
+        conf: slurm.conf; ``None``: as before or, if there was none, this machine.
+        keep: Seconds for which jobs that have ended are kept; 0: for ever.
+        database: URL of the database; empty: as before, or SQLite in the state directory.
+    """
+
+    def __init__(self, state: Path, conf: Path | None, *, keep: int = 0, database: str = "") -> None:
+        self.database = database
+        self.state = state
+        self.keep = keep
+        self.conf = None if conf is None else conf.absolute()
+
+    def read(self) -> ClusterConfig:
+        """Read the configuration.
+
+        Raises:
+            InputError: slurm.conf cannot be used.
+        """
+        if self.conf is None:
+            return this_machine()
+        loaded = read_slurm_conf(self.conf)
+        for warning in loaded.warnings:
+            logging.getLogger("rota").warning(warning)
+        return loaded.config
+
+
+class Booter:
+    """Makes engines, each with plugins of its own; those of the one before are unloaded.
+
+    Args:
+        clock: The cluster's clock.
+        log: Writes a line for the administrator.
+    """
+
+    def __init__(self, clock: ClusterClock, log: Callable[[str], None]) -> None:
+        self._clock = clock
+        self._log = log
+        self._stack = ExitStack()
+
+    def __call__(self, saved: dict[str, Any] | None, config: ClusterConfig) -> Engine:
+        """Make an engine."""
+        self.close()
+        warnings: list[str] = []
+        types = plugin_types(config, _DEFAULT)
+        with ExitStack() as stack:
+            host = stack.enter_context(PluginHost(plugin_dirs(config, warnings), report=self._log))
+            priority, sched = host.load(types.priority), host.load(types.sched)
+            select = host.load(types.select) if shares_nodes(config) else None
+            engine, _ = boot(
+                config,
+                Plugins(priority, sched, select),
+                boot_time=self._clock.now(),
+                saved=saved,
+                utc_offset=_utc_offset,
+                clock=perf_counter,
+            )
+            engine.begin()
+            self._stack = stack.pop_all()
+        for warning in warnings:
+            self._log(warning)
+        return engine
+
+    def close(self) -> None:
+        """Unload the plugins."""
+        self._stack.close()
+
+
+def serve(settings: Settings, ready: Callable[[], None]) -> None:
+    """Run the controller until it is told to stop.
+
+    Args:
+        settings: Where the cluster is, and how it is configured.
+        ready: Is called when commands are answered.
+
+    Raises:
+        InputError: the configuration or the saved state cannot be used, or a controller runs there already.
+        PluginError: a plugin cannot be used.
+        DatabaseError: the database cannot be used.
+    """
+    os.umask(0o077)  # what is kept is nobody else's to read
+    with _OnlyOne(settings.state):
+        if settings.database:
+            set_database_url(settings.state, settings.database)
+        os.chdir(settings.state)  # its path may be longer than that of a socket may be
+        sys.setswitchinterval(_SWITCH)
+        asyncio.run(_serve(settings, ready))
+
+
+async def _serve(settings: Settings, ready: Callable[[], None]) -> None:
+    state, log = settings.state, _log_to(settings.state / "controller.log")
+    loop, stop = asyncio.get_running_loop(), asyncio.Event()
+    loop.set_exception_handler(lambda _, context: log(f"error: this is a defect of rota: {_describe(context)}"))
+    database = Database(database_url(state))
+    facts = database.facts()
+    if settings.conf is None and facts.get(_CONF):
+        settings.conf = Path(facts[_CONF])
+    config = settings.read()
+    clock = ClusterClock(json.loads(facts[CLOCK]) if CLOCK in facts else None, last=database.last_time())
+    booter = Booter(clock, log)
+    reports = Reports(clock, loop, log)
+    executor = LocalExecutor(state, reports)
+    runs = LiveRuns(
+        database,
+        executor,
+        lambda: Devices(config.nodes, sorted(os.sched_getaffinity(0)), gpu_count()),
+        spool=state / "spool",
+        cluster_name=config.cluster_name,
+        conf=str(settings.conf or ""),
+        mark=_mark(database),
+        log=log,
+    )
+    driver = LiveDriver(database, clock, boot=booter, config=config, runs=runs, log=log)
+    reports.connect(driver, runs, executor)
+    database.write([*set_fact(CLOCK, json.dumps(clock.save())), *set_fact(_CONF, str(settings.conf or ""))])
+    await executor.start()
+    if clock.was_booted:
+        reports.lost()
+    driver.start()
+    cluster = Cluster(
+        database=database,
+        driver=driver,
+        runs=runs,
+        executor=executor,
+        clock=clock,
+        state=state,
+        conf=str(settings.conf or ""),
+        version=__version__,
+        slurm_version=SLURM_VERSION,
+        read_config=settings.read,
+        stop=stop.set,
+        log=log,
+    )
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        loop.add_signal_handler(number, stop.set)
+    install(state / "bin", state)
+    door = Door(Desk(cluster, COMMANDS))
+    await door.open()
+    housekeeping = loop.create_task(Housekeeping(driver, clock, keep=settings.keep, listen=door.look).run())
+    log(f"rota {__version__} is up, process {os.getpid()}")
+    ready()
+    await stop.wait()
+    housekeeping.cancel()
+    door.close()
+    driver.close()
+    await executor.shut_down()
+    booter.close()
+    database.close()
+    log("down")
+
+
+def _describe(context: dict[str, Any]) -> str:
+    error = context.get("exception")
+    lines = traceback.format_exception(error) if error is not None else []
+    return "".join([f"{context['message']}\n", *lines])
+
+
+class _OnlyOne:
+    """Makes sure that there is one controller for a state directory."""
+
+    def __init__(self, state: Path) -> None:
+        state.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if os.geteuid() == 0:
+            state.chmod(0o711)  # batch scripts are in it, and can only be read by their users
+        self._path = state / "lock"
+        self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+    def __enter__(self) -> None:
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InputError("a controller runs there already: see `rota status`", path=self._path.parent) from None
+        os.ftruncate(self._file, 0)
+        os.write(self._file, f"{os.getpid()}\n".encode())
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._file)
+
+
+def _log_to(path: Path) -> Callable[[str], None]:
+    handler = RotatingFileHandler(path, maxBytes=_LOG_SIZE, backupCount=2)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    logger = logging.getLogger("rota")
+    logger.setLevel(logging.INFO)
+    logger.addHandler(handler)
+    return logger.info
+
+
+def _mark(database: Database) -> str:
+    """Give a text that no other cluster has; it marks the processes of this one's jobs."""
+    known = database.facts().get("mark")
+    if known is None:
+        known = os.urandom(8).hex()
+        database.write(set_fact("mark", known))
+    return known
+
+
+def _utc_offset(moment: int) -> int:
+    return time.localtime(moment).tm_gmtoff

@@ -1,0 +1,160 @@
+"""A live cluster for tests: a real controller with real processes, in a directory of its own.
+
+::
+
+    with LiveCluster(tmp_path) as cluster:
+        cluster.run("sbatch", "--wait", "--wrap", "hostname")
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from rota.store import Database
+from rota.store.location import database_url
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+#: Seconds after which a command or a condition is given up.
+_PATIENCE = 60.0
+
+
+class LiveCluster:
+    """A live cluster.
+
+    Args:
+        directory: Where its state and the files of its jobs are.
+        conf: Text of slurm.conf; empty: this machine.
+        options: Further options of ``rota up``.
+    """
+
+    def __init__(self, directory: Path, conf: str = "", options: Sequence[str] = ()) -> None:
+        self._options = options
+        self.directory = directory
+        self.state = directory / "state"
+        self.conf = directory / "slurm.conf"
+        if conf:
+            self.conf.write_text(conf)
+
+    def __enter__(self) -> Self:
+        """Start the cluster."""
+        self.up()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Cancel all jobs and stop the controller."""
+        if self.pid() is None:
+            self.up()
+        self.rota("down", "--jobs", "cancel")
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The environment in which commands find the cluster."""
+        outer = {name: value for name, value in os.environ.items() if not name.startswith(("SLURM", "SBATCH"))}
+        return {**outer, "ROTA_STATE": str(self.state), "PATH": f"{self.state / 'bin'}:{outer['PATH']}"}
+
+    def up(self) -> None:
+        """Start the controller."""
+        conf = ["--config", str(self.conf)] if self.conf.exists() else []
+        self.rota("up", *conf, *self._options)
+
+    def rota(self, *words: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+        """Run a command of `rota`.
+
+        Raises:
+            AssertionError: it fails.
+        """
+        return self.run(sys.executable, "-m", "rota", *words, check=check)
+
+    def run(
+        self, *words: str, check: bool = True, stdin: str = "", environment: Mapping[str, str] | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command in the directory of the cluster.
+
+        Args:
+            words: The command and its arguments.
+            check: Whether it has to succeed.
+            stdin: Its standard input.
+            environment: Further variables.
+
+        Raises:
+            AssertionError: it fails.
+        """
+        done = subprocess.run(  # noqa: S603 - what the test says
+            words,
+            check=False,
+            capture_output=True,
+            text=True,
+            input=stdin,
+            cwd=self.directory,
+            env={**self.environment, **(environment or {})},
+            timeout=_PATIENCE,
+        )
+        if check and done.returncode:
+            raise AssertionError(f"{' '.join(words)}: {done.returncode}: {done.stdout}{done.stderr}")
+        return done
+
+    def submit(self, *words: str, stdin: str = "") -> int:
+        """Submit a job; give its id."""
+        return int(self.run("sbatch", "--parsable", *words, stdin=stdin).stdout)
+
+    def status(self) -> dict[str, Any]:
+        """Give what ``rota status`` shows."""
+        found: dict[str, Any] = json.loads(self.rota("status", "--json").stdout)
+        return found
+
+    def records(self) -> list[dict[str, Any]]:
+        """Give the jobs that have ended, in the order in which they did: the fields of `JobLine`."""
+        database = Database(database_url(self.state))
+        try:
+            return [record["job"] for record in database.job_records()]
+        finally:
+            database.close()
+
+    def ended(self) -> dict[int, dict[str, Any]]:
+        """Give the jobs that have ended, by job id."""
+        return {record["job_id"]: record for record in self.records()}
+
+    def pid(self) -> int | None:
+        """Give the process id of the controller; ``None``: there is none."""
+        try:
+            pid = int((self.state / "lock").read_text())
+            os.kill(pid, 0)
+        except (OSError, ValueError):
+            return None
+        return pid if "rota" in Path(f"/proc/{pid}/cmdline").read_text() else None
+
+    def kill(self) -> None:
+        """End the controller at once, as if the machine had lost it."""
+        pid = self.pid()
+        if pid is not None:
+            os.kill(pid, signal.SIGKILL)
+            self.wait(lambda: self.pid() is None)
+
+    def idle(self) -> None:
+        """Wait until no job is left."""
+        self.wait(lambda: not self.status()["jobs"])
+
+    def wait(self, condition: Callable[[], object], patience: float = _PATIENCE) -> None:
+        """Wait until something is true.
+
+        Args:
+            condition: Says whether it is.
+            patience: Seconds after which it is given up.
+
+        Raises:
+            AssertionError: it has not become true.
+        """
+        until = time.monotonic() + patience
+        while not condition():
+            if time.monotonic() > until:
+                raise AssertionError("this has not become true")
+            time.sleep(0.02)

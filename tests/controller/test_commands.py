@@ -1,0 +1,226 @@
+"""Slurm's commands on a live cluster: what they change, and what they answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rota.testing.live import LiveCluster
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_CONF = """
+ClusterName=four
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core_Memory
+KillWait=1
+NodeName=n[1-4] CPUs=4 Sockets=1 CoresPerSocket=4 RealMemory=2000
+PartitionName=debug Nodes=ALL Default=YES DefMemPerCPU=100
+PartitionName=other Nodes=n4
+"""
+_SLEEP = "sleep 60"
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveCluster]:
+    """A cluster of four virtual nodes."""
+    with LiveCluster(tmp_path_factory.mktemp("commands"), _CONF) as found:
+        yield found
+
+
+@pytest.fixture(autouse=True)
+def _no_jobs(cluster: LiveCluster) -> Iterator[None]:
+    """Cancel what a test leaves."""
+    yield
+    cluster.run("scancel", "-u", cluster.run("id", "-un").stdout.strip())
+    cluster.idle()
+
+
+def _submit(cluster: LiveCluster, *words: str, script: str = _SLEEP) -> int:
+    return cluster.submit("-o", "/dev/null", *words, "--wrap", script)
+
+
+def _field(cluster: LiveCluster, job_id: int | str, letter: str) -> str:
+    return cluster.run("squeue", "-h", "-t", "all", "-j", str(job_id), "-o", f"%{letter}").stdout.strip()
+
+
+def _state(cluster: LiveCluster, job_id: int | str) -> str:
+    return _field(cluster, job_id, "T")
+
+
+def test_cancel(cluster: LiveCluster) -> None:
+    running, pending = _submit(cluster, "-n16"), _submit(cluster)
+    cluster.wait(lambda: _state(cluster, running) == "RUNNING")
+    assert _state(cluster, pending) == "PENDING"
+    done = cluster.run("scancel", "-v", str(running), str(pending), "999999")
+    assert done.stderr.count("Terminating job") == 3
+    assert "Kill job error on job id 999999: Invalid job id specified" in done.stderr
+    cluster.idle()
+    rows = cluster.run("sacct", "-X", "-n", "-P", "-j", f"{running},{pending}", "-o", "JobID,State,ExitCode").stdout
+    assert rows.splitlines() == [
+        f"{running}|CANCELLED by {_uid(cluster)}|0:0",
+        f"{pending}|CANCELLED by {_uid(cluster)}|0:0",
+    ]
+
+
+def _uid(cluster: LiveCluster) -> str:
+    return cluster.run("id", "-u").stdout.strip()
+
+
+def test_a_job_that_ignores_sigterm_gets_sigkill(cluster: LiveCluster) -> None:
+    job_id = _submit(cluster, script="trap '' TERM; touch ready; while :; do sleep 0.1; done")
+    cluster.wait((cluster.directory / "ready").exists)
+    cluster.run("scancel", str(job_id))
+    assert _field(cluster, job_id, "t") in {"CG", "CA"}
+    cluster.idle()
+    assert cluster.ended()[job_id]["signal"] == 9
+
+
+def test_processes_that_leave_the_job_are_ended_with_it(cluster: LiveCluster) -> None:
+    # A daemon: another session, no parent, no terminal.
+    daemon = "setsid setsid sh -c 'echo $$ > daemon; exec sleep 1000' </dev/null >/dev/null 2>&1 &"
+    script = f"{daemon} until [ -s daemon ]; do sleep 0.05; done"
+    job_id = _submit(cluster, script=script)
+    cluster.idle()
+    assert cluster.ended()[job_id]["state"] == "COMPLETED"
+    pid = (cluster.directory / "daemon").read_text().strip()
+    cluster.wait(lambda: cluster.run("kill", "-0", pid, check=False).returncode)
+
+
+def test_signals(cluster: LiveCluster) -> None:
+    script = "trap 'echo one >> got' USR1; trap 'echo two >> got; exit 3' USR2; touch up; while :; do sleep 0.1; done"
+    job_id = _submit(cluster, script=script)
+    cluster.wait((cluster.directory / "up").exists)
+    cluster.run("scancel", "-b", "-s", "USR1", str(job_id))
+    cluster.wait((cluster.directory / "got").exists)
+    cluster.run("scancel", "--batch", str(job_id), "--signal", "SIGUSR2")
+    cluster.idle()
+    assert (cluster.directory / "got").read_text() == "one\ntwo\n"
+    assert cluster.ended()[job_id]["exit_code"] == 3
+
+
+def test_tasks_of_an_array(cluster: LiveCluster) -> None:
+    job_id = _submit(cluster, "-a", "1-5%2")
+    cluster.wait(lambda: _state(cluster, f"{job_id}_2") == "RUNNING")
+    cluster.run("scancel", f"{job_id}_[1,4]", f"{job_id}_5")
+    cluster.wait(lambda: _state(cluster, f"{job_id}_3") == "RUNNING")
+    shown = cluster.run("squeue", "-h", "-r", "-o", "%i").stdout.split()
+    assert sorted(shown) == [f"{job_id}_2", f"{job_id}_3"]
+    cluster.run("scontrol", "update", f"jobid={job_id}", "arraytaskthrottle=0")
+
+
+def test_filters(cluster: LiveCluster) -> None:
+    one, two = _submit(cluster, "-J", "one", "-H"), _submit(cluster, "-J", "two", "-H", "-p", "other")
+    cluster.run("scancel", "-n", "one")
+    assert (_state(cluster, one), _state(cluster, two)) == ("CANCELLED", "PENDING")
+    cluster.run("scancel", "-p", "other", "-t", "PD")
+    assert _state(cluster, two) == "CANCELLED"
+
+
+def test_hold_release_requeue(cluster: LiveCluster) -> None:
+    job_id = _submit(cluster, "-H")
+    assert _field(cluster, job_id, "r") == "JobHeldUser"
+    cluster.run("scontrol", "release", str(job_id))
+    cluster.wait(lambda: _state(cluster, job_id) == "RUNNING")
+    cluster.run("scontrol", "requeue", str(job_id))
+    cluster.wait(lambda: _state(cluster, job_id) == "RUNNING" and "Restarts=1" in _show(cluster, job_id))
+    cluster.run("scontrol", "requeuehold", str(job_id))
+    cluster.wait(lambda: _state(cluster, job_id) == "PENDING")
+    done = cluster.run("scontrol", "requeue", str(job_id), check=False)
+    assert (done.returncode, done.stderr) == (1, f"Job is pending execution for job {job_id}\n")  # as recorded
+
+
+def _show(cluster: LiveCluster, job_id: int) -> str:
+    return cluster.run("scontrol", "show", "job", str(job_id)).stdout
+
+
+def test_suspend_and_resume(cluster: LiveCluster) -> None:
+    job_id = _submit(cluster, script="while :; do echo x >> ticks; sleep 0.05; done")
+    cluster.wait((cluster.directory / "ticks").exists)
+    cluster.run("scontrol", "suspend", str(job_id))
+    assert _state(cluster, job_id) == "SUSPENDED"
+    before = (cluster.directory / "ticks").stat().st_size
+    cluster.run("sleep", "0.3")
+    assert (cluster.directory / "ticks").stat().st_size <= before + 2
+    cluster.run("scontrol", "resume", str(job_id))
+    cluster.wait(lambda: (cluster.directory / "ticks").stat().st_size > before + 10)
+
+
+def test_updates(cluster: LiveCluster) -> None:
+    job_id = _submit(cluster, "-H", "-t", "10")
+    cluster.run("scontrol", "update", f"JobId={job_id}", "TimeLimit=+5", "JobName=new", "NumTasks=2", "Partition=other")
+    assert [_field(cluster, job_id, letter) for letter in "ljP"] == ["15:00", "new", "other"]
+    done = cluster.run("scontrol", "update", f"jobid={job_id}", "partition=nosuch", check=False)
+    assert done.returncode == 1
+    assert "Invalid partition name specified" in done.stderr
+    assert _field(cluster, job_id, "P") == "other"
+    done = cluster.run("scontrol", "update", f"jobid={job_id}", "comment=x", check=False)
+    assert (done.returncode, "is not supported by rota" in done.stderr) == (1, True)
+
+
+def test_nodes_are_drained_and_fail(cluster: LiveCluster) -> None:
+    job_id = _submit(cluster, "-w", "n2")
+    cluster.wait(lambda: _state(cluster, job_id) == "RUNNING")
+    denied = cluster.run("scontrol", "update", "nodename=n2", "state=drain", check=False)
+    assert "You must specify a reason when DOWNING or DRAINING a node" in denied.stderr
+    cluster.run("scontrol", "update", "nodename=n2", "state=down", "reason=burnt")
+    cluster.wait(lambda: _state(cluster, job_id) == "PENDING")
+    assert "Restarts=1" in _show(cluster, job_id)
+    assert cluster.run("sinfo", "-h", "-R", "-o", "%E %N").stdout == "burnt n2\n"
+    cluster.run("scontrol", "update", "nodename=n2", "state=resume")
+    cluster.wait(lambda: _state(cluster, job_id) == "RUNNING")
+
+
+def test_slurm_conf_is_read_again_whole_or_not_at_all(cluster: LiveCluster) -> None:
+    cluster.conf.write_text(_CONF.replace("PartitionName=other Nodes=n4", "PartitionName=other Nodes=n9"))
+    done = cluster.run("scontrol", "reconfigure", check=False)
+    assert done.returncode == 1
+    assert "slurm.conf" in done.stderr
+    assert cluster.run("sinfo", "-h", "-o", "%R %N").stdout == "debug n[1-4]\nother n4\n"
+    cluster.conf.write_text(_CONF + "PartitionName=third Nodes=n[1-2]\n")
+    cluster.run("scontrol", "reconfigure")
+    assert cluster.run("sinfo", "-h", "-o", "%R %N").stdout == "debug n[1-4]\nother n4\nthird n[1-2]\n"
+    cluster.conf.write_text(_CONF)
+    cluster.run("scontrol", "reconfigure")
+
+
+def test_reservations(cluster: LiveCluster) -> None:
+    words = ("reservation", "ReservationName=maint", "StartTime=now", "Duration=60", "Nodes=n1", "Users=root")
+    cluster.run("scontrol", "create", *words)
+    assert "ReservationName=maint" in cluster.run("scontrol", "show", "reservation").stdout
+    cluster.run("scontrol", "delete", "ReservationName=maint")
+    assert cluster.run("scontrol", "show", "reservation").stdout == "No reservations in the system\n"
+
+
+def test_explain_and_plan(cluster: LiveCluster) -> None:
+    _submit(cluster, "-n16", "-t", "1")
+    waiting = _submit(cluster, "-n16", "-t", "1")
+    cluster.wait(lambda: _field(cluster, waiting, "r") == "Resources")
+    found = cluster.rota("explain", str(waiting)).stdout
+    assert f"Job {waiting} of user" in found
+    assert "It waits for job" in found
+    assert '"state": "PENDING"' in cluster.rota("explain", str(waiting), "--json").stdout
+    assert str(waiting) in cluster.rota("plan").stdout
+    unknown = cluster.rota("explain", "999999", check=False)
+    assert unknown.returncode == 2
+    assert "999999" in unknown.stderr
+
+
+def test_what_an_unknown_job_gets(cluster: LiveCluster) -> None:
+    # As recorded from Slurm 22.05.8.
+    done = cluster.run("squeue", "-j", "999999", check=False)
+    assert (done.returncode, done.stderr) == (1, "slurm_load_jobs error: Invalid job id specified\n")
+    assert cluster.run("scancel", "999999").stderr == ""
+
+
+def test_several_clusters_side_by_side(cluster: LiveCluster, tmp_path: Path) -> None:
+    with LiveCluster(tmp_path) as other:
+        assert other.submit("-H", "--wrap", "true") == 1
+        assert len(other.run("squeue", "-h").stdout.splitlines()) == 1
+        assert cluster.run("squeue", "-h").stdout == ""
+        again = other.rota("up", check=False)
+        assert again.returncode == 2
+        assert "a controller runs there already" in again.stderr
