@@ -17,11 +17,16 @@ help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: run
-run: .venv/run.stamp ## replay a real machine's log under three schedulers, and compare them
+run: .venv/run.stamp ## replay a real machine's log under three schedulers, compare them, and run jobs on a live cluster
 	$(BIN)/rota replay KTH-SP2 --filter sc15 --scheduler sched/builtin --out rota-run/builtin
 	$(BIN)/rota replay KTH-SP2 --filter sc15 --scheduler sched/easy --out rota-run/easy
 	$(BIN)/rota replay KTH-SP2 --filter sc15 --scheduler sched/backfill --out rota-run/backfill
 	$(BIN)/rota compare rota-run/builtin rota-run/easy rota-run/backfill --out rota-run/compare.html
+	$(BIN)/rota up --state rota-run/live
+	eval "$$($(BIN)/rota env --state rota-run/live)" && cd rota-run && \
+	  sbatch --wait -a 1-4 -J squares --wrap 'echo $$((SLURM_ARRAY_TASK_ID * SLURM_ARRAY_TASK_ID)); sleep 1' && \
+	  sacct -X -o JobID,JobName,State,ExitCode,Elapsed,NodeList && sinfo && cat slurm-*_4.out
+	$(BIN)/rota down --state rota-run/live
 	@echo "The comparison: $(CURDIR)/rota-run/compare.html"
 	@if [ -t 1 ] && [ -n "$${DISPLAY:-}$${WAYLAND_DISPLAY:-}" -o "$$(uname)" = Darwin ]; then \
 	  $(BIN)/python -m webbrowser "file://$(CURDIR)/rota-run/compare.html"; \
@@ -60,8 +65,9 @@ calls: .venv/run.stamp ## count Python calls a job by package, and record them f
 	$(BIN)/python benchmarks/calls.py --write
 
 .PHONY: bench
-bench: .venv/run.stamp ## time and memory per job
+bench: .venv/run.stamp ## time and memory per job; a live cluster beside Slurm and task-spooler where they are
 	$(BIN)/python benchmarks/bench.py
+	$(BIN)/python benchmarks/bench_live.py
 
 .PHONY: format
 format: .venv/dev.stamp ## write the code in the one format
