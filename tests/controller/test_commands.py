@@ -224,3 +224,27 @@ def test_several_clusters_side_by_side(cluster: LiveCluster, tmp_path: Path) -> 
         again = other.rota("up", check=False)
         assert again.returncode == 2
         assert "a controller runs there already" in again.stderr
+
+
+def test_prolog_and_epilog(tmp_path: Path) -> None:
+    for name in ("prolog", "epilog"):
+        program = tmp_path / name
+        program.write_text(f"#!/bin/sh\necho {name} $SLURM_JOB_ID >> {tmp_path}/trail\ntest ! -e {tmp_path}/fail\n")
+        program.chmod(0o755)
+    with LiveCluster(
+        tmp_path, f"{_CONF}\nFirstJobId=70\nProlog={tmp_path}/prolog\nEpilog={tmp_path}/epilog\n"
+    ) as cluster:
+        cluster.run("sbatch", "--wait", "-o", "/dev/null", "--wrap", f"echo job >> {tmp_path}/trail")
+        assert (tmp_path / "trail").read_text() == "prolog 70\njob\nepilog 70\n"
+        (tmp_path / "fail").touch()
+        job_id = cluster.submit("-w", "n1", "-o", "/dev/null", "--wrap", "true")
+        cluster.wait(lambda: cluster.run("sinfo", "-h", "-R", "-o", "%E %N").stdout == "Prolog error n1\n")
+        assert cluster.run("squeue", "-h", "-o", "%i %T").stdout == f"{job_id} PENDING\n"
+
+
+def test_other_clusters_and_mail(cluster: LiveCluster) -> None:
+    done = cluster.run("sbatch", "-M", "nosuch", "--wrap", "true", check=False)
+    assert (done.returncode, done.stderr) == (1, "sbatch: error: No cluster 'nosuch' known by database.\n")
+    done = cluster.run("sbatch", "-H", "--parsable", "-M", "four", "--mail-type=END", "--wrap", "true")
+    assert done.stdout.strip().endswith(";four")
+    assert "rota sends no mail" in done.stderr

@@ -31,6 +31,7 @@ from rota.controller.driver import CLOCK, LiveDriver
 from rota.controller.housekeeping import Housekeeping
 from rota.controller.live_runs import LiveRuns
 from rota.controller.reports import Reports
+from rota.core.effects import Log, PluginFault
 from rota.executor.local import LocalExecutor
 from rota.loader import PluginHost
 from rota.model import InputError
@@ -116,7 +117,9 @@ class Booter:
                 utc_offset=_utc_offset,
                 clock=perf_counter,
             )
-            engine.begin()
+            for effect in engine.begin():
+                if isinstance(effect, Log | PluginFault):
+                    self._log(effect.message)
             self._stack = stack.pop_all()
         for warning in warnings:
             self._log(warning)
@@ -169,9 +172,11 @@ async def _serve(settings: Settings, ready: Callable[[], None]) -> None:
         cluster_name=config.cluster_name,
         conf=str(settings.conf or ""),
         mark=_mark(database),
+        config=lambda: driver.engine.view.config,
         log=log,
     )
-    driver = LiveDriver(database, clock, boot=booter, config=config, runs=runs, log=log)
+    first = config.integer("FirstJobId", 1, 1, 2**31)
+    driver = LiveDriver(database, clock, boot=booter, config=config, runs=runs, first_job_id=first, log=log)
     reports.connect(driver, runs, executor)
     database.write([*set_fact(CLOCK, json.dumps(clock.save())), *set_fact(_CONF, str(settings.conf or ""))])
     await executor.start()

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rota.core.effects import Kill, Launch, ResumeRun, SendSignal, SuspendRun
     from rota.core.events import JobEnded, LaunchFailed
     from rota.executor.protocol import Executor
-    from rota.model import JobRecord, JobSpec
+    from rota.model import ClusterConfig, JobRecord, JobSpec
     from rota.store import Database, Write
 
 #: Number of submissions that are kept in memory.
@@ -55,6 +55,7 @@ class LiveRuns:
         cluster_name: Name of the cluster.
         conf: Path of slurm.conf; empty: there is none.
         mark: Begin of the marks of this cluster's processes.
+        config: Gives the configuration in force.
         log: Writes a line for the administrator.
     """
 
@@ -68,6 +69,7 @@ class LiveRuns:
         cluster_name: str,
         conf: str,
         mark: str,
+        config: Callable[[], ClusterConfig],
         log: Callable[[str], None],
     ) -> None:
         self._database = database
@@ -77,6 +79,7 @@ class LiveRuns:
         self._cluster_name = cluster_name
         self._conf = conf
         self._mark = mark
+        self._config = config
         self._log = log
         self._submissions: dict[str, Submission] = {}
         #: Measured usage of runs whose end is being recorded.
@@ -147,8 +150,10 @@ class LiveRuns:
         job, key = engine.view.ended(record), (record.job_id, record.restart_count)
         details = self.submission(record.spec.payload).details
         if record.state is JobState.CANCELLED:
-            by = self.cancelled_by.pop(job.array_job_id or job.job_id, record.spec.user_id)
+            by = self.cancelled_by.get(job.array_job_id or job.job_id, record.spec.user_id)
             details = replace(details, cancelled_by=by)
+        if record.array_job_id is None or record.array_is_over:
+            self.cancelled_by.pop(job.array_job_id or job.job_id, None)
         steps, usage = record.steps, self._usage.get(key, Usage())
         if details.batch and record.start_time is not None:
             run = self._runs.get(key)
@@ -241,6 +246,8 @@ class LiveRuns:
             groups=_groups(job.user_id, job.group_id, int(monotonic()) // 60),
             cpus=run.cpus,
             memory=run.memory,
+            prolog=self._config().get("Prolog"),
+            epilog=self._config().get("Epilog"),
             mark=f"{self._mark}:{key[0]}:{key[1]}",
         )
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rota.core import events as ev
 from rota.executor import protocol as ex
-from rota.model import JobState
+from rota.model import JobState, NodeState
 
 if TYPE_CHECKING:
     import asyncio
@@ -60,6 +60,8 @@ class Reports:
             self._ended(report)
         elif isinstance(report, ex.LaunchFailed):
             self._log(f"error: job {job_id} cannot be launched: {report.message}")
+            if report.prolog:
+                self._drain(job_id)
             event = ev.LaunchFailed(job_id=job_id, restart_count=restart_count)
             self._driver.report(event, then=lambda: self._forget(job_id, restart_count))
 
@@ -85,6 +87,11 @@ class Reports:
             outcome=outcome,
         )
         self._driver.report(event, then=lambda: self._forget(job_id, restart_count))
+
+    def _drain(self, job_id: int) -> None:
+        """Drain the nodes of a job whose prolog has failed, as others would fail there too."""
+        for one in self._driver.engine.view.allocation(job_id):
+            self._driver.report(ev.UpdateNode(name=one.node, state=NodeState.DRAIN, reason="Prolog error"))
 
     def _forget(self, job_id: int, restart_count: int) -> None:
         self._known.discard((job_id, restart_count))

@@ -107,6 +107,12 @@ def _rlimits(pid: int) -> Mapping[str, tuple[int, int]]:
 
 async def _submit(cluster: Cluster, call: Call, terminal: Terminal, submitted: Submitted) -> int:
     driver, texts = cluster.driver, submitted.texts
+    clusters = texts.get("clusters", "")
+    if clusters and clusters != driver.engine.view.config.cluster_name:
+        terminal.error(f"sbatch: error: No cluster '{clusters}' known by database.\n")
+        return 1
+    if texts.get("mail-type", "NONE").upper() != "NONE":
+        terminal.error("sbatch: warning: --mail-type: rota sends no mail\n")
     job_id = driver.next_job_id
     spec = submitted.spec._replace(payload=str(job_id))
     data = compress(shape_of(Submission).encode(submitted.submission))
@@ -120,7 +126,6 @@ async def _submit(cluster: Cluster, call: Call, terminal: Terminal, submitted: S
         if answer.refused is not None:
             return _refuse(terminal, answer.refused, spec.partition)
         if "parsable" in texts:
-            clusters = texts.get("clusters", "")
             terminal.out(f"{job_id};{clusters}\n" if clusters else f"{job_id}\n")
         elif "quiet" not in texts:
             terminal.out(f"Submitted batch job {job_id}\n")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import zlib
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -76,7 +77,7 @@ class Database:
         self._engine.dispose(close=False)
 
     def write(self, writes: Iterable[Write]) -> None:
-        """Write changes, all or none; they are on disk afterwards. Changes by the same statement are made at once.
+        """Write changes, all or none; they are on disk afterwards. Only changes of one table are made in their order.
 
         Raises:
             DatabaseError: they could not be written.
@@ -85,7 +86,7 @@ class Database:
             raise DatabaseError(f"{self._engine.url.database} is gone, or is another file now")
         try:
             with self._engine.begin() as connection:
-                for statement, rows in _by_statement(writes).items():
+                for statement, rows in _in_groups(writes):
                     connection.execute(statement, rows)
         except SQLAlchemyError as error:
             raise DatabaseError(_cause(error)) from None
@@ -151,11 +152,14 @@ class Database:
             raise DatabaseError(_cause(error)) from None
 
 
-def _by_statement(writes: Iterable[Write]) -> dict[Insert | Delete, list[dict[str, Any]]]:
-    grouped: dict[Insert | Delete, list[dict[str, Any]]] = {}
-    for statement, row in writes:
-        grouped.setdefault(statement, []).append(row)
-    return grouped
+def _in_groups(writes: Iterable[Write]) -> Iterator[tuple[Insert | Delete, list[dict[str, Any]]]]:
+    """Put changes together that are made by the same statement. Those of one table keep their order."""
+    by_table: dict[object, list[Write]] = {}
+    for one in writes:
+        by_table.setdefault(one.statement.table, []).append(one)
+    for several in by_table.values():
+        for statement, same in groupby(several, key=lambda one: one.statement):
+            yield statement, [one.row for one in same]
 
 
 def _prepare_sqlite(connection: Any, _: object) -> None:
