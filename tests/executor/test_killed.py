@@ -132,9 +132,11 @@ def test_the_kernel_tells_the_status_when_both_were_killed(bench: Bench, *, reap
 def test_an_end_that_nobody_saw_is_unknown(bench: Bench, *, reaped: bool) -> None:
     bench.launch(1, "echo; sleep 1; exit 5")
     bench.printed(1)
-    pids, pid = bench.pids, bench.pid(1)
+    pid = bench.pid(1)
+    # The keeper first, or it starts another supervisor, which sees the end.
+    keeper, supervisor = bench.executor.keeper_pid, bench.executor.supervisor_pid
     bench.disconnect()
-    kill_9(*pids)
+    kill_9(keeper, supervisor)
     wait_for(lambda: not is_alive(pid))
     if reaped:
         os.waitpid(pid, 0)

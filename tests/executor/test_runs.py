@@ -139,8 +139,9 @@ def test_surroundings(plain: Bench) -> None:
     status = ("-h", "-E", "^(Sig(Blk|Ign)|Cpus_allowed_list)", "/proc/self/status")
     plain.start(plain.spec(2, "/bin/grep", *status, cpus=(processor,)))
     plain.end(2)
-    lines = plain.out(2).read_text().split()
-    assert lines == ["SigBlk:", "0" * 16, "SigIgn:", "0" * 16, "Cpus_allowed_list:", str(processor)]
+    _, blocked, _, ignored, _, cpus = plain.out(2).read_text().split()
+    # The C library keeps signals 32 and 33 for itself: who has started this test may have left them ignored.
+    assert (int(blocked, 16), int(ignored, 16) & ~(0b11 << 31), cpus) == (0, 0, str(processor))
 
 
 def test_no_file_of_the_supervisor_is_left_open(plain: Bench) -> None:
