@@ -177,6 +177,13 @@ def test_a_large_script_and_many_arguments(cluster: LiveCluster) -> None:
     assert (cluster.directory / "count").read_text() == "6000\n"
 
 
+def test_a_script_that_is_too_large(cluster: LiveCluster) -> None:
+    (cluster.directory / "huge.sh").write_text("#!/bin/sh\n" + "# nothing\n" * 1_000_000)
+    done = cluster.run("sbatch", "huge.sh", check=False)
+    assert done.returncode == 1
+    assert "Pathname of a file, directory or other parameter too long" in done.stderr
+
+
 def test_a_running_job_is_found_again(tmp_path: Path) -> None:
     with LiveCluster(tmp_path, _FOUR_NODES) as cluster:
         job_id = cluster.submit(

@@ -38,17 +38,28 @@ WantedBy={target}
 
 
 def default_state() -> Path:
-    """Give the state directory: ``ROTA_STATE``, else a folder in the user's state directory."""
+    """Give the state directory of the user's own cluster: ``ROTA_STATE``, else a folder in their state directory.
+
+    Root's is where others can reach it.
+    """
     if given := os.environ.get("ROTA_STATE"):
         return Path(given).absolute()
+    if os.geteuid() == 0 and "XDG_STATE_HOME" not in os.environ:
+        return _SYSTEM_STATE
     home = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     return Path(home) / "rota"
+
+
+def known_state() -> Path:
+    """Give the state directory of the user's own cluster or, if they have none, of the machine's."""
+    own = default_state()
+    return own if (own / "bin").exists() or not (_SYSTEM_STATE / "bin").exists() else _SYSTEM_STATE
 
 
 _STATE = click.option(
     "--state",
     type=click.Path(path_type=Path),
-    help="Directory of the cluster's state.  [default: ROTA_STATE, else ~/.local/state/rota]",
+    help="Directory of the cluster's state.  [default: ROTA_STATE, else ~/.local/state/rota, root's /var/lib/rota]",
 )
 
 
@@ -109,7 +120,7 @@ def _seconds(text: str) -> int:
 )
 def down(*, state: Path | None, jobs: str) -> None:
     """Stop the controller of a live cluster."""
-    directory = (state or default_state()).absolute()
+    directory = (state or known_state()).absolute()
     _call(directory, "down", *(["cancel"] if jobs == "cancel" else []))
     _wait_until_unlocked(directory)
     click.echo("rota is down." + (" Its running jobs run on." if jobs == "keep" else ""))
@@ -120,7 +131,7 @@ def down(*, state: Path | None, jobs: str) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 def status(*, state: Path | None, as_json: bool) -> None:
     """Show a live cluster: its nodes and jobs, and how processes are supervised here."""
-    found: dict[str, Any] = json.loads(_call((state or default_state()).absolute(), "status"))
+    found: dict[str, Any] = json.loads(_call((state or known_state()).absolute(), "status"))
     if as_json:
         click.echo(json.dumps(found, indent=2))
         return
@@ -145,7 +156,7 @@ def status(*, state: Path | None, as_json: bool) -> None:
 @_STATE
 def env(*, state: Path | None) -> None:
     """Print shell commands that put Slurm's commands for a live cluster on the path: eval "$(rota env)"."""
-    directory = (state or default_state()).absolute()
+    directory = (state or known_state()).absolute()
     click.echo(f"export ROTA_STATE={shlex.quote(str(directory))}")
     click.echo(f'export PATH={shlex.quote(str(directory / "bin"))}:"$PATH"')
 
@@ -171,7 +182,7 @@ def ask(*words: str) -> str:
     Raises:
         InputError: there is none, or it refuses.
     """
-    return _call(default_state(), *words)
+    return _call(known_state(), *words)
 
 
 def _call(state: Path, *words: str) -> str:

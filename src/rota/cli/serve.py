@@ -143,15 +143,15 @@ def serve(settings: Settings, ready: Callable[[], None]) -> None:
         DatabaseError: the database cannot be used.
     """
     os.umask(0o077)  # what is kept is nobody else's to read
-    with _OnlyOne(settings.state):
+    with _OnlyOne(settings.state) as lock:
         if settings.database:
             set_database_url(settings.state, settings.database)
         os.chdir(settings.state)  # its path may be longer than that of a socket may be
         sys.setswitchinterval(_SWITCH)
-        asyncio.run(_serve(settings, ready))
+        asyncio.run(_serve(settings, lock, ready))
 
 
-async def _serve(settings: Settings, ready: Callable[[], None]) -> None:
+async def _serve(settings: Settings, lock: int, ready: Callable[[], None]) -> None:
     state, log = settings.state, _log_to(settings.state / "controller.log")
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
     loop.set_exception_handler(lambda _, context: log(f"error: this is a defect of rota: {_describe(context)}"))
@@ -191,6 +191,7 @@ async def _serve(settings: Settings, ready: Callable[[], None]) -> None:
         clock=clock,
         state=state,
         conf=str(settings.conf or ""),
+        lock=lock,
         version=__version__,
         slurm_version=SLURM_VERSION,
         read_config=settings.read,
@@ -231,13 +232,14 @@ class _OnlyOne:
         self._path = state / "lock"
         self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> int:
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise InputError("a controller runs there already: see `rota status`", path=self._path.parent) from None
         os.ftruncate(self._file, 0)
         os.write(self._file, f"{os.getpid()}\n".encode())
+        return self._file
 
     def __exit__(self, *_: object) -> None:
         os.close(self._file)

@@ -54,6 +54,7 @@ def _be_child(cluster: Cluster, answer: Callable[[], None]) -> None:
         for number in _SIGNALS:
             signal.signal(number, signal.SIG_DFL)
         gc.disable()
+        os.close(cluster.lock)  # or another controller could not begin before this child has ended
         cluster.database.after_fork()
         answer()
     except BaseException:  # noqa: BLE001 - nothing may return to the controller's code

@@ -31,6 +31,8 @@ class Cluster:
     state: Path
     #: Path of slurm.conf; empty: there is none.
     conf: str
+    #: The open file whose lock says that this is the only controller.
+    lock: int
     #: rota's version, and what ``--version`` of Slurm's commands prints.
     version: str
     slurm_version: str

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 #: Exit status for options that cannot be used.
 _USAGE = 255
+#: Slurm's default of ``max_script_size``, bytes; and its sentence about what is larger.
+_MOST_SCRIPT = 4 << 20
+_TOO_LONG = "Pathname of a file, directory or other parameter too long"
 _HELP = (
     "Usage: sbatch [OPTIONS...] script [args...]\n\n"
     "The options are those of Slurm 22.05; the reference in rota's documentation lists them.\n"
@@ -110,6 +113,11 @@ async def _submit(cluster: Cluster, call: Call, terminal: Terminal, submitted: S
     clusters = texts.get("clusters", "")
     if clusters and clusters != driver.engine.view.config.cluster_name:
         terminal.error(f"sbatch: error: No cluster '{clusters}' known by database.\n")
+        return 1
+    most = driver.engine.view.config.scheduler_int("max_script_size", _MOST_SCRIPT, 1, 512 << 20)
+    if len(submitted.submission.script) > most:
+        terminal.error(f"sbatch: error: the script has more than the {most} bytes of max_script_size\n")
+        terminal.error(f"sbatch: error: Batch job submission failed: {_TOO_LONG}\n")
         return 1
     if texts.get("mail-type", "NONE").upper() != "NONE":
         terminal.error("sbatch: warning: --mail-type: rota sends no mail\n")
