@@ -23,7 +23,7 @@ from rota.controller.reports import Reports
 from rota.core import events as ev
 from rota.core.plain import shape_of
 from rota.executor.protocol import Capabilities, Ended, Outcome, Started
-from rota.model import JobSpec
+from rota.model import JobSpec, NodeState
 from rota.model.accounting import JobDetails, Usage
 from rota.model.submission import Submission
 from rota.store import Database
@@ -158,6 +158,7 @@ class _Day:
         self.executor.listener = lambda _: None
         driver.trouble = "lost"  # nothing comes of it any more
         count = database.count
+        booter.close()
         database.close()
         return count
 
@@ -167,18 +168,22 @@ class _Day:
             self._loop.call_soon_threadsafe(self.lost.set)
 
     async def _work(self, driver: LiveDriver) -> None:
+        # What was not acknowledged may have been written down all the same: a user looks first.
+        unknown = {job.spec.name: job.job_id for job in driver.engine.jobs.values() if job.spec.name not in self.jobs}
+        self.jobs |= unknown
         for name, cpus, _, _ in _DAY:
             if name not in self.jobs:
                 await self._submit(driver, name, cpus)
         if "e" not in self.cancelled:
-            answer = await driver.request(ev.Cancel(job_id=self.jobs["e"]))
+            await driver.request(ev.Cancel(job_id=self.jobs["e"]))
             self.cancelled.add("e")
-            del answer
         done = asyncio.Event()
         driver.on_finished.append(lambda _: done.set())
         while driver.engine.jobs:
             done.clear()
             await done.wait()
+        # The answer comes when all before it is on disk.
+        await driver.request(ev.UpdateNode(name="n0", state=NodeState.UP))
 
     async def _submit(self, driver: LiveDriver, name: str, cpus: int) -> None:
         job_id = driver.next_job_id
