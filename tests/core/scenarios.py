@@ -348,11 +348,11 @@ class Player:
         hours, seconds = divmod(job.time_limit, 3600)
         known = {
             "TimeLimit": f"{hours:02}:{seconds // 60:02}:{seconds % 60:02}",
-            "Licenses": line.licenses or "(null)",
+            "Licenses": line.request.licenses or "(null)",
             "SchedNodeList": fold(line.planned_nodes) or "(none)",
             "Priority": str(line.priority),
             "Reason": line.reason_text(fold).replace(" ", "_"),
-            "Reservation": line.reservation or "(none)",
+            "Reservation": line.request.reservation or "(none)",
         }
         if unknown := set(keys) - set(known):
             raise NotImplementedError(f"show {unknown}")

@@ -92,7 +92,7 @@ def test_a_job_whose_reservation_is_over_is_held_until_somebody_releases_it() ->
             rota.release(job.job_id, by_user=True)
         starts = [rota.job(job.job_id) for job in jobs]
         lines = [rota.engine.view.line(job) for job in starts]
-        assert [(line.state_compact, line.reservation) for line in lines] == [("R", ""), ("PD", ""), ("PD", "")]
+        assert [(line.state_compact, line.request.reservation) for line in lines] == [("R", ""), ("PD", ""), ("PD", "")]
         rota.cancel(starts[2])
         assert rota.finished[-1].state is JobState.CANCELLED
 

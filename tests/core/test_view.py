@@ -222,14 +222,15 @@ def test_a_job_that_runs() -> None:
         )
         rota.wait(5)
         line = line_of(rota, job)
+        request = line.request
         assert (line.job_id, line.shown_id, line.array_job_id, line.array_task) == (1, "1", None, "")
         assert (line.name, line.user, line.assoc_user, line.account, line.qos) == ("x", "ann", "ann", "phys", "normal")
         assert (line.partition, line.state, line.state_compact, line.base_state) == ("a", "RUNNING", "R", "RUNNING")
         assert (line.pending, line.completing, line.reason) == (False, False, "None")
-        assert (line.submit_time, line.eligible_time, line.begin_time) == (1000, 1000, 10)
+        assert (line.submit_time, line.eligible_time, request.begin_time) == (1000, 1000, 10)
         assert (line.start_time, line.expected_start, line.end_time, line.time_limit) == (1000, 1000, 1600, 600)
-        assert (line.num_nodes, line.num_cpus, line.num_tasks, line.cpus_per_task) == (2, 2, 2, 1)
-        assert (line.nodes, line.required_nodes, line.nice, line.requeue) == (("n0", "n1"), "n0", 5, False)
+        assert (line.num_nodes, line.num_cpus, request.num_tasks, request.cpus_per_task) == (2, 2, 2, 1)
+        assert (line.nodes, request.required_nodes, line.nice, request.requeue) == (("n0", "n1"), "n0", 5, False)
         wanted = {"cpu": 2, "mem": 20, "node": 2, "billing": 2}
         assert (line.tres_requested, line.tres_allocated) == (wanted, wanted)
         with pytest.raises(AttributeError):
@@ -243,15 +244,16 @@ def test_a_job_that_waits_and_asks_for_a_lot() -> None:
         first = rota.submit(cpus=2)
         asked: dict[str, Any] = {
             "licenses": "lic:2",
-            "dependency": f"afterok:{first.job_id}",
             "deadline": 10**6,
             "time_min": 60,
             "oversubscribe": True,
             "exclusive": True,
             "contiguous": True,
         }
-        line = line_of(rota, rota.submit(cpus=2, user=7, group_id=8, limit=None, **asked))
-        assert {name: getattr(line, name) for name in asked} == asked | {"dependency": "afterok:1(unfulfilled)"}
+        dependency = f"afterok:{first.job_id}"
+        line = line_of(rota, rota.submit(cpus=2, user=7, group_id=8, limit=None, dependency=dependency, **asked))
+        assert {name: getattr(line.request, name) for name in asked} == asked
+        assert line.dependency == "afterok:1(unfulfilled)"
         assert (line.user, line.assoc_user, line.user_id, line.group_id) == ("7", "user7", 7, 8)
         assert (line.reason, line.reason_text("".join), line.time_limit) == ("Dependency", "Dependency", None)
         assert (line.tres_requested, line.tres_allocated) == ({"cpu": 2, "node": 1, "billing": 2}, {})

@@ -149,6 +149,7 @@ def test_runs_that_were_found_again_can_be_ended(bench: Bench) -> None:
     bench.launch(1, script)
     bench.launch(2, "while :; do echo x; sleep 0.01; done")
     bench.printed(1)
+    bench.printed(2)
     kill(bench, BOTH)
     bench.executor.suspend(2, 0)
     size = bench.until(lambda: stands_still(bench.out(2)))

@@ -66,7 +66,9 @@ def _jobs() -> dict[int, tuple[JobLine, JobDetails]]:
         if state == "RUNNING":
             nodes = hosts({"1": "n[01-02]", "2": "n[03-04]"}[job_id])
             tres = {"cpu": 8, "mem": 800, "node": 2, "billing": 8}
-            line = line._replace(nodes=nodes, num_nodes=2, num_cpus=8, num_tasks=8, tres_allocated=tres)
+            line = line._replace(
+                nodes=nodes, num_nodes=2, num_cpus=8, request=line.request._replace(num_tasks=8), tres_allocated=tres
+            )
         found[line.job_id] = line, details
     return found
 

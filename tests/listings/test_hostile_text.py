@@ -97,7 +97,9 @@ def test_changes_are_parsed_or_refused(words: list[str]) -> None:
 
 
 def _with_text(text: str) -> Snapshot:
-    job = VIEW.job_lines[0]._replace(name=text, features=text, licenses=text, required_nodes=text)
+    job = VIEW.job_lines[0]
+    request = job.request._replace(constraint=text, licenses=text, required_nodes=text)
+    job = job._replace(name=text, request=request)
     details = replace(
         VIEW.job_details[job.job_id],
         comment=text,

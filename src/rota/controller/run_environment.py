@@ -91,14 +91,14 @@ def _of_array(job: JobLine, array: str) -> dict[str, str]:
 def tasks_per_node(run: Run) -> list[int]:
     """Count the tasks on each node: as many as were asked for, one node after the other, else as many as fit."""
     job, counts = run.job, []
-    left = job.num_tasks
+    left = job.request.num_tasks
     later = len(run.allocation)
     for one in run.allocation:
         later -= 1
-        room = max(one.cpus // max(job.cpus_per_task, 1), 1)
+        room = max(one.cpus // max(job.request.cpus_per_task, 1), 1)
         if run.ntasks_per_node:
             room = min(room, run.ntasks_per_node)
-        count = min(room, max(left - later, 1)) if job.num_tasks else room
+        count = min(room, max(left - later, 1)) if job.request.num_tasks else room
         left -= count
         counts.append(count)
     return counts

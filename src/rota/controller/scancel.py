@@ -71,7 +71,7 @@ def _passes(cluster: Cluster, request: ScancelRequest, job: Job) -> bool:
         and request.partition in {"", *line.partition.split(",")}
         and request.account in {"", line.account}
         and request.qos in {"", line.qos}
-        and request.reservation in {"", line.reservation}
+        and request.reservation in {"", line.request.reservation}
         and request.state in {"", line.base_state}
         and (not request.nodes or not set(request.nodes).isdisjoint(line.nodes))
         and request.wckey in {"", cluster.runs.submission(job.spec.payload).details.wckey}

@@ -194,7 +194,7 @@ class JobColumns:
         if job.start_time is None and not job.pending:
             return job.end_time
         if job.expected_start is None:
-            return job.begin_time if job.begin_time > self._now else None
+            return job.request.begin_time if job.request.begin_time > self._now else None
         return job.expected_start
 
     def _end(self, job: JobLine) -> int | None:
@@ -249,8 +249,8 @@ class JobColumns:
             "t": Column("ST", _compact_state),
             "u": Column("USER", lambda job: plain(job.user)),
             "U": Column("UID", lambda job: str(job.user_id), attrgetter("user_id")),
-            "v": Column("RESERVATION", lambda job: or_null(job.reservation)),
-            "W": Column("LICENSES", lambda job: or_null(job.licenses)),
+            "v": Column("RESERVATION", lambda job: or_null(job.request.reservation)),
+            "W": Column("LICENSES", lambda job: or_null(job.request.licenses)),
             "y": Column("NICE", lambda job: str(job.nice), attrgetter("nice")),
             "Y": Column("SCHEDNODES", lambda job: fold(job.planned_nodes) or NULL),
         }
@@ -272,18 +272,18 @@ class JobColumns:
     def _requests(self) -> dict[str, JobColumn]:
         """Columns about what a job asks for."""
         return {
-            "b": Column("TRES_PER_NODE", lambda job: gres_text(job.gres) or "N/A"),
+            "b": Column("TRES_PER_NODE", lambda job: gres_text(job.request.gres) or "N/A"),
             "c": Column("MIN_CPUS", lambda job: str(least_cpus(job)), least_cpus),
-            "f": Column("FEATURES", lambda job: or_null(job.features)),
+            "f": Column("FEATURES", lambda job: or_null(job.request.constraint)),
             "H": Column("SOCKETS_PER_NODE", _wanted("sockets_per_node")),
             "h": Column("OVER_SUBSCRIBE", sharing),
             "I": Column("CORES_PER_SOCKET", _wanted("cores_per_socket")),
             "J": Column("THREADS_PER_CORE", _wanted("threads_per_core")),
             "m": Column("MIN_MEMORY", self._memory, lambda job: least_memory(job)[0]),
-            "n": Column("REQ_NODES", lambda job: plain(job.required_nodes)),
-            "O": Column("CONTIGUOUS", lambda job: str(int(job.contiguous))),
+            "n": Column("REQ_NODES", lambda job: plain(job.request.required_nodes)),
+            "O": Column("CONTIGUOUS", lambda job: str(int(job.request.contiguous))),
             "s": Column("", _always("")),
-            "x": Column("EXC_NODES", lambda job: plain(job.excluded_nodes)),
+            "x": Column("EXC_NODES", lambda job: plain(job.request.excluded_nodes)),
             "X": Column("CORE_SPEC", _always("N/A")),
             "z": Column("S:C:T", _shape),
         }
@@ -322,7 +322,7 @@ class JobColumns:
             "cpus-per-task": Column("CPUS_PER_TASK", _cpus_per_task),
             "cpuspertask": Column("CPUS_PER_TASK", _cpus_per_task),
             "cpus-per-tres": Column("CPUS_PER_TRES", lambda job: per_gpu(job, "cpus_per_gpu")),
-            "deadline": Column("DEADLINE", lambda job: self._moment(job.deadline or None)),
+            "deadline": Column("DEADLINE", lambda job: self._moment(job.request.deadline or None)),
             "derivedec": Column("DERIVED_EC", lambda job: str(details(job).derived_exit_code << 8)),
             "eligibletime": Column("ELIGIBLE_TIME", lambda job: self._moment(eligible_time(job))),
             "exit_code": Column("EXIT_CODE", lambda job: str(job.exit_code << 8 | job.signal)),
@@ -330,14 +330,14 @@ class JobColumns:
             "maxcpus": Column("MAX_CPUS", lambda job: str(job.num_cpus)),
             "maxnodes": Column("MAX_NODES", lambda job: str(most_nodes(job) or job.num_nodes)),
             "mem-per-tres": Column("MEM_PER_TRES", lambda job: per_gpu(job, "mem_per_gpu")),
-            "mintime": Column("TIME_MIN", lambda job: duration(job.time_min or 0)),
+            "mintime": Column("TIME_MIN", lambda job: duration(job.request.time_min or 0)),
             "ntpercore": Column("NTASKS_PER_CORE", _wanted("ntasks_per_core", "N/A")),
             "ntpernode": Column("NTASKS_PER_NODE", _wanted("ntasks_per_node", "0")),
             "ntpersocket": Column("NTASKS_PER_SOCKET", _wanted("ntasks_per_socket", "N/A")),
             "numtasks": Column("TASKS", lambda job: str(tasks_of(job) or NO_TASKS)),
             "oversubscribe": Column("OVER_SUBSCRIBE", sharing),
             "pendingtime": Column("PENDING_TIME", lambda job: str(self._waited(job))),
-            "prefer": Column("PREFER", lambda job: or_null(job.prefer)),
+            "prefer": Column("PREFER", lambda job: or_null(job.request.prefer)),
             "requeue": Column("REQUEUE", lambda job: str(int(self._requeues(job)))),
             "restartcnt": Column("RESTART_COUNT", lambda job: str(job.restart_count)),
             "shared": Column("OVER_SUBSCRIBE", sharing),
@@ -430,4 +430,4 @@ def _asked(job: JobLine, name: str) -> str:
 
 
 def _cpus_per_task(job: JobLine) -> str:
-    return str(job.cpus_per_task)
+    return str(job.request.cpus_per_task)

@@ -25,15 +25,14 @@ def per_gpu(job: JobLine, name: str) -> str:
 
 def least_cpus(job: JobLine) -> int:
     """Give the smallest number of processors on each node."""
-    least = job.request.min_cpus_per_node if job.request else 0
-    return max(least, job.cpus_per_task, 1)
+    return max(job.request.min_cpus_per_node, job.request.cpus_per_task, 1)
 
 
 def least_memory(job: JobLine) -> tuple[float, bool]:
     """Give the memory that a job asks for in MiB, and whether it is for each processor."""
-    if job.request is not None and job.request.mem_per_node > 0:
+    if job.request.mem_per_node > 0:
         return job.request.mem_per_node, False
-    if job.request is not None and job.request.mem_per_cpu > 0:
+    if job.request.mem_per_cpu > 0:
         return job.request.mem_per_cpu, True
     memory = (job.tres_allocated or job.tres_requested).get("mem", 0)
     cpus = (job.tres_allocated or job.tres_requested).get("cpu", job.num_cpus)
@@ -44,23 +43,23 @@ def least_memory(job: JobLine) -> tuple[float, bool]:
 
 def most_nodes(job: JobLine) -> int:
     """Give the largest number of nodes; 0: no bound was given."""
-    return job.request.max_nodes if job.request else 0
+    return job.request.max_nodes
 
 
 def tasks_of(job: JobLine) -> int:
     """Give the number of tasks; 0: it was never counted."""
-    return job.num_tasks or max(job.num_cpus // max(job.cpus_per_task, 1), 1)
+    return job.request.num_tasks or max(job.num_cpus // max(job.request.cpus_per_task, 1), 1)
 
 
 def sharing(job: JobLine) -> str:
     """Give whether a job shares resources."""
-    return "NO" if job.exclusive else "YES" if job.oversubscribe else "OK"
+    return "NO" if job.request.exclusive else "YES" if job.request.oversubscribe else "OK"
 
 
 def eligible_time(job: JobLine) -> int | None:
     """Give the time at which a job became or becomes eligible."""
-    if job.eligible_time is None and job.pending and job.begin_time:
-        return job.begin_time
+    if job.eligible_time is None and job.pending and job.request.begin_time:
+        return job.request.begin_time
     return job.eligible_time
 
 
@@ -71,4 +70,4 @@ def accrue_time(job: JobLine, details: JobDetails) -> int | None:
 
 def requeues(job: JobLine, view: View) -> bool:
     """Whether a job is requeued when its node is lost."""
-    return view.config.get("JobRequeue", "1") != "0" if job.requeue is None else job.requeue
+    return view.config.get("JobRequeue", "1") != "0" if job.request.requeue is None else job.request.requeue

@@ -77,25 +77,23 @@ def _identity(job: JobLine, view: View, details: JobDetails, clock: Clock, *, de
     if detailed:
         yield f"DerivedExitCode={details.derived_exit_code}:0"
     limit = "UNLIMITED" if job.time_limit is None else full_duration(job.time_limit)
-    least = "N/A" if not job.time_min else full_duration(job.time_min)
+    least = "N/A" if not job.request.time_min else full_duration(job.request.time_min)
     yield f"RunTime={full_duration(job.time_used(clock.now))} TimeLimit={limit} TimeMin={least}"
     yield from _moments(job, details, clock)
 
 
 def _throttle(job: JobLine) -> str:
     """Give the largest number of tasks that run at a time; empty: any number."""
-    if job.request is not None:
-        return job.request.array.partition("%")[2]
-    return job.array_task.strip("[]").partition("%")[2]
+    return job.request.array.partition("%")[2]
 
 
 def _moments(job: JobLine, details: JobDetails, clock: Clock) -> Iterator[str]:
     def moment(time: int | None) -> str:
         return "Unknown" if time is None else clock.moment(time)
 
-    start = job.expected_start
-    if start is None and job.begin_time > clock.now:
-        start = job.begin_time
+    start, begin, deadline = job.expected_start, job.request.begin_time, job.request.deadline
+    if start is None and begin > clock.now:
+        start = begin
     end = job.end_time
     live = job.pending or job.base_state in {"RUNNING", "SUSPENDED"}
     if start is None and not job.pending:
@@ -105,7 +103,7 @@ def _moments(job: JobLine, details: JobDetails, clock: Clock) -> Iterator[str]:
     accrued = accrue_time(job, details)
     yield f"SubmitTime={moment(job.submit_time)} EligibleTime={moment(eligible_time(job))}"
     yield f"AccrueTime={moment(accrued)}"
-    yield f"StartTime={moment(start)} EndTime={moment(end)} Deadline={moment(job.deadline) if job.deadline else 'N/A'}"
+    yield f"StartTime={moment(start)} EndTime={moment(end)} Deadline={moment(deadline) if deadline else 'N/A'}"
     since = "None" if job.suspended_since is None else moment(job.suspended_since)
     before = 0 if job.suspended_since is None else job.time_used(clock.now)
     planned = ":*" if job.pending and details.scheduler == "Backfill" else ""
@@ -118,7 +116,7 @@ def _moments(job: JobLine, details: JobDetails, clock: Clock) -> Iterator[str]:
 def _places(job: JobLine, view: View, details: JobDetails) -> Iterator[str]:
     host = plain(details.submit_host) or view.config.cluster_name
     yield f"Partition={job.partition} AllocNode:Sid={host}:{details.alloc_sid}"
-    yield f"ReqNodeList={or_null(job.required_nodes)} ExcNodeList={or_null(job.excluded_nodes)}"
+    yield f"ReqNodeList={or_null(job.request.required_nodes)} ExcNodeList={or_null(job.request.excluded_nodes)}"
     planned = f" SchedNodeList={fold(job.planned_nodes)}" if job.planned_nodes and job.pending else ""
     yield f"NodeList={fold(job.nodes)}{planned}"
     if job.nodes:
@@ -129,27 +127,26 @@ def _resources(job: JobLine, details: JobDetails, *, detailed: bool) -> Iterator
     request = job.request
     most = most_nodes(job)
     nodes = f"{job.num_nodes}-{most}" if job.pending and most else str(job.num_nodes)
-    tasks = tasks_of(job)
-    yield f"NumNodes={nodes} NumCPUs={job.num_cpus} NumTasks={tasks} CPUs/Task={job.cpus_per_task} ReqB:S:C:T=0:0:*:*"
+    tasks, per_task = tasks_of(job), request.cpus_per_task
+    yield f"NumNodes={nodes} NumCPUs={job.num_cpus} NumTasks={tasks} CPUs/Task={per_task} ReqB:S:C:T=0:0:*:*"
     yield f"TRES={tres_text(job.tres_allocated or job.tres_requested)}"
-    sockets = request.sockets_per_node if request else 0
-    each = request.ntasks_per_node if request else 0
-    on_socket = (request.ntasks_per_socket if request else 0) or "*"
-    on_core = (request.ntasks_per_core if request else 0) or "*"
+    sockets = request.sockets_per_node
+    each = request.ntasks_per_node
+    on_socket = request.ntasks_per_socket or "*"
+    on_core = request.ntasks_per_core or "*"
     yield f"Socks/Node={sockets or '*'} NtasksPerN:B:S:C={each}:0:{on_socket}:{on_core} CoreSpec=*"
     if detailed and job.nodes:
-        yield f"JOB_GRES={or_null(job.gres)}"
+        yield f"JOB_GRES={or_null(request.gres)}"
     memory, per_cpu = least_memory(job)
     kind = "CPU" if per_cpu else "Node"
     disk = size(details.tmp_disk, "M") if details.tmp_disk else "0"
     yield f"MinCPUsNode={least_cpus(job)} MinMemory{kind}={size(memory, 'M') if memory else '0'} MinTmpDiskNode={disk}"
-    prefer = f" Prefer={plain(job.prefer)}" if job.prefer else ""
-    yield f"Features={or_null(job.features)}{prefer} DelayBoot=00:00:00"
-    if job.reservation:
-        yield f"Reservation={plain(job.reservation)}"
-    yield (
-        f"OverSubscribe={sharing(job)} Contiguous={int(job.contiguous)} Licenses={or_null(job.licenses)} Network=(null)"
-    )
+    prefer = f" Prefer={plain(request.prefer)}" if request.prefer else ""
+    yield f"Features={or_null(request.constraint)}{prefer} DelayBoot=00:00:00"
+    if request.reservation:
+        yield f"Reservation={plain(request.reservation)}"
+    shares, contiguous = sharing(job), int(request.contiguous)
+    yield f"OverSubscribe={shares} Contiguous={contiguous} Licenses={or_null(request.licenses)} Network=(null)"
 
 
 def _files(job: JobLine, details: JobDetails) -> Iterator[str]:
@@ -168,9 +165,9 @@ def _files(job: JobLine, details: JobDetails) -> Iterator[str]:
     if (count := per_gpu(job, "mem_per_gpu")) != "N/A":
         yield f"MemPerTres={count}"
     for name, asked in (
-        ("Job", job.request.gres_per_job if job.request else ""),
-        ("Node", job.gres),
-        ("Task", job.request.gres_per_task if job.request else ""),
+        ("Job", job.request.gres_per_job),
+        ("Node", job.request.gres),
+        ("Task", job.request.gres_per_task),
     ):
         if asked:
             yield f"TresPer{name}={gres_text(asked)}"

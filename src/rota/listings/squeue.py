@@ -293,7 +293,7 @@ def _filters(query: _Query, view: View) -> tuple[list[Callable[[JobLine], bool]]
     if (qos := query.value("qos")) is not None:
         found.append(_one_of("qos", words_of(qos)))
     if (reservation := query.parsed.last("reservation")) is not None:
-        found.append(_one_of("reservation", frozenset({reservation})))
+        found.append(lambda job: job.request.reservation == reservation)
     if (licenses := query.value("licenses")) is not None:
         found.append(_with_license(words_of(licenses)))
     if (nodes := query.parsed.last("node")) is not None:
@@ -328,7 +328,7 @@ def _with_license(names: frozenset[str]) -> Callable[[JobLine], bool]:
 
 
 def _license_names(job: JobLine) -> Iterable[str]:
-    return (item.partition(":")[0].partition("@")[0] for item in job.licenses.split(","))
+    return (item.partition(":")[0].partition("@")[0] for item in job.request.licenses.split(","))
 
 
 def _states(text: str | None) -> frozenset[str] | None:

@@ -91,39 +91,18 @@ class JobLine(NamedTuple):
     dependency: str = ""
     #: Whether an administrator has set the priority.
     direct: bool = False
-    #: Earliest start and deadline of the request; 0: none.
-    begin_time: int = 0
-    deadline: int = 0
     #: Planned start and nodes; ``None`` and empty: not planned, or left open.
     planned_start: int | None = None
     planned_nodes: tuple[str, ...] = ()
     #: Seconds for which this run was suspended before; and since when it is suspended now, ``None``: it is not.
     suspended: int = 0
     suspended_since: int | None = None
-    #: Smallest time limit with which backfill may start the job; ``None``: the time limit.
-    time_min: int | None = None
-    #: 0: not given.
-    num_tasks: int = 0
-    cpus_per_task: int = 1
     #: Counts by TRES, without zeros.
     tres_requested: Mapping[str, int] = NO_COUNTS
     tres_allocated: Mapping[str, int] = NO_COUNTS
     nodes: tuple[str, ...] = ()
-    #: As written in the request; empty: none.
-    features: str = ""
-    prefer: str = ""
-    gres: str = ""
-    licenses: str = ""
-    required_nodes: str = ""
-    excluded_nodes: str = ""
-    reservation: str = ""
-    exclusive: bool = False
-    oversubscribe: bool = False
-    contiguous: bool = False
-    #: ``None``: as ``JobRequeue`` of slurm.conf says.
-    requeue: bool | None = None
-    #: The whole request as it is now; ``None``: it is not known here.
-    request: JobSpec | None = None
+    #: The request as it is now.
+    request: JobSpec = JobSpec()
 
     @property
     def shown_id(self) -> str:
