@@ -78,6 +78,13 @@ def test_the_script_alone_can_be_sent_a_signal(bench: Bench) -> None:
     bench.until(lambda: bench.out(1).read_text().count("caught") >= 2)
 
 
+def test_a_run_is_sent_a_signal_as_soon_as_it_is_started(bench: Bench) -> None:
+    for job_id in range(1, 21):
+        bench.launch(job_id, "sleep 60")
+        bench.executor.kill(job_id, 0, signal.SIGTERM, 20)
+    assert {bench.end(job_id).signal for job_id in range(1, 21)} == {signal.SIGTERM}
+
+
 def test_a_run_that_ignores_sigterm_is_killed_in_the_end(bench: Bench) -> None:
     bench.launch(1, "trap '' TERM; echo; while :; do sleep 0.01; done")
     bench.printed(1)

@@ -189,11 +189,12 @@ class Supervisor:
             raise ValueError(f"unknown request: {kind}")
 
     def _signal(self, run: Run, number: int, *, script_only: bool) -> None:
-        if script_only:
+        scan = None if script_only else self._state.scan([run])
+        pids = [] if script_only else tree.members(run, scan)
+        if run.pid not in pids:
+            # One that has just been started may not have joined its control group yet.
             tree.send_to_script(run, number)
-        else:
-            scan = self._state.scan([run])
-            tree.send(run, tree.members(run, scan), number, scan)
+        tree.send(run, pids, number, scan)
 
     def _suspend(self, run: Run, *, suspended: bool) -> None:
         run.suspended = suspended
