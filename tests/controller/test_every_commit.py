@@ -190,8 +190,8 @@ class _Day:
         spec = JobSpec(name=name, num_cpus=cpus, payload=str(job_id), hold=name == "e", user_id=os.getuid())
         one = Submission(details=JobDetails(), script="#!/bin/sh\n", environment={"NAME": name})
         write = add_submission(spec.payload, compress(shape_of(Submission).encode(one)))
-        answer = await driver.submit(ev.Submit(job_id, spec), [write])
-        assert answer.refused is None
+        refused = await driver.submit(ev.Submit(job_id, spec), [write])
+        assert refused is None
         self.jobs[name] = job_id
 
     def check(self) -> None:

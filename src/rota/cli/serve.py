@@ -200,7 +200,7 @@ async def _serve(settings: Settings, lock: int, ready: Callable[[], None]) -> No
     )
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         loop.add_signal_handler(number, stop.set)
-    install(state / "bin", state)
+    install(state / "bin", state, COMMANDS)
     door = Door(Desk(cluster, COMMANDS))
     await door.open()
     housekeeping = loop.create_task(Housekeeping(driver, clock, keep=settings.keep, listen=door.look).run())

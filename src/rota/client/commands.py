@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-#: The commands.
-NAMES = ("sbatch", "squeue", "sinfo", "scancel", "scontrol", "sacct", "sdiag", "sprio", "sshare", "rota-call")
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
-def install(directory: Path, state: Path) -> None:
-    """Write the commands of a cluster into a directory.
+def install(directory: Path, state: Path, names: Iterable[str]) -> None:
+    """Write the commands of a cluster into a directory, by their names.
 
     Each is the client, with the path of the state directory, for the interpreter that runs rota: without a first line
     of its own it would take several times as long to start.
@@ -19,7 +20,7 @@ def install(directory: Path, state: Path) -> None:
     directory.chmod(0o755)
     source = (Path(__file__).parent / "thin.py").read_text()
     text = f"#!{sys.executable} -IS\n" + source.replace('STATE = b""', f"STATE = {bytes(state)!r}")
-    for name in NAMES:
+    for name in names:
         path = directory / name
         if not path.exists() or path.read_text() != text:
             new = directory / f".{name}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 from dataclasses import asdict
@@ -100,9 +101,8 @@ async def _down(cluster: Cluster, call: Call, terminal: Terminal, *, cancel: boo
         terminal.error(f"rota: error: jobs cannot be cancelled: {cluster.driver.trouble}\n")
         return 1
     if cancel:
-        for job_id in list(cluster.driver.engine.jobs):
-            await cluster.driver.request(ev.Cancel(job_id=job_id))
+        jobs = cluster.driver.engine.jobs
+        await asyncio.gather(*(cluster.driver.request(ev.Cancel(job_id=job_id)) for job_id in list(jobs)))
         await cluster.driver.idle()
-    terminal.out("")
     cluster.stop()
     return 0

@@ -16,7 +16,7 @@ import asyncio
 import json
 import traceback
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from rota.controller.committer import Committer
 from rota.core import events as ev
@@ -26,6 +26,7 @@ from rota.core.plain import shape_of
 from rota.model import ClusterConfig, Errno
 from rota.runtime.dispatch import background_done, dispatch_table
 from rota.runtime.saved import outstanding, save
+from rota.store import DatabaseError
 from rota.store.database import compress
 from rota.store.writes import add_event, add_snapshot, set_fact
 
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from rota.core.effects import Background, Effect, ResumeRun, SendSignal, SuspendRun
     from rota.core.events import JobEnded, LaunchFailed
     from rota.model import JobRecord
-    from rota.store import Database, DatabaseError, Write
+    from rota.store import Database, Write
 
 #: Seconds after which it is tried again whether the disk can be written.
 _RETRY = 1.0
@@ -79,11 +80,8 @@ class Runs(Protocol):
         """Begin with what is written down."""
 
 
-class Answer(NamedTuple):
-    """The answer to a request."""
-
-    #: ``None``: it was carried out.
-    refused: Refused | None = None
+#: The answer to a request; ``None``: it was carried out.
+Answer: TypeAlias = "asyncio.Future[Refused | None]"
 
 
 class LiveDriver:
@@ -124,13 +122,16 @@ class LiveDriver:
         #: Changes to write, effects to perform and answers to give once they are written.
         self._writes: list[Write] = []
         self._effects: list[Effect] = []
-        self._answers: list[tuple[asyncio.Future[Answer], Answer]] = []
+        self._answers: list[tuple[Answer, Refused | None]] = []
+        #: Called when the reports before them are written.
+        self._then: list[Callable[[], None]] = []
         #: Answers that wait for a commit.
-        self._committing: set[asyncio.Future[Answer]] = set()
+        self._committing: set[Answer] = set()
         #: Called with each job that has ended, when that is on disk.
         self.on_finished: list[Callable[[JobRecord], None]] = []
         #: Numbers of the last event, and of the last one before the last snapshot.
-        self._seq = self._saved_seq = 0
+        self._seq = 0
+        self.saved_seq = 0
         #: Whether there is a snapshot from which events lead to the present state.
         self._is_saved = True
         self._commit_due = self._pass_due = False
@@ -153,7 +154,7 @@ class LiveDriver:
             self.engine = self._boot(None, self._config)
             self._is_saved = False
             return
-        self._seq = self._saved_seq = snapshot[0]
+        self._seq = self.saved_seq = snapshot[0]
         state, config = snapshot[1]["engine"], shape_of(ClusterConfig).decode(snapshot[1]["config"])
         self.engine = self._boot(state, config)
         for number, time, data in self._database.events_after(self._seq):
@@ -183,7 +184,7 @@ class LiveDriver:
 
     def _save(self) -> None:
         """Save the engine's state."""
-        self._saved_seq, self._is_saved = self._seq, True
+        self.saved_seq, self._is_saved = self._seq, True
         config = shape_of(ClusterConfig).encode(self.engine.view.config)
         self._writes += add_snapshot(self._seq, compress({"engine": save(self.engine), "config": config}))
         self._writes += set_fact(NEXT_JOB_ID, str(self.next_job_id))
@@ -195,14 +196,14 @@ class LiveDriver:
 
     # ---- events -----------------------------------------------------------------------------------------------
 
-    def submit(self, event: ev.Submit, writes: list[Write]) -> asyncio.Future[Answer]:
+    def submit(self, event: ev.Submit, writes: list[Write]) -> Answer:
         """Submit a job with the id `next_job_id`; see `request`."""
         answer = self.request(event, writes=writes)
         if event.job_id in self.engine.jobs:
             self.next_job_id = event.job_id + self._ids_of(event.job_id)
         return answer
 
-    def request(self, event: ev.Event, *, writes: list[Write] | None = None) -> asyncio.Future[Answer]:
+    def request(self, event: ev.Event, *, writes: list[Write] | None = None) -> Answer:
         """Hand a request to the engine.
 
         Args:
@@ -212,29 +213,29 @@ class LiveDriver:
         Returns:
             The answer, which comes when the request is on disk.
         """
-        future: asyncio.Future[Answer] = self._loop.create_future()
+        answer: Answer = self._loop.create_future()
         if self.trouble:
-            future.set_result(_cannot_write(self.trouble))
-            return future
+            answer.set_result(_cannot_write(self.trouble))
+            return answer
         refused = next((one for one in self._handle(event) if isinstance(one, Refused)), None)
         if refused is None and writes:
             self._writes += writes
-        self._answers.append((future, Answer(refused)))
-        return future
+        self._answers.append((answer, refused))
+        return answer
 
     def no_commit(self) -> AbstractContextManager[object]:
         """Give a context in which no commit is being made."""
         return self._committer.writing
 
-    def write(self, make: Callable[[int], list[Write]]) -> None:
-        """Write something else with the next commit: it is made of the number of the last event that a snapshot has."""
+    def write(self, writes: list[Write]) -> None:
+        """Write something else with the next commit, unless nothing can be written."""
         if not self.trouble:
-            self._writes += make(self._saved_seq)
+            self._writes += writes
             self._commit_soon()
 
     def clock_changed(self) -> None:
         """Keep the clock, which has caught up, and do what is due."""
-        self.write(lambda _: set_fact(CLOCK, json.dumps(self._clock.save())))
+        self.write(set_fact(CLOCK, json.dumps(self._clock.save())))
         self._wakeup_at = None
         self._follow_up()
 
@@ -251,7 +252,7 @@ class LiveDriver:
             await changed.wait()
         self.on_finished.remove(notice)
 
-    def reconfigure(self, config: ClusterConfig, uid: int) -> asyncio.Future[Answer]:
+    def reconfigure(self, config: ClusterConfig, uid: int) -> Answer:
         """Put another configuration into force, whole or not at all."""
         answer = self.request(ev.Reconfigure(config=config, uid=uid))
         self._config = self.engine.view.config
@@ -263,9 +264,7 @@ class LiveDriver:
             return
         self._handle(event)
         if then is not None:
-            done: asyncio.Future[Answer] = self._loop.create_future()
-            done.add_done_callback(lambda one: None if one.cancelled() or one.result().refused else then())
-            self._answers.append((done, Answer()))
+            self._then.append(then)
 
     def _handle(self, event: ev.Event) -> list[Effect]:
         now = self._clock.now()
@@ -326,21 +325,24 @@ class LiveDriver:
         self._commit_due = False
         if self.trouble:
             return
-        if self._seq - self._saved_seq > max(_SNAPSHOT_AFTER, 2 * len(self.engine.jobs)):
+        if self._seq - self.saved_seq > max(_SNAPSHOT_AFTER, 2 * len(self.engine.jobs)):
             self._save()
         writes, self._writes = self._writes, []
         effects, self._effects = self._effects, []
         answers, self._answers = self._answers, []
-        waiting = {future for future, _ in answers}
+        then, self._then = self._then, []
+        waiting = {answer for answer, _ in answers}
         self._committing |= waiting
 
         def done() -> None:
             self._committing -= waiting
             for effect in effects:
                 self._perform_one(effect)
-            for future, answer in answers:
-                if not future.done():
-                    future.set_result(answer)
+            for answer, refused in answers:
+                if not answer.done():
+                    answer.set_result(refused)
+            for call in then:
+                call()
 
         self._committer.commit(writes, done)
 
@@ -357,16 +359,14 @@ class LiveDriver:
         """Go back to what is written down, and refuse what is not."""
         self.trouble = str(error)
         self._log(f"error: the database cannot be written: {error}; no work is taken until it can")
-        lost = [*self._committing, *(future for future, _ in self._answers)]
-        self._writes, self._effects, self._answers, self._committing = [], [], [], set()
-        for future in lost:
-            if not future.done():
-                future.set_result(_cannot_write(self.trouble))
+        lost = [*self._committing, *(answer for answer, _ in self._answers)]
+        self._writes, self._effects, self._answers, self._then, self._committing = [], [], [], [], set()
+        for answer in lost:
+            if not answer.done():
+                answer.set_result(_cannot_write(self.trouble))
         self._loop.call_later(_RETRY, self._retry)
 
     def _retry(self) -> None:
-        from rota.store import DatabaseError
-
         try:
             self._database.write(set_fact(CLOCK, json.dumps(self._clock.save())))
             self._read_state()
@@ -433,6 +433,6 @@ def _equal(one: ClusterConfig, other: ClusterConfig) -> bool:
     return replace(one, places={}) == replace(other, places={})
 
 
-def _cannot_write(trouble: str) -> Answer:
+def _cannot_write(trouble: str) -> Refused:
     message = f"the controller cannot write its state ({trouble}): nothing was changed; try again later"
-    return Answer(Refused(job_id=0, errno=Errno.INTERNAL, message=message))
+    return Refused(job_id=0, errno=Errno.INTERNAL, message=message)

@@ -48,5 +48,5 @@ class Housekeeping:
             now = self._clock.now()
             if self._keep and now - purged >= min(self._keep, _PURGE):
                 purged = now
-                self._driver.write(lambda saved, now=now: purge(now - self._keep, saved))  # type: ignore[misc]
+                self._driver.write(purge(now - self._keep, self._driver.saved_seq))
             await asyncio.sleep(_ROUND)

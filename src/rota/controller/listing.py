@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 from rota.controller.child import in_child
 from rota.controller.live_view import LiveView
 from rota.controller.scontrol import change
-from rota.listings import Answer, run
+from rota.listings import run
 
 if TYPE_CHECKING:
     from rota.controller.cluster import Cluster
     from rota.controller.wire import Call, Terminal
+    from rota.listings import Answer
 
 #: Number of jobs above which an answer takes long.
 _MANY = 1_000
@@ -24,20 +25,18 @@ _ENDED = re.compile(r"-\w*[jt]|--(?:j|st)")
 
 async def listing(cluster: Cluster, call: Call, terminal: Terminal) -> int | None:
     """Answer a command that only reads; give the exit status, ``None``: it has been given."""
+
+    def answer() -> Answer:
+        return run(call.words, call.environment, LiveView(cluster, call.uid))
+
     if _takes_long(cluster, call):
         await terminal.drain()
-        await in_child(
-            cluster, lambda: terminal.send_all(*run(call.words, call.environment, LiveView(cluster, call.uid)))
-        )
+        await in_child(cluster, lambda: terminal.send_all(*answer()))
         return None
-    answer = run(call.words, call.environment, LiveView(cluster, call.uid))
-    terminal.out(answer.out)
-    terminal.error(answer.err)
-    return answer.code
-
-
-def _answer(cluster: Cluster, call: Call) -> Answer:
-    return run(call.words, call.environment, LiveView(cluster, call.uid))
+    out, err, code = answer()
+    terminal.out(out)
+    terminal.error(err)
+    return code
 
 
 def _takes_long(cluster: Cluster, call: Call) -> bool:

@@ -122,9 +122,6 @@ class LiveRuns:
             job=view.line(job),
             allocation=allocation,
             devices=self._devices.choose(allocation),
-            payload=job.spec.payload,
-            array=job.spec.array,
-            ntasks_per_node=job.spec.ntasks_per_node,
             mem_per_cpu=_mem_per_cpu(job.spec, job.partition.def_mem_per_cpu),
         )
         self._runs[effect.job_id, effect.restart_count] = run
@@ -185,7 +182,7 @@ class LiveRuns:
         """Start a run, unless it has started. An allocation without a script has no processes."""
         key = effect.job_id, effect.restart_count
         run = self._runs.get(key)
-        if run is None or not (submission := self.submission(run.payload)).script:
+        if run is None or not (submission := self.submission(run.job.request.payload)).script:
             return
         try:
             spec = self._spec(run, submission, key)
@@ -214,7 +211,7 @@ class LiveRuns:
     def warning(self, job_id: int, restart_count: int) -> tuple[int, int, bool] | None:
         """Give the signal before a run's time limit, how many seconds before, and whether only the script gets it."""
         run = self._runs.get((job_id, restart_count))
-        submission = None if run is None else self.submission(run.payload)
+        submission = None if run is None else self.submission(run.job.request.payload)
         if submission is None or not submission.warning_signal:
             return None
         return submission.warning_signal, submission.warning_seconds, submission.warning_batch_only

@@ -6,6 +6,7 @@ import grp
 import os
 import pwd
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from sqlalchemy import or_, select
@@ -82,21 +83,23 @@ class LiveView(EngineView):
     def jobs(self, *, ended: bool = True) -> tuple[JobLine, ...]:
         """Give all live jobs and, with ``ended``, those that ended in the last ``MinJobAge`` seconds."""
         live = self._view.jobs()
-        return (*live, *(record.job for record in self._recent())) if ended else live
+        return (*live, *(record.job for record in self._recent.values())) if ended else live
 
     def details(self, job_id: int) -> JobDetails | None:
         """Give what is kept of a job beside its line, with the names of its files; ``None``: nothing."""
         job = self._engine.jobs.get(job_id)
         if job is not None:
             return self._details(self._view.line(job), job.spec.payload)
-        return next((record.details for record in self._recent() if record.job.job_id == job_id), None)
+        record = self._recent.get(job_id)
+        return None if record is None else record.details
 
     def steps(self, job_id: int) -> Sequence[StepRecord]:
         """Give the steps of a job, in the order in which they were started."""
         job = self._engine.jobs.get(job_id)
-        if job is None:
-            return next((record.steps for record in self._recent() if record.job.job_id == job_id), ())
-        return self._live_steps(self._view.line(job), job.spec.payload, job.steps)
+        if job is not None:
+            return self._live_steps(self._view.line(job), job.spec.payload, job.steps)
+        record = self._recent.get(job_id)
+        return () if record is None else record.steps
 
     def recent_count(self) -> int:
         """Count the jobs that ended in the last ``MinJobAge`` seconds."""
@@ -105,9 +108,11 @@ class LiveView(EngineView):
     def _recently(self) -> int:
         return self._now - int(self.config.get("MinJobAge") or _MIN_JOB_AGE)
 
-    def _recent(self) -> Iterator[AccountingRecord]:
-        found = select(ended.c.record).where(ended.c.end_time >= self._recently())
-        return self._records(found.order_by(ended.c.id))
+    @cached_property
+    def _recent(self) -> dict[int, AccountingRecord]:
+        """The jobs that ended in the last ``MinJobAge`` seconds, by job id, in the order in which they ended."""
+        found = select(ended.c.record).where(ended.c.end_time >= self._recently()).order_by(ended.c.id)
+        return {record.job.job_id: record for record in self._records(found)}
 
     def _details(self, job: JobLine, payload: str) -> JobDetails:
         details = self._live.runs.submission(payload).details
@@ -148,6 +153,9 @@ class LiveView(EngineView):
         """Give the jobs that ``sacct`` is to choose from, live and ended, each with its steps."""
         yield from self._records(_selection(query))
         for job in self._engine.jobs.values():
+            ids = {job.job_id} if job.array is None else {job.job_id, job.array.job_id}
+            if query.job_ids and query.job_ids.isdisjoint(ids):
+                continue
             line = self._view.line(job)
             yield AccountingRecord(
                 job=line,

@@ -18,11 +18,6 @@ class Run:
     job: JobLine
     allocation: tuple[AllocationLine, ...]
     devices: Mapping[str, NodeDevices] = field(default_factory=lambda: MappingProxyType({}))
-    #: `JobSpec.payload`.
-    payload: str = ""
-    #: Of the request.
-    array: str = ""
-    ntasks_per_node: int = 0
     #: Memory of each processor in MiB, by the request or the partition; 0: memory is requested by node, or not at all.
     mem_per_cpu: int = 0
 

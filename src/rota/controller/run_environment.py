@@ -71,13 +71,13 @@ def run_environment(run: Run, cluster: str, conf: str) -> dict[str, str]:
         shown = ",".join(map(str, gpus))
         found |= dict.fromkeys(_VISIBLE, shown)
         found |= {"SLURM_JOB_GPUS": shown, "SLURM_GPUS_ON_NODE": str(len(gpus))}
-    return found | _of_array(job, run.array)
+    return found | _of_array(job)
 
 
-def _of_array(job: JobLine, array: str) -> dict[str, str]:
+def _of_array(job: JobLine) -> dict[str, str]:
     if job.array_job_id is None:
         return {}
-    ids = parse_array(array, MOST_TASKS).ids
+    ids = parse_array(job.request.array, MOST_TASKS).ids
     return {
         "SLURM_ARRAY_JOB_ID": str(job.array_job_id),
         "SLURM_ARRAY_TASK_ID": job.array_task,
@@ -90,15 +90,15 @@ def _of_array(job: JobLine, array: str) -> dict[str, str]:
 
 def tasks_per_node(run: Run) -> list[int]:
     """Count the tasks on each node: as many as were asked for, one node after the other, else as many as fit."""
-    job, counts = run.job, []
-    left = job.request.num_tasks
+    request, counts = run.job.request, []
+    left = request.num_tasks
     later = len(run.allocation)
     for one in run.allocation:
         later -= 1
-        room = max(one.cpus // max(job.request.cpus_per_task, 1), 1)
-        if run.ntasks_per_node:
-            room = min(room, run.ntasks_per_node)
-        count = min(room, max(left - later, 1)) if job.request.num_tasks else room
+        room = max(one.cpus // max(request.cpus_per_task, 1), 1)
+        if request.ntasks_per_node:
+            room = min(room, request.ntasks_per_node)
+        count = min(room, max(left - later, 1)) if request.num_tasks else room
         left -= count
         counts.append(count)
     return counts

@@ -130,9 +130,9 @@ async def _submit(cluster: Cluster, call: Call, terminal: Terminal, submitted: S
         driver.on_finished.append(end)
     try:
         event = ev.Submit(job_id, spec, uid=cluster.authority(call.uid))
-        answer = await driver.submit(event, [add_submission(spec.payload, data)])
-        if answer.refused is not None:
-            return _refuse(terminal, answer.refused, spec.partition)
+        refused = await driver.submit(event, [add_submission(spec.payload, data)])
+        if refused is not None:
+            return _refuse(terminal, refused, spec.partition)
         if "parsable" in texts:
             terminal.out(f"{job_id};{clusters}\n" if clusters else f"{job_id}\n")
         elif "quiet" not in texts:

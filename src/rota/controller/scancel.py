@@ -97,7 +97,7 @@ async def _end(
     job = cluster.driver.engine.jobs.get(job_id)
     if job is not None and isinstance(event, ev.Cancel) and uid in {0, job.user_id}:
         cluster.runs.cancelled_by[job_id if job.array is None else job.array.job_id] = call.uid
-    answer = await cluster.driver.request(event)
-    if answer.refused is None:
+    refused = await cluster.driver.request(event)
+    if refused is None:
         return None
-    return answer.refused.errno, message_of(answer.refused.errno, answer.refused.message)[0]
+    return refused.errno, message_of(refused.errno, refused.message)[0]

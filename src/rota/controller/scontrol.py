@@ -94,9 +94,9 @@ async def _jobs(cluster: Cluster, request: JobsRequest, uid: int) -> list[str]:
         if job is not None and job.state is JobState.PENDING and request.command in {"requeue", "suspend", "resume"}:
             problems.append(f"Job is pending execution for job {shown}")
             continue
-        answer = await cluster.driver.request(_event(request.command, about))
-        if answer.refused is not None:
-            problems.append(_sentence(answer.refused, shown))
+        refused = await cluster.driver.request(_event(request.command, about))
+        if refused is not None:
+            problems.append(_sentence(refused, shown))
     return problems
 
 
@@ -126,9 +126,9 @@ async def _update_jobs(cluster: Cluster, request: JobUpdate, uid: int) -> list[s
         event = ev.UpdateJob(
             job_id=job_id, task_id=task_id, changes=changes, array_throttle=request.array_throttle, uid=uid
         )
-        answer = await cluster.driver.request(event)
-        if answer.refused is not None:
-            problems.append(_sentence(answer.refused, job_id))
+        refused = await cluster.driver.request(event)
+        if refused is not None:
+            problems.append(_sentence(refused, job_id))
     return problems
 
 
@@ -166,9 +166,9 @@ async def _update_nodes(cluster: Cluster, request: NodeUpdate, uid: int) -> list
     state = _NODE_STATES[request.state]
     for name in request.nodes:
         event = ev.UpdateNode(name=name, state=state, reason=request.reason or "", uid=uid)
-        answer = await cluster.driver.request(event)
-        if answer.refused is not None:
-            return [_sentence(answer.refused)]
+        refused = await cluster.driver.request(event)
+        if refused is not None:
+            return [_sentence(refused)]
     return []
 
 
@@ -176,8 +176,8 @@ async def _update_partition(cluster: Cluster, request: PartitionUpdate, uid: int
     if request.state is None:
         return [_NOT_SUPPORTED.format("this update of partitions")]
     event = ev.UpdatePartition(name=request.name, state=PartitionState[request.state], uid=uid)
-    answer = await cluster.driver.request(event)
-    return [] if answer.refused is None else [_sentence(answer.refused)]
+    refused = await cluster.driver.request(event)
+    return [] if refused is None else [_sentence(refused)]
 
 
 async def _reservation(cluster: Cluster, request: Change, uid: int) -> list[str]:
@@ -195,8 +195,8 @@ async def _reservation(cluster: Cluster, request: Change, uid: int) -> list[str]
         except (OptionError, InputError, RequestError) as error:
             return [f"Error creating the reservation: {error}"]
         event = ev.CreateReservation(reservation=reservation, uid=uid)
-    answer = await cluster.driver.request(event)
-    return [] if answer.refused is None else [_sentence(answer.refused)]
+    refused = await cluster.driver.request(event)
+    return [] if refused is None else [_sentence(refused)]
 
 
 def _with_dates(
@@ -217,7 +217,7 @@ async def _reconfigure(cluster: Cluster, uid: int) -> list[str]:
         config = cluster.read_config()
     except InputError as error:
         return [f"slurm_reconfigure error: {error}"]
-    answer = await cluster.driver.reconfigure(config, uid)
-    if answer.refused is None:
+    refused = await cluster.driver.reconfigure(config, uid)
+    if refused is None:
         return []
-    return [f"slurm_reconfigure error: {message_of(answer.refused.errno, answer.refused.message)[0]}"]
+    return [f"slurm_reconfigure error: {message_of(refused.errno, refused.message)[0]}"]
