@@ -310,3 +310,42 @@ def test_a_file_that_is_no_database(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "rota.db" in done.stderr
     assert (cluster.state / "rota.db").read_bytes() == b"junk" * 10_000
+
+
+_BY_A_FILE = """
+from pathlib import Path
+
+from rota.interfaces.stubs.priority import *
+
+plugin_name = "Decides by something else than what happens"
+plugin_type = "priority/moody"
+plugin_version = 100
+
+
+def priority_p_set(last_prio, job_ptr):
+    return 1000 + job_ptr.job_id * (1 if Path({path!r}).exists() else -1)
+"""
+
+
+def test_a_plugin_that_decides_otherwise_after_a_crash_is_noticed(tmp_path: Path) -> None:
+    mood = tmp_path / "mood"
+    (tmp_path / "priority_moody.py").write_text(_BY_A_FILE.format(path=str(mood)))
+    conf = f"PluginDir={tmp_path}\nPriorityType=priority/moody\n"
+    with LiveCluster(tmp_path, conf + "NodeName=n1 CPUs=1\nPartitionName=p Nodes=n1 Default=YES\n") as cluster:
+        job = "echo begun >> ran-$SLURM_JOB_ID; while [ ! -e end-$SLURM_JOB_ID ]; do sleep 0.02; done"
+        first, second, third = (cluster.submit("-o", "/dev/null", "--wrap", job) for _ in range(3))
+        (tmp_path / f"end-{first}").touch()
+        cluster.wait((tmp_path / f"ran-{second}").exists)
+        cluster.kill()
+        mood.touch()
+        cluster.up()
+        cluster.wait((tmp_path / f"ran-{third}").exists)
+        log = (cluster.state / "controller.log").read_text()
+        assert f"error: job {second} was started, and now is not to run: a plugin decides by something else" in log
+        assert f"error: job {third} was not started, and now is to run: a plugin decides by something else" in log
+        for job_id in (second, third):
+            (tmp_path / f"end-{job_id}").touch()
+        cluster.idle()
+        assert [(one["job_id"], one["state"]) for one in cluster.records()] == [
+            (job_id, "COMPLETED") for job_id in (first, third, second)
+        ]

@@ -79,6 +79,9 @@ class Runs(Protocol):
     def read_state(self) -> None:
         """Begin with what is written down."""
 
+    def agree(self, engine: Engine) -> list[Write]:
+        """Agree with an engine that was made from what is written down, and give what to write down."""
+
 
 #: The answer to a request; ``None``: it was carried out.
 Answer: TypeAlias = "asyncio.Future[Refused | None]"
@@ -169,8 +172,9 @@ class LiveDriver:
 
     def start(self) -> None:
         """Have all runs put into their states, and begin to work. Call it when reports can be received."""
+        self._writes += self._runs.agree(self.engine)
         self._effects += outstanding(self.engine)
-        if not self._is_saved:
+        if self._writes or not self._is_saved:
             self._save()
         self._commit_soon()
         self._follow_up()

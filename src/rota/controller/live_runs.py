@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import pwd
+import signal
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from rota.controller.run import Run
 from rota.controller.run_environment import expand, run_environment
+from rota.core.effects import Launch
 from rota.core.plain import shape_of
 from rota.executor.protocol import RunSpec
 from rota.model import JobState
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 
     from rota.controller.devices import Devices
     from rota.core import Engine
-    from rota.core.effects import Kill, Launch, ResumeRun, SendSignal, SuspendRun
+    from rota.core.effects import Kill, ResumeRun, SendSignal, SuspendRun
     from rota.core.events import JobEnded, LaunchFailed
     from rota.executor.protocol import Executor
     from rota.model import ClusterConfig, JobRecord, JobSpec
@@ -40,6 +42,7 @@ _KEPT = 100
 _RETRY = 1.0
 #: Name of a batch script.
 _SCRIPT = "slurm_script"
+_DECIDES_OTHERWISE = "a plugin decides by something else than what happens, like a clock or random numbers"
 #: States of the batch step where it is not the job's.
 _STEP_STATES = {JobState.TIMEOUT: JobState.CANCELLED, JobState.PREEMPTED: JobState.CANCELLED}
 
@@ -98,6 +101,24 @@ class LiveRuns:
         self._devices = self._new_devices()
         for run in self._runs.values():
             self._devices.add(run.devices)
+
+    def agree(self, engine: Engine) -> list[Write]:
+        """Agree with an engine that was made from what is written down, and give what to write down.
+
+        Both know the same runs, unless a plugin decides by a clock or random numbers: then events that were handled
+        again led elsewhere. What the engine does not know is ended, and what it has started besides is chosen.
+        """
+        jobs = {(job.job_id, job.restart_count): job for job in engine.jobs.values() if job.alloc}
+        writes: list[Write] = []
+        for key in sorted(self._runs.keys() - jobs.keys()):
+            self._log(f"error: job {key[0]} was started, and now is not to run: {_DECIDES_OTHERWISE}; it is killed")
+            self._devices.free(self._runs.pop(key).devices)
+            self._executor.kill(*key, signal.SIGKILL, 0)
+            writes.append(end_run(*key))
+        for key in sorted(jobs.keys() - self._runs.keys()):
+            self._log(f"error: job {key[0]} was not started, and now is to run: {_DECIDES_OTHERWISE}")
+            writes += self.choose(engine, Launch(*key, jobs[key].alloc))
+        return writes
 
     def submission(self, payload: str) -> Submission:
         """Give what was handed in with a job; nothing for a job without."""
