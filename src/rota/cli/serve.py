@@ -47,8 +47,6 @@ if TYPE_CHECKING:
     from rota.core import Engine
     from rota.model import ClusterConfig
 
-#: What Slurm's commands answer to ``--version``.
-SLURM_VERSION = "slurm-wlm 22.05.8"
 #: Seconds after which the thread that commits gets its turn; Python's 5 ms are longer than a commit.
 _SWITCH = 0.0002
 _LOG_SIZE = 5_000_000
@@ -193,7 +191,6 @@ async def _serve(settings: Settings, lock: int, ready: Callable[[], None]) -> No
         conf=str(settings.conf or ""),
         lock=lock,
         version=__version__,
-        slurm_version=SLURM_VERSION,
         read_config=settings.read,
         stop=stop.set,
         log=log,

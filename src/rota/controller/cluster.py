@@ -33,9 +33,8 @@ class Cluster:
     conf: str
     #: The open file whose lock says that this is the only controller.
     lock: int
-    #: rota's version, and what ``--version`` of Slurm's commands prints.
+    #: rota's version.
     version: str
-    slurm_version: str
     #: Reads slurm.conf again.
     read_config: Callable[[], ClusterConfig]
     #: Ends the controller.

@@ -14,6 +14,7 @@ from sqlalchemy import or_, select
 from rota.controller.run_environment import expand
 from rota.core.plain import shape_of
 from rota.inspect.view import EngineView
+from rota.listings.answer import RELEASE
 from rota.model.accounting import AccountingRecord, JobDetails
 from rota.model.step import StepRecord
 from rota.store.schema import jobs as ended
@@ -143,7 +144,7 @@ class LiveView(EngineView):
             "arch": system.machine,
             "system": f"{system.sysname} {system.release} {system.version}",
             "host": system.nodename,
-            "version": self._live.slurm_version.rpartition(" ")[2],
+            "version": RELEASE,
         }
         return tuple(replace(node, **facts) for node in super().nodes())  # type: ignore[arg-type] # as named
 

@@ -13,6 +13,7 @@ from rota.commands.slurm_messages import message_of
 from rota.commands.submission import Client, ScriptError, read_command_line, read_submission, slurm_message
 from rota.core import events as ev
 from rota.core.plain import shape_of
+from rota.listings.answer import VERSION
 from rota.model import Errno, JobState
 from rota.model.submission import Submission
 from rota.store.database import compress
@@ -47,7 +48,7 @@ async def sbatch(cluster: Cluster, call: Call, terminal: Terminal) -> int:
     now, utc_offset = cluster.clock.now(), cluster.driver.engine.utc_offset
     try:
         line = read_command_line(call.words[1:], now, utc_offset)
-        if told := _tell(line, cluster.slurm_version):
+        if told := _tell(line):
             terminal.out(told)
             return 0
         script = await _script(line, terminal)
@@ -66,10 +67,10 @@ async def sbatch(cluster: Cluster, call: Call, terminal: Terminal) -> int:
     return await _submit(cluster, call, terminal, submitted)
 
 
-def _tell(line: CommandLine, version: str) -> str:
+def _tell(line: CommandLine) -> str:
     """Give what ``--version`` and ``--help`` print; empty: they were not given."""
     if "version" in line.options.texts:
-        return f"{version}\n"
+        return f"{VERSION}\n"
     return _HELP if {"help", "usage"} & line.options.texts.keys() else ""
 
 

@@ -9,6 +9,7 @@ from rota.commands.scancel import parse_scancel
 from rota.commands.slurm_messages import message_of
 from rota.controller.live_view import LiveView
 from rota.core import events as ev
+from rota.listings.answer import VERSION
 from rota.model import Errno, JobState
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ async def scancel(cluster: Cluster, call: Call, terminal: Terminal) -> int:
     """Cancel or signal jobs; give the exit status."""
     request = parse_scancel(call.words[1:], call.environment, LiveView(cluster, call.uid).user)
     if request.version or request.usage:
-        terminal.out(_USAGE if request.usage else f"{cluster.slurm_version}\n")
+        terminal.out(_USAGE if request.usage else f"{VERSION}\n")
         return 0
     status = 0
     for job_id, task_id in _targets(cluster, request):

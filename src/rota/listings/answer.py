@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-#: What ``--version`` prints: the release whose behaviour rota has.
-VERSION = "slurm-wlm 22.05.8"
+#: The release of Slurm whose behaviour rota has, and what ``--version`` prints.
+RELEASE = "22.05.8"
+VERSION = f"slurm-wlm {RELEASE}"
 
 
 class Answer(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rota.listings.answer import VERSION
+from rota.listings.answer import RELEASE
 from rota.listings.text import NULL, plain
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def show_config(view: View, clock: Clock) -> str:
             values[known.get(key, key)] = plain(value) or NULL
     values["ClusterName"] = config.cluster_name
     values["AccountingStorageTRES"] = ",".join(config.tres())
-    values["SLURM_VERSION"] = VERSION.rpartition(" ")[2]
+    values["SLURM_VERSION"] = RELEASE
     statistics = view.statistics()
     values["BOOT_TIME"] = clock.moment(statistics.boot_time)
     values["MaxNodeCount"] = str(len(config.nodes))
