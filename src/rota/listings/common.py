@@ -1,10 +1,11 @@
-"""What several commands have in common: clusters, lists of names, the time format."""
+"""What several commands have in common: ``--version`` and ``--help``, clusters, lists of names, the time format."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from rota.commands.getopt import UsageError
+from rota.listings.answer import VERSION, Answer
 from rota.listings.clock import Clock
 
 if TYPE_CHECKING:
@@ -12,6 +13,13 @@ if TYPE_CHECKING:
 
     from rota.commands.getopt import Parsed
     from rota.listings.view import View
+
+
+def about(parsed: Parsed, usage: str) -> Answer | None:
+    """Answer ``--version``, ``--usage`` and ``--help``; ``None``: none of them is given."""
+    if parsed.has("version"):
+        return Answer(f"{VERSION}\n")
+    return Answer(usage) if parsed.has("usage") or parsed.has("help") else None
 
 
 def clock_of(view: View, environ: Mapping[str, str]) -> Clock:
@@ -24,6 +32,11 @@ def words_of(text: str | None) -> frozenset[str]:
     return frozenset(word.strip() for word in (text or "").split(",") if word.strip())
 
 
+def is_here(name: str, view: View) -> bool:
+    """Whether a name after ``-M`` is that of this cluster, or stands for all."""
+    return name.strip().lower() in {view.config.cluster_name.lower(), "all"}
+
+
 def cluster_heading(command: str, parsed: Parsed, view: View) -> str:
     """Check ``-M``; give the line that names the cluster, empty without ``-M`` or a header.
 
@@ -33,12 +46,11 @@ def cluster_heading(command: str, parsed: Parsed, view: View) -> str:
     given = parsed.last("clusters")
     if given is None:
         return ""
-    own = view.config.cluster_name
     for name in given.split(","):
-        if name.strip().lower() not in {own.lower(), "all", ""}:
+        if name.strip() and not is_here(name, view):
             raise UsageError(
                 f"{command}: error: No cluster '{name}' known by database.\n"
                 f"{command}: error: '{name}' can't be reached now, or it is an invalid entry for --cluster.  "
                 "Use 'sacctmgr list clusters' to see available clusters.\n"
             )
-    return f"CLUSTER: {own}\n" if given.strip() and not parsed.has("noheader") else ""
+    return f"CLUSTER: {view.config.cluster_name}\n" if given.strip() and not parsed.has("noheader") else ""

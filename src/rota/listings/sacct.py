@@ -13,8 +13,8 @@ from rota.commands.hosts import expand_hosts
 from rota.commands.job_ids import JobId, parse_job_id
 from rota.commands.lists import split_list
 from rota.commands.moments import parse_slurm_time
-from rota.listings.answer import VERSION, Answer
-from rota.listings.common import clock_of, words_of
+from rota.listings.answer import Answer
+from rota.listings.common import about, clock_of, is_here, words_of
 from rota.listings.sacct_fields import BRIEF, DEFAULT, FIELDS, LONG, Row, Rows
 from rota.listings.sacct_table import help_format, put
 from rota.listings.text import NULL
@@ -139,10 +139,8 @@ def sacct(argv: Sequence[str], environ: Mapping[str, str], view: View) -> Answer
         UsageError: the command line is refused.
     """
     parsed = parse(argv, _OPTIONS)
-    if parsed.has("version"):
-        return Answer(f"{VERSION}\n")
-    if parsed.has("usage") or parsed.has("help"):
-        return Answer(_USAGE)
+    if (told := about(parsed, _USAGE)) is not None:
+        return told
     if parsed.has("helpformat"):
         return Answer(help_format())
     if parsed.words:
@@ -176,9 +174,9 @@ def sacct(argv: Sequence[str], environ: Mapping[str, str], view: View) -> Answer
 
 
 def _here(parsed: Parsed, view: View) -> bool:
+    """Whether ``-M`` names this cluster; a cluster that is not known has no jobs."""
     given = parsed.last("clusters")
-    own = view.config.cluster_name.lower()
-    return given is None or not given or bool({"all", "-1", own} & {one.strip().lower() for one in given.split(",")})
+    return not given or any(is_here(name, view) or name.strip() == "-1" for name in given.split(","))
 
 
 def _wanted(parsed: Parsed, view: View) -> _Wanted:

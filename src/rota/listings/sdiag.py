@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rota.commands.getopt import NEEDED, Option, UsageError, parse, table
-from rota.listings.answer import VERSION, Answer
+from rota.listings.answer import Answer
 from rota.listings.clock import Clock
-from rota.listings.common import cluster_heading
+from rota.listings.common import about, cluster_heading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -31,6 +31,7 @@ _OPTIONS = table(
         Option("version", "V"),
     ],
 )
+_USAGE = "Usage: sdiag [-M cluster] [-aV]\n"
 _LINE = "*" * 55
 
 
@@ -46,10 +47,8 @@ def sdiag(argv: Sequence[str], environ: Mapping[str, str], view: View) -> Answer
         UsageError: the command line is refused.
     """
     parsed = parse(argv, _OPTIONS)
-    if parsed.has("version"):
-        return Answer(f"{VERSION}\n")
-    if parsed.has("usage") or parsed.has("help"):
-        return Answer("Usage: sdiag [-M cluster] [-aV]\n")
+    if (told := about(parsed, _USAGE)) is not None:
+        return told
     if parsed.words:
         raise UsageError(f"sdiag: error: Unrecognized option: {parsed.words[0]}\n")
     heading = cluster_heading("sdiag", parsed, view)

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rota.commands.getopt import NEEDED, Option, Parsed, UsageError, parse, table
 from rota.commands.hosts import expand_hosts
-from rota.listings.answer import VERSION, Answer
+from rota.listings.answer import Answer
 from rota.listings.clock import full_duration
 from rota.listings.columns import Format, parse_format, parse_named_format
 from rota.listings.columns import table as as_table
-from rota.listings.common import clock_of, cluster_heading, words_of
+from rota.listings.common import about, clock_of, cluster_heading, words_of
 from rota.listings.node_columns import LETTERS, NodeColumns, partition_text
 from rota.listings.node_groups import Group, group_nodes, state_number
 from rota.listings.text import fold
@@ -126,10 +126,8 @@ def sinfo(argv: Sequence[str], environ: Mapping[str, str], view: View) -> Answer
         UsageError: the command line is refused.
     """
     parsed = parse(argv, _OPTIONS)
-    if parsed.has("version"):
-        return Answer(f"{VERSION}\n")
-    if parsed.has("usage") or parsed.has("help"):
-        return Answer(_USAGE)
+    if (told := about(parsed, _USAGE)) is not None:
+        return told
     clock = clock_of(view, environ)
     heading = cluster_heading("sinfo", parsed, view)
     if parsed.has("reservation"):

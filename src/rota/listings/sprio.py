@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from rota.commands.getopt import NEEDED, OPTIONAL, Option, Parsed, UsageError, parse, table
 from rota.commands.job_ids import parse_job_id
-from rota.listings.answer import VERSION, Answer
+from rota.listings.answer import Answer
 from rota.listings.columns import Column, parse_format, sort_records
 from rota.listings.columns import table as as_table
-from rota.listings.common import cluster_heading, words_of
+from rota.listings.common import about, cluster_heading, words_of
 from rota.model import MAX_PRIORITY, PriorityFactors
 
 if TYPE_CHECKING:
@@ -27,8 +27,6 @@ _FACTORS = (
     ("P", "p", "PARTITION", "partition", "priority_part"),
     ("Q", "q", "QOS", "qos", "priority_qos"),
 )
-
-
 _OPTIONS = table(
     "sprio",
     [
@@ -66,10 +64,8 @@ def sprio(argv: Sequence[str], environ: Mapping[str, str], view: View) -> Answer
         UsageError: the command line is refused.
     """
     parsed, ids = check(argv)
-    if parsed.has("version"):
-        return Answer(f"{VERSION}\n")
-    if parsed.has("usage") or parsed.has("help"):
-        return Answer(_USAGE)
+    if (told := about(parsed, _USAGE)) is not None:
+        return told
     heading = cluster_heading("sprio", parsed, view)
     weights = view.priority_conf.weights
     columns = _weight_columns(weights) if parsed.has("weights") else _columns(weights)

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rota.commands.getopt import NEEDED, OPTIONAL, Option, Parsed, UsageError, parse, table
 from rota.commands.hosts import expand_hosts
-from rota.listings.answer import VERSION, Answer
+from rota.listings.answer import Answer
 from rota.listings.columns import parse_format, parse_named_format, sort_records
 from rota.listings.columns import table as as_table
-from rota.listings.common import clock_of, cluster_heading, words_of
+from rota.listings.common import about, clock_of, cluster_heading, words_of
 from rota.listings.job_columns import ALL_LETTERS, TASKS_SHOWN, JobColumns
 from rota.listings.squeue_ids import choose, parse_ids, partitions_apart, tasks_apart
 from rota.listings.squeue_steps import steps_table
@@ -160,10 +160,8 @@ def squeue(argv: Sequence[str], environ: Mapping[str, str], view: View) -> Answe
         UsageError: the command line is refused.
     """
     parsed = parse(argv, _OPTIONS)
-    if parsed.has("version"):
-        return Answer(f"{VERSION}\n")
-    if parsed.has("usage") or parsed.has("help"):
-        return Answer(_USAGE)
+    if (told := about(parsed, _USAGE)) is not None:
+        return told
     query = _with_words(parsed, environ)
     _check_formats(query)
     heading = cluster_heading("squeue", parsed, view)

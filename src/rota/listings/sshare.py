@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from rota.commands.getopt import NEEDED, Option, Parsed, UsageError, parse, table
-from rota.listings.answer import VERSION, Answer
-from rota.listings.common import cluster_heading, words_of
+from rota.listings.answer import Answer
+from rota.listings.common import about, cluster_heading, words_of
 from rota.model import SHARES_PARENT
 
 if TYPE_CHECKING:
@@ -101,10 +101,8 @@ def sshare(argv: Sequence[str], environ: Mapping[str, str], view: View) -> Answe
         UsageError: the command line is refused.
     """
     parsed = check(argv)
-    if parsed.has("version"):
-        return Answer(f"{VERSION}\n")
-    if parsed.has("usage") or parsed.has("help"):
-        return Answer(_USAGE)
+    if (told := about(parsed, _USAGE)) is not None:
+        return told
     heading = cluster_heading("sshare", parsed, view)
     fair_tree = view.priority_conf.fair_tree
     long, fmt = parsed.has("long"), parsed.last("format")
