@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from rota.config import interchangeable
-from rota.inspect.view import view_of
+from rota.inspect.view import EngineView
 from rota.replay import ReplayOptions, replay
 from rota.replay.run import Replay
 from rota.workload import read_swf
@@ -188,7 +188,7 @@ def test_looking_changes_nothing(small_log: Path) -> None:
     with Replay(workload, config, options) as run:
         moment = run.trace.start
         while run.run(moment):
-            view_of(run.engine.view)
+            EngineView(run.engine.view)
             moment += 50
         watched = run.result().schedule
     alone = replay(workload, config, options).schedule

@@ -19,7 +19,7 @@ from rota.core import ClusterView
 from rota.core.snapshot import save
 from rota.inspect.explain import explain
 from rota.inspect.plan_reader import PlanReader
-from rota.inspect.view import view_of
+from rota.inspect.view import EngineView
 from rota.listings import render, to_json
 from rota.model import Association, NodeState, PriorityFactorsRequest
 from rota.testing import MACHINES, Harness, cluster, random_script, with_parameters
@@ -103,7 +103,7 @@ def ask_everything(rota: Harness) -> None:
     PlanReader(rota.engine.view).plan()
     for job_id in rota.engine.jobs:
         explain(rota.engine.view, job_id)
-    view = view_of(rota.engine.view)
+    view = EngineView(rota.engine.view)
     for command in COMMANDS:
         render(command, view)
         to_json(command, view)

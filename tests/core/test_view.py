@@ -12,7 +12,7 @@ import pytest
 from rota.accounting import AssociationTree
 from rota.core import events as ev
 from rota.core.scheduling.main_pass import END_OF_QUEUE
-from rota.inspect.view import view_of
+from rota.inspect.view import EngineView
 from rota.listings import render
 from rota.model import Association, Node, NodeState, PartitionState, Qos
 from rota.model.lines import BlockingLimit
@@ -334,7 +334,7 @@ def test_a_job_whose_reservation_is_over_waits_for_squeue_too() -> None:
         reserve(rota, "r", 1, 100, 200)
         rota.submit(user="ann", nodes=1, cpus=1, limit=600, reservation="r", hold=True)
         rota.until(300)
-        view = view_of(rota.engine.view)
+        view = EngineView(rota.engine.view)
         assert render("squeue -h -o '%i %t %T %r'", view) == "1 RD RESV_DEL_HOLD ReservationDeleted\n"
         assert render("squeue -h -t PD -S t -o '%i'", view) == "1\n"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rota.inspect.view import view_of
+from rota.inspect.view import EngineView
 from rota.listings import render
 from rota.testing import Harness, cluster, partition
 
@@ -19,6 +19,6 @@ def test_squeue_is_slurms(time: int, line: str) -> None:
         rota.submit(limit=60)
         rota.until(time)
         rota.tick()
-        assert render("squeue -h -o '%T %M %l %L %S %e'", view_of(rota.engine.view)).split("\n")[0] == (
+        assert render("squeue -h -o '%T %M %l %L %S %e'", EngineView(rota.engine.view)).split("\n")[0] == (
             f"RUNNING {line} 1970-01-01T00:00:00 1970-01-01T00:01:00"
         )

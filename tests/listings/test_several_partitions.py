@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rota.config import read_slurm_conf
-from rota.inspect.view import view_of
+from rota.inspect.view import EngineView
 from rota.listings import render
 from rota.replay.run import Replay, ReplayOptions
 from rota.sacctmgr import read_associations
@@ -78,7 +78,7 @@ def view(tmp_path_factory: pytest.TempPathFactory) -> Iterator[View]:
         read_workload(folder / "jobs.events"), read_slurm_conf(folder / "slurm.conf").config, options
     ) as replay:
         replay.run(60)
-        yield view_of(replay.engine.view)
+        yield EngineView(replay.engine.view)
 
 
 @pytest.mark.parametrize("command", sorted(RECORDED))

@@ -14,7 +14,7 @@ import pytest
 from rota.accounting import AssociationTree
 from rota.core import Engine
 from rota.core.events import SchedulePass, Submit
-from rota.inspect.view import view_of
+from rota.inspect.view import EngineView
 from rota.listings import View, render
 from rota.loader import PluginHost
 from rota.model import Association, Node, Qos, User
@@ -92,7 +92,7 @@ def view() -> Iterator[View]:
         for job_id, request in jobs.items():
             engine.handle(Submit(job_id=job_id, spec=request), 0)
         engine.handle(SchedulePass(), 0)
-        yield view_of(engine.view)
+        yield EngineView(engine.view)
 
 
 @pytest.mark.parametrize(

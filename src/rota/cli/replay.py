@@ -96,14 +96,14 @@ def _commands(show: str) -> list[str]:
 
 def _show(names: list[str], run: Replay, *, as_json: bool) -> None:
     """Print listings, each after its command line if there are several."""
-    from rota.inspect.view import view_of
+    from rota.inspect.view import EngineView
     from rota.listings import check, render, to_json
 
     if run.usage is None and "sshare" in map(check, names):
         raise InputError(
             "no usage is kept: use a plugin with fair-share, --priority priority/multifactor", field="sshare"
         )
-    view = view_of(run.engine.view)
+    view = EngineView(run.engine.view)
     if as_json:
         click.echo(json.dumps({name: [_strict(one) for one in to_json(name, view)] for name in names}, default=str))
         return

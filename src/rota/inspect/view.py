@@ -124,8 +124,3 @@ class EngineView:
     def accounted(self, _query: AccountingQuery) -> Iterable[AccountingRecord]:
         """Give the jobs for ``sacct``: none are kept."""
         return ()
-
-
-def view_of(cluster: ClusterView) -> EngineView:
-    """Give the listings' view of an engine."""
-    return EngineView(cluster)
