@@ -23,9 +23,9 @@ from rota.core import events as ev
 from rota.core.effects import Accepted, JobFinished, Kill, Launch, Log, PluginFault, Refused
 from rota.core.event_codec import decode, encode
 from rota.core.plain import shape_of
+from rota.core.snapshot import outstanding, save
 from rota.model import ClusterConfig, Errno
 from rota.runtime.dispatch import background_done, dispatch_table
-from rota.runtime.saved import outstanding, save
 from rota.store import DatabaseError
 from rota.store.database import compress
 from rota.store.writes import add_event, add_snapshot, set_fact
