@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import signal as signals
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from rota.commands.getopt import NEEDED, Option, UsageError, parse, table
 from rota.commands.hosts import expand_hosts
 from rota.commands.job_ids import JobId, parse_job_id
 from rota.commands.lists import split_list
+from rota.commands.signals import signal_number
 from rota.model import JobState
 
 if TYPE_CHECKING:
@@ -160,8 +160,7 @@ def parse_signal(text: str) -> int:
     """
     if re.fullmatch(r"\d{1,3}", text, re.ASCII):
         return int(text)
-    name = text.strip().upper()
-    found = signals.Signals.__members__.get(name if name.startswith("SIG") else f"SIG{name}")
-    if found is None:
+    number = signal_number(text.strip())
+    if number is None:
         raise UsageError(f"Unknown job signal: {text}\n")
-    return int(found)
+    return number

@@ -17,6 +17,7 @@ from rota.commands.option_error import OptionError, Problem
 from rota.commands.sbatch import Options, parse_options, request
 from rota.commands.sbatch_options import OPTIONS, Flag, Option
 from rota.commands.script_environment import script_environment
+from rota.commands.signals import signal_number
 from rota.model.accounting import JobDetails
 from rota.model.submission import Submission
 
@@ -302,8 +303,7 @@ def _signal(name: str) -> int:
     """Give the number of a signal; 0: there is none of this name or number."""
     if name.isascii() and name.isdigit():
         return int(name) if int(name) in set(signal.valid_signals()) else 0
-    found = getattr(signal, f"SIG{name.upper().removeprefix('SIG')}", None)
-    return int(found) if isinstance(found, signal.Signals) else 0
+    return signal_number(name) or 0
 
 
 def slurm_message(error: OptionError) -> str:
