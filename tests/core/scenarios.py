@@ -141,7 +141,7 @@ class Player:
         conf = directory / "slurm.conf"
         conf.write_text("\n".join(["ClusterName=cluster", *last.values(), *machine]) + "\n", encoding="utf-8")
         self._accounts = directory / "accounts.script"
-        with patch("rota.config.partitions.users_of", frozenset):  # each user is in the group of the same name
+        with patch("rota.users.users_of", frozenset):  # each user is in the group of the same name
             config = read_slurm_conf(conf).config
         self._rota = harness(
             config,

@@ -6,7 +6,6 @@ than the directives ``#SBATCH`` of the script, which end at its first command.
 
 from __future__ import annotations
 
-import pwd
 import shlex
 import signal
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,6 +19,7 @@ from rota.commands.script_environment import script_environment
 from rota.commands.signals import signal_number
 from rota.model.accounting import JobDetails
 from rota.model.submission import Submission
+from rota.users import find_user
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -182,10 +182,9 @@ def _other_user(name: str, client: Client) -> dict[str, Any]:
     """Give the user as whom root submits."""
     if client.uid:
         raise ScriptError("--uid only permitted by root user")
-    try:
-        found = pwd.getpwuid(int(name)) if name.isdigit() else pwd.getpwnam(name)
-    except (KeyError, OverflowError):
-        raise ScriptError(f"Invalid --uid specification: {name}") from None
+    found = find_user(name)
+    if found is None:
+        raise ScriptError(f"Invalid --uid specification: {name}")
     return {"user": found.pw_name, "user_id": found.pw_uid, "group_id": found.pw_gid}
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from rota.config.hostlist import expand
@@ -187,22 +186,11 @@ def _partition(name: str, record: Record, nodes: int, tres: Sequence[str]) -> Pa
 
 def _allowed_users(record: Record) -> frozenset[str] | None:
     groups = [name.strip() for name in (record.text("allowgroups") or "ALL").split(",")]
-    return None if groups == ["ALL"] else users_of(groups)
+    if groups == ["ALL"]:
+        return None
+    from rota.users import users_of  # not every system has such a database, and it is rarely needed
 
-
-def users_of(groups: Iterable[str]) -> frozenset[str]:
-    """Name the members of groups in the system's user database. Unknown groups have none."""
-    import grp  # not available on every system, and rarely needed
-    import pwd
-
-    names: set[str] = set()
-    numbers: set[int] = set()
-    for name in groups:
-        with suppress(KeyError):
-            group = grp.getgrnam(name)
-            names.update(group.gr_mem)
-            numbers.add(group.gr_gid)
-    return frozenset(names.union(user.pw_name for user in pwd.getpwall() if user.pw_gid in numbers))
+    return users_of(groups)
 
 
 def _names(record: Record, key: str) -> tuple[str, ...]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import pwd
 import signal
 from contextlib import suppress
 from dataclasses import replace
@@ -23,6 +22,7 @@ from rota.model.accounting import AccountingRecord, JobDetails, Usage
 from rota.model.step import StepRecord
 from rota.model.submission import Submission
 from rota.store.writes import add_job, add_run, drop_submission, end_run
+from rota.users import groups_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -301,11 +301,7 @@ def _dump(data: Any) -> str:
 @lru_cache(maxsize=1000)
 def _groups(uid: int, gid: int, minute: int) -> tuple[int, ...]:  # noqa: ARG001 - they are looked up each minute
     """Give the groups of a user."""
-    try:
-        name = pwd.getpwuid(uid).pw_name
-    except KeyError:
-        return (gid,)
-    return tuple(os.getgrouplist(name, gid))
+    return groups_of(uid, gid)
 
 
 def _remove_script(directory: Path) -> None:

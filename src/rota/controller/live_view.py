@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import grp
 import os
-import pwd
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -18,6 +16,7 @@ from rota.listings.answer import RELEASE
 from rota.model.accounting import AccountingRecord, JobDetails
 from rota.model.step import StepRecord
 from rota.store.schema import jobs as ended
+from rota.users import find_user, group_name, user_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -59,25 +58,15 @@ class LiveView(EngineView):
 
     def knows_user(self, name: str) -> bool:
         """Whether there is a user of this name or, if it is a number, of this user id."""
-        try:
-            pwd.getpwuid(int(name)) if name.isdigit() else pwd.getpwnam(name)
-        except (KeyError, OverflowError):
-            return False
-        return True
+        return find_user(name) is not None
 
     def user_name(self, user_id: int) -> str:
         """Give the name of a user; the number as text if there is none."""
-        try:
-            return pwd.getpwuid(user_id).pw_name
-        except (KeyError, OverflowError):
-            return str(user_id)
+        return user_name(user_id)
 
     def group_name(self, group_id: int) -> str:
         """Give the name of a group; the number as text if there is none."""
-        try:
-            return grp.getgrgid(group_id).gr_name
-        except (KeyError, OverflowError):
-            return str(group_id)
+        return group_name(group_id)
 
     # ---- jobs -------------------------------------------------------------------------------------------------
 

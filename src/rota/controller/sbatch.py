@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import pwd
 import resource
 import socket
 from typing import TYPE_CHECKING
@@ -18,6 +17,7 @@ from rota.model import Errno, JobState
 from rota.model.submission import Submission
 from rota.store.database import compress
 from rota.store.writes import add_submission
+from rota.users import user_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -85,12 +85,8 @@ async def _script(line: CommandLine, terminal: Terminal) -> str:
 
 
 def _client(call: Call) -> Client:
-    try:
-        user = pwd.getpwuid(call.uid).pw_name
-    except KeyError:
-        user = str(call.uid)
     return Client(
-        user=user,
+        user=user_name(call.uid),
         uid=call.uid,
         gid=call.gid,
         host=socket.gethostname().partition(".")[0],
