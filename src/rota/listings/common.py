@@ -14,6 +14,11 @@ if TYPE_CHECKING:
     from rota.commands.getopt import Parsed
     from rota.listings.view import View
 
+#: Why options make no difference.
+ALONE = "rota has no federation"
+HIDDEN = "rota has no hidden partitions"
+VERBOSE = "it is for looking for errors in Slurm"
+
 
 def about(parsed: Parsed, usage: str) -> Answer | None:
     """Answer ``--version``, ``--usage`` and ``--help``; ``None``: none of them is given."""

@@ -14,7 +14,7 @@ from rota.commands.job_ids import JobId, parse_job_id
 from rota.commands.lists import split_list
 from rota.commands.moments import parse_slurm_time
 from rota.listings.answer import Answer
-from rota.listings.common import about, clock_of, is_here, words_of
+from rota.listings.common import ALONE, VERBOSE, about, clock_of, is_here, words_of
 from rota.listings.sacct_fields import BRIEF, DEFAULT, FIELDS, LONG, Row, Rows
 from rota.listings.sacct_table import help_format, put
 from rota.listings.text import NULL
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from rota.model.accounting import AccountingRecord
     from rota.model.lines import JobLine
 
-_ALONE = "rota has no federation"
 _OPTIONS = table(
     "sacct",
     [
@@ -42,7 +41,7 @@ _OPTIONS = table(
         Option("delimiter", "", NEEDED),
         Option("duplicates", "D", ignored="a requeued job is one record in rota"),
         Option("env-vars", refused=True),
-        Option("federation", ignored=_ALONE),
+        Option("federation", ignored=ALONE),
         Option("helpformat", "e"),
         Option("help-fields", refused=True),
         Option("endtime", "E", NEEDED),
@@ -50,7 +49,7 @@ _OPTIONS = table(
         Option("flags", "F", NEEDED, refused=True),
         Option("gid group", "g", NEEDED),
         Option("help", "h"),
-        Option("local", ignored=_ALONE),
+        Option("local", ignored=ALONE),
         Option("name", "", NEEDED),
         Option("nnodes", "i", NEEDED, refused=True),
         Option("ncpus", "I", NEEDED, refused=True),
@@ -76,7 +75,7 @@ _OPTIONS = table(
         Option("usage"),
         Option("use-local-uid", "U", ignored="user ids are those of this machine"),
         Option("user uid", "u", NEEDED),
-        Option("verbose", "v", ignored="it is for looking for errors in Slurm"),
+        Option("verbose", "v", ignored=VERBOSE),
         Option("version", "V"),
         Option("wckeys", "W", NEEDED),
         Option("whole-hetjob", "", OPTIONAL, ignored="rota has no heterogeneous jobs"),

@@ -16,7 +16,7 @@ from rota.listings.answer import Answer
 from rota.listings.clock import full_duration
 from rota.listings.columns import Format, parse_format, parse_named_format
 from rota.listings.columns import table as as_table
-from rota.listings.common import about, clock_of, cluster_heading, words_of
+from rota.listings.common import ALONE, HIDDEN, VERBOSE, about, clock_of, cluster_heading, words_of
 from rota.listings.node_columns import LETTERS, NodeColumns, partition_text
 from rota.listings.node_groups import Group, group_nodes, state_number
 from rota.listings.text import fold
@@ -28,19 +28,17 @@ if TYPE_CHECKING:
     from rota.listings.view import View
     from rota.model.lines import NodeLine
 
-_HIDDEN = "rota has no hidden partitions"
-_ALONE = "rota has no federation"
 _OPTIONS = table(
     "sinfo",
     [
-        Option("all", "a", ignored=_HIDDEN),
+        Option("all", "a", ignored=HIDDEN),
         Option("dead", "d"),
         Option("exact", "e"),
-        Option("federation", ignored=_ALONE),
+        Option("federation", ignored=ALONE),
         Option("help"),
-        Option("hide", ignored=_HIDDEN),
+        Option("hide", ignored=HIDDEN),
         Option("iterate", "i", NEEDED, refused=True),
-        Option("local", ignored=_ALONE),
+        Option("local", ignored=ALONE),
         Option("long", "l"),
         Option("clusters cluster", "M", NEEDED),
         Option("nodes", "n", NEEDED),
@@ -59,7 +57,7 @@ _OPTIONS = table(
         Option("json", refused=True),
         Option("yaml", refused=True),
         Option("usage"),
-        Option("verbose", "v", ignored="it is for looking for errors in Slurm"),
+        Option("verbose", "v", ignored=VERBOSE),
         Option("version", "V"),
     ],
 )

@@ -9,7 +9,7 @@ from rota.commands.job_ids import parse_job_id
 from rota.listings.answer import Answer
 from rota.listings.columns import Column, parse_format, sort_records
 from rota.listings.columns import table as as_table
-from rota.listings.common import about, cluster_heading, words_of
+from rota.listings.common import ALONE, VERBOSE, about, cluster_heading, words_of
 from rota.model import MAX_PRIORITY, PriorityFactors
 
 if TYPE_CHECKING:
@@ -32,19 +32,19 @@ _OPTIONS = table(
     [
         Option("noheader", "h"),
         Option("help"),
-        Option("federation", ignored="rota has no federation"),
+        Option("federation", ignored=ALONE),
         Option("jobs", "j", OPTIONAL),
         Option("long", "l"),
-        Option("local", ignored="rota has no federation"),
+        Option("local", ignored=ALONE),
         Option("clusters cluster", "M", NEEDED),
         Option("norm", "n"),
         Option("format", "o", NEEDED),
         Option("sort", "S", NEEDED),
-        Option("sibling", ignored="rota has no federation"),
+        Option("sibling", ignored=ALONE),
         Option("partition", "p", NEEDED),
         Option("user users", "u", NEEDED),
         Option("usage"),
-        Option("verbose", "v", ignored="it is for looking for errors in Slurm"),
+        Option("verbose", "v", ignored=VERBOSE),
         Option("version", "V"),
         Option("weights", "w"),
     ],

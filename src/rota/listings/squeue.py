@@ -17,7 +17,7 @@ from rota.commands.hosts import expand_hosts
 from rota.listings.answer import Answer
 from rota.listings.columns import parse_format, parse_named_format, sort_records
 from rota.listings.columns import table as as_table
-from rota.listings.common import about, clock_of, cluster_heading, words_of
+from rota.listings.common import ALONE, HIDDEN, VERBOSE, about, clock_of, cluster_heading, words_of
 from rota.listings.job_columns import ALL_LETTERS, TASKS_SHOWN, JobColumns
 from rota.listings.squeue_ids import choose, parse_ids, partitions_apart, tasks_apart
 from rota.listings.squeue_steps import steps_table
@@ -35,26 +35,24 @@ _DEFAULT = "%.18i %.9P %.8j %.8u %.2t %.10M %.6D %R"
 _LONG = "%.18i %.9P %.8j %.8u %.8T %.10M %.9l %.6D %R"
 _START = "%.18i %.9P %.8j %.8u %.2t %.19S %.6D %20Y %R"
 _SORT, _SORT_START = "P,t,-p", "S"
-_HIDDEN = "rota has no hidden partitions"
-_ALONE = "rota has no federation"
 _OPTIONS = table(
     "squeue",
     [
         Option("accounts", "A", NEEDED),
-        Option("all", "a", ignored=_HIDDEN),
+        Option("all", "a", ignored=HIDDEN),
         Option("array", "r"),
         Option("array-unique", ignored="tasks that are pending are one record already"),
         Option("Format", "O", NEEDED),
         Option("format", "o", NEEDED),
-        Option("federation", ignored=_ALONE),
+        Option("federation", ignored=ALONE),
         Option("help"),
-        Option("hide", ignored=_HIDDEN),
+        Option("hide", ignored=HIDDEN),
         Option("iterate", "i", NEEDED, refused=True),
         Option("jobs", "j", OPTIONAL),
         Option("json", refused=True),
         Option("long", "l"),
         Option("licenses", "L", NEEDED),
-        Option("local", ignored=_ALONE),
+        Option("local", ignored=ALONE),
         Option("clusters cluster", "M", NEEDED),
         Option("me"),
         Option("names name", "n", NEEDED),
@@ -65,14 +63,14 @@ _OPTIONS = table(
         Option("priority", "P"),
         Option("qos", "q", NEEDED),
         Option("reservation", "R", NEEDED),
-        Option("sib sibling", ignored=_ALONE),
+        Option("sib sibling", ignored=ALONE),
         Option("sort", "S", NEEDED),
         Option("start"),
         Option("steps", "s", OPTIONAL),
         Option("states", "t", NEEDED),
         Option("usage"),
         Option("user users", "u", NEEDED),
-        Option("verbose", "v", ignored="it is for looking for errors in Slurm"),
+        Option("verbose", "v", ignored=VERBOSE),
         Option("version", "V"),
         Option("yaml", refused=True),
     ],

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rota.commands.getopt import NEEDED, Option, Parsed, UsageError, parse, table
 from rota.listings.answer import Answer
-from rota.listings.common import about, cluster_heading, words_of
+from rota.listings.common import VERBOSE, about, cluster_heading, words_of
 from rota.model import SHARES_PARENT
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ _OPTIONS = table(
         Option("users user", "u", NEEDED),
         Option("Users", "U"),
         Option("usage"),
-        Option("verbose", "v", ignored="it is for looking for errors in Slurm"),
+        Option("verbose", "v", ignored=VERBOSE),
         Option("version", "V"),
     ],
 )
