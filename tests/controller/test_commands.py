@@ -142,11 +142,17 @@ def test_suspend_and_resume(cluster: LiveCluster) -> None:
     cluster.wait((cluster.directory / "ticks").exists)
     cluster.run("scontrol", "suspend", str(job_id))
     assert _state(cluster, job_id) == "SUSPENDED"
-    before = (cluster.directory / "ticks").stat().st_size
-    cluster.run("sleep", "0.3")
-    assert (cluster.directory / "ticks").stat().st_size <= before + 2
+    ticks = cluster.directory / "ticks"
+
+    def stands_still() -> bool:
+        before = ticks.stat().st_size
+        cluster.run("sleep", "0.3")
+        return ticks.stat().st_size == before
+
+    cluster.wait(stands_still)
+    before = ticks.stat().st_size
     cluster.run("scontrol", "resume", str(job_id))
-    cluster.wait(lambda: (cluster.directory / "ticks").stat().st_size > before + 10)
+    cluster.wait(lambda: ticks.stat().st_size > before + 10)
 
 
 def test_updates(cluster: LiveCluster) -> None:

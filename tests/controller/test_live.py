@@ -245,7 +245,7 @@ def test_a_socket_that_was_removed_is_made_again(tmp_path: Path) -> None:
 def test_without_its_state_directory_a_cluster_takes_no_work(tmp_path: Path) -> None:
     with LiveCluster(tmp_path, _FOUR_NODES) as cluster:
         job_id = cluster.submit("-o", "out", "--wrap", "echo begun; sleep 1; echo ended; exit 2")
-        cluster.wait((tmp_path / "out").exists)
+        cluster.wait(lambda: (tmp_path / "out").exists() and (tmp_path / "out").read_text())
         cluster.state.rename(tmp_path / "elsewhere")
         environment = {"ROTA_STATE": str(tmp_path / "elsewhere")}
         words = (str(tmp_path / "elsewhere" / "bin" / "sbatch"), "--wrap", "true")
