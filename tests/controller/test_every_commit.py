@@ -20,11 +20,14 @@ from rota.controller.devices import Devices
 from rota.controller.driver import LiveDriver
 from rota.controller.live_runs import LiveRuns
 from rota.controller.reports import Reports
+from rota.controller.spool import Spool
+from rota.controller.steps.clients import StepClients
 from rota.core import events as ev
 from rota.core.plain import shape_of
 from rota.executor.protocol import Capabilities, Ended, Outcome, Started
 from rota.model import JobSpec, NodeState
-from rota.model.accounting import JobDetails, Usage
+from rota.model.accounting import JobDetails
+from rota.model.step import Usage
 from rota.model.submission import Submission
 from rota.store import Database
 from rota.store.database import compress
@@ -133,11 +136,13 @@ class _Day:
         self._loop = asyncio.get_running_loop()
         database = _Fragile(f"sqlite:///{self._folder / 'rota.db'}", at, before=before)
         clock, booter = ClusterClock(), Booter(ClusterClock(), lambda _: None)
+        clients = StepClients()
         runs = LiveRuns(
             database,
             self.executor,
             lambda: Devices(self._config.nodes, range(4), 0),
-            spool=self._folder / "spool",
+            spool=Spool(self._folder / "spool"),
+            clients=clients,
             cluster_name="day",
             conf="",
             mark="day",
@@ -146,7 +151,7 @@ class _Day:
         )
         reports = Reports(clock, asyncio.get_running_loop(), lambda _: None)
         driver = LiveDriver(database, clock, boot=booter, config=self._config, runs=runs, log=lambda _: None)
-        reports.connect(driver, runs, self.executor)
+        reports.connect(driver, runs, self.executor, clients)
         self.executor.listener = reports
         await self.executor.start()
         driver.start()

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
 import pytest
 
+import rota
 from rota.testing.live import LiveCluster
 
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Iterator
-    from pathlib import Path
 
 _NOBODY = 65534
 _AS_NOBODY = ("setpriv", f"--reuid={_NOBODY}", f"--regid={_NOBODY}", "--clear-groups", "--")
@@ -111,3 +114,29 @@ def test_what_others_cannot_read(cluster: LiveCluster) -> None:
     for path in ("rota.db", "controller.log", "supervisor.log", "lock"):
         assert _as_nobody(cluster, "cat", str(cluster.state / path)).returncode != 0, path
     cluster.run("scancel", "-u", "nobody")
+
+
+_SYSTEM_PYTHON = f"/usr/bin/python3.{sys.version_info.minor}"
+
+
+@pytest.mark.skipif(not Path(_SYSTEM_PYTHON).exists(), reason=f"no {_SYSTEM_PYTHON}, which all users can run")
+def test_steps_and_allocations(tmp_path: Path) -> None:
+    for parent in (tmp_path, *tmp_path.parents):
+        if "pytest" in parent.as_posix():
+            parent.chmod(parent.stat().st_mode | 0o011)
+    packages = [str(Path(module.__file__ or "").parents[1]) for module in (rota, click)]
+    python = {"PYTHONPATH": ":".join(packages)}
+    cluster = LiveCluster(tmp_path)
+    cluster.run(_SYSTEM_PYTHON, "-m", "rota", "up", environment=python)
+    try:
+        done = _as_nobody(cluster, "srun", "-D", "/", "bash", "-c", "id -u; touch /var/srun-was-here")
+        assert (done.stdout.split(), "Permission denied" in done.stderr) == ([str(_NOBODY)], True), done.stderr
+        job_id = int(cluster.run("salloc", "--no-shell", "-n1").stderr.split()[-1])
+        refused = _as_nobody(cluster, "srun", f"--jobid={job_id}", "id")
+        assert (refused.returncode, refused.stdout) == (1, "")
+        assert "Access/permission denied" in refused.stderr
+        assert cluster.run("srun", f"--jobid={job_id}", "id", "-u").stdout == "0\n"
+        theirs = int(_as_nobody(cluster, "salloc", "--no-shell", "-n1").stderr.split()[-1])
+        assert cluster.run("srun", f"--jobid={theirs}", "id", "-u").stdout == f"{_NOBODY}\n"
+    finally:
+        cluster.run(_SYSTEM_PYTHON, "-m", "rota", "down", "--jobs", "cancel", environment=python)

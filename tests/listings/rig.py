@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from rota.model import ClusterConfig, JobSpec, JobState, MultifactorConf, StepRecord
-from rota.model.accounting import AccountingRecord, JobDetails, Usage
+from rota.model.accounting import AccountingRecord, JobDetails
 from rota.model.lines import (
     AssociationLine,
     BackfillStatistics,
@@ -24,6 +24,7 @@ from rota.model.lines import (
     ReservationLine,
     Statistics,
 )
+from rota.model.step import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -440,7 +441,6 @@ def _add_accounting(view: Snapshot) -> None:
     """Add steps and what accounting had of the jobs."""
     jobs = {job.job_id: job for job in view.job_lines}
     rows = _table(recorded("sacct.txt")["sacct -P -o ALL"].out)
-    usage: dict[int, dict[str, Usage]] = {}
     for row in rows:
         number, _, step = row["JobIDRaw"].partition(".")
         job_id = int(number)
@@ -465,21 +465,20 @@ def _add_accounting(view: Snapshot) -> None:
                 end_time=unix(row["End"]),
                 exit_code=int(code),
                 signal=int(signal),
+                usage=Usage(
+                    user_seconds=_cpu(row["UserCPU"]),
+                    system_seconds=_cpu(row["SystemCPU"]),
+                    max_rss=int(row["MaxRSS"][:-1]) * 1024 if row["MaxRSS"] else 0,
+                    read_bytes=11087 if row["MaxRSS"] else 0,  # as TRESUsageInMax says
+                    written_bytes=1 if row["MaxRSS"] else 0,
+                ),
             )
-        )
-        usage.setdefault(job_id, {})[step] = Usage(
-            user_seconds=_cpu(row["UserCPU"]),
-            system_seconds=_cpu(row["SystemCPU"]),
-            max_rss=int(row["MaxRSS"][:-1]) * 1024 if row["MaxRSS"] else 0,
-            read_bytes=11087 if row["MaxRSS"] else 0,  # as TRESUsageInMax says
-            written_bytes=1 if row["MaxRSS"] else 0,
         )
     view.records = [
         AccountingRecord(
             job=jobs[job_id],
             details=view.job_details[job_id],
             steps=tuple(view.job_steps.get(job_id, ())),
-            usage=usage.get(job_id, {}),
         )
         for job_id in jobs
     ]

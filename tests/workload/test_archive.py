@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -62,13 +61,3 @@ def test_golden_schedules_read(golden: Path) -> None:
         log = read_swf(path)
         assert log.procs in {100, 128, 1_152}
         assert (log.wait_time >= 0).all()
-
-
-def test_a_quarter_of_a_million_jobs_take_less_than_a_second(traces: Path) -> None:
-    path = traces / "SDSC-BLUE-2000-4.1-cln.swf.gz"
-    best = float("inf")
-    for _ in range(3):
-        began = time.perf_counter()
-        read_swf(path)
-        best = min(best, time.perf_counter() - began)
-    assert best < 1

@@ -31,6 +31,9 @@ from rota.controller.driver import CLOCK, LiveDriver
 from rota.controller.housekeeping import Housekeeping
 from rota.controller.live_runs import LiveRuns
 from rota.controller.reports import Reports
+from rota.controller.spool import Spool
+from rota.controller.steps.clients import StepClients
+from rota.controller.steps.registry import Steps
 from rota.core.effects import Log, PluginFault
 from rota.executor.local import LocalExecutor
 from rota.loader import PluginHost
@@ -162,11 +165,13 @@ async def _serve(settings: Settings, lock: int, ready: Callable[[], None]) -> No
     booter = Booter(clock, log)
     reports = Reports(clock, loop, log)
     executor = LocalExecutor(state, reports)
+    clients = StepClients()
     runs = LiveRuns(
         database,
         executor,
         lambda: Devices(config.nodes, sorted(os.sched_getaffinity(0)), gpu_count()),
-        spool=state / "spool",
+        spool=Spool(state / "spool"),
+        clients=clients,
         cluster_name=config.cluster_name,
         conf=str(settings.conf or ""),
         mark=_mark(database),
@@ -175,7 +180,7 @@ async def _serve(settings: Settings, lock: int, ready: Callable[[], None]) -> No
     )
     first = config.integer("FirstJobId", 1, 1, 2**31)
     driver = LiveDriver(database, clock, boot=booter, config=config, runs=runs, first_job_id=first, log=log)
-    reports.connect(driver, runs, executor)
+    reports.connect(driver, runs, executor, clients)
     database.write([*set_fact(CLOCK, json.dumps(clock.save())), *set_fact(_CONF, str(settings.conf or ""))])
     await executor.start()
     if clock.was_booted:
@@ -186,6 +191,8 @@ async def _serve(settings: Settings, lock: int, ready: Callable[[], None]) -> No
         driver=driver,
         runs=runs,
         executor=executor,
+        steps=Steps(driver, clock),
+        step_clients=clients,
         clock=clock,
         state=state,
         conf=str(settings.conf or ""),

@@ -18,8 +18,12 @@ def install(directory: Path, state: Path, names: Iterable[str]) -> None:
     """
     directory.mkdir(exist_ok=True)
     directory.chmod(0o755)
-    source = (Path(__file__).parent / "thin.py").read_text()
-    text = f"#!{sys.executable} -IS\n" + source.replace('STATE = b""', f"STATE = {bytes(state)!r}")
+    folder = Path(__file__).parent
+    source = (folder / "thin.py").read_text()
+    source = source.replace('STATE = b""', f"STATE = {bytes(state)!r}").replace(
+        'PACKAGES = ""', f"PACKAGES = {str(folder.parents[1])!r}"
+    )
+    text = f"#!{sys.executable} -IS\n{source}"
     for name in names:
         path = directory / name
         if not path.exists() or path.read_text() != text:

@@ -7,45 +7,60 @@ import _socket
 import posix
 import sys
 
+#: The state directory, and the folder of the package `rota`; written in when the command is installed.
 STATE = b""
+PACKAGES = ""
 
 
 def main() -> int:
     """Run a command; give its exit status."""
     name = sys.argv[0].rpartition("/")[2]
-    environment = posix.environ
-    directory = posix.getcwdb()
-    umask = posix.umask(0o22)
-    posix.umask(umask)
-    words = [name.encode(), *(word.encode("utf-8", "surrogateescape") for word in sys.argv[1:])]
-    texts = [b"1", b"%o" % umask, directory, b"%d" % len(words), *words]
-    texts += [key + b"=" + value for key, value in environment.items()]
-    message = b"\0".join(texts) + b"\0"
-    connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
-        posix.chdir(environment.get(b"ROTA_STATE") or STATE)  # a path of any length
-        connection.connect("rota.sock")
-        posix.chdir(directory)
+        connection = connect()
     except OSError:
         text = f"{name}: error: Unable to contact slurm controller (connect failure): `rota up` starts one\n"
         posix.write(2, text.encode())
         return 1
     try:
-        connection.sendall(len(message).to_bytes(4, "big") + message)
+        send_call(connection, name, sys.argv[1:])
         return answers(connection)
     except OSError:
         posix.write(2, f"{name}: error: the connection to the controller was lost\n".encode())
         return 1
 
 
+def connect() -> _socket.socket:
+    """Connect to the controller."""
+    directory = posix.open(b".", posix.O_PATH | posix.O_CLOEXEC)  # it may not be readable
+    connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    try:
+        posix.chdir(posix.environ.get(b"ROTA_STATE") or STATE)  # a path of any length
+        connection.connect("rota.sock")
+    finally:
+        posix.fchdir(directory)
+        posix.close(directory)
+    return connection
+
+
+def send_call(connection: _socket.socket, name: str, arguments: list[str]) -> None:
+    """Say which command is to be run."""
+    umask = posix.umask(0o22)
+    posix.umask(umask)
+    words = [name.encode(), *(word.encode("utf-8", "surrogateescape") for word in arguments)]
+    texts = [b"1", b"%o" % umask, posix.getcwdb(), b"%d" % len(words), *words]
+    texts += [key + b"=" + value for key, value in posix.environ.items()]
+    message = b"\0".join(texts) + b"\0"
+    connection.sendall(len(message).to_bytes(4, "big") + message)
+
+
 def answers(connection: _socket.socket) -> int:
     """Do what the controller says, up to the exit status."""
     while True:
-        head = exactly(connection, 5)
-        data = exactly(connection, int.from_bytes(head[1:], "big"))
-        letter = head[:1]
+        letter, data = frame(connection)
         if letter == b"x":
             return int(data)
+        if letter == b"m":
+            return become(data, connection)
         if letter == b"r":
             sign, data = content(data)
             connection.sendall(sign + len(data).to_bytes(4, "big") + data)
@@ -53,6 +68,20 @@ def answers(connection: _socket.socket) -> int:
         file = 1 if letter == b"o" else 2
         while data:
             data = data[posix.write(file, data) :]
+
+
+def become(data: bytes, connection: _socket.socket) -> int:
+    """Go on as another program of `rota.client`, if the controller is root's or this user's own."""
+    uid = int.from_bytes(connection.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)[4:8], sys.byteorder)
+    if uid not in (0, posix.getuid()):
+        posix.write(2, b"error: a controller of another user must not start programs here\n")
+        return 1
+    sys.path.insert(0, PACKAGES)
+    from rota.client import thin  # noqa: PLW0406 - this program, as the others import it
+
+    thin.STATE = STATE
+    name, _, rest = data.partition(b"\0")
+    return int(__import__(f"rota.client.{name.decode()}", fromlist=["main"]).main(rest, connection))
 
 
 def content(path: bytes) -> tuple[bytes, bytes]:
@@ -65,6 +94,12 @@ def content(path: bytes) -> tuple[bytes, bytes]:
     except OSError as error:
         return b"-", (error.strerror or "").encode()
     return b"+", b"".join(parts)
+
+
+def frame(connection: _socket.socket) -> tuple[bytes, bytes]:
+    """Receive a letter and its data."""
+    head = exactly(connection, 5)
+    return head[:1], exactly(connection, int.from_bytes(head[1:], "big"))
 
 
 def exactly(connection: _socket.socket, count: int) -> bytes:

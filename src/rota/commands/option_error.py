@@ -10,6 +10,8 @@ class Problem(Enum):
 
     #: There is no such option.
     UNKNOWN = "unknown"
+    #: It is an abbreviation of several; the text names them.
+    AMBIGUOUS = "ambiguous"
     #: It needs a value, and has none.
     NO_VALUE = "no value"
     #: It has a value, and takes none.

@@ -14,13 +14,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rota.commands.gpus import settle_gpus
 from rota.commands.option_error import OptionError, Problem
-from rota.commands.sbatch_options import ALL_MEMORY, MOST, OPTIONS, SHORT, Flag
+from rota.commands.sbatch_options import ALL_MEMORY, MOST, OPTIONS, SHORT, Flag, Option
 from rota.model import JobSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from rota.commands.sbatch_options import Option
+    from collections.abc import Iterable, Mapping, Sequence
 
 #: Fields about the sockets, cores and threads of nodes.
 _SHAPE = {"extra_node_info", "hint", "sockets_per_node", "cores_per_socket", "threads_per_core"}
@@ -30,7 +28,7 @@ _MEMORY = {"mem_per_gpu": "--mem-per-gpu", "mem_per_cpu": "--mem-per-cpu", "mem_
 #: Fields that determine the number of tasks.
 _TASKS = {"num_tasks", "ntasks_per_node"}
 
-__all__ = ["OptionError", "Options", "parse_options", "parse_request", "request", "split_words"]
+__all__ = ["OptionError", "Options", "options_of", "parse_options", "parse_request", "request", "split_words"]
 
 
 class Options(NamedTuple):
@@ -89,15 +87,18 @@ def request(fields: dict[str, Any]) -> JobSpec:
     return _settle_processors(fields)
 
 
-def parse_options(words: Sequence[str], table: Mapping[str, Option | Flag] = OPTIONS) -> Options:
-    """Parse options up to the first word that is none.
+def parse_options(
+    words: Sequence[str], table: Mapping[str, Option | Flag] = OPTIONS, letters: Mapping[str, str] = SHORT
+) -> Options:
+    """Parse options up to the first word that is none. Long names may be abbreviated.
 
     Args:
-        words: The words after ``sbatch``.
+        words: The words after the command.
         table: The options by long name.
+        letters: The long names of options by their letters.
 
     Raises:
-        OptionError: an option is unknown, or has no value or a wrong one.
+        OptionError: an option is unknown or ambiguous, or has no value or a wrong one.
     """
     fields: dict[str, Any] = {}
     texts: dict[str, str] = {}
@@ -111,13 +112,14 @@ def parse_options(words: Sequence[str], table: Mapping[str, Option | Flag] = OPT
             break
         long = word.startswith("--")
         if long:
-            name, equals, value = word[2:].partition("=")
+            given, equals, value = word[2:].partition("=")
+            name = _full_name(given, table)
             shown, attached = f"--{name}", bool(equals)
         else:
-            name, value, shown, attached = SHORT.get(word[1], word[1]), word[2:], word[:2], len(word) > 2
+            name, value, shown, attached = letters.get(word[1], word[1]), word[2:], word[:2], len(word) > 2
         option = table.get(name)
         if option is None:
-            raise OptionError(shown, "no option of sbatch that rota knows", Problem.UNKNOWN)
+            raise OptionError(shown, "no option that rota knows", Problem.UNKNOWN)
         if isinstance(option, Flag) or not (long or option.needed):
             if attached and long:
                 raise OptionError(shown, "takes no value", Problem.UNWANTED_VALUE)
@@ -138,6 +140,35 @@ def parse_options(words: Sequence[str], table: Mapping[str, Option | Flag] = OPT
         if isinstance(read, dict):
             fields.update(read)
     return Options(fields, texts, queue[::-1])
+
+
+def options_of(
+    environment: Mapping[str, str], variables: Mapping[str, str], table: Mapping[str, Option | Flag]
+) -> Iterable[Options]:
+    """Give the options that variables set; those that are flags are set by any value.
+
+    Raises:
+        OptionError: a value cannot be used.
+    """
+    for variable, option in variables.items():
+        value = environment.get(variable)
+        if value is not None:
+            takes = isinstance(table[option], Option)
+            yield parse_options([f"--{option}={value}" if takes and value else f"--{option}"], table)
+
+
+def _full_name(given: str, table: Mapping[str, Option | Flag]) -> str:
+    """Give the long name that an abbreviation stands for; itself if it stands for none.
+
+    Raises:
+        OptionError: it could be several.
+    """
+    if given in table or not given:
+        return given
+    found = [name for name in table if name.startswith(given)]
+    if len(found) > 1:
+        raise OptionError(f"--{given}", " ".join(f"'--{name}'" for name in found), Problem.AMBIGUOUS)
+    return found[0] if found else given
 
 
 # ---- combinations of options ------------------------------------------------------------------------------------

@@ -51,7 +51,7 @@ def script_environment(
     Raises:
         OptionError: ``--export`` cannot be used.
     """
-    own = _exported(texts.get("export", "ALL"), environment)
+    own = exported(texts.get("export", "ALL"), environment)
     found = {variable: texts[option] for option, variable in _OF_OPTIONS.items() if texts.get(option)}
     if spec.num_tasks or spec.ntasks_per_node:
         tasks = str(spec.num_tasks or max(spec.min_nodes, 1) * spec.ntasks_per_node)
@@ -66,15 +66,24 @@ def script_environment(
     return own | found
 
 
-def _exported(text: str, environment: Mapping[str, str]) -> dict[str, str]:
-    """Choose variables by ``--export``: ``ALL``, ``NONE``, or names and settings, also after ``ALL``."""
+def exported(text: str, environment: Mapping[str, str], *, slurm: bool = False) -> dict[str, str]:
+    """Choose variables by ``--export``: ``ALL``, ``NONE``, or names and settings, also after ``ALL``.
+
+    Args:
+        text: The value of the option.
+        environment: The variables.
+        slurm: Whether ``ALL`` includes those of a job.
+
+    Raises:
+        OptionError: the value cannot be used.
+    """
     if text.upper() in {"NONE", "NIL"}:
         return {name: environment[name] for name in ("HOME", "USER", "LOGNAME", "SHELL", "PATH") if name in environment}
     chosen: dict[str, str] = {}
     for item in _split(text):
         name, equals, value = item.partition("=")
         if item.upper() == "ALL":
-            chosen = {name: value for name, value in environment.items() if _is_users(name)} | chosen
+            chosen = {name: value for name, value in environment.items() if slurm or _is_users(name)} | chosen
         elif equals:
             chosen[name] = value
         elif name in environment:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rota.commands.getopt import UsageError
 from rota.commands.moments import parse_slurm_time
 from rota.commands.option_error import OptionError, Problem
-from rota.commands.sbatch import Options, parse_options, request
+from rota.commands.sbatch import Options, options_of, parse_options, request
 from rota.commands.sbatch_options import OPTIONS, Flag, Option
 from rota.commands.script_environment import script_environment
 from rota.commands.signals import signal_number
@@ -151,18 +151,16 @@ def read_submission(
         path, arguments = line.script_path, line.options.rest[1:]
         name = path.rpartition("/")[2] or "sbatch"
     sources = [parse_options(words, table) for words in _directives(script)]
-    sources += _from_environment(client.environment, table)
+    sources += options_of(client.environment, _VARIABLES, table)
     fields, texts = _merge([*sources, line.options])
     if problem := next((f"--{option}" for option in texts if option in _NOT_DONE), None):
         raise OptionError(problem, "is not supported by rota")
     fields = {"name": name, **fields, "user": client.user, "user_id": client.uid, "group_id": client.gid}
     if "uid" in texts:
         fields |= _other_user(texts["uid"], client)
-    for moment in ("begin_time", "deadline"):
-        if fields.get(moment):
-            fields[moment] += now
+    _from_now(fields, now)
     spec = request(fields)
-    number, seconds, batch_only = _warning(texts.get("signal", ""))
+    number, seconds, batch_only = parse_warning(texts.get("signal", ""))
     submission = Submission(
         details=_details(spec, texts, path, line.words, client),
         script=script,
@@ -176,6 +174,22 @@ def read_submission(
         warning_batch_only=batch_only,
     )
     return Submitted(spec, submission, texts)
+
+
+def at_times(fields: dict[str, Any], texts: Mapping[str, str], now: int, utc_offset: Callable[[int], int]) -> None:
+    """Set the fields that are points of time, of options that were read without knowing the time now."""
+    table = _table(now, utc_offset)
+    for name in ("begin", "deadline"):
+        option = table[name]
+        if name in texts and isinstance(option, Option):
+            fields[option.target] = option.read(texts[name])
+    _from_now(fields, now)
+
+
+def _from_now(fields: dict[str, Any], now: int) -> None:
+    for moment in ("begin_time", "deadline"):
+        if fields.get(moment):
+            fields[moment] += now
 
 
 def _other_user(name: str, client: Client) -> dict[str, Any]:
@@ -233,14 +247,6 @@ def _directives(script: str) -> Iterable[list[str]]:
             return
 
 
-def _from_environment(environment: Mapping[str, str], table: Mapping[str, Option | Flag]) -> Iterable[Options]:
-    for variable, option in _VARIABLES.items():
-        value = environment.get(variable)
-        if value is not None:
-            takes = isinstance(table[option], Option)
-            yield parse_options([f"--{option}={value}" if takes and value else f"--{option}"], table)
-
-
 def _merge(sources: Iterable[Options]) -> tuple[dict[str, Any], dict[str, str]]:
     """Put options together; later ones count more."""
     fields: dict[str, Any] = {}
@@ -257,17 +263,17 @@ def _merge(sources: Iterable[Options]) -> tuple[dict[str, Any], dict[str, str]]:
 
 
 def _details(spec: JobSpec, texts: Mapping[str, str], path: str, words: Sequence[str], client: Client) -> JobDetails:
-    work_dir = _join(client.work_dir, texts.get("chdir", ""))
+    work_dir = join_path(client.work_dir, texts.get("chdir", ""))
     default = "slurm-%A_%a.out" if spec.array else "slurm-%j.out"
-    std_out = _join(work_dir, texts.get("output") or default)
+    std_out = join_path(work_dir, texts.get("output") or default)
     return JobDetails(
-        command=_join(client.work_dir, path) if path else "",
+        command=join_path(client.work_dir, path) if path else "",
         submit_line=shlex.join(["sbatch", *words]),
         submit_host=client.host,
         work_dir=work_dir,
-        std_in=_join(work_dir, texts.get("input") or "/dev/null"),
+        std_in=join_path(work_dir, texts.get("input") or "/dev/null"),
         std_out=std_out,
-        std_err=_join(work_dir, texts["error"]) if texts.get("error") else std_out,
+        std_err=join_path(work_dir, texts["error"]) if texts.get("error") else std_out,
         comment=texts.get("comment", ""),
         wckey=texts.get("wckey", ""),
         mail_user=texts.get("mail-user", ""),
@@ -275,7 +281,8 @@ def _details(spec: JobSpec, texts: Mapping[str, str], path: str, words: Sequence
     )
 
 
-def _join(directory: str, path: str) -> str:
+def join_path(directory: str, path: str) -> str:
+    """Make a path absolute; an empty one is the directory."""
     if not path:
         return directory
     return path if path.startswith("/") else f"{directory.rstrip('/')}/{path}"
@@ -287,7 +294,7 @@ def _open_mode(text: str) -> bool:
     return text.startswith("a")
 
 
-def _warning(text: str) -> tuple[int, int, bool]:
+def parse_warning(text: str) -> tuple[int, int, bool]:
     """Parse ``[R][B]:signal[@seconds]``."""
     if not text:
         return 0, 60, False
@@ -311,6 +318,8 @@ def slurm_message(error: OptionError) -> str:
     if error.kind is Problem.UNKNOWN:
         long = option.startswith("--")
         return f"unrecognized option '{option}'" if long else f"invalid option -- '{option[1:]}'"
+    if error.kind is Problem.AMBIGUOUS:
+        return f"option '{option}' is ambiguous; possibilities: {error}"
     if error.kind is Problem.NO_VALUE:
         long = option.startswith("--")
         return f"option '{option}' requires an argument" if long else f"option requires an argument -- '{option[1:]}'"

@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from rota.config.hostlist import fold
+from rota.controller.srun import serve_step
 from rota.core import events as ev
 from rota.inspect.description import describe
 from rota.inspect.explain import explain
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from rota.controller.wire import Call, Terminal
 
 
-async def rota_call(cluster: Cluster, call: Call, terminal: Terminal) -> int:
+async def rota_call(cluster: Cluster, call: Call, terminal: Terminal) -> int | None:
     """Carry out a command of `rota`; give the exit status."""
     name, *words = call.words[1:] or ("",)
     if name == "status":
@@ -32,6 +33,8 @@ async def rota_call(cluster: Cluster, call: Call, terminal: Terminal) -> int:
         return 0
     if name == "explain" and words and words[0].isdigit():
         return _explain(cluster, terminal, int(words[0]), as_json=words[1:] == ["json"])
+    if name == "attach" and len(words) == 2 and words[0].isdigit():
+        return await _attach(cluster, call, terminal, int(words[0]), words[1])
     terminal.error(f"rota: error: no command {name!r}\n")
     return 2
 
@@ -58,6 +61,14 @@ def _status(cluster: Cluster) -> dict[str, Any]:
         "memory_limits": capabilities.memory,
         "energy": capabilities.energy,
     }
+
+
+async def _attach(cluster: Cluster, call: Call, terminal: Terminal, job_id: int, step_id: str) -> int | None:
+    """Take back a client that runs a step and has lost its controller."""
+    found = cluster.steps.find(job_id, step_id)
+    if found is None or call.uid not in {0, found[0].user_id}:
+        return 1
+    return await serve_step(cluster, terminal, job_id, step_id)
 
 
 def _explain(cluster: Cluster, terminal: Terminal, job_id: int, *, as_json: bool) -> int:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from rota.controller.clock import ClusterClock
     from rota.controller.driver import LiveDriver
     from rota.controller.live_runs import LiveRuns
+    from rota.controller.steps.clients import StepClients
+    from rota.controller.steps.registry import Steps
     from rota.executor.protocol import Executor
     from rota.model import ClusterConfig
     from rota.store import Database
@@ -26,6 +28,8 @@ class Cluster:
     driver: LiveDriver
     runs: LiveRuns
     executor: Executor
+    steps: Steps
+    step_clients: StepClients
     clock: ClusterClock
     #: Directory of its state.
     state: Path
@@ -40,6 +44,11 @@ class Cluster:
     #: Ends the controller.
     stop: Callable[[], None]
     log: Callable[[str], None]
+
+    @property
+    def name(self) -> str:
+        """The cluster's name."""
+        return self.driver.engine.view.config.cluster_name
 
     def authority(self, uid: int) -> int:
         """Give the user id as which a request counts: root and the user who runs the controller are administrators."""

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 from rota.commands.getopt import UsageError
 from rota.controller.administration import rota_call
 from rota.controller.listing import listing, scontrol
+from rota.controller.salloc import salloc
 from rota.controller.sbatch import sbatch
 from rota.controller.scancel import scancel
+from rota.controller.srun import srun
 from rota.controller.wire import Terminal, WireError, read_call
 
 if TYPE_CHECKING:
@@ -30,9 +32,11 @@ _CREDENTIALS = struct.Struct("3i")
 #: The commands by name.
 COMMANDS: dict[str, Command] = {
     "rota-call": rota_call,
+    "salloc": salloc,
     "sbatch": sbatch,
     "scancel": scancel,
     "scontrol": scontrol,
+    "srun": srun,
     **dict.fromkeys(("sacct", "sdiag", "sinfo", "sprio", "squeue", "sshare"), listing),
 }
 

@@ -130,7 +130,8 @@ class LiveDriver:
         self._then: list[Callable[[], None]] = []
         #: Answers that wait for a commit.
         self._committing: set[Answer] = set()
-        #: Called with each job that has ended, when that is on disk.
+        #: Called with the id of each job that has been launched, and with each job that has ended, when it is on disk.
+        self.on_launched: list[Callable[[int], None]] = []
         self.on_finished: list[Callable[[JobRecord], None]] = []
         #: Numbers of the last event, and of the last one before the last snapshot.
         self._seq = 0
@@ -387,6 +388,8 @@ class LiveDriver:
     def launch(self, effect: Launch) -> None:
         """Start a job."""
         self._runs.launch(effect)
+        for listener in list(self.on_launched):
+            listener(effect.job_id)
 
     def kill(self, effect: Kill) -> None:
         """Stop a job."""

@@ -4,31 +4,32 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import signal
-from contextlib import suppress
+import sys
 from dataclasses import replace
 from functools import lru_cache
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from rota.client import allocation
 from rota.controller.run import Run
 from rota.controller.run_environment import expand, run_environment
 from rota.core.effects import Launch
 from rota.core.plain import shape_of
 from rota.executor.protocol import RunSpec
 from rota.model import JobState
-from rota.model.accounting import AccountingRecord, JobDetails, Usage
-from rota.model.step import StepRecord
+from rota.model.accounting import AccountingRecord, JobDetails
+from rota.model.step import StepRecord, Usage
 from rota.model.submission import Submission
 from rota.store.writes import add_job, add_run, drop_submission, end_run
 from rota.users import groups_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from rota.controller.devices import Devices
+    from rota.controller.spool import Spool
+    from rota.controller.steps.clients import StepClients
     from rota.core import Engine
     from rota.core.effects import Kill, ResumeRun, SendSignal, SuspendRun
     from rota.core.events import JobEnded, LaunchFailed
@@ -40,8 +41,8 @@ if TYPE_CHECKING:
 _KEPT = 100
 #: Seconds after which it is tried again to write a script.
 _RETRY = 1.0
-#: Name of a batch script.
-_SCRIPT = "slurm_script"
+#: The first process of a job without a script.
+_ALLOCATION = (sys.executable, "-I", "-S", str(allocation.__file__))
 _DECIDES_OTHERWISE = "a plugin decides by something else than what happens, like a clock or random numbers"
 #: States of the batch step where it is not the job's.
 _STEP_STATES = {JobState.TIMEOUT: JobState.CANCELLED, JobState.PREEMPTED: JobState.CANCELLED}
@@ -54,7 +55,8 @@ class LiveRuns:
         database: The cluster's database.
         executor: Executes runs.
         devices: Makes an assignment of cores and GPUs, without any run.
-        spool: Directory of batch scripts.
+        spool: The directories of running jobs.
+        clients: The clients that run steps.
         cluster_name: Name of the cluster.
         conf: Path of slurm.conf; empty: there is none.
         mark: Begin of the marks of this cluster's processes.
@@ -68,7 +70,8 @@ class LiveRuns:
         executor: Executor,
         devices: Callable[[], Devices],
         *,
-        spool: Path,
+        spool: Spool,
+        clients: StepClients,
         cluster_name: str,
         conf: str,
         mark: str,
@@ -79,6 +82,7 @@ class LiveRuns:
         self._executor = executor
         self._new_devices = devices
         self._spool = spool
+        self._clients = clients
         self._cluster_name = cluster_name
         self._conf = conf
         self._mark = mark
@@ -135,6 +139,14 @@ class LiveRuns:
         if len(self._submissions) > _KEPT:
             del self._submissions[next(iter(self._submissions))]
 
+    def run_of(self, job_id: int, restart_count: int) -> Run | None:
+        """Give a run that has not ended; ``None``: there is none."""
+        return self._runs.get((job_id, restart_count))
+
+    def mark_of(self, job_id: int, restart_count: int) -> str:
+        """Give the value of ``ROTA_RUN`` in the environment of a run's processes."""
+        return f"{self._mark}:{job_id}:{restart_count}"
+
     def choose(self, engine: Engine, effect: Launch) -> list[Write]:
         """Choose cores and devices for a run, and give what to write down."""
         view, job = engine.view, engine.jobs[effect.job_id]
@@ -160,7 +172,7 @@ class LiveRuns:
         if run is None:
             return []
         self._devices.free(run.devices)
-        _remove_script(self._directory(event.job_id))
+        self._spool.remove(event.job_id)
         return [end_run(*key)]
 
     def finished(self, engine: Engine, record: JobRecord) -> list[Write]:
@@ -172,11 +184,12 @@ class LiveRuns:
             details = replace(details, cancelled_by=by)
         if record.array_job_id is None or record.array_is_over:
             self.cancelled_by.pop(job.array_job_id or job.job_id, None)
-        steps, usage = record.steps, self._usage.get(key, Usage())
+        steps = tuple(_over(step, record) for step in record.steps)
         if details.batch and record.start_time is not None:
             run = self._runs.get(key)
-            steps = (_batch_step(record, job.nodes[:1], run.allocation[0].cpus if run else job.num_cpus), *steps)
-        accounting = AccountingRecord(job=job, details=details, steps=steps, usage={"batch": usage})
+            cpus = run.allocation[0].cpus if run else job.num_cpus
+            steps = (_batch_step(record, job.nodes[:1], cpus, self._usage.get(key, Usage())), *steps)
+        accounting = AccountingRecord(job=job, details=details, steps=steps)
         row = {
             "job_id": job.job_id,
             "array_job_id": job.array_job_id,
@@ -200,15 +213,15 @@ class LiveRuns:
     # ---- processes --------------------------------------------------------------------------------------------
 
     def launch(self, effect: Launch) -> None:
-        """Start a run, unless it has started. An allocation without a script has no processes."""
+        """Start a run, unless it has started."""
         key = effect.job_id, effect.restart_count
         run = self._runs.get(key)
-        if run is None or not (submission := self.submission(run.job.request.payload)).script:
+        if run is None:
             return
         try:
-            spec = self._spec(run, submission, key)
+            spec = self._spec(run, self.submission(run.job.request.payload), key)
         except OSError as error:  # the disk is full
-            self._log(f"error: job {effect.job_id}: its script cannot be written: {error}; it is tried again")
+            self._log(f"error: job {effect.job_id}: its directory cannot be written: {error}; it is tried again")
             asyncio.get_running_loop().call_later(_RETRY, self.launch, effect)
             return
         self._executor.launch(spec)
@@ -218,8 +231,8 @@ class LiveRuns:
         self._executor.kill(effect.job_id, effect.restart_count, effect.signal, effect.wait)
 
     def send_signal(self, effect: SendSignal) -> None:
-        """Send a signal to a run."""
-        self._executor.signal(effect.job_id, effect.restart_count, effect.signal)
+        """Send a signal to the steps of a run. As in Slurm, a batch script does not get it."""
+        self._clients.signal(effect.job_id, effect.signal)
 
     def suspend(self, effect: SuspendRun) -> None:
         """Suspend a run."""
@@ -237,25 +250,25 @@ class LiveRuns:
             return None
         return submission.warning_signal, submission.warning_seconds, submission.warning_batch_only
 
-    def _directory(self, job_id: int) -> Path:
-        return self._spool / f"job{job_id:05}"
-
     def _spec(self, run: Run, submission: Submission, key: tuple[int, int]) -> RunSpec:
         job, details = run.job, submission.details
         node = run.allocation[0].node
-        directory = self._directory(job.job_id)
-        script = directory / _SCRIPT
-        _write_script(directory, script, submission.script, job.user_id, job.group_id)
-        out = expand(details.std_out, job, node)
+        if submission.script:
+            script = self._spool.write_script(job.job_id, submission.script, job.user_id, job.group_id)
+            argv = str(script), *submission.arguments
+        else:
+            directory = self._spool.make_allocation(job.job_id, job.user_id, job.group_id)
+            argv = *_ALLOCATION, str(directory)
+        out = expand(details.std_out or "/dev/null", job, node)
         return RunSpec(
             job_id=key[0],
             restart_count=key[1],
-            argv=(str(script), *submission.arguments),
+            argv=argv,
             env={**submission.environment, **run_environment(run, self._cluster_name, self._conf)},
             cwd=details.work_dir,
             stdin=expand(details.std_in, job, node),
             stdout=out,
-            stderr=out if details.std_err == details.std_out else expand(details.std_err, job, node),
+            stderr=out if details.std_err == details.std_out else expand(details.std_err or out, job, node),
             append=submission.append or bool(job.restart_count),
             umask=submission.umask,
             rlimits=submission.rlimits,
@@ -266,7 +279,7 @@ class LiveRuns:
             memory=run.memory,
             prolog=self._config().get("Prolog"),
             epilog=self._config().get("Epilog"),
-            mark=f"{self._mark}:{key[0]}:{key[1]}",
+            mark=self.mark_of(*key),
         )
 
 
@@ -276,7 +289,14 @@ def decode_submission(data: dict[str, Any]) -> Submission:
     return found
 
 
-def _batch_step(record: JobRecord, nodes: tuple[str, ...], cpus: int) -> StepRecord:
+def _over(step: StepRecord, record: JobRecord) -> StepRecord:
+    """Give a step of a job that has ended; what still ran was ended with it."""
+    if step.end_time is not None:
+        return step
+    return replace(step, state=JobState.CANCELLED, end_time=record.end_time, signal=signal.SIGKILL)
+
+
+def _batch_step(record: JobRecord, nodes: tuple[str, ...], cpus: int, usage: Usage) -> StepRecord:
     return StepRecord(
         step_id="batch",
         name="batch",
@@ -287,6 +307,7 @@ def _batch_step(record: JobRecord, nodes: tuple[str, ...], cpus: int) -> StepRec
         end_time=record.end_time,
         exit_code=record.exit_code,
         signal=record.signal,
+        usage=usage,
     )
 
 
@@ -302,31 +323,3 @@ def _dump(data: Any) -> str:
 def _groups(uid: int, gid: int, minute: int) -> tuple[int, ...]:  # noqa: ARG001 - they are looked up each minute
     """Give the groups of a user."""
     return groups_of(uid, gid)
-
-
-def _remove_script(directory: Path) -> None:
-    with suppress(OSError):
-        (directory / _SCRIPT).unlink(missing_ok=True)
-        directory.rmdir()
-
-
-def _write_script(directory: Path, script: Path, text: str, uid: int, gid: int) -> None:
-    """Write a batch script; only its user can read it."""
-    for one in (directory.parent, directory):
-        if not one.exists():
-            one.mkdir()
-            one.chmod(0o711)  # users reach their scripts, and see no others
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-    try:
-        file = os.open(script, flags, 0o700)
-    except FileExistsError:  # by a controller that was killed
-        script.unlink()
-        file = os.open(script, flags, 0o700)
-    try:
-        if os.geteuid() == 0:
-            os.fchown(file, uid, gid)
-        data = memoryview(text.encode(errors="surrogateescape"))
-        while data:
-            data = data[os.write(file, data) :]
-    finally:
-        os.close(file)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rota.controller.clock import ClusterClock
     from rota.controller.driver import LiveDriver
     from rota.controller.live_runs import LiveRuns
+    from rota.controller.steps.clients import StepClients
     from rota.executor.protocol import Executor, Report
 
 _OUTCOMES = {
@@ -36,6 +37,7 @@ class Reports:
     _driver: LiveDriver
     _runs: LiveRuns
     _executor: Executor
+    _clients: StepClients
 
     def __init__(self, clock: ClusterClock, loop: asyncio.AbstractEventLoop, log: Callable[[str], None]) -> None:
         self._clock = clock
@@ -44,11 +46,12 @@ class Reports:
         #: Runs that the executor has told about.
         self._known: set[tuple[int, int]] = set()
 
-    def connect(self, driver: LiveDriver, runs: LiveRuns, executor: Executor) -> None:
+    def connect(self, driver: LiveDriver, runs: LiveRuns, executor: Executor, clients: StepClients) -> None:
         """Say to whom reports are handed, and who makes them; before the executor is started."""
         self._driver = driver
         self._runs = runs
         self._executor = executor
+        self._clients = clients
 
     def __call__(self, report: Report) -> None:
         """Handle a report."""
@@ -117,4 +120,7 @@ class Reports:
             self._warn_later(job_id, restart_count)
             return
         number, _, batch_only = warning
-        self._executor.signal(job_id, restart_count, number, batch_only=batch_only)
+        if batch_only:
+            self._executor.signal(job_id, restart_count, number, batch_only=True)
+        else:
+            self._clients.signal(job_id, number)

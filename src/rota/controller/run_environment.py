@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import groupby
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from rota.config.hostlist import fold
@@ -12,13 +13,32 @@ from rota.model.array import MOST_TASKS, parse_array
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from rota.commands.allocation import Allocation
     from rota.controller.run import Run
     from rota.model.lines import JobLine
 
 _PATTERN = re.compile(r"%(?P<width>\d*)(?P<letter>[%AajJNnstux])")
 _WIDEST = 10
 #: Variables that make programs use a job's GPUs only.
-_VISIBLE = ("CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "ROCR_VISIBLE_DEVICES", "ZE_AFFINITY_MASK")
+VISIBLE = ("CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "ROCR_VISIBLE_DEVICES", "ZE_AFFINITY_MASK")
+#: Variables of an allocation.
+_OF_ALLOCATIONS = [
+    "SLURM_CLUSTER_NAME",
+    "SLURM_CONF",
+    "SLURM_JOBID",
+    "SLURM_JOB_ACCOUNT",
+    "SLURM_JOB_CPUS_PER_NODE",
+    "SLURM_JOB_ID",
+    "SLURM_JOB_NAME",
+    "SLURM_JOB_NODELIST",
+    "SLURM_JOB_NUM_NODES",
+    "SLURM_JOB_PARTITION",
+    "SLURM_JOB_QOS",
+    "SLURM_NNODES",
+    "SLURM_NODELIST",
+    "SLURM_NODE_ALIASES",
+    "SLURM_TASKS_PER_NODE",
+]
 
 
 def run_environment(run: Run, cluster: str, conf: str) -> dict[str, str]:
@@ -40,7 +60,7 @@ def run_environment(run: Run, cluster: str, conf: str) -> dict[str, str]:
         "SLURM_GTIDS": "0",
         "SLURM_JOBID": str(job.job_id),
         "SLURM_JOB_ACCOUNT": job.account,
-        "SLURM_JOB_CPUS_PER_NODE": _runs(cpus),
+        "SLURM_JOB_CPUS_PER_NODE": counts_text(cpus),
         "SLURM_JOB_GID": str(job.group_id),
         "SLURM_JOB_ID": str(job.job_id),
         "SLURM_JOB_NAME": job.name,
@@ -56,7 +76,7 @@ def run_environment(run: Run, cluster: str, conf: str) -> dict[str, str]:
         "SLURM_NODELIST": nodes,
         "SLURM_NODE_ALIASES": "(null)",
         "SLURM_PROCID": "0",
-        "SLURM_TASKS_PER_NODE": _runs(tasks),
+        "SLURM_TASKS_PER_NODE": counts_text(tasks),
         "SLURM_TOPOLOGY_ADDR": first.node,
         "SLURM_TOPOLOGY_ADDR_PATTERN": "node",
         "SLURM_WORKING_CLUSTER": f"{cluster}:localhost:0:0:0",
@@ -69,9 +89,30 @@ def run_environment(run: Run, cluster: str, conf: str) -> dict[str, str]:
         found["SLURM_MEM_PER_CPU"] = str(run.mem_per_cpu)
     if gpus := run.gpus_on_first_node:
         shown = ",".join(map(str, gpus))
-        found |= dict.fromkeys(_VISIBLE, shown)
+        found |= visible_gpus(shown)
         found |= {"SLURM_JOB_GPUS": shown, "SLURM_GPUS_ON_NODE": str(len(gpus))}
     return found | _of_array(job)
+
+
+def allocation_environment(run: Run, wanted: Allocation, cluster: str, conf: str) -> dict[str, str]:
+    """Give the variables of ``salloc``'s command, by which ``srun`` finds the allocation; see `run_environment`."""
+    spec, details = wanted.spec, wanted.submission.details
+    every = run_environment(run, cluster, conf)
+    found = {name: every[name] for name in _OF_ALLOCATIONS if name in every}
+    found |= {"SLURM_SUBMIT_DIR": details.work_dir, "SLURM_SUBMIT_HOST": details.submit_host}
+    if spec.num_tasks or spec.ntasks_per_node:
+        tasks = str(spec.num_tasks or max(spec.min_nodes, 1) * spec.ntasks_per_node)
+        found |= {"SLURM_NTASKS": tasks, "SLURM_NPROCS": tasks}
+    if spec.ntasks_per_node:
+        found["SLURM_NTASKS_PER_NODE"] = str(spec.ntasks_per_node)
+    if "cpus-per-task" in wanted.texts:
+        found["SLURM_CPUS_PER_TASK"] = str(spec.cpus_per_task)
+    return found
+
+
+def visible_gpus(shown: str) -> dict[str, str]:
+    """Give the variables that make programs use some GPUs only."""
+    return dict.fromkeys(VISIBLE, shown)
 
 
 def _of_array(job: JobLine) -> dict[str, str]:
@@ -104,7 +145,7 @@ def tasks_per_node(run: Run) -> list[int]:
     return counts
 
 
-def _runs(counts: Sequence[int]) -> str:
+def counts_text(counts: Sequence[int]) -> str:
     """Write counts by node as Slurm does: ``4(x2),2``."""
     parts = []
     for count, same in groupby(counts):
@@ -113,10 +154,16 @@ def _runs(counts: Sequence[int]) -> str:
     return ",".join(parts)
 
 
-def expand(path: str, job: JobLine, node: str) -> str:
+def expand(path: str, job: JobLine, node: str, more: Mapping[str, str] = MappingProxyType({})) -> str:
     """Replace the patterns in the name of a file: ``%j %A %a %N %u %x`` and so on; ``%4j`` is padded with zeros.
 
     A backslash in the name switches patterns off.
+
+    Args:
+        path: The name.
+        job: The job.
+        node: The node.
+        more: Values of further letters, or of other ones than a batch script has.
     """
     if "\\" in path:
         return path.replace("\\", "")
@@ -133,6 +180,7 @@ def expand(path: str, job: JobLine, node: str) -> str:
         "u": job.user,
         "x": job.name,
         "%": "%",
+        **more,
     }
 
     def replace(match: re.Match[str]) -> str:

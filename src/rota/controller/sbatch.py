@@ -52,7 +52,7 @@ async def sbatch(cluster: Cluster, call: Call, terminal: Terminal) -> int:
             terminal.out(told)
             return 0
         script = await _script(line, terminal)
-        submitted = read_submission(line, script, _client(call), now, utc_offset)
+        submitted = read_submission(line, script, client_of(call), now, utc_offset)
     except OptionError as error:
         terminal.error(f"sbatch: {slurm_message(error)}\n")
         if error.kind is not Problem.VALUE:
@@ -84,7 +84,8 @@ async def _script(line: CommandLine, terminal: Terminal) -> str:
         raise OSError(f"Unable to open file {path}") from None
 
 
-def _client(call: Call) -> Client:
+def client_of(call: Call) -> Client:
+    """Describe the process that submits."""
     return Client(
         user=user_name(call.uid),
         uid=call.uid,

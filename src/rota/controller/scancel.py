@@ -15,6 +15,7 @@ from rota.model import Errno, JobState
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from rota.commands.job_ids import JobId
     from rota.commands.scancel import ScancelRequest
     from rota.controller.cluster import Cluster
     from rota.controller.wire import Call, Terminal
@@ -33,6 +34,9 @@ async def scancel(cluster: Cluster, call: Call, terminal: Terminal) -> int:
         terminal.out(_USAGE if request.usage else f"{VERSION}\n")
         return 0
     status = 0
+    for one in request.jobs:
+        if one.step:
+            status |= _end_step(cluster, call, request, one, terminal)
     for job_id, task_id in _targets(cluster, request):
         shown = str(job_id) if task_id is None else f"{job_id}_{task_id}"
         if request.verbose:
@@ -50,6 +54,21 @@ async def scancel(cluster: Cluster, call: Call, terminal: Terminal) -> int:
     return status
 
 
+def _end_step(cluster: Cluster, call: Call, request: ScancelRequest, one: JobId, terminal: Terminal) -> int:
+    """End or signal a step; give the exit status."""
+    found = cluster.steps.find(one.job_id, one.step)
+    errno = Errno.INVALID_JOB_ID
+    if found is not None:
+        errno = Errno.ACCESS_DENIED
+        if call.uid in {0, found[0].user_id}:
+            number = signal.SIGKILL if request.signal is None else request.signal
+            cluster.step_clients.signal(one.job_id, number, one.step)
+            return 0
+    if not request.quiet:
+        terminal.error(f"scancel: error: Kill job error on job step id {one}: {message_of(errno, '')[0]}\n")
+    return 1
+
+
 def _targets(cluster: Cluster, request: ScancelRequest) -> Iterable[Target]:
     if not request.jobs:
         return [
@@ -57,6 +76,8 @@ def _targets(cluster: Cluster, request: ScancelRequest) -> Iterable[Target]:
         ]
     chosen: list[Target] = []
     for one in request.jobs:
+        if one.step:
+            continue
         job = cluster.driver.engine.jobs.get(one.job_id)
         if job is None or _passes(cluster, request, job):
             chosen += [(one.job_id, task) for task in one.tasks] or [(one.job_id, None)]
@@ -87,11 +108,11 @@ async def _end(
     event: ev.Event
     if number is None or (number == signal.SIGKILL and not request.batch):
         event = ev.Cancel(job_id=job_id, task_id=task_id, uid=uid)
-    elif request.batch and (job := cluster.driver.engine.jobs.get(job_id)) is not None:
+    elif (request.batch or request.full) and (job := cluster.driver.engine.jobs.get(job_id)) is not None:
         if uid not in {0, job.user_id}:
             return Errno.ACCESS_DENIED, message_of(Errno.ACCESS_DENIED, "")[0]
         if job.state is JobState.RUNNING:
-            cluster.executor.signal(job_id, job.restart_count, number, batch_only=True)
+            cluster.executor.signal(job_id, job.restart_count, number, batch_only=request.batch)
         return None
     else:
         event = ev.SignalJob(job_id=job_id, task_id=task_id, signal=number, uid=uid)

@@ -9,6 +9,9 @@ o text for standard output
 e text for standard error
 r a path: the client answers ``+``, a length and what is in that file, or ``-``, a length and why it cannot be read; for
   an empty path it reads standard input
+m a program of `rota.client`, a zero byte, and JSON: the client goes on as that program
+k a signal, in digits, for the tasks of the step that the client runs; it says how the step ended with ``+``, a length
+  and JSON
 x the exit status, in digits; the last frame
 = =====================================================================================================================
 
@@ -17,11 +20,12 @@ So files are read with the rights of the user who asks, and the kernel tells who
 
 from __future__ import annotations
 
+import json
 import os
 import select
 import struct
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from asyncio import StreamReader, StreamWriter
@@ -69,6 +73,27 @@ class Terminal:
     def end(self, status: int) -> None:
         """Give the exit status."""
         self._send(b"x", str(status))
+
+    def become(self, program: str, spec: Any) -> None:
+        """Let the client go on as another program."""
+        self._send(b"m", f"{program}\0{json.dumps(spec)}")
+
+    def signal(self, number: int) -> None:
+        """Send a signal to the tasks of the client's step."""
+        self._send(b"k", str(number))
+
+    async def result(self) -> Any:
+        """Wait for what the client says in the end; JSON data.
+
+        Raises:
+            WireError: the client has gone, or says something else.
+        """
+        if await _exactly(self._reader, 1) != b"+":
+            raise WireError("no result")
+        try:
+            return json.loads(await _message(self._reader))
+        except ValueError:
+            raise WireError("no JSON") from None
 
     async def read(self, path: str) -> bytes:
         """Read a file of the client, or its standard input if the path is empty.

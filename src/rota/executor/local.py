@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from rota.executor.protocol import Capabilities, Ended, LaunchFailed, Measured, Outcome, Started
 from rota.executor.supervisor import main as program
 from rota.model import RotaError
-from rota.model.accounting import Usage
+from rota.model.step import Usage
 
 if TYPE_CHECKING:
     from pathlib import Path

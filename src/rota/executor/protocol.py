@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rota.model.accounting import Usage
+    from rota.model.step import Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

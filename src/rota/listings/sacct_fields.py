@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rota.listings.clock import full_duration
 from rota.listings.text import fold, or_null, plain, size, tres_text
-from rota.model.accounting import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from rota.listings.clock import Clock
     from rota.listings.view import View
     from rota.model.accounting import AccountingRecord
-    from rota.model.step import StepRecord
+    from rota.model.step import StepRecord, Usage
 
     Text = Callable[["Row"], str]
 
@@ -54,7 +53,6 @@ LONG = (
     "tresusageinmintask,tresusageintot,tresusageoutmax,tresusageoutmaxnode,tresusageoutmaxtask,tresusageoutave,"
     "tresusageouttot"
 )
-_NO_USAGE = Usage()
 
 
 class Row(NamedTuple):
@@ -216,18 +214,17 @@ class Rows:
     def _seconds(self, row: Row) -> tuple[float, float]:
         """Give the processor time of user and system."""
         if row.step is not None:
-            usage = row.record.usage.get(row.step.step_id, _NO_USAGE)
-            return usage.user_seconds, usage.system_seconds
+            return row.step.usage.user_seconds, row.step.usage.system_seconds
         if self._allocations:
             return 0.0, 0.0
-        each = row.record.usage.values()
+        each = [step.usage for step in row.record.steps]
         return sum(one.user_seconds for one in each), sum(one.system_seconds for one in each)
 
     def _usage(self) -> dict[str, Text]:
         def measured(text: Callable[[Usage, StepRecord], str]) -> Text:
             def of_row(row: Row) -> str:
-                usage = None if row.step is None else row.record.usage.get(row.step.step_id)
-                return "" if usage is None or row.step is None or not usage.max_rss else text(usage, row.step)
+                step = row.step
+                return "" if step is None or not step.usage.max_rss else text(step.usage, step)
 
             return of_row
 
@@ -275,7 +272,7 @@ class Rows:
 
 def _energy(row: Row) -> str:
     if row.step is not None:
-        return str(int(row.record.usage.get(row.step.step_id, _NO_USAGE).energy or 0))
+        return str(int(row.step.usage.energy or 0))
     return "" if row.record.job.start_time is not None else "0"
 
 

@@ -62,7 +62,8 @@ class Step(NamedTuple):
 def running_steps(view: View) -> list[Step]:
     """Give the steps of all live jobs that have not ended, by job id."""
     live = sorted((job for job in view.jobs() if job.base_state in _LIVE), key=lambda job: job.job_id)
-    return [Step(job, step) for job in live for step in view.steps(job.job_id) if step.end_time is None]
+    running = [Step(job, step) for job in live for step in view.steps(job.job_id) if step.end_time is None]
+    return sorted(running, key=lambda one: (one.job.job_id, not one.step.step_id.isdigit()))
 
 
 _LIVE = frozenset({"RUNNING", "SUSPENDED"})

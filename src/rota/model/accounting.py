@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from types import MappingProxyType
+from dataclasses import dataclass
 
 from rota.model.lines import JobLine
 from rota.model.step import StepRecord
@@ -51,27 +49,9 @@ class JobDetails:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
-    """What a step has used, as measured."""
-
-    #: Processor time in seconds.
-    user_seconds: float = 0.0
-    system_seconds: float = 0.0
-    #: Largest resident memory of the step's processes together, bytes.
-    max_rss: int = 0
-    #: Bytes read from and written to disks.
-    read_bytes: int = 0
-    written_bytes: int = 0
-    #: Joules; ``None``: it cannot be measured on this machine.
-    energy: float | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class AccountingRecord:
     """A job as ``sacct`` shows it, live or ended."""
 
     job: JobLine
     details: JobDetails
     steps: tuple[StepRecord, ...] = ()
-    #: Usage of the steps, by step id.
-    usage: Mapping[str, Usage] = field(default_factory=lambda: MappingProxyType({}))

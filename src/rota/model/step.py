@@ -8,6 +8,22 @@ from rota.model.job_state import JobState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What a step has used, as measured."""
+
+    #: Processor time in seconds.
+    user_seconds: float = 0.0
+    system_seconds: float = 0.0
+    #: Largest resident memory of the step's processes together, bytes.
+    max_rss: int = 0
+    #: Bytes read from and written to disks.
+    read_bytes: int = 0
+    written_bytes: int = 0
+    #: Joules; ``None``: it cannot be measured on this machine.
+    energy: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StepRecord:
     """A step of a job, as it is at one moment."""
 
@@ -19,9 +35,12 @@ class StepRecord:
     nodes: tuple[str, ...] = ()
     tasks: int = 1
     cpus: int = 1
+    #: Processors on each node that other steps cannot have; empty: none.
+    held: tuple[int, ...] = ()
     #: Unix seconds; the end is ``None`` while the step runs.
     start_time: int = 0
     end_time: int | None = None
     exit_code: int = 0
     #: Signal that ended the step; 0: none.
     signal: int = 0
+    usage: Usage = Usage()

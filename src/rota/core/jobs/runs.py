@@ -167,8 +167,11 @@ class Runs:
         job = self._run_of(event.job_id, event.restart_count)
         if job is None:
             return False
-        others = [one for one in job.steps if one.step_id != event.step.step_id]
-        job.steps = (*others, event.step)
+        new = event.step
+        known = any(one.step_id == new.step_id for one in job.steps)
+        job.steps = (
+            tuple(new if one.step_id == new.step_id else one for one in job.steps) if known else (*job.steps, new)
+        )
         return True
 
     def _run_of(self, job_id: int, restart_count: int) -> Job | None:

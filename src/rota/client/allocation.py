@@ -1,0 +1,316 @@
+"""An allocation without a batch script: what ``salloc`` and ``srun`` outside of a job get.
+
+Its first process, run as a program, takes commands to be run as processes of the job, with the files of those who ask.
+As a module it is what ``srun`` and ``salloc`` become once they have resources: ``srun`` has itself run again within the
+job, ``salloc`` runs a command where it is. Both hold the allocation: when they are gone, it is given back.
+"""
+
+import _socket
+import array
+import json
+import os
+import select
+import signal
+import sys
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+#: Name of the socket in the directory of the job.
+SOCKET = "allocation.sock"
+#: Seconds for which the socket is waited for, and between attempts.
+_PATIENCE, _RETRY = 20.0, 0.005
+#: Seconds after which commands that were told to end are killed.
+_GRACE = 5.0
+_MOST = 64 << 20
+_CREDENTIALS = 12
+
+
+# ---- the first process of the job -----------------------------------------------------------------------------------
+
+
+class Server:
+    """Runs commands as processes of the job."""
+
+    def __init__(self, listener: _socket.socket) -> None:
+        self._listener = listener
+        self._connections: dict[int, _socket.socket] = {}
+        #: Connections whose commands run, by process id; and connections that hold the allocation.
+        self._commands: dict[int, int] = {}
+        self._holders: set[int] = set()
+        self._ending = False
+
+    def serve(self) -> int:
+        """Serve until the allocation is given back or taken away; give the exit status."""
+        read_end, write_end = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        signal.set_wakeup_fd(write_end, warn_on_full_buffer=False)
+        for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, lambda *_: None)
+        for number in (signal.SIGUSR1, signal.SIGUSR2):
+            signal.signal(number, signal.SIG_IGN)
+        while not self._ending or self._commands:
+            readers = [read_end, self._listener.fileno(), *self._connections]
+            for end in select.select(readers, [], [])[0]:
+                if end == read_end:
+                    self._ending |= bool({signal.SIGTERM, signal.SIGHUP}.intersection(os.read(read_end, 4096)))
+                elif end == self._listener.fileno():
+                    self._accept()
+                elif (status := self._take(end)) is not None:
+                    return status
+            self._reap()
+        return 0
+
+    def _accept(self) -> None:
+        descriptor, _ = self._listener._accept()  # type: ignore[attr-defined] # noqa: SLF001 - as socket.accept() does
+        connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM, 0, descriptor)
+        if _uid_of(connection) in (0, os.getuid()):
+            self._connections[descriptor] = connection
+        else:
+            connection.close()
+
+    def _take(self, end: int) -> int | None:
+        """Take a request; give the exit status if that was the end."""
+        connection = self._connections[end]
+        try:
+            request, files = _receive(connection)
+        except (OSError, ValueError):
+            return self._lost(end)
+        kind = request["do"]
+        if kind == "hold":
+            self._holders.add(end)
+        elif kind == "end":
+            return int(request["status"])
+        elif kind == "signal":
+            for pid, owner in self._commands.items():
+                if owner == end:
+                    os.kill(pid, request["signal"])
+        elif kind == "run":
+            self._run(end, request, files)
+        return None
+
+    def _lost(self, end: int) -> int | None:
+        """Heed that somebody has gone: their commands end, and the allocation if they held it."""
+        self._connections.pop(end).close()
+        for pid, owner in list(self._commands.items()):
+            if owner == end:
+                os.kill(pid, signal.SIGTERM)
+        if end not in self._holders:
+            return None
+        return 128 + signal.SIGHUP
+
+    def _run(self, end: int, request: "dict[str, Any]", files: list[int]) -> None:
+        pid = os.fork()
+        if not pid:
+            try:
+                signal.set_wakeup_fd(-1)
+                for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE):
+                    signal.signal(number, signal.SIG_DFL)
+                for number in (signal.SIGUSR1, signal.SIGUSR2):
+                    signal.signal(number, signal.SIG_DFL)
+                for target, file in enumerate(files):
+                    os.dup2(file, target)
+                os.closerange(3, 1024)
+                os.setpgid(0, 0)
+                os.umask(request["umask"])
+                os.chdir(request["cwd"])
+                mark = os.environ["ROTA_RUN"]
+                os.execve(request["argv"][0], request["argv"], {**request["env"], "ROTA_RUN": mark})  # noqa: S606
+            finally:
+                os._exit(1)
+        for file in files:
+            os.close(file)
+        self._commands[pid] = end
+
+    def _reap(self) -> None:
+        while self._commands:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if not pid:
+                return
+            end = self._commands.pop(pid, -1)
+            if end in self._connections:
+                _send(self._connections[end], {"status": _status(status)})
+
+
+def _serve(path: str) -> int:
+    listener = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    os.chdir(path)
+    if os.path.exists(SOCKET):
+        os.unlink(SOCKET)  # of a run before a requeue
+    listener.bind(SOCKET)
+    listener.listen(64)
+    os.chdir("/")
+    return Server(listener).serve()
+
+
+# ---- srun and salloc ------------------------------------------------------------------------------------------------
+
+
+def main(data: bytes, controller: _socket.socket) -> int:
+    """Use an allocation that the controller describes; give the exit status."""
+    spec = json.loads(data)
+    server = _reach(spec, controller)
+    if server is None:
+        return 1
+    if spec["hold"]:
+        _send(server, {"do": "hold"})
+    status = _command(spec, server) if spec["command"] == "salloc" else _again(spec, server)
+    if spec["hold"]:
+        if spec["command"] == "salloc":
+            _say(spec, f"Relinquishing job allocation {spec['job']}")
+        try:
+            _send(server, {"do": "end", "status": status})
+            _until_over(controller)
+        except OSError:
+            pass  # it is over already, or the controller is away
+    return status
+
+
+def _reach(spec: "dict[str, Any]", controller: _socket.socket) -> _socket.socket | None:
+    """Connect to the first process of the job, which has just been started; ``None``: there is none."""
+    until = time.monotonic() + _PATIENCE
+    directory = os.open(".", os.O_PATH | os.O_CLOEXEC)
+    try:
+        while time.monotonic() < until:
+            connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+            try:
+                os.chdir(spec["directory"])
+                connection.connect(SOCKET)
+            except OSError:
+                connection.close()
+                if select.select([controller.fileno()], [], [], _RETRY)[0]:
+                    break  # the controller has something to say: the job has ended
+            else:
+                if _uid_of(connection) in (spec["uid"], os.getuid()):
+                    return connection
+                break
+    finally:
+        os.fchdir(directory)
+        os.close(directory)
+    _say(spec, f"error: the allocation of job {spec['job']} cannot be reached")
+    return None
+
+
+def _again(spec: "dict[str, Any]", server: _socket.socket) -> int:
+    """Have ``srun`` run within the job, and hand signals on to it; give its exit status."""
+    request = {"do": "run", "argv": spec["argv"], "cwd": os.getcwd(), "env": {**os.environ, **spec["env"]}}
+    umask = os.umask(0o22)
+    os.umask(umask)
+    _send(server, {**request, "umask": umask}, [0, 1, 2])
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2):
+        signal.signal(number, lambda number, _: _send(server, {"do": "signal", "signal": number}))
+    for number in (signal.SIGCONT, signal.SIGWINCH):
+        signal.signal(number, lambda number, _: _send(server, {"do": "signal", "signal": number}))
+    try:
+        return int(_receive(server)[0]["status"])
+    except (OSError, ValueError):
+        return 1  # the job was ended
+
+
+def _command(spec: "dict[str, Any]", server: _socket.socket) -> int:
+    """Run a command where this program is; give its exit status."""
+    program = _found(spec["argv"][0])
+    if program is None:
+        _say(spec, f'error: _fork_command: Unable to find command "{spec["argv"][0]}"')
+        return 1
+    read_end, write_end = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+    signal.set_wakeup_fd(write_end, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    pid = os.fork()
+    if not pid:
+        try:
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+            if spec["cwd"]:
+                os.chdir(spec["cwd"])
+            os.execve(program, spec["argv"], {**os.environ, **spec["env"]})  # noqa: S606 - what the user says
+        finally:
+            os._exit(1)
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP):
+        signal.signal(number, signal.SIG_IGN)  # the command gets them from the terminal
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
+        signal.signal(number, lambda number, _: os.kill(pid, number))
+    watched = [read_end, server.fileno()]
+    while True:
+        ready = select.select(watched, [], [])[0]
+        if read_end in ready:
+            os.read(read_end, 4096)
+        if server.fileno() in ready and not server.recv(1):
+            watched.remove(server.fileno())
+            _say(spec, f"Job allocation {spec['job']} has been revoked.")
+            os.kill(pid, signal.SIGHUP)
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        if ended:
+            return _status(status)
+
+
+def _found(program: str) -> str | None:
+    if "/" in program:
+        return program if os.access(program, os.X_OK) else None
+    for folder in os.environ.get("PATH", os.defpath).split(":"):
+        path = f"{folder or '.'}/{program}"
+        if os.access(path, os.X_OK) and not os.path.isdir(path):
+            return path
+    return None
+
+
+def _until_over(controller: _socket.socket) -> None:
+    """Wait until the controller has recorded the end of the job."""
+    from rota.client import thin
+
+    while thin.frame(controller)[0] != b"x":
+        pass
+
+
+def _say(spec: "dict[str, Any]", text: str) -> None:
+    if not spec["quiet"] or text.startswith("error"):
+        os.write(2, f"{spec['command']}: {text}\n".encode())
+
+
+# ---- messages -------------------------------------------------------------------------------------------------------
+
+
+def _send(connection: _socket.socket, message: "dict[str, Any]", files: "list[int] | None" = None) -> None:
+    data = json.dumps(message).encode("utf-8", "surrogateescape")
+    head = len(data).to_bytes(4, "big")
+    rights = [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, array.array("i", files or []))] if files else []
+    connection.sendmsg([head], rights)
+    connection.sendall(data)
+
+
+def _receive(connection: _socket.socket) -> "tuple[dict[str, Any], list[int]]":
+    """Receive a message, and the files that come with it."""
+    head, rights, _, _ = connection.recvmsg(4, _socket.CMSG_SPACE(3 * 4), _socket.MSG_WAITALL)
+    files = array.array("i")
+    for level, kind, data in rights:
+        if level == _socket.SOL_SOCKET and kind == _socket.SCM_RIGHTS:
+            files.frombytes(data[: len(data) // files.itemsize * files.itemsize])
+    length = int.from_bytes(head, "big")
+    if len(head) < 4 or length > _MOST:
+        raise OSError
+    parts, left = [], length
+    while left:
+        part = connection.recv(min(left, 1 << 20))
+        if not part:
+            raise OSError
+        parts.append(part)
+        left -= len(part)
+    return json.loads(b"".join(parts)), list(files)
+
+
+def _uid_of(connection: _socket.socket) -> int:
+    credentials = connection.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, _CREDENTIALS)
+    return int.from_bytes(credentials[4:8], sys.byteorder)
+
+
+def _status(status: int) -> int:
+    return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+
+
+if __name__ == "__main__":
+    sys.exit(_serve(sys.argv[1]))

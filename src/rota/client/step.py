@@ -1,0 +1,438 @@
+"""The tasks of a step: ``srun`` within a job starts them, connects them with its files, and waits for them.
+
+They are children of ``srun``, which is a process of the job: so they have its processors, are within its limits, and
+end with it. The controller says what to start and is told how it ended. When it is away, tasks go on, and it is told
+later.
+
+Like `rota.client.thin` this imports little: it is a program that starts often.
+"""
+
+import json
+import os
+import select
+import signal
+import time
+
+from rota.client import streams, thin
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import _socket
+    from typing import Any
+
+#: Signals that are handed on to the tasks.
+_HANDED_ON = (signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM, signal.SIGCONT, signal.SIGTSTP)
+_TO_END = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+#: Seconds after which it is tried again to reach the controller, and for which.
+_RETRY, _PATIENCE = 0.2, 60.0
+#: Signals by which a task that was told to end may end.
+_OF_ENDS = (signal.SIGTERM, signal.SIGKILL)
+#: Seconds within which ends of tasks are told together.
+_TOGETHER = 0.05
+#: Seconds for which output is read that processes hold open although all tasks have ended.
+_LEFT_OPEN = 1.0
+#: Exit code of a task that could not be started, without a number of an error.
+_CANNOT = 1
+
+
+class Task:
+    """A task."""
+
+    def __init__(self, number: int, node: str, pid: int) -> None:
+        self.number = number
+        self.node = node
+        self.pid = pid
+        #: As ``wait`` gives it; ``None``: it runs.
+        self.status: int | None = None
+
+
+class Step:
+    """A step that runs.
+
+    Args:
+        spec: What to start: see `rota.controller.steps.spec`.
+        controller: The connection to the controller.
+    """
+
+    def __init__(self, spec: "dict[str, Any]", controller: "_socket.socket") -> None:
+        self._spec = spec
+        self._controller: _socket.socket | None = controller
+        self._name = f"{spec['job']}.{spec['step']}"
+        self._tasks: dict[int, Task] = {}
+        self._streams = streams.Streams(spec)
+        self._ended: list[Task] = []
+        self._first_end = 0.0
+        self._kill_at = self._over_at = self._say_at = 0.0
+        self._told = self._aborted = self._was_forced = False
+        self._last_interrupt = 0.0
+        self._reconnect_at = 0.0
+        self._received = b""
+
+    # ---- start ------------------------------------------------------------------------------------------------
+
+    def run(self) -> int:
+        """Start the tasks and wait for them; give the exit status."""
+        read_end, write_end = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        signal.set_wakeup_fd(write_end, warn_on_full_buffer=False)
+        for one in (signal.SIGCHLD, signal.SIGINT, signal.SIGWINCH, *_HANDED_ON, *_TO_END):
+            signal.signal(one, lambda *_: None)
+        self._wakeup = read_end
+        self._guard = _guard()
+        for number in range(len(self._spec["tasks"])):
+            self._start(number)
+        self._streams.started()
+        while self._running or not (self._streams.are_over or time.monotonic() > self._over_at):
+            self._turn()
+        self._say_ended()
+        return self._finish()
+
+    def _start(self, number: int) -> None:
+        task = self._spec["tasks"][number]
+        ends = self._streams.ends_of(number)
+        pid = os.fork()
+        if not pid:
+            try:
+                self._become(number, task, ends)
+            finally:
+                os._exit(_CANNOT)
+        for end in set(ends):
+            os.close(end)
+        self._tasks[pid] = Task(number, self._spec["nodes"][task["node"]]["SLURMD_NODENAME"], pid)
+        os.write(self._guard, b"%d\n" % pid)
+
+    def _become(self, number: int, task: "dict[str, Any]", ends: "tuple[int, int, int]") -> None:
+        """Become a task. Never returns, if all is well."""
+        signal.set_wakeup_fd(-1)
+        for one in (signal.SIGCHLD, signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ, *_HANDED_ON, *_TO_END):
+            signal.signal(one, signal.SIG_DFL)
+        os.setsid()
+        if self._spec["pty"] and number == 0:
+            streams.take_terminal(ends[0])
+        for target, end in enumerate(ends):
+            os.dup2(end, target)
+        env = {**self._spec["env"], **self._spec["nodes"][task["node"]], **task["env"]}
+        env["SLURM_TASK_PID"] = str(os.getpid())
+        try:
+            os.chdir(self._spec["cwd"])
+        except OSError as error:
+            _say(f"error: couldn't chdir to `{self._spec['cwd']}': {error.strerror}: going to /tmp instead")
+            os.chdir("/tmp")  # noqa: S108 - as Slurm does
+        argv = task.get("argv") or self._spec["argv"]
+        names = {_bytes(name): _bytes(value) for name, value in env.items()}
+        try:
+            os.execve(_bytes(_found(argv[0], env)), [_bytes(one) for one in argv], names)  # noqa: S606 - no shell
+        except OSError as error:
+            _say(f"error: execve(): {argv[0]}: {error.strerror}")
+            os._exit(error.errno or _CANNOT)
+
+    # ---- while it runs ----------------------------------------------------------------------------------------
+
+    @property
+    def _running(self) -> list[Task]:
+        return [task for task in self._tasks.values() if task.status is None]
+
+    def _turn(self) -> None:
+        """Wait for what happens, and handle it."""
+        readers = [self._wakeup, *self._streams.readers]
+        if self._controller is not None:
+            readers.append(self._controller.fileno())
+        readable, writable, _ = select.select(readers, self._streams.writers, [], self._pause())
+        if self._wakeup in readable:
+            for number in os.read(self._wakeup, 4096):
+                self._take_signal(number)
+        if self._controller is not None and self._controller.fileno() in readable:
+            self._hear()
+        self._streams.serve(readable, writable)
+        self._reap()
+        now = time.monotonic()
+        if self._ended and (now >= self._say_at or not self._running):
+            self._say_ended()
+        if self._kill_at and now >= self._kill_at:
+            self._kill_at = now + 1
+            self._send(signal.SIGKILL)
+        wait = self._spec["wait"]
+        if wait and self._first_end and now >= self._first_end + wait and not self._aborted and self._running:
+            self._say(f"First task exited {wait}s ago")
+            self._say_states()
+            self._terminate(signal.SIGKILL)
+        if self._controller is None and now >= self._reconnect_at:
+            self._reconnect_at = now + _RETRY
+            self._reconnect()
+
+    def _pause(self) -> float | None:
+        """Give the seconds until something is due; ``None``: nothing is."""
+        times = [one for one in (self._kill_at, self._over_at) if one]
+        if self._ended:
+            times.append(self._say_at)
+        if self._spec["wait"] and self._first_end and not self._aborted:
+            times.append(self._first_end + self._spec["wait"])
+        if self._controller is None:
+            times.append(self._reconnect_at)
+        return max(min(times) - time.monotonic(), 0.0) if times else None
+
+    def _reap(self) -> None:
+        """Look which tasks have ended. They stay zombies until all have, so that their pids name nobody else."""
+        for task in self._running:
+            how = os.waitid(os.P_PID, task.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            if how is None:
+                continue
+            task.status = how.si_status << 8 if how.si_code == os.CLD_EXITED else how.si_status
+            task.status |= 0x80 if how.si_code == os.CLD_DUMPED else 0
+            self._say_at = self._say_at if self._ended else time.monotonic() + _TOGETHER
+            self._ended.append(task)
+            self._first_end = self._first_end or time.monotonic()
+            self._streams.task_ended(task.number)
+        if self._ended and not self._running:
+            self._over_at = time.monotonic() + _LEFT_OPEN
+            for task in self._tasks.values():
+                _kill(task.pid, signal.SIGKILL)  # what they have left behind
+                os.waitpid(task.pid, 0)
+            os.write(self._guard, b"0\n")
+
+    def _say_ended(self) -> None:
+        """Say which tasks have failed, and end the others if that is wanted."""
+        ended, self._ended = self._ended, []
+        groups: dict[tuple[str, int], list[int]] = {}
+        for task in ended:
+            if task.status:
+                groups.setdefault((task.node, task.status), []).append(task.number)
+        for (node, status), numbers in sorted(groups.items(), key=lambda group: min(group[1])):
+            self._streams.flush()
+            self._say(f"error: {node}: {_which(numbers)}: {_how(status)}")
+        if groups and self._spec["kill_on_bad_exit"] and self._running and not self._aborted:
+            self._terminate(signal.SIGTERM)
+
+    def _say_states(self) -> None:
+        for name, tasks in (
+            ("running", self._running),
+            ("exited", [task for task in self._tasks.values() if task.status is not None]),
+        ):
+            if tasks:
+                self._say(f"StepId={self._name} {_which([task.number for task in tasks])}: {name}")
+
+    def _say(self, text: str) -> None:
+        if not self._spec["quiet"] or text.startswith("error"):
+            _say_to(2, f"srun: {text}\n")
+
+    # ---- signals ----------------------------------------------------------------------------------------------
+
+    def _take_signal(self, number: int) -> None:
+        if number == signal.SIGINT:
+            self._interrupt()
+        elif number in _TO_END:
+            self._force()
+        elif number == signal.SIGWINCH:
+            self._streams.resized()
+        elif number == signal.SIGTSTP:
+            self._send(signal.SIGSTOP)
+        elif number in _HANDED_ON:
+            self._send(number)
+
+    def _interrupt(self) -> None:
+        """Heed Ctrl-C: the first says what runs, a second within a second is sent to the tasks, a third ends them."""
+        now = time.monotonic()
+        if self._told:
+            self._force()
+        elif self._spec["quit_on_interrupt"] or now < self._last_interrupt + 1:
+            self._told = True
+            self._say(f"sending Ctrl-C to StepId={self._name}")
+            self._send(signal.SIGINT)
+        else:
+            self._say("interrupt (one more within 1 sec to abort)")
+            self._say_states()
+        self._last_interrupt = now
+
+    def _force(self) -> None:
+        if not self._aborted:
+            self._say("forcing job termination")
+            self._abort(signal.SIGKILL)
+
+    def _terminate(self, number: int) -> None:
+        self._say(f"launch/slurm: _step_signal: Terminating StepId={self._name}")
+        self._abort(number)
+
+    def _abort(self, number: int) -> None:
+        """End the step: a signal, and SIGKILL some time later."""
+        self._aborted = True
+        nodes = self._spec["env"]["SLURM_STEP_NODELIST"]
+        moment = time.strftime("%Y-%m-%dT%H:%M:%S")
+        _say_to(2, f"slurmstepd: error: *** STEP {self._name} ON {nodes} CANCELLED AT {moment} ***\n")
+        wait = self._spec["kill_wait"]
+        if number == signal.SIGKILL:
+            self._was_forced = True
+            self._say(f"Job step aborted: Waiting up to {wait + 2} seconds for job step to finish.")
+        self._send(signal.SIGCONT)
+        self._send(number)
+        self._kill_at = time.monotonic() + (1 if number == signal.SIGKILL else wait)
+
+    def _send(self, number: int) -> None:
+        """Send a signal to the tasks and their children."""
+        for task in self._running:
+            _kill(task.pid, number)
+
+    # ---- the controller ---------------------------------------------------------------------------------------
+
+    def _hear(self) -> None:
+        """Take what the controller says: signals for the tasks."""
+        data = b"" if self._controller is None else self._controller.recv(4096)
+        if not data:
+            self._hang_up()
+            return
+        self._received += data
+        while len(self._received) >= 5:
+            end = 5 + int.from_bytes(self._received[1:5], "big")
+            if len(self._received) < end:
+                return
+            letter, said, self._received = self._received[:1], self._received[5:end], self._received[end:]
+            if letter == b"k":
+                self._told_by_controller(int(said))
+
+    def _hang_up(self) -> None:
+        if self._controller is not None:
+            self._controller.close()
+            self._controller = None
+
+    def _told_by_controller(self, number: int) -> None:
+        if number == signal.SIGKILL:
+            if not self._aborted:
+                self._abort(number)
+        else:
+            self._send(number)
+
+    def _reconnect(self) -> None:
+        """Connect to a controller that was away."""
+        try:
+            controller = thin.connect()
+            thin.send_call(controller, "rota-call", ["attach", str(self._spec["job"]), str(self._spec["step"])])
+        except OSError:
+            return
+        self._controller, self._received = controller, b""
+
+    def _finish(self) -> int:
+        """Tell the controller how the step has ended, and give the exit status."""
+        self._streams.close()
+        ends = [task.status or 0 for task in self._tasks.values()]
+        signals = {os.WTERMSIG(end) for end in ends if os.WIFSIGNALED(end)}
+        status = max(map(_status, ends), default=0)
+        if not self._was_forced and signals.intersection(_OF_ENDS):
+            self._say(f"Force Terminated StepId={self._name}")
+        end = {"status": status, "cancelled": self._aborted, "usage": _usage()}
+        until = time.monotonic() + _PATIENCE
+        while True:
+            if self._tell(end):
+                return status
+            if time.monotonic() > until:
+                return status
+            time.sleep(_RETRY)
+            self._reconnect()
+
+    def _tell(self, end: "dict[str, Any]") -> bool:
+        """Say how the step has ended; say whether that was heard."""
+        if self._controller is None:
+            return False
+        data = json.dumps(end).encode()
+        try:
+            self._controller.sendall(b"+" + len(data).to_bytes(4, "big") + data)
+            while thin.frame(self._controller)[0] != b"x":
+                pass
+        except OSError:
+            self._hang_up()
+            return False
+        return True
+
+
+def _guard() -> int:
+    """Start a process that kills the tasks if this one is killed; give the pipe that tells it their pids."""
+    read_end, write_end = os.pipe2(os.O_CLOEXEC)
+    if os.fork():
+        os.close(read_end)
+        return write_end
+    try:
+        signal.set_wakeup_fd(-1)
+        for one in (signal.SIGINT, *_HANDED_ON, *_TO_END):
+            signal.signal(one, signal.SIG_IGN)
+        os.closerange(0, read_end)
+        os.closerange(read_end + 1, 1024)
+        with os.fdopen(read_end) as told:
+            pids = [int(line) for line in told]
+        if pids and pids[-1]:
+            for pid in pids:
+                _kill(pid, signal.SIGKILL)
+    finally:
+        os._exit(0)
+
+
+def _kill(group: int, number: int) -> None:
+    """Send a signal to a task and its children."""
+    try:
+        os.killpg(group, number)
+    except OSError:
+        pass  # nothing is left of it
+
+
+def main(data: bytes, controller: "_socket.socket") -> int:
+    """Run a step that the controller describes; give the exit status."""
+    return Step(json.loads(data), controller).run()
+
+
+def _found(program: str, env: "dict[str, str]") -> str:
+    """Find a program on the path of a task."""
+    if "/" in program:
+        return program
+    for folder in env.get("PATH", os.defpath).split(":"):
+        path = f"{folder or '.'}/{program}"
+        if os.access(path, os.X_OK) and not os.path.isdir(path):
+            return path
+    return program
+
+
+def _which(numbers: list[int]) -> str:
+    """Name tasks: ``task 1``, ``tasks 0-1,3``."""
+    numbers = sorted(numbers)
+    parts: list[list[int]] = []
+    for number in numbers:
+        if parts and number == parts[-1][-1] + 1:
+            parts[-1].append(number)
+        else:
+            parts.append([number])
+    text = ",".join(str(part[0]) if len(part) == 1 else f"{part[0]}-{part[-1]}" for part in parts)
+    return f"task{'s' if len(numbers) > 1 else ''} {text}"
+
+
+def _how(status: int) -> str:
+    if os.WIFSIGNALED(status):
+        return (signal.strsignal(os.WTERMSIG(status)) or "?") + (" (core dumped)" if os.WCOREDUMP(status) else "")
+    return f"Exited with exit code {os.WEXITSTATUS(status)}"
+
+
+def _status(status: int) -> int:
+    return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+
+
+def _usage() -> "dict[str, Any]":
+    """Measure what the tasks have used."""
+    import resource
+
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return {
+        "user_seconds": used.ru_utime,
+        "system_seconds": used.ru_stime,
+        "max_rss": used.ru_maxrss << 10,
+        "read_bytes": used.ru_inblock << 9,
+        "written_bytes": used.ru_oublock << 9,
+    }
+
+
+def _say(text: str) -> None:
+    _say_to(2, f"slurmstepd: {text}\n")
+
+
+def _say_to(file: int, text: str) -> None:
+    try:
+        os.write(file, text.encode("utf-8", "surrogateescape"))
+    except OSError:
+        pass
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")

@@ -1,0 +1,136 @@
+"""A job without a batch script, as ``salloc`` and ``srun`` ask for it: the request, and what is kept beside it."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rota.commands.option_error import OptionError
+from rota.commands.sbatch import options_of, parse_options, request
+from rota.commands.sbatch_options import OPTIONS, SHORT, Flag, Option
+from rota.commands.submission import at_times, join_path, parse_warning
+from rota.model.accounting import JobDetails
+from rota.model.submission import Submission
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from rota.commands.sbatch import Options
+    from rota.commands.submission import Client
+    from rota.model import JobSpec
+
+_NOT_SALLOCS = "array error export export-file ignore-pbs input no-requeue open-mode output parsable requeue wait wrap"
+_SALLOC: dict[str, Option | Flag] = {
+    **{name: option for name, option in OPTIONS.items() if name not in _NOT_SALLOCS.split()},
+    **{name: Flag("") for name in ("bell", "help", "no-bell", "no-shell", "usage", "version")},
+    **{name: Option("", str, needed=False) for name in ("immediate", "kill-command", "x11")},
+    "wait-all-nodes": Option("", str),
+}
+_SALLOC_LETTERS = {**SHORT, "I": "immediate", "K": "kill-command"}
+_SALLOC_VARIABLES = {
+    "SALLOC_ACCOUNT": "account",
+    "SALLOC_CONSTRAINT": "constraint",
+    "SALLOC_EXCLUSIVE": "exclusive",
+    "SALLOC_GPUS": "gpus",
+    "SALLOC_GPUS_PER_NODE": "gpus-per-node",
+    "SALLOC_HINT": "hint",
+    "SALLOC_IMMEDIATE": "immediate",
+    "SALLOC_MEM_PER_CPU": "mem-per-cpu",
+    "SALLOC_MEM_PER_GPU": "mem-per-gpu",
+    "SALLOC_MEM_PER_NODE": "mem",
+    "SALLOC_PARTITION": "partition",
+    "SALLOC_QOS": "qos",
+    "SALLOC_RESERVATION": "reservation",
+    "SALLOC_TIMELIMIT": "time",
+    "SALLOC_WCKEY": "wckey",
+}
+_NOT_DONE = (
+    "container",
+    "cpu-freq",
+    "gid",
+    "gpu-bind",
+    "gpu-freq",
+    "mcs-label",
+    "power",
+    "profile",
+    "reboot",
+    "test-only",
+    "x11",
+)
+
+
+class Allocation(NamedTuple):
+    """A request for resources."""
+
+    spec: JobSpec
+    submission: Submission
+    #: The texts of all options, by long name.
+    texts: Mapping[str, str]
+
+
+def read_salloc(words: Sequence[str], environment: Mapping[str, str]) -> Options:
+    """Read the words after ``salloc``.
+
+    Raises:
+        OptionError: an option cannot be used.
+    """
+    given = parse_options(words, _SALLOC, _SALLOC_LETTERS)
+    fields: dict[str, Any] = {}
+    texts: dict[str, str] = {}
+    for one in (*options_of(environment, _SALLOC_VARIABLES, _SALLOC), given):
+        fields |= one.fields
+        texts |= one.texts
+    for option in _NOT_DONE:
+        if option in texts:
+            raise OptionError(f"--{option}", "is not supported by rota")
+    return given._replace(fields=fields, texts=texts)
+
+
+def allocation(
+    command: Sequence[str],
+    options: Options,
+    client: Client,
+    *,
+    name: str,
+    now: int,
+    utc_offset: Callable[[int], int],
+) -> Allocation:
+    """Make the request for an allocation.
+
+    Args:
+        command: The command line, with its name.
+        options: Its options.
+        client: The process that asks.
+        name: Name of the job if none is given.
+        now: The time now, Unix seconds.
+        utc_offset: Gives local time minus UTC in seconds, at a Unix time.
+
+    Raises:
+        OptionError: options contradict each other.
+    """
+    texts = options.texts
+    fields = {"name": name, **options.fields, "user": client.user, "user_id": client.uid, "group_id": client.gid}
+    at_times(fields, texts, now, utc_offset)
+    number, seconds, batch_only = parse_warning(texts.get("signal", ""))
+    details = JobDetails(
+        submit_line=shlex.join(command),
+        submit_host=client.host,
+        work_dir=join_path(client.work_dir, texts.get("chdir", "")),
+        comment=texts.get("comment", ""),
+        wckey=texts.get("wckey", ""),
+        mail_user=texts.get("mail-user", ""),
+        mail_type=texts.get("mail-type", ""),
+        batch=False,
+    )
+    submission = Submission(
+        details=details,
+        umask=client.umask,
+        rlimits={} if texts.get("propagate", "").upper() == "NONE" else client.rlimits,
+        warning_signal=number,
+        warning_seconds=seconds,
+        warning_batch_only=batch_only,
+    )
+    spec = request(fields)._replace(allocation_only=True)
+    if "overcommit" in texts:
+        spec = spec._replace(num_cpus=max(spec.min_nodes, 1))
+    return Allocation(spec, submission, texts)

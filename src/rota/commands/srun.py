@@ -1,0 +1,249 @@
+"""The command line of ``srun``: the options of a step, and of the job that it starts outside of one.
+
+Options of the command line count more than variables of the environment.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rota.commands.option_error import OptionError, Problem
+from rota.commands.sbatch import options_of, parse_options
+from rota.commands.sbatch_options import OPTIONS, SHORT, Flag, Option
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rota.commands.sbatch import Options
+
+#: Options of ``sbatch`` that ``srun`` does not have.
+_NOT_OURS = frozenset({"array", "export-file", "get-user-env", "ignore-pbs", "no-requeue"})
+_NOT_OURS |= {"parsable", "requeue", "wait", "wrap"}
+#: Options with values, with optional ones, and without.
+_WITH_VALUE = (
+    "accel-bind cpu-bind epilog jobid mpi msg-timeout network prolog relative slurmd-debug task-epilog task-prolog "
+    "threads wait"
+)
+_OPTIONAL_VALUE = ("bcast", "compress", "het-group", "immediate", "kill-on-bad-exit", "resv-ports", "send-libs", "x11")
+_FLAGS = (
+    "disable-status exact help interactive label multi-prog no-allocate overcommit overlap preserve-env pty quiet "
+    "quit-on-interrupt test-only unbuffered usage verbose version"
+)
+_TABLE: dict[str, Option | Flag] = {
+    **{name: option for name, option in OPTIONS.items() if name not in _NOT_OURS},
+    **{name: Option("", str) for name in _WITH_VALUE.split()},
+    **{name: Option("", str, needed=False) for name in _OPTIONAL_VALUE},
+    **{name: Flag("") for name in _FLAGS.split()},
+}
+_LETTERS = {
+    **SHORT,
+    "E": "preserve-env",
+    "I": "immediate",
+    "K": "kill-on-bad-exit",
+    "O": "overcommit",
+    "T": "threads",
+    "W": "wait",
+    "X": "disable-status",
+    "Z": "no-allocate",
+    "l": "label",
+    "r": "relative",
+    "u": "unbuffered",
+}
+#: Options that rota does not carry out.
+_NOT_DONE = [
+    "bcast",
+    "container",
+    "cpu-freq",
+    "epilog",
+    "gid",
+    "gpu-bind",
+    "gpu-freq",
+    "het-group",
+    "mcs-label",
+    "network",
+    "no-allocate",
+    "power",
+    "profile",
+    "prolog",
+    "reboot",
+    "send-libs",
+    "task-epilog",
+    "task-prolog",
+    "test-only",
+    "x11",
+]
+#: Options of a step by variable. Those that a job sets are for ``srun`` within it.
+_OF_STEPS = {
+    "SLURM_DISTRIBUTION": "distribution",
+    "SLURM_EXACT": "exact",
+    "SLURM_EXPORT_ENV": "export",
+    "SLURM_GPUS_PER_TASK": "gpus-per-task",
+    "SLURM_KILL_BAD_EXIT": "kill-on-bad-exit",
+    "SLURM_LABELIO": "label",
+    "SLURM_NNODES": "nodes",
+    "SLURM_NTASKS": "ntasks",
+    "SLURM_NTASKS_PER_NODE": "ntasks-per-node",
+    "SLURM_OPEN_MODE": "open-mode",
+    "SLURM_OVERCOMMIT": "overcommit",
+    "SLURM_OVERLAP": "overlap",
+    "SLURM_STDERRMODE": "error",
+    "SLURM_STDINMODE": "input",
+    "SLURM_STDOUTMODE": "output",
+    "SLURM_UNBUFFEREDIO": "unbuffered",
+    "SLURM_WAIT": "wait",
+    "SLURM_WORKING_DIR": "chdir",
+    "SRUN_CPUS_PER_TASK": "cpus-per-task",
+}
+#: Further ones for ``srun`` that starts a job.
+OF_JOBS = {
+    "SLURM_ACCOUNT": "account",
+    "SLURM_CLUSTERS": "clusters",
+    "SLURM_CONSTRAINT": "constraint",
+    "SLURM_EXCLUSIVE": "exclusive",
+    "SLURM_GPUS": "gpus",
+    "SLURM_GPUS_PER_NODE": "gpus-per-node",
+    "SLURM_HINT": "hint",
+    "SLURM_IMMEDIATE": "immediate",
+    "SLURM_JOB_NAME": "job-name",
+    "SLURM_MEM_PER_CPU": "mem-per-cpu",
+    "SLURM_MEM_PER_GPU": "mem-per-gpu",
+    "SLURM_MEM_PER_NODE": "mem",
+    "SLURM_PARTITION": "partition",
+    "SLURM_QOS": "qos",
+    "SLURM_RESERVATION": "reservation",
+    "SLURM_THREADS_PER_CORE": "threads-per-core",
+    "SLURM_TIMELIMIT": "time",
+    "SLURM_WCKEY": "wckey",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepRequest:
+    """What a step asks for. Zero and empty: not given."""
+
+    #: The program and its arguments; with ``multi_prog`` the path of a file.
+    argv: tuple[str, ...]
+    name: str
+    num_tasks: int = 0
+    cpus_per_task: int = 0
+    min_nodes: int = 0
+    max_nodes: int = 0
+    #: Whether the number of nodes was given on the command line.
+    wants_nodes: bool = False
+    ntasks_per_node: int = 0
+    required_nodes: tuple[str, ...] = ()
+    excluded_nodes: tuple[str, ...] = ()
+    #: Number of nodes of the job that are skipped.
+    relative: int = 0
+    #: ``block``, ``cyclic`` or ``plane``.
+    distribution: str = ""
+    plane_size: int = 0
+    #: Whether it takes just what it asks for, instead of all processors of its nodes.
+    exact: bool = False
+    #: Whether it shares processors with other steps.
+    overlap: bool = False
+    overcommit: bool = False
+    #: Whether it must not wait.
+    immediate: bool = False
+    #: GPUs of each node, of each task, and of all nodes together; -1: none are to be seen.
+    gpus_per_node: int = 0
+    gpus_per_task: int = 0
+    gpus: int = 0
+    #: The texts of all options by long name.
+    texts: Mapping[str, str]
+
+
+class SrunLine(NamedTuple):
+    """The command line of ``srun``, with the environment."""
+
+    options: Options
+    #: The options of the command line alone.
+    given: Options
+
+    @property
+    def texts(self) -> Mapping[str, str]:
+        """The texts of all options by long name."""
+        return self.options.texts
+
+
+def read_srun(words: Sequence[str], environment: Mapping[str, str], *, within: bool) -> SrunLine:
+    """Read the words after ``srun``.
+
+    Args:
+        words: The words.
+        environment: The environment of ``srun``.
+        within: Whether it is for a job that there is already.
+
+    Raises:
+        OptionError: an option cannot be used.
+    """
+    given = parse_options(words, _TABLE, _LETTERS)
+    variables = _OF_STEPS if within else {**_OF_JOBS_ALONE, **OF_JOBS}
+    sources = [*options_of(environment, variables, _TABLE), given]
+    fields: dict[str, Any] = {}
+    texts: dict[str, str] = {}
+    for one in sources:
+        fields |= one.fields
+        texts |= one.texts
+    for option in _NOT_DONE:
+        if option in texts:
+            raise OptionError(f"--{option}", "is not supported by rota", Problem.VALUE)
+    return SrunLine(given._replace(fields=fields, texts=texts), given)
+
+
+#: What a job sets for its steps, like the number of tasks, is nothing for another job.
+_OF_JOBS_ALONE = {
+    name: option for name, option in _OF_STEPS.items() if option not in {"ntasks", "nodes", "ntasks-per-node"}
+}
+
+
+def step_request(line: SrunLine) -> StepRequest:
+    """Make the request of a step."""
+    fields, texts, given = line.options.fields, line.texts, line.given.texts
+    least, most = fields.get("nodes", (0, 0))
+    argv = tuple(line.options.rest)
+    kind, _, size = texts.get("distribution", "").lower().partition("=")
+    gres = texts.get("gres", "")
+    tasks = fields.get("num_tasks", 0)
+    return StepRequest(
+        argv=argv,
+        name=given.get("job-name", "") or argv[0].rpartition("/")[2],
+        num_tasks=tasks,
+        cpus_per_task=fields.get("cpus_per_task", 0),
+        min_nodes=least,
+        max_nodes=most,
+        wants_nodes="nodes" in given,
+        ntasks_per_node=fields.get("ntasks_per_node", 0),
+        required_nodes=fields.get("required_nodes", ()),
+        excluded_nodes=fields.get("excluded_nodes", ()),
+        relative=_count("relative", texts),
+        distribution=kind.partition(":")[0].partition(",")[0],
+        plane_size=int(size or 0),
+        exact=bool({"exact", "exclusive", "cpus-per-task"} & texts.keys()),
+        overlap="overlap" in texts,
+        overcommit="overcommit" in texts,
+        immediate="immediate" in texts,
+        gpus_per_node=-1 if gres.lower() == "none" else _gpus(gres) or _gpus(texts.get("gpus-per-node", "")),
+        gpus_per_task=_gpus(texts.get("gpus-per-task", "")),
+        gpus=_gpus(texts.get("gpus", "")) if "gpus" in given else 0,
+        texts=texts,
+    )
+
+
+def _count(option: str, texts: Mapping[str, str]) -> int:
+    text = texts.get(option, "0")
+    if not text.isascii() or not text.isdigit():
+        raise OptionError(f"--{option}", f"{text!r} is not a number")
+    return int(text)
+
+
+def _gpus(text: str) -> int:
+    """Count the GPUs in ``gpu:2``, ``gpu:a100:2``, ``2`` or ``a100:2``."""
+    found = 0
+    for item in filter(None, text.split(",")):
+        name, *rest = item.split(":")
+        if name == "gpu" or name.isdigit() or len(rest) == 1:
+            last = rest[-1] if rest else name
+            found += int(last) if last.isascii() and last.isdigit() else 1
+    return found

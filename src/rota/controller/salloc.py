@@ -1,0 +1,63 @@
+"""``salloc`` of a live cluster: resources for a command that runs where ``salloc`` does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rota.commands.allocation import allocation, read_salloc
+from rota.controller.allocations import allocate, allocation_spec, telling_problems, until_over
+from rota.controller.run_environment import allocation_environment
+from rota.controller.sbatch import client_of
+from rota.listings.answer import VERSION
+
+if TYPE_CHECKING:
+    from rota.controller.cluster import Cluster
+    from rota.controller.wire import Call, Terminal
+
+_HELP = (
+    "Usage: salloc [OPTIONS(0)...] [command(0) [args(0)...]]\n\n"
+    "The options are those of Slurm 22.05; the reference in rota's documentation lists them.\n"
+)
+_TOLD = {
+    "queued": "salloc: Pending job allocation {job}\nsalloc: job {job} queued and waiting for resources\n",
+    "allocated": "salloc: job {job} has been allocated resources\n",
+    "refused": "Job submit/allocate failed",
+}
+
+
+async def salloc(cluster: Cluster, call: Call, terminal: Terminal) -> int | None:
+    """Allocate resources, and let the client run a command with them; give the exit status."""
+
+    async def command() -> int | None:
+        options = read_salloc(call.words[1:], call.environment)
+        if {"help", "usage", "version"} & options.texts.keys():
+            terminal.out(f"{VERSION}\n" if "version" in options.texts else _HELP)
+            return 0
+        argv = options.rest or [call.environment.get("SHELL") or "/bin/sh"]
+        quiet = "quiet" in options.texts
+        no_shell = "no-shell" in options.texts
+        clock, utc_offset = cluster.clock, cluster.driver.engine.utc_offset
+        name = "no-shell" if no_shell else "interactive"
+        wanted = allocation(call.words, options, client_of(call), name=name, now=clock.now(), utc_offset=utc_offset)
+        told = dict.fromkeys(_TOLD, "") | {"refused": _TOLD["refused"]} if quiet else dict(_TOLD)
+        told["immediate"] = "yes" if "immediate" in options.texts else ""
+        job = await allocate(cluster, call, terminal, wanted, told)
+        if job is None:
+            terminal.error("salloc: error: Job allocation has been revoked.\n")
+            return 1
+        if not quiet:
+            terminal.error(f"salloc: Granted job allocation {job.job_id}\n")
+        if no_shell:
+            return 0
+        run = cluster.runs.run_of(job.job_id, job.restart_count)
+        more = {
+            "argv": argv,
+            "env": allocation_environment(run, wanted, cluster.name, cluster.conf) if run else {},
+            "quiet": quiet,
+        }
+        cwd = options.texts.get("chdir", "")
+        terminal.become("allocation", allocation_spec(cluster, job, "salloc", hold=True, cwd=cwd, **more))
+        await until_over(cluster, job.job_id)
+        return 0
+
+    return await telling_problems("salloc", terminal, command)

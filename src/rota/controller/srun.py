@@ -1,0 +1,211 @@
+"""``srun`` of a live cluster: within a job it makes a step; outside of one it makes the job first.
+
+A step's tasks are children of the ``srun`` that asked for them, so this has to be a process of the job. One that is
+not, like that of ``salloc``'s shell, has itself run again by the first process of the allocation.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, NamedTuple
+
+from rota.commands.allocation import allocation
+from rota.commands.job_ids import parse_job_id
+from rota.commands.srun import read_srun, step_request
+from rota.controller.allocations import RefusedError, allocate, allocation_spec, telling_problems, until_over
+from rota.controller.run_environment import allocation_environment
+from rota.controller.sbatch import client_of
+from rota.controller.steps.layout import StepError
+from rota.controller.steps.spec import read_programs, step_spec
+from rota.controller.wire import WireError
+from rota.listings.answer import VERSION
+from rota.model import JobState
+
+if TYPE_CHECKING:
+    from rota.commands.srun import SrunLine
+    from rota.controller.cluster import Cluster
+    from rota.controller.run import Run
+    from rota.controller.wire import Call, Terminal
+    from rota.core.job import Job
+
+_HELP = (
+    "Usage: srun [OPTIONS(0)... [executable(0) [args(0)...]]]\n\n"
+    "The options are those of Slurm 22.05; the reference in rota's documentation lists them.\n"
+)
+_TOLD = {
+    "queued": "srun: job {job} queued and waiting for resources\n",
+    "allocated": "srun: job {job} has been allocated resources\n",
+    "refused": "Unable to allocate resources",
+}
+
+
+async def srun(cluster: Cluster, call: Call, terminal: Terminal) -> int | None:
+    """Run a step; give the exit status, ``None``: it has been given."""
+
+    async def command() -> int | None:
+        job_text = _job_text(call)
+        line = read_srun(call.words[1:], call.environment, within=bool(job_text))
+        if given := line.given.texts.get("jobid"):
+            job_text = given
+        if {"help", "usage", "version"} & line.texts.keys():
+            terminal.out(f"{VERSION}\n" if "version" in line.texts else _HELP)
+            return 0
+        if not line.options.rest:
+            terminal.error("srun: fatal: No command given to execute.\n")
+            return 1
+        if not job_text:
+            return await _in_new_job(cluster, call, terminal, line)
+        job, run = _job_of(cluster, call, job_text)
+        if call.environment.get("ROTA_RUN") != cluster.runs.mark_of(job.job_id, job.restart_count):
+            return await _elsewhere(cluster, call, terminal, job)
+        return await _step(cluster, call, terminal, line, _Place(job, run))
+
+    return await telling_problems("srun", terminal, command)
+
+
+class _Place(NamedTuple):
+    """Where a step is to run."""
+
+    job: Job
+    run: Run
+
+
+def _job_text(call: Call) -> str:
+    """Give the id of the job within which ``srun`` was called; empty: of none."""
+    return call.environment.get("SLURM_JOB_ID") or call.environment.get("SLURM_JOBID") or ""
+
+
+def _job_of(cluster: Cluster, call: Call, text: str) -> _Place:
+    """Find the job for a step.
+
+    Raises:
+        RefusedError: there is none that runs, or it is somebody else's.
+    """
+    found = parse_job_id(text)
+    job = None if found is None else cluster.driver.engine.jobs.get(found.job_id)
+    run = None if job is None else cluster.runs.run_of(job.job_id, job.restart_count)
+    if job is None or run is None or job.state not in {JobState.RUNNING, JobState.SUSPENDED}:
+        raise RefusedError(
+            f"error: Unable to confirm allocation for job {text}: Invalid job id specified",
+            f"Check SLURM_JOB_ID environment variable. Expired or invalid job {text}",
+        )
+    if call.uid not in {0, job.user_id}:
+        raise RefusedError(f"error: Unable to confirm allocation for job {text}: Access/permission denied")
+    return _Place(job, run)
+
+
+async def _in_new_job(cluster: Cluster, call: Call, terminal: Terminal, line: SrunLine) -> int | None:
+    """Make a job, and have ``srun`` run again within it."""
+    texts = line.texts
+    name = line.options.rest[0].rpartition("/")[2]
+    clock, utc_offset = cluster.clock, cluster.driver.engine.utc_offset
+    wanted = allocation(call.words, line.options, client_of(call), name=name, now=clock.now(), utc_offset=utc_offset)
+    told = dict(_TOLD)
+    if "quiet" in texts:
+        told |= {"queued": "", "allocated": ""}
+    told["immediate"] = "yes" if "immediate" in texts else ""
+    job = await allocate(cluster, call, terminal, wanted, told)
+    if job is None:
+        terminal.error("srun: error: Job allocation has been revoked.\n")
+        return 1
+    run = cluster.runs.run_of(job.job_id, job.restart_count)
+    env = allocation_environment(run, wanted, cluster.name, cluster.conf) if run else {}
+    argv = [str(cluster.state / "bin" / "srun"), *call.words[1:]]
+    more = {"argv": argv, "env": env, "quiet": "quiet" in texts}
+    terminal.become("allocation", allocation_spec(cluster, job, "srun", hold=True, **more))
+    await until_over(cluster, job.job_id)
+    return 0
+
+
+async def _elsewhere(cluster: Cluster, call: Call, terminal: Terminal, job: Job) -> int | None:
+    """Have ``srun`` run again within the job."""
+    if not job.spec.allocation_only:
+        raise RefusedError(f"error: job {job.job_id} has a batch script: rota starts its steps from within it only")
+    argv = [str(cluster.state / "bin" / "srun"), *call.words[1:]]
+    env = {"SLURM_JOB_ID": str(job.job_id), "SLURM_JOBID": str(job.job_id)}
+    spec = allocation_spec(cluster, job, "srun", hold=False, argv=argv, env=env, quiet=False)
+    terminal.become("allocation", spec)
+    await terminal.closed()
+    return None
+
+
+async def _step(cluster: Cluster, call: Call, terminal: Terminal, line: SrunLine, place: _Place) -> int | None:
+    """Make a step and let the client run it."""
+    request = step_request(line)
+    quiet = "quiet" in line.texts
+    programs = None
+    if "multi-prog" in line.texts:
+        programs = (await terminal.read(request.argv[0])).decode(errors="surrogateescape")
+    told = False
+
+    def busy(why: str) -> None:
+        nonlocal told
+        told = True
+        if not quiet:
+            number = place.job.job_id
+            terminal.error(f"srun: Job {number} step creation temporarily disabled, retrying ({why})\n")
+
+    gone: asyncio.Future[None] = asyncio.ensure_future(terminal.closed())
+    try:
+        made = await cluster.steps.create(place.job, request, busy, gone)
+    except StepError as error:
+        raise RefusedError(f"error: Unable to create step for job {place.job.job_id}: {error}") from None
+    finally:
+        gone.cancel()
+        await asyncio.wait([gone])
+    if made is None:
+        terminal.error(f"srun: error: Unable to create step for job {place.job.job_id}: Job has ended\n")
+        return 1
+    step_id, layout = made
+    if told and not quiet:
+        terminal.error(f"srun: Step created for job {place.job.job_id}\n")
+    if layout.warning and not quiet:
+        terminal.error(f"srun: {layout.warning}\n")
+    engine = cluster.driver.engine
+    try:
+        each = [] if programs is None else read_programs(programs, request.argv[0], len(layout.node_of_task))
+    except ValueError as error:
+        await _never_ran(cluster, place.job, step_id)
+        raise RefusedError(f"error: {error}") from None
+    spec = step_spec(
+        place.run,
+        step_id,
+        request,
+        layout,
+        call,
+        cluster=(cluster.name, cluster.conf),
+        kill_wait=engine.view.config.integer("KillWait", 30, 0, 65533),
+        programs=each,
+    )
+    terminal.become("step", spec)
+    return await serve_step(cluster, terminal, place.job.job_id, step_id)
+
+
+async def serve_step(cluster: Cluster, terminal: Terminal, job_id: int, step_id: str) -> int | None:
+    """Stay connected to a client that runs a step, and record how it ends."""
+    with cluster.step_clients.connected(job_id, step_id, terminal):
+        try:
+            result = await terminal.result()
+        except WireError:
+            await _lost(cluster, job_id, step_id)
+            return None
+    found = cluster.steps.find(job_id, step_id)
+    if found is not None:
+        await cluster.steps.ended(*found, result)
+    return 0
+
+
+async def _lost(cluster: Cluster, job_id: int, step_id: str) -> None:
+    """Record the end of a step whose client was killed, unless the job has ended."""
+    found = cluster.steps.find(job_id, step_id)
+    if found is not None:
+        await cluster.steps.ended(*found, {"status": 137, "cancelled": True, "usage": _NOTHING})
+
+
+_NOTHING = {"user_seconds": 0, "system_seconds": 0, "max_rss": 0, "read_bytes": 0, "written_bytes": 0}
+
+
+async def _never_ran(cluster: Cluster, job: Job, step_id: str) -> None:
+    found = cluster.steps.find(job.job_id, step_id)
+    if found is not None:
+        await cluster.steps.ended(*found, {"status": 1, "cancelled": False, "usage": _NOTHING})

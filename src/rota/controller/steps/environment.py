@@ -1,0 +1,70 @@
+"""Slurm's variables in the environment of a step's tasks, beside those that its job gives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rota.config.hostlist import fold
+from rota.controller.run_environment import counts_text, visible_gpus
+
+if TYPE_CHECKING:
+    from rota.commands.srun import StepRequest
+    from rota.controller.run import Run
+    from rota.controller.steps.layout import Layout
+
+
+def step_environment(step_id: int, request: StepRequest, layout: Layout, umask: int) -> dict[str, str]:
+    """Give the variables that all tasks of a step have."""
+    tasks = str(len(layout.node_of_task))
+    per_node = counts_text(layout.tasks_by_node)
+    found = {
+        "SLURM_DISTRIBUTION": request.distribution or ("cyclic" if int(tasks) <= len(layout.nodes) else "block"),
+        "SLURM_LAUNCH_NODE_IPADDR": "127.0.0.1",
+        "SLURM_NNODES": str(len(layout.nodes)),
+        "SLURM_NPROCS": tasks,
+        "SLURM_NTASKS": tasks,
+        "SLURM_PRIO_PROCESS": "0",
+        "SLURM_SRUN_COMM_HOST": "127.0.0.1",
+        "SLURM_STEPID": str(step_id),
+        "SLURM_STEP_ID": str(step_id),
+        "SLURM_STEP_NODELIST": fold(layout.nodes),
+        "SLURM_STEP_NUM_NODES": str(len(layout.nodes)),
+        "SLURM_STEP_NUM_TASKS": tasks,
+        "SLURM_STEP_TASKS_PER_NODE": per_node,
+        "SLURM_TASKS_PER_NODE": per_node,
+        "SLURM_UMASK": f"{umask:04o}",
+    }
+    if request.cpus_per_task:
+        found["SLURM_CPUS_PER_TASK"] = str(request.cpus_per_task)
+    return found
+
+
+def node_environment(index: int, layout: Layout) -> dict[str, str]:
+    """Give the variables that the tasks on a node have."""
+    node = layout.nodes[index]
+    tasks = [str(task) for task, place in enumerate(layout.node_of_task) if place == index]
+    return {
+        "SLURMD_NODENAME": node,
+        "SLURM_CPUS_ON_NODE": str(layout.cpus[index]),
+        "SLURM_GTIDS": ",".join(tasks),
+        "SLURM_NODEID": str(index),
+        "SLURM_TOPOLOGY_ADDR": node,
+    }
+
+
+def gpu_environment(run: Run, request: StepRequest, layout: Layout, task: int) -> dict[str, str]:
+    """Give the variables about the GPUs that a task may use; nothing: those of the job."""
+    index = layout.node_of_task[task]
+    devices = run.devices.get(layout.nodes[index])
+    gpus = () if devices is None else devices.gpus
+    if request.gpus_per_node < 0 or not gpus:
+        return {}
+    local = layout.node_of_task[:task].count(index)
+    if request.gpus_per_task:
+        gpus = gpus[local * request.gpus_per_task : (local + 1) * request.gpus_per_task]
+    elif request.gpus_per_node:
+        gpus = gpus[: request.gpus_per_node]
+    elif request.gpus:
+        gpus = gpus[: -(-request.gpus // len(layout.nodes))]
+    shown = ",".join(map(str, gpus))
+    return {**visible_gpus(shown), "SLURM_STEP_GPUS": shown, "SLURM_GPUS_ON_NODE": str(len(gpus))}

@@ -1,0 +1,178 @@
+"""What a client is told of a step that it is to start: see `rota.client.step`."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Any
+
+from rota.commands.option_error import OptionError
+from rota.commands.script_environment import exported
+from rota.commands.submission import join_path
+from rota.controller.run_environment import VISIBLE, expand, run_environment
+from rota.controller.steps.environment import gpu_environment, node_environment, step_environment
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rota.commands.srun import StepRequest
+    from rota.controller.run import Run
+    from rota.controller.steps.layout import Layout
+    from rota.controller.wire import Call
+
+#: Variables that belong to the process that had them.
+_NOT_HANDED_ON = ("SLURM_TASK_PID", "SLURM_JOB_GPUS", "ROTA_STATE")
+
+
+def step_spec(
+    run: Run,
+    step_id: str,
+    request: StepRequest,
+    layout: Layout,
+    call: Call,
+    *,
+    cluster: tuple[str, str],
+    kill_wait: int,
+    programs: Sequence[tuple[str, ...]] = (),
+) -> dict[str, Any]:
+    """Describe a step.
+
+    Args:
+        run: The run of its job.
+        step_id: Its id.
+        request: What it asks for.
+        layout: Where its tasks run.
+        call: The call of ``srun``.
+        cluster: Name of the cluster, and path of slurm.conf.
+        kill_wait: Seconds between SIGTERM and SIGKILL.
+        programs: The program of each task; empty: all run the same.
+
+    Returns:
+        JSON data.
+    """
+    texts = request.texts
+    environment = {name: value for name, value in call.environment.items() if name not in _NOT_HANDED_ON}
+    if texts.get("export"):
+        environment = exported(texts["export"], environment, slurm=True)
+    of_job = run_environment(run, *cluster)
+    if request.gpus_per_node < 0:
+        for name in VISIBLE:
+            environment.pop(name, None)
+            of_job.pop(name, None)
+    of_job["SLURM_JOB_CPUS_PER_NODE_PACK_GROUP_0"] = of_job["SLURM_JOB_CPUS_PER_NODE"]
+    env = {**environment, **of_job, **step_environment(int(step_id), request, layout, call.umask)}
+    tasks = [
+        {
+            "node": layout.node_of_task[task],
+            "env": {
+                "SLURM_PROCID": str(task),
+                "SLURM_LOCALID": str(layout.node_of_task[:task].count(layout.node_of_task[task])),
+                **gpu_environment(run, request, layout, task),
+            },
+            **({"argv": list(programs[task])} if programs else {}),
+        }
+        for task in range(len(layout.node_of_task))
+    ]
+    files = _Files(run, step_id, layout, join_path(call.work_dir, texts.get("chdir", "")))
+    stdout = files.output(texts.get("output", ""))
+    return {
+        "job": run.job.job_id,
+        "step": int(step_id),
+        "argv": list(request.argv),
+        "env": env,
+        "nodes": [node_environment(index, layout) for index in range(len(layout.nodes))],
+        "tasks": tasks,
+        "cwd": files.directory,
+        "stdin": files.input(texts.get("input", "")),
+        "stdout": stdout,
+        "stderr": files.output(texts["error"]) if texts.get("error") else stdout,
+        "append": texts.get("open-mode", "").startswith("a"),
+        "label": "label" in texts,
+        "unbuffered": "unbuffered" in texts,
+        "pty": "pty" in texts,
+        "quiet": "quiet" in texts,
+        "quit_on_interrupt": bool({"quit-on-interrupt", "disable-status"} & texts.keys()),
+        "kill_on_bad_exit": texts.get("kill-on-bad-exit", "0") in {"", "1"},
+        "wait": _seconds(texts.get("wait", "0")),
+        "kill_wait": kill_wait,
+    }
+
+
+class _Files:
+    """The files of a step's tasks."""
+
+    def __init__(self, run: Run, step_id: str, layout: Layout, directory: str) -> None:
+        self._run = run
+        self._step_id = step_id
+        self._layout = layout
+        self.directory = directory
+
+    def output(self, text: str) -> Any:
+        """Say where output goes: ``all``, ``none``, the number of a task, a path, or a path for each task."""
+        if text in {"", "all", "none"}:
+            return text or "all"
+        if text.isascii() and text.isdigit():
+            return int(text)
+        paths = [self._path(text, task) for task in range(len(self._layout.node_of_task))]
+        return paths[0] if len(set(paths)) == 1 else paths
+
+    def input(self, text: str) -> Any:
+        """Say where input comes from, as `output` does."""
+        return self.output(text)
+
+    def _path(self, text: str, task: int) -> str:
+        index = self._layout.node_of_task[task]
+        more = {"s": self._step_id, "t": str(task), "n": str(index)}
+        return join_path(self.directory, expand(text, self._run.job, self._layout.nodes[index], more))
+
+
+def _seconds(text: str) -> int:
+    if not text.isascii() or not text.isdigit():
+        raise OptionError("--wait", f"{text!r} is not a number of seconds")
+    return int(text)
+
+
+def read_programs(text: str, path: str, tasks: int) -> list[tuple[str, ...]]:
+    """Read the programs of ``--multi-prog``: lines of task numbers, a program and its arguments.
+
+    ``%t`` stands for the number of the task, ``%o`` for its place among the numbers of its line.
+
+    Args:
+        text: The file.
+        path: Its path, for messages.
+        tasks: The number of tasks.
+
+    Raises:
+        ValueError: a task has no program; the text is Slurm's.
+    """
+    found: dict[int, tuple[str, ...]] = {}
+    for line in text.splitlines():
+        try:
+            numbers, *argv = shlex.split(line, comments=True) or [""]
+        except ValueError as error:
+            raise ValueError(f"{path}: {line!r}: {error}") from None
+        if not numbers:
+            continue
+        chosen = list(range(tasks)) if numbers == "*" else _numbers(numbers, path)
+        for place, task in enumerate(chosen):
+            marks: Mapping[str, str] = {"%t": str(task), "%o": str(place)}
+            found.setdefault(task, tuple(_replaced(word, marks) for word in argv))
+    for task in range(tasks):
+        if not found.get(task):
+            raise ValueError(f"Configuration file {path} invalid, no record for task id {task}")
+    return [found[task] for task in range(tasks)]
+
+
+def _numbers(text: str, path: str) -> list[int]:
+    found: list[int] = []
+    for item in text.split(","):
+        low, dash, high = item.partition("-")
+        if not low.isdigit() or (dash and not high.isdigit()) or int(high or low) >= 1 << 20:
+            raise ValueError(f"{path}: {text!r} is no list of tasks")
+        found += range(int(low), int(high or low) + 1)
+    return found
+
+
+def _replaced(word: str, marks: Mapping[str, str]) -> str:
+    for mark, value in marks.items():
+        word = word.replace(mark, value)
+    return word
