@@ -13,6 +13,7 @@ import os
 import socket
 import sys
 import time
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from rota.executor.protocol import Capabilities, Ended, LaunchFailed, Measured, Outcome, Started
@@ -70,7 +71,6 @@ class LocalExecutor:
         self._last: dict[Key, Report] = {}
         #: The runs that the supervisor has named since it greeted; ``None``: the greeting is over.
         self._named: set[Key] | None = None
-        self._closing = False
 
     # ---- the connection ---------------------------------------------------------------------------------------
 
@@ -86,7 +86,6 @@ class LocalExecutor:
 
     async def close(self) -> None:
         """Disconnect. Runs go on, and the supervisor as long as there are any."""
-        self._closing = True
         if self._transport is not None:
             self._flush()
             self._transport.close()
@@ -319,27 +318,9 @@ def _line(record: Record) -> bytes:
 
 def _plain(run: RunSpec) -> Record:
     """Give a run as the supervisor reads it."""
-    return {
-        "job": run.job_id,
-        "run": run.restart_count,
-        "argv": run.argv,
-        "env": dict(run.env),
-        "cwd": run.cwd,
-        "stdin": run.stdin,
-        "stdout": run.stdout,
-        "stderr": run.stderr,
-        "append": run.append,
-        "umask": run.umask,
-        "rlimits": dict(run.rlimits),
-        "uid": run.uid,
-        "gid": run.gid,
-        "groups": run.groups,
-        "cpus": run.cpus,
-        "memory": run.memory,
-        "prolog": run.prolog,
-        "epilog": run.epilog,
-        "mark": run.mark,
-    }
+    values = {field.name: getattr(run, field.name) for field in fields(run)}
+    names = {"job": values.pop("job_id"), "run": values.pop("restart_count")}
+    return {**names, **values, "env": dict(run.env), "rlimits": dict(run.rlimits)}
 
 
 def _report(record: Record) -> Report:

@@ -16,7 +16,7 @@ from rota.executor.supervisor.run import ENDED, UNSURE, Run
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, Self
 
     from rota.executor.supervisor.state import State
 
@@ -35,7 +35,7 @@ class Launcher:
 
     def launch(self, requests: list[dict[str, Any]]) -> None:
         """Start runs; those that are known are reported again."""
-        state, around = self._state, self._state.around
+        state = self._state
         prepared: list[tuple[Run, dict[str, Any], list[str]]] = []
         once = {(request["job"], request["run"]): request for request in reversed(requests)}
         for request in reversed(once.values()):
@@ -45,14 +45,9 @@ class Launcher:
                 prepared.append((run, child.encoded(request), [group.joining for group in run.groups]))
         if not prepared:
             return
-        around.go, around.go_away = os.pipe()
-        around.highest = max(state.loop.highest, around.go_away, around.highest) + 8
-        try:
+        with _Gate(state) as gate:
             self._fork(prepared)
-            self._let_go([run for run, _, _ in prepared if self._is_waiting(run)])
-        finally:
-            os.close(around.go)
-            os.close(around.go_away)
+            self._let_go([run for run, _, _ in prepared if self._is_waiting(run)], gate)
 
     def epilog(self, run: Run) -> None:
         """Start the epilog of a run.
@@ -60,22 +55,17 @@ class Launcher:
         Raises:
             OSError: it cannot be started now.
         """
-        around = self._state.around
-        around.go, around.go_away = os.pipe()
-        around.highest = max(self._state.loop.highest, around.go_away, around.highest) + 8
-        try:
-            pid = os.fork()
-            if not pid:
-                child.become_epilog(run.epilog, run.env, run.uid, around)
-            run.epilog_pid, run.epilog_ticks = pid, _ticks(pid)
-            self._state.commit([{"is": "epilog", **run.names, "pid": pid, "ticks": run.epilog_ticks}])
-            os.write(around.go_away, b".")
-        except OSError:
-            run.epilog_pid = 0
-            raise
-        finally:
-            os.close(around.go)
-            os.close(around.go_away)
+        with _Gate(self._state) as gate:
+            try:
+                pid = os.fork()
+                if not pid:
+                    child.become_epilog(run.epilog, run.env, run.uid, self._state.around)
+                run.epilog_pid, run.epilog_ticks = pid, _ticks(pid)
+                self._state.commit([{"is": "epilog", **run.names, "pid": pid, "ticks": run.epilog_ticks}])
+                gate.let_go(1)
+            except OSError:
+                run.epilog_pid = 0
+                raise
         run.pidfd = os.pidfd_open(pid)
         self._state.by_pid[pid] = run
         self._state.loop.watch(run.pidfd, lambda _: self._on_exit(run))
@@ -134,7 +124,7 @@ class Launcher:
         run.energy = self._state.energy.joules()
         return True
 
-    def _let_go(self, started: list[Run]) -> None:
+    def _let_go(self, started: list[Run], gate: _Gate) -> None:
         state = self._state
         if not started:
             return
@@ -146,7 +136,7 @@ class Launcher:
                 os.close(run.pidfd)
                 self._refuse(run, f"the start could not be noted: {error.strerror or error}")
             return
-        os.write(state.around.go_away, b"." * len(started))
+        gate.let_go(len(started))
         for run in started:
             state.runs[run.key] = state.by_pid[run.pid] = run
             state.loop.watch(run.pidfd, self._watcher(run))
@@ -157,6 +147,28 @@ class Launcher:
 
     def _refuse(self, run: Run, why: str) -> None:
         self._state.report({"is": "failed", **run.names, "message": why, "prolog": False})
+
+
+class _Gate:
+    """Where children wait until they are let go. Those that still wait when it is closed give up."""
+
+    def __init__(self, state: State) -> None:
+        self._loop = state.loop
+        self._around = state.around
+
+    def __enter__(self) -> Self:
+        around = self._around
+        around.go, around.go_away = os.pipe()
+        around.highest = max(self._loop.highest, around.go_away, around.highest) + 8
+        return self
+
+    def let_go(self, count: int) -> None:
+        """Let some children go."""
+        os.write(self._around.go_away, b"." * count)
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._around.go)
+        os.close(self._around.go_away)
 
 
 def _ticks(pid: int) -> int:

@@ -85,9 +85,7 @@ class Supervisor:
             self._ends.settle()
             self._ends.reap_orphans()
             if self._launches:
-                batch, self._launches = self._launches[:_BATCH], self._launches[_BATCH:]
-                self._launcher.launch(batch)
-                self._measure_in_time()
+                self._launch_some()
             self._callers.flush()
 
     @property
@@ -156,7 +154,8 @@ class Supervisor:
             self._request_of(run, kind, request)
         else:
             # It may wait for its turn to be launched.
-            self._launch_all()
+            while self._launches:
+                self._launch_some()
             if (run := self._state.runs.get((request["job"], request["run"]))) is not None:
                 self._request_of(run, kind, request)
         self._state.report({"is": "done", "number": int(request["number"])})
@@ -168,10 +167,11 @@ class Supervisor:
             names: Record = {"job": int(what["job"]), "run": int(what["run"])}
             self._state.report({"is": "failed", **names, "message": f"cannot be launched: {error}", "prolog": False})
 
-    def _launch_all(self) -> None:
-        while self._launches:
-            batch, self._launches = self._launches[:_BATCH], self._launches[_BATCH:]
-            self._launcher.launch(batch)
+    def _launch_some(self) -> None:
+        """Launch the runs whose turn it is."""
+        batch, self._launches = self._launches[:_BATCH], self._launches[_BATCH:]
+        self._launcher.launch(batch)
+        self._measure_in_time()
 
     def _request_of(self, run: Run, kind: str, request: Record) -> None:
         if kind == "forget":
