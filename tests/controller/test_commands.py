@@ -181,10 +181,14 @@ def test_nodes_are_drained_and_fail(cluster: LiveCluster) -> None:
 
 
 def test_slurm_conf_is_read_again_whole_or_not_at_all(cluster: LiveCluster) -> None:
-    cluster.conf.write_text(_CONF.replace("PartitionName=other Nodes=n4", "PartitionName=other Nodes=n9"))
-    done = cluster.run("scontrol", "reconfigure", check=False)
-    assert done.returncode == 1
-    assert "slurm.conf" in done.stderr
+    for mistake in (
+        _CONF.replace("PartitionName=other Nodes=n4", "PartitionName=other Nodes=n9"),
+        f"{_CONF}PrologEpilogTimeout=soon\n",
+    ):
+        cluster.conf.write_text(mistake)
+        done = cluster.run("scontrol", "reconfigure", check=False)
+        assert done.returncode == 1
+        assert "slurm.conf" in done.stderr
     assert cluster.run("sinfo", "-h", "-o", "%R %N").stdout == "debug n[1-4]\nother n4\n"
     cluster.conf.write_text(_CONF + "PartitionName=third Nodes=n[1-2]\n")
     cluster.run("scontrol", "reconfigure")
@@ -246,6 +250,18 @@ def test_prolog_and_epilog(tmp_path: Path) -> None:
         job_id = cluster.submit("-w", "n1", "-o", "/dev/null", "--wrap", "true")
         cluster.wait(lambda: cluster.run("sinfo", "-h", "-R", "-o", "%E %N").stdout == "Prolog error n1\n")
         assert cluster.run("squeue", "-h", "-o", "%i %T").stdout == f"{job_id} PENDING\n"
+
+
+def test_an_epilog_that_hangs(tmp_path: Path) -> None:
+    # As tried with Slurm 22.05.8: the epilog is killed, the node drained, and the job has ended as its script has.
+    epilog = tmp_path / "epilog"
+    epilog.write_text("#!/bin/sh\nsleep 1000\n")
+    epilog.chmod(0o755)
+    with LiveCluster(tmp_path, f"{_CONF}\nEpilog={epilog}\nPrologEpilogTimeout=1\n") as cluster:
+        done = cluster.run("sbatch", "--wait", "-w", "n1", "-o", "/dev/null", "--wrap", "exit 3", check=False)
+        assert done.returncode == 3
+        cluster.wait(lambda: cluster.run("sinfo", "-h", "-R", "-o", "%E %N").stdout == "Epilog error n1\n")
+        assert "PrologEpilogTimeout     = 1\n" in cluster.run("scontrol", "show", "config").stdout
 
 
 def test_other_clusters_and_mail(cluster: LiveCluster) -> None:

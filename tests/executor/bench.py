@@ -194,8 +194,16 @@ def wait_for(condition: Callable[[], object], seconds: float = PATIENCE) -> None
         time.sleep(0.005)
 
 
+def let_through(folder: Path) -> None:
+    """Let other users reach what is in a folder of pytest's."""
+    for parent in [folder, *folder.parents]:
+        if "pytest" in parent.as_posix():
+            parent.chmod(parent.stat().st_mode | 0o011)
+
+
 def kill_9(*pids: int) -> None:
-    for pid in pids:
-        if pid:
+    """Kill all of them at the same moment: none is there to start another one in place of one that is gone."""
+    for number in (signal.SIGSTOP, signal.SIGKILL):
+        for pid in filter(None, pids):
             with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+                os.kill(pid, number)

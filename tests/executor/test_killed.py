@@ -30,10 +30,8 @@ def kill(bench: Bench, victims: str) -> None:
     """Kill -9, as soon as there is a connection."""
     bench.until(lambda: bench.is_connected and is_alive(bench.executor.supervisor_pid))
     bench.note_pids()
-    if victims in (KEEPER, BOTH):
-        kill_9(bench.executor.keeper_pid)
-    if victims in (SUPERVISOR, BOTH):
-        kill_9(bench.executor.supervisor_pid)
+    keeper, supervisor = bench.executor.keeper_pid, bench.executor.supervisor_pid
+    kill_9(*{SUPERVISOR: [supervisor], KEEPER: [keeper], BOTH: [keeper, supervisor]}[victims])
 
 
 def check(bench: Bench, codes: dict[int, int], *, all_known: bool) -> None:
@@ -133,7 +131,6 @@ def test_an_end_that_nobody_saw_is_unknown(bench: Bench, *, reaped: bool) -> Non
     bench.launch(1, "echo; sleep 1; exit 5")
     bench.printed(1)
     pid = bench.pid(1)
-    # The keeper first, or it starts another supervisor, which sees the end.
     keeper, supervisor = bench.executor.keeper_pid, bench.executor.supervisor_pid
     bench.disconnect()
     kill_9(keeper, supervisor)
@@ -198,6 +195,27 @@ def test_prologs_run_on_although_the_supervisor_is_killed(bench: Bench) -> None:
     assert failed.prolog
     assert bench.end(2).exit_code == 0
     assert sorted((bench.folder / "log").read_text().split()) == ["prolog", "script"]
+
+
+@pytest.mark.parametrize("victims", [SUPERVISOR, BOTH])
+def test_the_time_limit_of_an_epilog_is_not_forgotten(bench: Bench, victims: str) -> None:
+    epilog = bench.script('touch "$OUT/hangs"; sleep 1000', "epilog")
+    bench.launch(1, "exit 4", epilog=epilog, prolog_epilog_timeout=1)
+    bench.until((bench.folder / "hangs").exists)
+    kill(bench, victims)
+    end = bench.end(1)
+    assert (end.exit_code, end.outcome) == (4, Outcome.ENDED)
+    assert end.epilog_failure.endswith("taken longer than PrologEpilogTimeout")
+
+
+def test_the_time_limit_of_a_prolog_is_not_forgotten(bench: Bench) -> None:
+    prolog = bench.script('touch "$OUT/hangs"; sleep 1000', "prolog")
+    bench.launch(1, 'touch "$OUT/ran"', prolog=prolog, prolog_epilog_timeout=1)
+    bench.until((bench.folder / "hangs").exists)
+    kill(bench, SUPERVISOR)
+    (failed,) = bench.until(lambda: bench.of(LaunchFailed, 1))
+    assert failed.message.endswith("taken longer than PrologEpilogTimeout")
+    assert not (bench.folder / "ran").exists()
 
 
 def test_the_daemon_goes_and_comes_back(bench: Bench) -> None:

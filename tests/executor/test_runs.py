@@ -15,7 +15,7 @@ import pytest
 from rota.executor.local import ExecutorError, LocalExecutor
 from rota.executor.protocol import Ended, LaunchFailed, Measured, Outcome, Started
 
-from .bench import Bench, wait_for
+from .bench import Bench, is_alive, let_through, wait_for
 
 NOBODY = 65534
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can run as others")
@@ -122,13 +122,6 @@ def test_a_program_that_cannot_be_executed(plain: Bench, text: str) -> None:
     assert "execve()" in plain.printed(1)
 
 
-def _let_through(folder: Path) -> None:
-    """Let other users reach what is in a folder of pytest's."""
-    for parent in [folder, *folder.parents]:
-        if "pytest" in parent.as_posix():
-            parent.chmod(parent.stat().st_mode | 0o011)
-
-
 def test_surroundings(plain: Bench) -> None:
     hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
     processor = min(os.sched_getaffinity(0))
@@ -209,12 +202,45 @@ def test_a_prolog_that_fails(bench: Bench) -> None:
     assert not (bench.folder / "ran").exists()
 
 
+#: Never ends, ignores SIGTERM, and so does a child of it.
+HANGING = 'echo $$ >> "$OUT/pids"; trap "" TERM; sleep 1000 & echo $! >> "$OUT/pids"; while :; do sleep 1; done'
+
+
+def pids_of_what_hung(bench: Bench) -> list[int]:
+    return [int(pid) for pid in (bench.folder / "pids").read_text().split()]
+
+
+def test_a_prolog_that_hangs_is_killed(bench: Bench) -> None:
+    prolog = bench.script(HANGING, "prolog")
+    bench.launch(1, 'touch "$OUT/ran"', prolog=prolog, prolog_epilog_timeout=1)
+    (failed,) = bench.until(lambda: bench.of(LaunchFailed, 1))
+    assert failed.prolog
+    assert failed.message == f"prolog {prolog} has taken longer than PrologEpilogTimeout"
+    assert not (bench.folder / "ran").exists()
+    assert not any(is_alive(pid) for pid in pids_of_what_hung(bench))
+
+
+def test_an_epilog_that_hangs_is_killed(bench: Bench) -> None:
+    epilog = bench.script(HANGING, "epilog")
+    end = bench.run(1, "exit 4", epilog=epilog, prolog_epilog_timeout=1)
+    assert (end.exit_code, end.outcome) == (4, Outcome.ENDED)
+    assert end.epilog_failure == f"epilog {epilog} has taken longer than PrologEpilogTimeout"
+    wait_for(lambda: not any(is_alive(pid) for pid in pids_of_what_hung(bench)))
+
+
+@pytest.mark.parametrize(("last", "said"), [("exit 3", "exited with 3"), ("kill -9 $$", "was ended by signal 9")])
+def test_an_epilog_that_fails(bench: Bench, last: str, said: str) -> None:
+    epilog = bench.script(last, "epilog")
+    end = bench.run(1, "exit 4", epilog=epilog, prolog_epilog_timeout=60)
+    assert (end.exit_code, end.epilog_failure) == (4, f"epilog {epilog} {said}")
+
+
 @as_root
 def test_another_user(bench: Bench) -> None:
     theirs = bench.folder / "theirs"
     theirs.mkdir()
     os.chown(theirs, NOBODY, NOBODY)
-    _let_through(bench.folder)
+    let_through(bench.folder)
     out = theirs / "out"
     user = {"uid": NOBODY, "gid": NOBODY, "groups": (NOBODY, 12345), "stdout": str(out), "stderr": str(out)}
     epilog = bench.script('id -u > "$SLURM_OUT/epilog"; env >> "$SLURM_OUT/epilog"', "epilog")
@@ -232,7 +258,7 @@ def test_another_user(bench: Bench) -> None:
 @as_root
 def test_files_are_opened_with_the_users_rights(bench: Bench) -> None:
     bench.folder.chmod(0o711)
-    _let_through(bench.folder.parent)
+    let_through(bench.folder.parent)
     end = bench.run(1, "exit 0", uid=NOBODY, gid=NOBODY)
     assert end.exit_code == 1
     assert not bench.out(1).exists()

@@ -85,6 +85,7 @@ class Settings:
         loaded = read_slurm_conf(self.conf)
         for warning in loaded.warnings:
             logging.getLogger("rota").warning(warning)
+        loaded.config.prolog_epilog_timeout()  # a mistake is found now, and not when a job is launched
         return loaded.config
 
 

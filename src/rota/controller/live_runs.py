@@ -279,6 +279,7 @@ class LiveRuns:
             memory=run.memory,
             prolog=self._config().get("Prolog"),
             epilog=self._config().get("Epilog"),
+            prolog_epilog_timeout=self._config().prolog_epilog_timeout(),
             mark=self.mark_of(*key),
         )
 

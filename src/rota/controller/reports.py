@@ -64,7 +64,7 @@ class Reports:
         elif isinstance(report, ex.LaunchFailed):
             self._log(f"error: job {job_id} cannot be launched: {report.message}")
             if report.prolog:
-                self._drain(job_id)
+                self._drain(job_id, "Prolog error")
             event = ev.LaunchFailed(job_id=job_id, restart_count=restart_count)
             self._driver.report(event, then=lambda: self._forget(job_id, restart_count))
 
@@ -80,6 +80,9 @@ class Reports:
         outcome = _OUTCOMES[report.outcome]
         if outcome is ev.Outcome.UNKNOWN and self._clock.was_booted:
             outcome = ev.Outcome.LOST
+        if report.epilog_failure:
+            self._log(f"error: job {job_id}: {report.epilog_failure}")
+            self._drain(job_id, "Epilog error")
         self._runs.measured(job_id, restart_count, report.usage)
         event = ev.JobEnded(
             job_id,
@@ -91,10 +94,10 @@ class Reports:
         )
         self._driver.report(event, then=lambda: self._forget(job_id, restart_count))
 
-    def _drain(self, job_id: int) -> None:
-        """Drain the nodes of a job whose prolog has failed, as others would fail there too."""
+    def _drain(self, job_id: int, reason: str) -> None:
+        """Drain the nodes of a job whose prolog or epilog has failed, as others would fail there too."""
         for one in self._driver.engine.view.allocation(job_id):
-            self._driver.report(ev.UpdateNode(name=one.node, state=NodeState.DRAIN, reason="Prolog error"))
+            self._driver.report(ev.UpdateNode(name=one.node, state=NodeState.DRAIN, reason=reason))
 
     def _forget(self, job_id: int, restart_count: int) -> None:
         self._known.discard((job_id, restart_count))

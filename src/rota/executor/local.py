@@ -176,9 +176,15 @@ class LocalExecutor:
                 self._lost(report)
 
     def _lost(self, report: Started) -> None:
-        names = {"job_id": report.job_id, "restart_count": report.restart_count}
-        now = time.time()
-        ended = Ended(**names, exit_code=0, signal=0, time=now, outcome=Outcome.UNKNOWN, usage=Usage())
+        ended = Ended(
+            job_id=report.job_id,
+            restart_count=report.restart_count,
+            exit_code=0,
+            signal=0,
+            time=time.time(),
+            outcome=Outcome.UNKNOWN,
+            usage=Usage(),
+        )
         self._hand_on((report.job_id, report.restart_count), ended)
 
     # ---- requests ---------------------------------------------------------------------------------------------
@@ -341,6 +347,7 @@ def _report(record: Record) -> Report:
                 time=record["time"],
                 outcome=Outcome(record["outcome"]),
                 usage=_usage(record["usage"]),
+                epilog_failure=record["epilog_failure"],
             )
 
 

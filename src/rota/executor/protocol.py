@@ -55,6 +55,8 @@ class RunSpec:
     #: Absolute paths of programs that run before and after it as the supervisor's user; empty: none.
     prolog: str = ""
     epilog: str = ""
+    #: Seconds after which a prolog or epilog is killed, and has failed; 0: never.
+    prolog_epilog_timeout: int = 0
     #: The value of ``ROTA_RUN`` in its environment: no other run of this state directory or another one has it.
     mark: str
 
@@ -94,6 +96,8 @@ class Ended:
     time: float
     outcome: Outcome
     usage: Usage
+    #: Why the epilog has failed; empty: it has not, as far as is known.
+    epilog_failure: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

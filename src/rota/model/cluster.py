@@ -92,6 +92,15 @@ class ClusterConfig:
         """
         return self.seconds("PriorityDecayHalfLife", 7 * 86400)
 
+    def prolog_epilog_timeout(self) -> int:
+        """Give ``PrologEpilogTimeout`` in seconds; 0: no limit, which Slurm also writes as 65534.
+
+        Raises:
+            InputError: the value is not a number of seconds.
+        """
+        seconds = self.integer("PrologEpilogTimeout", 65534, 0, 65535)
+        return 0 if seconds == 65534 else seconds
+
     def tres(self) -> tuple[str, ...]:
         """Name the cluster's TRES, in Slurm's order."""
         return cluster_tres(self.get("AccountingStorageTRES"))

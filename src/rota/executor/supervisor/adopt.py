@@ -90,7 +90,8 @@ class Adoption:
             run.take_exit(record)
             run.phase = ENDED if kind == "end" else LEFT
         elif kind == "epilog":
-            run.phase, run.epilog_pid, run.epilog_ticks = EPILOG, record["pid"], record["ticks"]
+            run.phase, run.epilog_until = EPILOG, record["until"]
+            run.epilog_pid, run.epilog_ticks = record["pid"], record["ticks"]
         elif kind == "kill":
             run.kill_at = record["at"]
         elif kind == "over":
@@ -119,6 +120,8 @@ class Adoption:
             self._gone(run, time.monotonic())
             return
         self._state.loop.watch(run.pidfd, lambda _: self._gone(run, time.monotonic()))
+        if run.phase == EPILOG:
+            self._ends.limit_epilog(run)
         if run.phase == UNSURE:
             self._look_whether_begun(run)
 
@@ -209,7 +212,7 @@ class Adoption:
         self._waiting = {process: other for process, other in self._waiting.items() if other is not run}
         if run.phase == EPILOG:
             self._state.unwatch(run)
-            self._ends.epilog_ended(run)
+            self._ends.epilog_ended(run, exit_)
             return
         self._begun(run)
         run.set_exit(exit_)

@@ -204,7 +204,7 @@ def checked(request: dict[str, Any]) -> dict[str, Any]:
 
 
 _PARTS: dict[tuple[str, ...], Any] = {
-    ("job", "run", "uid", "gid", "memory"): int,
+    ("job", "run", "uid", "gid", "memory", "prolog_epilog_timeout"): int,
     ("mark", "prolog", "epilog", "cwd", "stdin", "stdout", "stderr"): str,
     ("argv", "groups", "cpus"): list,
     ("env", "rlimits"): dict,

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import os
 import resource
+import select
 import signal
+import time
 
 from rota.executor.supervisor import kernel, log
 
@@ -17,6 +19,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 
+#: Seconds between SIGTERM and SIGKILL for a prolog or epilog that takes too long, as in Slurm 22.05.
+GRACE = 0.01
 #: Exit code of a child that gives up; nobody is told.
 GAVE_UP = 75
 #: How the variables begin that root's prolog gets from another user.
@@ -113,18 +117,44 @@ def _prolog(request: dict[str, Any]) -> None:
     pid = os.fork()
     if not pid:
         try:
+            os.setpgid(0, 0)
             _enter(b"/")
             _execute([_bytes(program)], _harmless(request["env"], request["uid"]))
         finally:
             os._exit(1)
+    is_late = _is_late(pid, request["prolog_epilog_timeout"])
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    if not code:
+    said = failure_of("prolog", program, code, is_late=is_late)
+    if not said:
         return
-    said = f"prolog {program} was ended by signal {-code}" if code < 0 else f"prolog {program} exited with {code}"
     name = prolog_failure(request["job"], request["run"])
     fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     os.write(fd, said.encode())
     os._exit(1)
+
+
+def _is_late(pid: int, seconds: int) -> bool:
+    """Whether a child has not ended after some time (0: there is no limit); then its process group is killed."""
+    if not seconds:
+        return False
+    pidfd = os.pidfd_open(pid)
+    ended, _, _ = select.select([pidfd], [], [], seconds)
+    os.close(pidfd)
+    if not ended:
+        _quietly(os.setpgid, pid, pid)  # it may not even have come to do that itself
+        kernel.signal_group(pid, signal.SIGTERM)
+        time.sleep(GRACE)
+        kernel.signal_group(pid, signal.SIGKILL)
+    return not ended
+
+
+def failure_of(kind: str, program: str, code: int, *, is_late: bool) -> str:
+    """Say why a prolog or epilog has failed, by its exit code or negative signal; nothing: it has not."""
+    if is_late:
+        return f"{kind} {program} has taken longer than PrologEpilogTimeout"
+    if code < 0:
+        return f"{kind} {program} was ended by signal {-code}"
+    return f"{kind} {program} exited with {code}" if code else ""
 
 
 def _harmless(env: dict[bytes, bytes], uid: int) -> dict[bytes, bytes]:

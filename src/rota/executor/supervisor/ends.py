@@ -8,9 +8,10 @@ record.
 from __future__ import annotations
 
 import os
+import signal
+import time
 
-from rota.executor.supervisor import kernel, measure, tree
-from rota.executor.supervisor.child import prolog_failure
+from rota.executor.supervisor import child, kernel, measure, tree
 from rota.executor.supervisor.run import ENDED, EPILOG, LEFT, OUT_OF_MEMORY, RUNNING, Run
 
 TYPE_CHECKING = False
@@ -61,10 +62,11 @@ class Ends:
         self.script_ended(scripts, reap=True)
         for run in exited:
             if run.phase == EPILOG and run.pidfd >= 0 and run not in scripts:
+                exit_ = kernel.look_at_exit(run.epilog_pid)
                 kernel.reap(run.epilog_pid)
                 self._state.by_pid.pop(run.epilog_pid, None)
                 self._state.unwatch(run)
-                self._finish([run])
+                self.epilog_ended(run, exit_)
 
     def script_ended(self, runs: list[Run], *, reap: bool) -> None:
         """Go on with runs whose script has ended: `Run.set_exit` has been called."""
@@ -123,7 +125,7 @@ class Ends:
 
     @staticmethod
     def _prolog_failed(run: Run) -> None:
-        name = prolog_failure(run.job, run.restart)
+        name = child.prolog_failure(run.job, run.restart)
         if said := kernel.read(name):
             run.failure = said.decode()
             os.unlink(name)
@@ -160,6 +162,8 @@ class Ends:
                 self.start_epilog(run)
             except OSError:
                 self._state.loop.after(_TRY_AGAIN, lambda: self.go_on(run))
+            else:
+                self.limit_epilog(run)
         else:
             run.env = {}
             self._state.report(run.end_report())
@@ -171,8 +175,24 @@ class Ends:
             self._looking = True
             self._state.loop.after(0, self._look_again)
 
-    def epilog_ended(self, run: Run) -> None:
-        """Go on with a run found in the log whose epilog has ended."""
+    def limit_epilog(self, run: Run) -> None:
+        """Let an epilog be killed when its time is up."""
+        if run.epilog_until:
+            self._state.loop.after(max(0.0, run.epilog_until - time.monotonic()), lambda: self._kill_epilog(run))
+
+    def _kill_epilog(self, run: Run) -> None:
+        if run.phase != EPILOG or run.pidfd < 0:
+            return
+        run.epilog_is_late = True
+        kernel.signal_group(run.epilog_pid, signal.SIGTERM)
+        # Its id is not given to another group as long as one of its processes is there, nor soon afterwards.
+        self._state.loop.after(child.GRACE, lambda: kernel.signal_group(run.epilog_pid, signal.SIGKILL))
+        self._state.loop.after(_TRY_AGAIN, lambda: self._kill_epilog(run))
+
+    def epilog_ended(self, run: Run, exit_: Exit | None) -> None:
+        """Go on with a run whose epilog has ended; ``None``: nobody knows how."""
+        code = 0 if exit_ is None else exit_.code or -exit_.signal
+        run.epilog_failure = child.failure_of("epilog", run.epilog, code, is_late=run.epilog_is_late)
         self._finish([run])
 
     def _finish(self, runs: list[Run]) -> None:

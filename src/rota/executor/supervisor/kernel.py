@@ -90,6 +90,14 @@ def reap(pid: int) -> None:
         pass
 
 
+def signal_group(leader: int, number: int) -> None:
+    """Send a signal to a process group, of which there may be nothing left, or nothing that is ours."""
+    try:
+        os.killpg(leader, number)
+    except OSError:
+        pass
+
+
 def exit_of_stranger(pid: int, ticks: int, pidfd: int, keeper: int) -> Exit | None:
     """Give the exit of a process that is not this one's child, where the kernel tells it; ``None``: it does not.
 

@@ -61,7 +61,8 @@ class Launcher:
                 if not pid:
                     child.become_epilog(run.epilog, run.env, run.uid, self._state.around)
                 run.epilog_pid, run.epilog_ticks = pid, _ticks(pid)
-                self._state.commit([{"is": "epilog", **run.names, "pid": pid, "ticks": run.epilog_ticks}])
+                run.epilog_until = time.monotonic() + run.prolog_epilog_timeout if run.prolog_epilog_timeout else 0.0
+                self._state.commit([run.epilog_record()])
                 gate.let_go(1)
             except OSError:
                 run.epilog_pid = 0

@@ -39,8 +39,11 @@ class Run:
         "energy",
         "env",
         "epilog",
+        "epilog_failure",
+        "epilog_is_late",
         "epilog_pid",
         "epilog_ticks",
+        "epilog_until",
         "failure",
         "group",
         "job",
@@ -56,6 +59,7 @@ class Run:
         "pid",
         "pidfd",
         "prolog",
+        "prolog_epilog_timeout",
         "restart",
         "signal",
         "start",
@@ -73,6 +77,7 @@ class Run:
         self.memory: int = request["memory"]
         self.prolog: str = request["prolog"]
         self.epilog: str = request["epilog"]
+        self.prolog_epilog_timeout: int = request["prolog_epilog_timeout"]
         #: Kept for the epilog only.
         self.env: dict[str, str] = request.get("env", {}) if self.epilog else {}
         name = f"{self.job}.{self.restart}"
@@ -87,6 +92,12 @@ class Run:
         #: -1: not open.
         self.pidfd = -1
         self.epilog_pid = self.epilog_ticks = 0
+        #: Monotonic seconds at which the epilog is killed; 0: never.
+        self.epilog_until = 0.0
+        #: Whether that has been done.
+        self.epilog_is_late = False
+        #: Why it has failed; empty: it has not.
+        self.epilog_failure = ""
         #: Unix seconds of the script's start and exit.
         self.start = self.end = 0.0
         self.code = self.signal = 0
@@ -127,7 +138,7 @@ class Run:
         """Give the record of its start."""
         record: Record = {"is": "run", **self.names, "pid": self.pid, "ticks": self.ticks, "time": self.start}
         record |= {"mark": self.mark, "uid": self.uid, "memory": self.memory}
-        record |= {"prolog": self.prolog, "epilog": self.epilog}
+        record |= {"prolog": self.prolog, "epilog": self.epilog, "prolog_epilog_timeout": self.prolog_epilog_timeout}
         record["folders"] = ["" if group is None else group.path for group in (self.group, self.memory_group)]
         if self.epilog:
             record["env"] = self.env
@@ -136,10 +147,15 @@ class Run:
     def exit_record(self, kind: str) -> Record:
         """Give the record of the script's exit (``exit``), or of the end of the run (``end``)."""
         record: Record = {"is": kind, **self.names, "code": self.code, "signal": self.signal, "time": self.end}
-        record |= {"outcome": self.outcome, "usage": self.usage}
+        record |= {"outcome": self.outcome, "usage": self.usage, "epilog_failure": self.epilog_failure}
         if self.failure:
             record["failure"] = self.failure
         return record
+
+    def epilog_record(self) -> Record:
+        """Give the record of the epilog's start."""
+        process: Record = {"pid": self.epilog_pid, "ticks": self.epilog_ticks, "until": self.epilog_until}
+        return {"is": "epilog", **self.names, **process}
 
     def records(self) -> list[Record]:
         """Give all that the log has to have of it."""
@@ -151,14 +167,14 @@ class Run:
         if self.phase in (LEFT, EPILOG, ENDED):
             records.append(self.exit_record("end" if self.phase == ENDED else "exit"))
         if self.phase == EPILOG and self.epilog_pid:
-            records.append({"is": "epilog", **self.names, "pid": self.epilog_pid, "ticks": self.epilog_ticks})
+            records.append(self.epilog_record())
         return records
 
     def take_exit(self, record: Record) -> None:
         """Take over the script's exit from a record."""
         self.code, self.signal, self.end = record["code"], record["signal"], record["time"]
         self.outcome, self.usage = record["outcome"], record["usage"]
-        self.failure = record.get("failure", "")
+        self.failure, self.epilog_failure = record.get("failure", ""), record["epilog_failure"]
 
     # ---- reports ----------------------------------------------------------------------------------------------
 
