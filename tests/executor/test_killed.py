@@ -95,6 +95,33 @@ def test_a_killed_supervisor_is_replaced_at_once(bench: Bench) -> None:
     assert bench.executor.supervisor_pid != killed
 
 
+def test_a_killed_keeper_is_replaced_by_the_supervisor(bench: Bench) -> None:
+    wait = "echo; while [ ! -e $OUT/go ]; do sleep 0.01; done"
+    bench.launch(1, f"{wait}; exit 5")
+    bench.printed(1)
+    supervisor = bench.executor.supervisor_pid
+    kill(bench, KEEPER)
+    bench.until(lambda: bench.is_connected and bench.executor.keeper_pid == supervisor)
+    assert bench.executor.supervisor_pid != supervisor
+    bench.launch(2, f"{wait}; exit 6")
+    bench.printed(2)
+    kill(bench, SUPERVISOR)
+    (bench.folder / "go").touch()
+    assert [(bench.end(job).exit_code, bench.end(job).outcome) for job in (1, 2)] == [
+        (5, Outcome.ENDED),
+        (6, Outcome.ENDED),
+    ]
+    assert len(bench.of(Started)) == 2
+
+
+def test_a_keeper_is_replaced_as_often_as_it_is_killed(plain: Bench) -> None:
+    for job in range(1, 6):
+        killed = plain.executor.keeper_pid
+        kill(plain, KEEPER)
+        plain.until(lambda: plain.is_connected and plain.executor.keeper_pid != killed)  # noqa: B023 - called at once
+        assert plain.run(job, f"exit {job}").exit_code == job
+
+
 @pytest.fixture
 def inheriting() -> Iterator[None]:
     """Orphans become children of the test, so that they are reaped when it says so."""
@@ -251,11 +278,14 @@ def test_a_torn_line_in_the_log(bench: Bench, torn: bytes) -> None:
     assert {end.job_id: end.exit_code for end in bench.of(Ended)} == {1: 5, 2: 6, 3: 7}
 
 
-def test_a_state_directory_that_is_gone(bench: Bench) -> None:
+@pytest.mark.parametrize("without_keeper", [False, True])
+def test_a_state_directory_that_is_gone(bench: Bench, *, without_keeper: bool) -> None:
     bench.launch(1, "sleep 60")
     bench.run(2, "exit 6")
     pid = bench.pid(1)
     shutil.rmtree(bench.state)
+    if without_keeper:
+        kill(bench, KEEPER)
     wait_for((bench.state / "supervisor.sock").exists)
     bench.disconnect()
     bench.connect()

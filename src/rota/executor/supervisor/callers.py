@@ -69,7 +69,7 @@ class Callers:
 
     def listen(self) -> None:
         """Make the socket, in the current directory. One that is there is nobody's: the caller has the lock."""
-        self.close_listener()
+        self._close_listener()
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
         name = SOCKET + ".new"
         for old in (name, SOCKET):
@@ -94,8 +94,13 @@ class Callers:
         except OSError:
             return False
 
-    def close_listener(self) -> None:
-        """Take no more callers."""
+    def close(self) -> None:
+        """Cut off all callers, and take no more."""
+        self._close_listener()
+        for caller in list(self._callers.values()):
+            self._drop(caller)
+
+    def _close_listener(self) -> None:
         if self._listener is not None:
             self._loop.unwatch(self._listener.fileno())
             self._listener.close()

@@ -2,6 +2,9 @@
 
 Runs of a supervisor that was killed become its children. It notes each exit on disk before it reaps the process, and
 tells the next supervisor that there is a note. It has nothing else to do, so that there is nothing to go wrong.
+
+No other process can become the parent of a supervisor whose keeper was killed. But that supervisor is the parent of all
+runs already: so it becomes the keeper itself, and its first child is a new supervisor, which takes over as always.
 """
 
 from __future__ import annotations
@@ -23,13 +26,19 @@ _SHORT_LIFE = 0.01
 _REST, _LONGEST_REST = 0.02, 5.0
 
 
+def keep(directory: str, cgroups: Cgroups, around: Surroundings) -> None:
+    """Keep a supervisor running for a state directory, until there is nothing left to do.
+
+    Each supervisor is a child that comes back from `Keeper.run`, and comes here again when its keeper is killed.
+    """
+    while (keeper := Keeper().run()) is not None:
+        supervise(directory, cgroups, around, keeper)
+
+
 class Keeper:
     """Keeps a supervisor running."""
 
-    def __init__(self, directory: str, cgroups: Cgroups, around: Surroundings) -> None:
-        self._directory = directory
-        self._cgroups = cgroups
-        self._around = around
+    def __init__(self) -> None:
         #: The supervisor, when it was started, and the pipe to it.
         self._supervisor = 0
         self._since = 0.0
@@ -37,9 +46,15 @@ class Keeper:
         self._rest = _REST
         self._pipe = -1
 
-    def run(self) -> None:
-        """Run until a supervisor ends because there is nothing left to do."""
-        self._start()
+    def run(self) -> tuple[int, int] | None:
+        """Run until a supervisor ends because there is nothing left to do.
+
+        Returns:
+            In a process that is to be the supervisor: the pid of the keeper, and the pipe on which it says that it has
+            made a note. In the keeper itself ``None``, at the end.
+        """
+        if (keeper := self._start()) is not None:
+            return keeper
         while True:
             exit_ = kernel.look_at_exit(block=True)
             if exit_ is None:
@@ -51,26 +66,29 @@ class Keeper:
             else:
                 kernel.reap(exit_.pid)
                 if exit_.code == 0 and exit_.signal == 0:
-                    return
+                    return None
                 if time.monotonic() < self._since + _SHORT_LIFE:
                     time.sleep(self._rest)
                     self._rest = min(2 * self._rest, _LONGEST_REST)
                 else:
                     self._rest = _REST
-                self._start()
+                if (keeper := self._start()) is not None:
+                    return keeper
 
-    def _start(self) -> None:
+    def _start(self) -> tuple[int, int] | None:
+        """Fork a supervisor; what is returned is as for `run`."""
         if self._pipe >= 0:
             os.close(self._pipe)
         read_end, self._pipe = os.pipe()
         os.set_blocking(self._pipe, False)
         self._since = time.monotonic()
         keeper = os.getpid()
-        self._supervisor = os.fork()
+        self._supervisor = _fork()
         if not self._supervisor:
             os.close(self._pipe)
-            supervise(self._directory, self._cgroups, self._around, (keeper, read_end))
+            return keeper, read_end
         os.close(read_end)
+        return None
 
     def _note(self, exit_: Exit) -> None:
         stat = kernel.stat_of(exit_.pid)
@@ -91,18 +109,26 @@ class Keeper:
             pass  # it was told before, or was killed: the next one reads the notes when it starts
 
 
+def _fork() -> int:
+    """Fork, as soon as there is room for a process."""
+    while True:
+        try:
+            return os.fork()
+        except OSError:
+            time.sleep(_REST)
+
+
 def supervise(directory: str, cgroups: Cgroups, around: Surroundings, keeper: tuple[int, int]) -> None:
-    """Be the supervisor. Never returns."""
-    code = 1
+    """Be the supervisor. Returns only if this process is to be the keeper, since that was killed."""
     try:
         kernel.become_subreaper()
-        Supervisor(directory, cgroups, around, keeper).run()
+        if not Supervisor(directory, cgroups, around, keeper).run():
+            return
         cgroups.remove()
-        code = 0
-    except BaseException as error:  # noqa: BLE001 - a forked process must never return into the keeper
+    except BaseException as error:  # noqa: BLE001 - the keeper is to start another one
         _explain(error)
-    finally:
-        os._exit(code)
+        os._exit(1)
+    os._exit(0)
 
 
 def _explain(error: BaseException) -> None:

@@ -42,6 +42,10 @@ class Loop:
         if self._ready.pop(fd, None) is not None:
             self._epoll.unregister(fd)
 
+    def close(self) -> None:
+        """Watch nothing any more."""
+        self._epoll.close()
+
     def after(self, seconds: float, call: Callable[[], None]) -> None:
         """Call a function once, after some time."""
         self._sequence += 1

@@ -65,7 +65,7 @@ def _keep(directory: str, options: set[str], umask: int) -> None:
     from rota.executor.supervisor import kernel
     from rota.executor.supervisor.cgroups import Cgroups, name_for
     from rota.executor.supervisor.child import Surroundings
-    from rota.executor.supervisor.keeper import Keeper
+    from rota.executor.supervisor.keeper import keep
 
     kernel.become_subreaper()
     around = Surroundings()
@@ -77,7 +77,7 @@ def _keep(directory: str, options: set[str], umask: int) -> None:
     if kernel.write("/proc/self/oom_score_adj", "-900"):
         around.oom_score = oom_score
     cgroups = Cgroups(name_for(directory), options)
-    Keeper(directory, cgroups, around).run()
+    keep(directory, cgroups, around)
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ class State:
         self.loop = loop
         self.cgroups = cgroups
         self.around = around
-        #: The keeper's pid; 0: it was killed.
+        #: The keeper's pid.
         self.keeper = keeper
         #: All runs that are not forgotten.
         self.runs: dict[Key, Run] = {}

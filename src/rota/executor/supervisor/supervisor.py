@@ -58,13 +58,14 @@ class Supervisor:
         #: Requests to launch that wait for their turn.
         self._launches: list[dict[str, Any]] = []
         self._stopping = False
+        self._keeper_was_killed = False
         self._measuring = False
         self._alone_since = self._measured = time.monotonic()
 
     # ---- its life ---------------------------------------------------------------------------------------------
 
-    def run(self) -> None:
-        """Serve until nothing runs and nobody calls."""
+    def run(self) -> bool:
+        """Serve until nothing runs and nobody calls; ``False``: until the keeper was killed, and is to be replaced."""
         read_end, write_end = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.set_wakeup_fd(write_end, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -87,6 +88,24 @@ class Supervisor:
             if self._launches:
                 self._launch_some()
             self._callers.flush()
+            if self._keeper_was_killed and self._all_is_on_disk:
+                self._let_go_of_everything()
+                return False
+        return True
+
+    @property
+    def _all_is_on_disk(self) -> bool:
+        """Whether another supervisor finds there what this one knows."""
+        return not self._state.owed and self._callers.can_be_found
+
+    def _let_go_of_everything(self) -> None:
+        """Close all that is open but the lock, and be as before `run`."""
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        self._callers.close()
+        self._loop.close()
+        os.closerange(4, max(self._loop.highest, self._state.around.highest) + 8)
+        gc.unfreeze()
 
     @property
     def _is_over(self) -> bool:
@@ -98,7 +117,7 @@ class Supervisor:
         """Take over the keeper's notes, or note that it was killed."""
         if not os.read(self._notes, 4096):
             self._loop.unwatch(self._notes)
-            self._state.keeper = 0
+            self._keeper_was_killed = True
         self._adoption.take_notes()
 
     def _housekeeping(self) -> None:
