@@ -8,6 +8,7 @@ import os
 import random
 import shutil
 import signal
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -76,13 +77,16 @@ def test_many_kill_9_under_load(bench: Bench, victims: list[str]) -> None:
 
 
 def test_a_killed_supervisor_loses_no_exit_and_no_usage(bench: Bench) -> None:
-    bench.launch(1, "for ((i = 0; i < 50000; i++)); do :; done; echo done; sleep 0.3; exit 7")
+    memory = f"{sys.executable} -c 'bytearray(50_000_000)'"
+    wait = "while [ ! -e $OUT/go ]; do sleep 0.01; done"
+    bench.launch(1, f"{memory}; for ((i = 0; i < 50000; i++)); do :; done; echo done; {wait}; exit 7")
     bench.printed(1, "done")
     kill(bench, SUPERVISOR)
+    (bench.folder / "go").touch()
     end = bench.end(1)
     assert (end.exit_code, end.outcome) == (7, Outcome.ENDED)
     assert end.usage.user_seconds + end.usage.system_seconds > 0.02
-    assert end.usage.max_rss > 1 << 20
+    assert end.usage.max_rss > 50_000_000
     assert len(bench.of(Started)) == 1
 
 

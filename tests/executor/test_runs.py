@@ -7,6 +7,7 @@ import os
 import resource
 import signal
 import stat
+import sys
 import time
 from pathlib import Path
 
@@ -35,9 +36,36 @@ def test_a_signal_is_reported(bench: Bench) -> None:
 
 
 def test_usage_is_measured(bench: Bench) -> None:
-    end = bench.run(1, "for ((i = 0; i < 100000; i++)); do :; done")
+    end = bench.run(1, f"{sys.executable} -c 'bytearray(50_000_000)'; for ((i = 0; i < 100000; i++)); do :; done")
     assert 0.05 < end.usage.user_seconds + end.usage.system_seconds < 20
-    assert 1 << 20 < end.usage.max_rss < 1 << 28
+    assert 50_000_000 < end.usage.max_rss < 1 << 28
+
+
+def memory_of(pid: int) -> int:
+    status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+    return int(status["VmRSS"].split()[0]) * 1024
+
+
+def test_the_memory_of_a_run_is_not_that_of_the_supervisor(bench: Bench) -> None:
+    prolog = bench.script("touch $OUT/begun; while [ ! -e $OUT/on ]; do sleep 0.01; done", "prolog")
+    bench.launch(1, "echo; while [ ! -e $OUT/go ]; do sleep 0.01; done", prolog=prolog)
+    bench.until((bench.folder / "begun").exists)
+    bench.executor.measure()
+    bench.until(lambda: bench.of(Measured, 1))
+    (bench.folder / "on").touch()
+    bench.printed(1)
+    bench.executor.measure()
+    before, after = bench.until(lambda: len(bench.of(Measured, 1)) == 2 and bench.of(Measured, 1))
+    supervisor = memory_of(bench.executor.supervisor_pid)
+    assert before.usage.max_rss < supervisor
+    assert 1 << 20 < after.usage.max_rss < supervisor
+    (bench.folder / "go").touch()
+    assert after.usage.max_rss <= bench.end(1).usage.max_rss < supervisor
+
+
+@pytest.mark.slow
+def test_every_run_of_some_seconds_is_measured_once(bench: Bench) -> None:
+    assert 1 << 20 < bench.run(1, "sleep 7").usage.max_rss < memory_of(bench.executor.supervisor_pid)
 
 
 def test_a_launch_of_a_known_run_is_no_second_start(bench: Bench) -> None:

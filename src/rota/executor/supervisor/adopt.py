@@ -44,7 +44,6 @@ class Adoption:
         self._state = state
         self._ends = ends
         self._launch = launch
-        self._command = kernel.read("/proc/self/cmdline")
         #: Runs by the process that is watched for them: their script's or their epilog's.
         self._waiting: dict[tuple[int, int], Run] = {}
 
@@ -80,7 +79,7 @@ class Adoption:
         """Add a run that was started."""
         run = Run(record, self._state.cgroups)
         run.pid, run.ticks, run.start = record["pid"], record["ticks"], record["time"]
-        run.ours, run.phase = False, UNSURE
+        run.ours, run.phase, run.floor = False, UNSURE, record["floor"]
         self._state.runs[run.key] = run
 
     def _replay(self, run: Run, record: Record) -> None:
@@ -127,7 +126,7 @@ class Adoption:
 
     def _is_of(self, run: Run) -> bool:
         """Whether a process with a run's pid and start time is the run's."""
-        if kernel.read(f"/proc/{run.pid}/cmdline") == self._command or tree.mark_of(run.pid) == run.mark.encode():
+        if kernel.is_fork(run.pid) or tree.mark_of(run.pid) == run.mark.encode():
             return True
         stat = kernel.stat_of(run.pid)
         return stat is not None and (stat.session == run.pid or stat.state == "Z")
@@ -140,8 +139,8 @@ class Adoption:
         stat = kernel.stat_of(run.pid)
         if stat is None or stat.state == "Z":
             return  # its end says more
-        # It is empty while the process ends.
-        if kernel.read(f"/proc/{run.pid}/cmdline") in (self._command, b""):
+        # The command line is empty while the process ends.
+        if kernel.is_fork(run.pid) or not kernel.read(f"/proc/{run.pid}/cmdline"):
             self._state.loop.after(_LOOK_AGAIN, lambda: self._look_whether_begun(run))
         else:
             self._begun(run)

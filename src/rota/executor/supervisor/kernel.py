@@ -184,6 +184,11 @@ def write(path: str, text: str) -> bool:
     return True
 
 
+def is_fork(pid: int) -> bool:
+    """Whether a process still executes this program."""
+    return read(f"/proc/{pid}/cmdline") == read("/proc/self/cmdline")
+
+
 def numbers(path: str) -> dict[str, int]:
     """Read a file of lines with a name and a number."""
     pairs = [line.split() for line in read(path).decode().splitlines()]

@@ -10,7 +10,7 @@ import os
 import signal
 import time
 
-from rota.executor.supervisor import child, kernel
+from rota.executor.supervisor import child, kernel, measure
 from rota.executor.supervisor.run import ENDED, UNSURE, Run
 
 TYPE_CHECKING = False
@@ -100,8 +100,9 @@ class Launcher:
 
         Nothing else is done in between: after each fork, every page that this process writes to is copied.
         """
-        around = self._state.around
+        around, own_memory = self._state.around, measure.resident([os.getpid()])
         for run, request, joining in prepared:
+            run.floor = own_memory
             try:
                 run.pid = os.fork()
             except OSError as error:

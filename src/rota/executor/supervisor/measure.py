@@ -3,13 +3,16 @@
 Processor time, disk accesses and peak memory come from the control group of a run where there is one, else from what
 the kernel says of the script and of all children that it has waited for. Memory is sampled as well: the resident memory
 of all processes of a run together. Energy is that of the whole machine while the run runs, as Slurm counts it.
+
+To the kernel the script is the fork of the supervisor that executed it, and so has had that much memory at least. What
+the kernel says of peak memory therefore counts only if it is more than that.
 """
 
 from __future__ import annotations
 
 import os
 
-from rota.executor.supervisor.kernel import PAGE, numbers, read, stat_of
+from rota.executor.supervisor.kernel import PAGE, is_fork, numbers, read, stat_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,6 +57,15 @@ class Energy:
         return self._joules if self._counters else None
 
 
+def sample(run: Run, pids: Iterable[int]) -> int:
+    """Measure the resident memory of the processes of a run; 0: its script has not been executed yet."""
+    if not run.peak and is_fork(run.pid):
+        return 0
+    used = resident(pids)
+    run.peak = max(run.peak, used)
+    return used
+
+
 def resident(pids: Iterable[int]) -> int:
     """Give the resident memory of some processes together, bytes."""
     total = 0
@@ -77,7 +89,7 @@ def at_end(run: Run, energy: Energy) -> None:
 
 def so_far(run: Run, pids: list[int], energy: Energy) -> Usage:
     """Give the usage of a run that has not ended."""
-    run.peak = max(run.peak, resident(pids))
+    sample(run, pids)
     user = system = 0.0
     read_bytes = written = 0
     seconds = run.group.seconds() if run.group is not None else None

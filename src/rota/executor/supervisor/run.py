@@ -45,6 +45,7 @@ class Run:
         "epilog_ticks",
         "epilog_until",
         "failure",
+        "floor",
         "group",
         "job",
         "kill_at",
@@ -107,6 +108,8 @@ class Run:
         self.usage: Usage = [0.0, 0.0, 0, 0, 0, None]
         #: Largest resident memory that was measured, bytes.
         self.peak = 0
+        #: Resident memory of the supervisor when it forked the run, bytes. Up to here the kernel's peak means nothing.
+        self.floor = 0
         #: Joules that the machine had used when it began; ``None``: unknown.
         self.energy: float | None = None
         #: Whether it was found to use more memory than its limit.
@@ -137,7 +140,7 @@ class Run:
     def start_record(self) -> Record:
         """Give the record of its start."""
         record: Record = {"is": "run", **self.names, "pid": self.pid, "ticks": self.ticks, "time": self.start}
-        record |= {"mark": self.mark, "uid": self.uid, "memory": self.memory}
+        record |= {"mark": self.mark, "uid": self.uid, "memory": self.memory, "floor": self.floor}
         record |= {"prolog": self.prolog, "epilog": self.epilog, "prolog_epilog_timeout": self.prolog_epilog_timeout}
         record["folders"] = ["" if group is None else group.path for group in (self.group, self.memory_group)]
         if self.epilog:
@@ -194,4 +197,5 @@ class Run:
             self.outcome, self.end = UNKNOWN, time.time()
             return
         self.code, self.signal, self.end, self.outcome = exit_.code, exit_.signal, exit_.time, ENDED_SO
-        self.usage = [exit_.user, exit_.system, exit_.max_rss, exit_.read, exit_.written, None]
+        max_rss = exit_.max_rss if exit_.max_rss > self.floor else 0
+        self.usage = [exit_.user, exit_.system, max_rss, exit_.read, exit_.written, None]

@@ -249,11 +249,11 @@ class Supervisor:
             usage = measure.so_far(run, tree.members(run, scan), self._state.energy)
             self._state.report({"is": "measured", **run.names, "usage": usage})
 
-    def _by_measurement(self) -> list[Run]:
-        """Give the runs whose memory nobody else limits."""
-        if self._state.cgroups.memory != "measurement":
-            return []
-        return [run for run in self._state.live() if run.memory and run.phase == RUNNING]
+    def _wants_measurement(self, run: Run) -> bool:
+        """Whether a run is to be measured soon: it never was, or nobody else limits its memory."""
+        return run.phase == RUNNING and (
+            not run.peak or (run.memory > 0 and self._state.cgroups.memory == "measurement")
+        )
 
     def _measure_in_time(self) -> None:
         """Measure memory every now and then, as long as anything runs."""
@@ -265,15 +265,14 @@ class Supervisor:
         """Measure the memory of runs, and kill those that use more than they may."""
         state, now = self._state, time.monotonic()
         self._measuring = False
-        runs = self._by_measurement()
+        runs = [run for run in state.live() if self._wants_measurement(run)]
         if now >= self._measured + _ALL:
             self._measured = now
             runs = [run for run in state.live() if run.phase == RUNNING]
             state.energy.joules()
         scan = state.scan(runs)
         for run in runs:
-            used = measure.resident(tree.members(run, scan))
-            run.peak = max(run.peak, used)
+            used = measure.sample(run, tree.members(run, scan))
             if run.memory and used > run.memory and state.cgroups.memory == "measurement":
                 run.over = True
                 state.note({"is": "over", **run.names})
