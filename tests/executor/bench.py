@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     from rota.executor.protocol import Report
 
 Of = TypeVar("Of", Started, Ended, LaunchFailed, Measured)
-#: Seconds for which anything is waited for.
-PATIENCE = 30.0
+#: Seconds for which anything is waited for. A machine may be busy with other things.
+PATIENCE = 60.0
+#: For scripts: wait for `Bench.go`.
+WAIT = 'while [ ! -e "$OUT/go" ]; do sleep 0.01; done'
 
 
 class Bench:
@@ -83,9 +85,9 @@ class Bench:
 
     # ---- what is there ----------------------------------------------------------------------------------------
 
-    def processes(self) -> list[int]:
-        """The processes of the runs, as far as they kept their environment."""
-        mark = f"ROTA_RUN={self.state}:".encode()
+    def processes(self, job_id: int | None = None) -> list[int]:
+        """The processes of all runs or of one job's, as far as they kept their environment."""
+        mark = f"ROTA_RUN={self.state}:{'' if job_id is None else f'{job_id}.'}".encode()
         found = []
         for entry in Path("/proc").iterdir():
             if entry.name.isdigit():
@@ -95,6 +97,17 @@ class Bench:
                 except OSError:
                     pass
         return found
+
+    @property
+    def has_groups(self) -> bool:
+        return self.executor.capabilities().tree == "cgroup v2"
+
+    def is_suspended(self, job_id: int) -> bool:
+        """Whether the kernel has stopped all processes of a run."""
+        if self.has_groups:
+            (events,) = [path for group in self.groups() for path in group.glob(f"{job_id}.0/cgroup.events")]
+            return "frozen 1" in events.read_text()
+        return {state_of(pid) for pid in self.processes(job_id)} == {"T"}
 
     def groups(self) -> list[Path]:
         name = name_for(str(self.state))
@@ -141,6 +154,15 @@ class Bench:
         self.launch(job_id, script, *arguments, **changes)
         return self.end(job_id)
 
+    def go(self) -> None:
+        """Let the scripts that `WAIT` go on."""
+        (self.folder / "go").touch()
+
+    def terminate(self, job_id: int) -> Ended:
+        """End a run that heeds SIGTERM: nobody else ends it as long as that is waited for."""
+        self.executor.kill(job_id, 0, signal.SIGTERM, 2 * PATIENCE)
+        return self.end(job_id)
+
     def out(self, job_id: int) -> Path:
         return self.folder / f"{job_id}.out"
 
@@ -180,11 +202,16 @@ class Bench:
         return self.launched <= {(end.job_id, end.restart_count) for end in ends}
 
 
-def is_alive(pid: int) -> bool:
+def state_of(pid: int) -> str:
+    """The state of a process as in its /proc/PID/stat; X: it is not there."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except OSError:
-        return False
+        return "X"
+
+
+def is_alive(pid: int) -> bool:
+    return state_of(pid) not in "ZX"
 
 
 def wait_for(condition: Callable[[], object], seconds: float = PATIENCE) -> None:

@@ -16,7 +16,7 @@ import pytest
 from rota.executor.local import ExecutorError, LocalExecutor
 from rota.executor.protocol import Ended, LaunchFailed, Measured, Outcome, Started
 
-from .bench import Bench, is_alive, let_through, wait_for
+from .bench import WAIT, Bench, is_alive, let_through, wait_for
 
 NOBODY = 65534
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can run as others")
@@ -48,7 +48,7 @@ def memory_of(pid: int) -> int:
 
 def test_the_memory_of_a_run_is_not_that_of_the_supervisor(bench: Bench) -> None:
     prolog = bench.script("touch $OUT/begun; while [ ! -e $OUT/on ]; do sleep 0.01; done", "prolog")
-    bench.launch(1, "echo; while [ ! -e $OUT/go ]; do sleep 0.01; done", prolog=prolog)
+    bench.launch(1, f"echo; {WAIT}", prolog=prolog)
     bench.until((bench.folder / "begun").exists)
     bench.executor.measure()
     bench.until(lambda: bench.of(Measured, 1))
@@ -59,7 +59,7 @@ def test_the_memory_of_a_run_is_not_that_of_the_supervisor(bench: Bench) -> None
     supervisor = memory_of(bench.executor.supervisor_pid)
     assert before.usage.max_rss < supervisor
     assert 1 << 20 < after.usage.max_rss < supervisor
-    (bench.folder / "go").touch()
+    bench.go()
     assert after.usage.max_rss <= bench.end(1).usage.max_rss < supervisor
 
 
@@ -189,8 +189,7 @@ def test_a_full_pipe_holds_up_the_run_only(bench: Bench) -> None:
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
     bench.launch(1, "yes", stdout=str(pipe), stderr="/dev/null")
     assert bench.run(2, "exit 5").exit_code == 5
-    bench.executor.kill(1, 0, signal.SIGTERM, 5)
-    assert bench.end(1).signal == signal.SIGTERM
+    assert bench.terminate(1).signal == signal.SIGTERM
     os.close(reader)
 
 
@@ -199,18 +198,21 @@ def test_a_pipe_that_nobody_reads_can_be_given_up(bench: Bench) -> None:
     os.mkfifo(pipe)
     bench.launch(1, "echo never", stdout=str(pipe), stderr="/dev/null")
     bench.pid(1)
-    bench.executor.kill(1, 0, signal.SIGTERM, 5)
-    assert bench.end(1).signal == signal.SIGTERM
+    assert bench.terminate(1).signal == signal.SIGTERM
 
 
 def test_live_usage_is_measured_on_request(bench: Bench) -> None:
     bench.launch(1, "i=0; echo go; while :; do ((i++)); done")
     bench.printed(1)
-    time.sleep(0.3)
-    bench.executor.measure()
-    (measured,) = bench.until(lambda: bench.of(Measured, 1))
-    assert 0.05 < measured.usage.user_seconds + measured.usage.system_seconds < 60
-    assert 1 << 20 < measured.usage.max_rss < 1 << 28
+
+    def measured() -> Measured:
+        bench.reports.clear()
+        bench.executor.measure()
+        bench.until(lambda: bench.of(Measured, 1))
+        return bench.of(Measured, 1)[0]
+
+    wait_for(lambda: (usage := measured().usage).user_seconds + usage.system_seconds > 0.05)
+    assert 1 << 20 < measured().usage.max_rss < 1 << 28
 
 
 def test_prolog_and_epilog(bench: Bench) -> None:
@@ -303,8 +305,7 @@ def test_two_state_directories(plain: Bench, tmp_path: Path) -> None:
         plain.launch(1, "sleep 60")
         other.launch(1, "sleep 60")
         assert plain.pid(1) != other.pid(1)
-        other.executor.kill(1, 0, signal.SIGTERM, 5)
-        assert other.end(1).signal == signal.SIGTERM
+        assert other.terminate(1).signal == signal.SIGTERM
         assert not plain.of(Ended)
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from rota.executor.protocol import Ended, Outcome
 
-from .bench import Bench, is_alive, let_through
+from .bench import PATIENCE, Bench, is_alive, let_through
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,8 +49,7 @@ def test_a_daemon_is_ended_with_its_run(bench: Bench) -> None:
     daemon = bench.script(DAEMON, "daemon")
     bench.launch(1, f'{daemon} "$OUT/daemon.pid"; echo; sleep 1000')
     bench.printed(1)
-    bench.executor.kill(1, 0, signal.SIGTERM, 10)
-    assert bench.end(1).signal == signal.SIGTERM
+    assert bench.terminate(1).signal == signal.SIGTERM
     assert not is_alive(daemon_of(bench))
 
 
@@ -60,10 +59,9 @@ def test_a_daemon_without_the_environment_is_ended(bench: Bench) -> None:
     pid = daemon_of(bench)
     bench.launch(2, "sleep 1000")
     bench.pid(2)
-    if bench.options:
+    if not bench.has_groups:
         pytest.skip("only a control group knows it")
-    bench.executor.kill(1, 0, signal.SIGTERM, 10)
-    bench.end(1)
+    bench.terminate(1)
     assert not is_alive(pid)
     assert not bench.of(Ended, 2)
 
@@ -81,7 +79,7 @@ def test_the_script_alone_can_be_sent_a_signal(bench: Bench) -> None:
 def test_a_run_is_sent_a_signal_as_soon_as_it_is_started(bench: Bench) -> None:
     for job_id in range(1, 21):
         bench.launch(job_id, "sleep 60")
-        bench.executor.kill(job_id, 0, signal.SIGTERM, 20)
+        bench.executor.kill(job_id, 0, signal.SIGTERM, 2 * PATIENCE)
     assert {bench.end(job_id).signal for job_id in range(1, 21)} == {signal.SIGTERM}
 
 
@@ -98,27 +96,20 @@ def test_a_run_that_ignores_sigterm_is_killed_in_the_end(bench: Bench) -> None:
 def test_a_run_that_heeds_sigterm_ends_as_it_likes(bench: Bench) -> None:
     bench.launch(1, "trap 'exit 9' TERM; echo; while :; do sleep 0.01; done")
     bench.printed(1)
-    bench.executor.kill(1, 0, signal.SIGTERM, 20)
-    assert bench.end(1).exit_code == 9
+    assert bench.terminate(1).exit_code == 9
 
 
 def test_suspended_runs_stand_still(bench: Bench) -> None:
     bench.launch(1, "while :; do echo x; sleep 0.01; done & while :; do echo y; sleep 0.01; done")
     bench.printed(1, "x")
     bench.executor.suspend(1, 0)
-    size = bench.until(lambda: stands_still(bench.out(1)))
+    bench.until(lambda: bench.is_suspended(1))
+    size = bench.out(1).stat().st_size
     bench.executor.resume(1, 0)
     bench.until(lambda: bench.out(1).stat().st_size > size)
     bench.executor.suspend(1, 0)
-    bench.until(lambda: stands_still(bench.out(1)))
-    bench.executor.kill(1, 0, signal.SIGTERM, 20)
-    assert bench.end(1).signal == signal.SIGTERM
-
-
-def stands_still(path: Path) -> int:
-    size = path.stat().st_size
-    time.sleep(0.1)
-    return size if path.stat().st_size == size else 0
+    bench.until(lambda: bench.is_suspended(1))
+    assert bench.terminate(1).signal == signal.SIGTERM
 
 
 def test_calls_for_runs_that_are_over_or_unknown_do_nothing(bench: Bench) -> None:
