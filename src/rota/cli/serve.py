@@ -40,7 +40,7 @@ from rota.loader import PluginHost
 from rota.model import InputError
 from rota.resources import shares_nodes
 from rota.runtime.boot import Plugins, boot
-from rota.store import Database
+from rota.store import Database, make_or_upgrade
 from rota.store.location import database_url, set_database_url
 from rota.store.writes import set_fact
 
@@ -157,6 +157,7 @@ async def _serve(settings: Settings, lock: int, ready: Callable[[], None]) -> No
     state, log = settings.state, _log_to(settings.state / "controller.log")
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
     loop.set_exception_handler(lambda _, context: log(f"error: this is a defect of rota: {_describe(context)}"))
+    make_or_upgrade(database_url(state), log)
     database = Database(database_url(state))
     facts = database.facts()
     if settings.conf is None and facts.get(_CONF):

@@ -1,6 +1,5 @@
 """A cluster's database, in SQLite or PostgreSQL.
 
-SQLite writes ahead (WAL) and to the disk at every commit: what has been written outlives the process and the machine.
 Writes come from one thread and reads from others, which do not wait for each other.
 """
 
@@ -12,61 +11,43 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import create_engine, event, func, select
-from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy import func, select
+from sqlalchemy.exc import SQLAlchemyError
 
-from rota.model import RotaError
-from rota.store.schema import VERSION, facts, jobs, journal, metadata, runs, snapshots, submissions
-from rota.store.writes import set_fact
+from rota.store.connection import DatabaseError, cause, engine_of, place_of, version_of
+from rota.store.schema import VERSION, facts, jobs, journal, runs, snapshots, submissions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from sqlalchemy import Engine, Select
+    from sqlalchemy import Select
     from sqlalchemy.sql.dml import Delete, Insert
 
     from rota.store.writes import Write
 
-#: Name of the fact that is the version of the tables.
-_VERSION = "version"
-
-
-class DatabaseError(RotaError):
-    """The database cannot be read or written: the disk is full, or the file is gone, damaged, or of another rota."""
-
 
 class Database:
-    """A cluster's database.
+    """A cluster's database, of the present version: `rota.store.upgrade` makes it so.
 
     Args:
         url: ``sqlite:////absolute/path.db``, or that of a PostgreSQL database.
 
     Raises:
-        DatabaseError: it cannot be opened, or a newer rota has written it.
+        DatabaseError: it cannot be opened, or has another version.
     """
 
     def __init__(self, url: str) -> None:
+        self._engine = engine_of(url)
         try:
-            self._engine: Engine = create_engine(url, pool_pre_ping=not url.startswith("sqlite"))
-        except (ArgumentError, ImportError) as error:
-            raise DatabaseError(
-                f"{url.partition(':')[0]}: {error} (PostgreSQL needs `pip install rota[postgresql]`)"
-            ) from None
-        if self._engine.dialect.name == "sqlite":
-            event.listen(self._engine, "connect", _prepare_sqlite)
-        try:
-            metadata.create_all(self._engine)
-            version = self.facts().get(_VERSION)
+            with self._engine.connect() as connection:
+                version = version_of(connection)
         except SQLAlchemyError as error:
-            raise DatabaseError(f"{self._engine.url}: {_cause(error)}") from None
+            raise DatabaseError(f"{place_of(self._engine)}: {cause(error)}") from None
+        if version != VERSION:
+            self.close()
+            raise DatabaseError(f"{place_of(self._engine)}: {_other(version)}")
         #: Which file it is; ``None``: no file.
         self._opened = self._file()
-        if version is None:
-            self.write(set_fact(_VERSION, str(VERSION)))
-        elif int(version) != VERSION:
-            raise DatabaseError(
-                f"{url}: tables of version {version}, and this rota knows {VERSION}: start a newer rota"
-            )
 
     def close(self) -> None:
         """Close all connections."""
@@ -89,7 +70,7 @@ class Database:
                 for statement, rows in _in_groups(writes):
                     connection.execute(statement, rows)
         except SQLAlchemyError as error:
-            raise DatabaseError(_cause(error)) from None
+            raise DatabaseError(cause(error)) from None
 
     def _file(self) -> tuple[int, int] | None:
         """Say which file the path of an SQLite database leads to; SQLite would go on with a file that was deleted."""
@@ -149,7 +130,7 @@ class Database:
             with self._engine.connect() as connection:
                 return list(connection.execute(query))
         except SQLAlchemyError as error:
-            raise DatabaseError(_cause(error)) from None
+            raise DatabaseError(cause(error)) from None
 
 
 def _in_groups(writes: Iterable[Write]) -> Iterator[tuple[Insert | Delete, list[dict[str, Any]]]]:
@@ -162,13 +143,14 @@ def _in_groups(writes: Iterable[Write]) -> Iterator[tuple[Insert | Delete, list[
             yield statement, [one.row for one in same]
 
 
-def _prepare_sqlite(connection: Any, _: object) -> None:
-    for setting in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "busy_timeout = 5000"):
-        connection.execute(f"PRAGMA {setting}")
-
-
-def _cause(error: SQLAlchemyError) -> str:
-    return str(getattr(error, "orig", None) or error).splitlines()[0]
+def _other(version: int | None) -> str:
+    """Say what to do with a database of another version."""
+    if version is None:
+        return "there are no tables yet: start its cluster with `rota up`"
+    known = f"its tables have version {version}, and this rota uses {VERSION}"
+    if version > VERSION:
+        return f"{known}: start a newer rota"
+    return f"{known}: stop its cluster with `rota down`, if it is up, and upgrade it with `rota up`"
 
 
 def compress(data: Any) -> bytes:

@@ -17,8 +17,9 @@ from sqlalchemy import (
     Text,
 )
 
-#: Version of the tables. It changes with them, and a migration leads from each version to the next.
-VERSION = 1
+#: Version of the tables and of the records in them. It changes with either, so that an older rota leaves them alone;
+#: `rota.store.migrations` lead from each version to the next.
+VERSION = 2
 
 metadata = MetaData()
 

@@ -1,0 +1,19 @@
+"""What leads from each version of the database to the next.
+
+Migrations are run in one transaction with the version's change. They know tables and records as these were then, so
+they use neither `rota.store.schema` nor the classes of the records, which go on changing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rota.store.migrations import version_2
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from alembic.operations import Operations
+
+#: Migrations by the version to which they lead.
+MIGRATIONS: Mapping[int, Callable[[Operations], None]] = {2: version_2.upgrade}

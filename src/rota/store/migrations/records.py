@@ -1,0 +1,40 @@
+"""Changes of the records that tables hold as JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import bindparam, select, tuple_, update
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sqlalchemy import Connection, TableClause
+
+#: Number of records that are in memory at a time.
+_BATCH = 1000
+
+
+def rewrite(connection: Connection, records: TableClause, change: Callable[[dict[str, Any]], None]) -> None:
+    """Change all records of a table.
+
+    Args:
+        connection: In a transaction.
+        records: The columns of the primary key, and behind them that of the records.
+        change: Changes one record.
+    """
+    *key, text = records.c
+    rows = select(*key, text).order_by(*key).limit(_BATCH)
+    same = [one == bindparam(f"key_{one.name}") for one in key]
+    write = update(records).where(*same).values({text: bindparam("new")})
+    batch = connection.execute(rows).all()
+    while batch:
+        changed = []
+        for *values, old in batch:
+            record = json.loads(old)
+            change(record)
+            found = {f"key_{one.name}": value for one, value in zip(key, values, strict=True)}
+            changed.append({**found, "new": json.dumps(record, separators=(",", ":"))})
+        connection.execute(write, changed)
+        batch = connection.execute(rows.where(tuple_(*key) > tuple_(*batch[-1][:-1]))).all()
