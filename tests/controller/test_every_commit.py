@@ -29,7 +29,7 @@ from rota.model import JobSpec, NodeState
 from rota.model.accounting import JobDetails
 from rota.model.step import Usage
 from rota.model.submission import Submission
-from rota.store import Database
+from rota.store import Database, make_or_upgrade
 from rota.store.database import compress
 from rota.store.writes import add_submission
 from rota.testing.builders import cluster as make_cluster
@@ -134,7 +134,9 @@ class _Day:
         """Live until all is done, or the controller is lost; give the number of commits."""
         self.lost.clear()
         self._loop = asyncio.get_running_loop()
-        database = _Fragile(f"sqlite:///{self._folder / 'rota.db'}", at, before=before)
+        url = f"sqlite:///{self._folder / 'rota.db'}"
+        make_or_upgrade(url, lambda _: None)
+        database = _Fragile(url, at, before=before)
         clock, booter = ClusterClock(), Booter(ClusterClock(), lambda _: None)
         clients = StepClients()
         runs = LiveRuns(

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import pwd
-import shutil
-import subprocess
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,41 +9,11 @@ import pytest
 from rota.testing.live import LiveCluster
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-_PROGRAMS = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
-pytestmark = pytest.mark.skipif(not _PROGRAMS, reason="PostgreSQL's server is not installed")
+    from pathlib import Path
 
 
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[str]:
-    """Start a server with an empty database; give its URL."""
-    folder = tmp_path / "pg"
-    folder.mkdir()
-    as_user = []
-    if os.geteuid() == 0:  # the server refuses to run as root
-        found = pwd.getpwnam("postgres")
-        for one in (tmp_path, *tmp_path.parents[:2]):
-            one.chmod(one.stat().st_mode | 0o011)
-        os.chown(folder, found.pw_uid, found.pw_gid)
-        as_user = [shutil.which("runuser") or "runuser", "-u", "postgres", "--"]
-
-    def run(program: str, *words: str) -> None:
-        command = [*as_user, str(_PROGRAMS[-1] / program), *words]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd="/")
-
-    data = str(folder / "data")
-    run("initdb", "-D", data, "-A", "trust", "-U", "rota")
-    run("pg_ctl", "-w", "-D", data, "-o", f"-k {folder} -c listen_addresses=''", "-l", str(folder / "log"), "start")
-    try:
-        run("createdb", "-h", str(folder), "-U", "rota", "rota")
-        yield f"postgresql+psycopg://rota@/rota?host={folder}"
-    finally:
-        run("pg_ctl", "-w", "-D", data, "-m", "immediate", "stop")
-
-
-def test_a_cluster_in_postgresql(server: str, tmp_path: Path) -> None:
-    with LiveCluster(tmp_path, options=("--database", server)) as cluster:
+def test_a_cluster_in_postgresql(postgresql: str, tmp_path: Path) -> None:
+    with LiveCluster(tmp_path, options=("--database", postgresql)) as cluster:
         job_id = cluster.submit("-o", "out", "--wrap", "echo begun; until [ -e go ]; do sleep 0.05; done; exit 4")
         cluster.wait((tmp_path / "out").exists)
         array = cluster.submit("-H", "-a", "1-3", "--wrap", "true")
