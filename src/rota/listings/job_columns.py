@@ -16,6 +16,7 @@ from rota.listings.columns import Column
 from rota.listings.job_facts import (
     accrue_time,
     eligible_time,
+    end_shown,
     gres_text,
     least_cpus,
     least_memory,
@@ -23,6 +24,7 @@ from rota.listings.job_facts import (
     per_gpu,
     requeues,
     sharing,
+    start_shown,
     tasks_of,
 )
 from rota.listings.text import NULL, fold, or_null, plain, size
@@ -191,19 +193,11 @@ class JobColumns:
         return duration(left) if left >= 0 else "INVALID"
 
     def _start(self, job: JobLine) -> int | None:
-        if job.start_time is None and not job.pending:
-            return job.end_time
-        if job.expected_start is None:
-            return job.request.begin_time if job.request.begin_time > self._now else None
-        return job.expected_start
+        return start_shown(job, self._now)
 
     def _end(self, job: JobLine) -> int | None:
-        # Also for a job beyond its time limit, whose end is a guess.
-        if job.pending or job.base_state in {"RUNNING", "SUSPENDED"}:
-            start = self._start(job)
-            if start is not None and job.time_limit is not None:
-                return start + job.time_limit
-        return None if job.pending else job.end_time
+        end = end_shown(job, self._now)
+        return job.end_time if end is None and not job.pending else end
 
     def shown_id(self, job: JobLine) -> str:
         """Give the job id as it is listed."""

@@ -56,6 +56,28 @@ def sharing(job: JobLine) -> str:
     return "NO" if job.request.exclusive else "YES" if job.request.oversubscribe else "OK"
 
 
+def throttle(job: JobLine) -> str:
+    """Give the largest number of tasks of an array that run at a time; empty: any number."""
+    return job.request.array.partition("%")[2]
+
+
+def start_shown(job: JobLine, now: int) -> int | None:
+    """Give the start: as it was, as planned, or no earlier than asked for; of a job that never ran, its end."""
+    if job.start_time is None and not job.pending:
+        return job.end_time
+    if job.expected_start is None:
+        return job.request.begin_time if job.request.begin_time > now else None
+    return job.expected_start
+
+
+def end_shown(job: JobLine, now: int) -> int | None:
+    """Give the end or, of a job that has not ended, when its time limit would be over."""
+    if job.pending or job.base_state in {"RUNNING", "SUSPENDED"}:
+        start = start_shown(job, now)
+        return None if start is None or job.time_limit is None else start + job.time_limit
+    return job.end_time
+
+
 def eligible_time(job: JobLine) -> int | None:
     """Give the time at which a job became or becomes eligible."""
     if job.eligible_time is None and job.pending and job.request.begin_time:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from rota.listings.clock import duration
 from rota.listings.columns import Column
+from rota.listings.node_facts import gres_used
 from rota.listings.text import NULL, fold, or_null, plain
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ class NodeColumns:
             "allocmem": Column("ALLOCMEM", lambda group: str(_first(group, lambda node: node.memory_allocated, 0))),
             "comment": Column("COMMENT", lambda _: NULL),
             "extra": Column("EXTRA", lambda _: NULL),
-            "gresused": Column("GRES_USED", lambda group: _first(group, _gres_used, NULL)),
+            "gresused": Column("GRES_USED", lambda group: _first(group, gres_used, "") or NULL),
             "port": Column("PORT", lambda group: str(_first(group, lambda node: node.port, 0))),
             "statecomplete": Column("STATECOMPLETE", lambda group: _first(group, _complete_state, "n/a")),
         }
@@ -165,11 +166,6 @@ def _features(node: NodeLine) -> str:
 
 def _gres(node: NodeLine) -> str:
     return ",".join(node.gres) or NULL
-
-
-def _gres_used(node: NodeLine) -> str:
-    names = dict.fromkeys(item.partition("(")[0].rpartition(":")[0] or item for item in node.gres)
-    return ",".join(f"{name}:{node.gres_used.get(name, 0)}" for name in names) or NULL
 
 
 def _hosts(names: Iterable[str]) -> str:

@@ -9,6 +9,7 @@ from rota.listings.clock import full_duration
 from rota.listings.job_facts import (
     accrue_time,
     eligible_time,
+    end_shown,
     gres_text,
     least_cpus,
     least_memory,
@@ -16,7 +17,9 @@ from rota.listings.job_facts import (
     per_gpu,
     requeues,
     sharing,
+    start_shown,
     tasks_of,
+    throttle,
 )
 from rota.listings.records import record
 from rota.listings.text import NULL, fold, or_null, plain, size, tres_text
@@ -57,8 +60,8 @@ def _identity(job: JobLine, view: View, details: JobDetails, clock: Clock, *, de
     array = ""
     if job.array_job_id is not None:
         task = job.array_task.strip("[]")
-        throttle = _throttle(job)
-        array = f" ArrayJobId={job.array_job_id} ArrayTaskId={task}" + (throttle and f" ArrayTaskThrottle={throttle}")
+        most = throttle(job)
+        array = f" ArrayJobId={job.array_job_id} ArrayTaskId={task}" + (most and f" ArrayTaskThrottle={most}")
     yield f"JobId={job.job_id}{array} JobName={or_null(job.name)}"
     user, group = plain(job.user), view.group_name(job.group_id)
     yield f"UserId={user}({job.user_id}) GroupId={group}({job.group_id}) MCS_label=N/A"
@@ -82,24 +85,11 @@ def _identity(job: JobLine, view: View, details: JobDetails, clock: Clock, *, de
     yield from _moments(job, details, clock)
 
 
-def _throttle(job: JobLine) -> str:
-    """Give the largest number of tasks that run at a time; empty: any number."""
-    return job.request.array.partition("%")[2]
-
-
 def _moments(job: JobLine, details: JobDetails, clock: Clock) -> Iterator[str]:
     def moment(time: int | None) -> str:
         return "Unknown" if time is None else clock.moment(time)
 
-    start, begin, deadline = job.expected_start, job.request.begin_time, job.request.deadline
-    if start is None and begin > clock.now:
-        start = begin
-    end = job.end_time
-    live = job.pending or job.base_state in {"RUNNING", "SUSPENDED"}
-    if start is None and not job.pending:
-        start = job.end_time
-    if live:
-        end = None if start is None or job.time_limit is None else start + job.time_limit
+    start, end, deadline = start_shown(job, clock.now), end_shown(job, clock.now), job.request.deadline
     accrued = accrue_time(job, details)
     yield f"SubmitTime={moment(job.submit_time)} EligibleTime={moment(eligible_time(job))}"
     yield f"AccrueTime={moment(accrued)}"

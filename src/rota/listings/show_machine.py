@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 from rota.listings.clock import full_duration
 from rota.listings.node_columns import share_text
+from rota.listings.node_facts import gres_used, reserved, tres_allocated, tres_configured
 from rota.listings.records import record
-from rota.listings.text import NULL, fold, or_null, plain, size, tres_text
+from rota.listings.text import NULL, fold, or_null, plain, tres_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from rota.listings.clock import Clock
     from rota.listings.squeue_steps import Step
@@ -34,7 +35,7 @@ def _node(node: NodeLine, view: View, clock: Clock, *, detailed: bool) -> Iterat
     yield f"Gres={','.join(node.gres) or NULL}"
     if detailed:
         yield "GresDrain=N/A"
-        yield f"GresUsed={_used(node) or NULL}"
+        yield f"GresUsed={gres_used(node) or NULL}"
     version = f"Version={node.version}" if node.version else ""
     yield f"NodeAddr={node.address or node.name} NodeHostName={node.host or node.name} Port={node.port} {version}"
     if node.system:
@@ -51,8 +52,8 @@ def _node(node: NodeLine, view: View, clock: Clock, *, detailed: bool) -> Iterat
     boot, begun = (clock.moment(one) if one else "None" for one in (node.boot_time, node.daemon_start_time))
     yield f"BootTime={boot} SlurmdStartTime={begun}"
     yield f"LastBusyTime={clock.moment(node.last_busy) if node.last_busy else 'Unknown'}"
-    yield f"CfgTRES={_configured(node)}"
-    yield f"AllocTRES={_allocated(node)}"
+    yield f"CfgTRES={tres_configured(node)}"
+    yield f"AllocTRES={tres_allocated(node)}"
     yield "CapWatts=n/a"
     yield "CurrentWatts=0 AveWatts=0"
     yield "ExtSensorsJoules=n/s ExtSensorsWatts=0 ExtSensorsTemp=n/s"
@@ -62,31 +63,6 @@ def _node(node: NodeLine, view: View, clock: Clock, *, detailed: bool) -> Iterat
 
 
 _FLAGS = {"MAINTENANCE": "MAINT"}
-
-
-def _gres_counts(node: NodeLine) -> Mapping[str, int]:
-    counts: dict[str, int] = {}
-    for item in node.gres:
-        name, *rest = item.partition("(")[0].split(":")
-        counts[name] = counts.get(name, 0) + (int(rest[-1]) if rest and rest[-1].isdecimal() else 1)
-    return counts
-
-
-def _used(node: NodeLine) -> str:
-    return ",".join(f"{name}:{node.gres_used.get(name, 0)}" for name in _gres_counts(node))
-
-
-def _configured(node: NodeLine) -> str:
-    gres = "".join(f",gres/{name}={count}" for name, count in _gres_counts(node).items())
-    return f"cpu={node.cpus},mem={size(node.memory, 'M')},billing={node.cpus}{gres}"
-
-
-def _allocated(node: NodeLine) -> str:
-    if not node.cpus_allocated and not node.memory_allocated:
-        return ""
-    memory = f",mem={size(node.memory_allocated, 'M')}" if node.memory_allocated else ""
-    gres = "".join(f",gres/{name}={count}" for name, count in node.gres_used.items() if ":" not in name and count)
-    return f"cpu={node.cpus_allocated}{memory}{gres}"
 
 
 # ---- partitions -------------------------------------------------------------------------------------------------
@@ -139,8 +115,7 @@ def _partition(part: PartitionLine, view: View) -> Iterator[str]:
 
 def show_reservation(one: ReservationLine, view: View, clock: Clock, *, one_line: bool) -> str:
     """Format an advance reservation."""
-    chosen = [node for node in view.nodes() if node.name in set(one.nodes)]
-    cores = sum(node.sockets * node.cores_per_socket for node in chosen)
+    cores, cpus = reserved(one, view)
     length = full_duration(one.end_time - one.start_time)
     start, end = clock.moment(one.start_time), clock.moment(one.end_time)
     nodes = f"Nodes={fold(one.nodes) or NULL} NodeCnt={len(one.nodes)} CoreCnt={cores}"
@@ -148,7 +123,7 @@ def show_reservation(one: ReservationLine, view: View, clock: Clock, *, one_line
     lines = [
         f"ReservationName={one.name} StartTime={start} EndTime={end} Duration={length}",
         f"{nodes} Features={one.features or NULL} PartitionName=(null) Flags={','.join(one.flags)}",
-        f"TRES=cpu={sum(node.cpus for node in chosen)}",
+        f"TRES=cpu={cpus}",
         f"{users} Licenses=(null) State={one.state} BurstBuffer=(null) Watts=n/a",
         "MaxStartDelay=(null)",
     ]
