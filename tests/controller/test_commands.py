@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
+import yaml
 
 from rota.testing.live import LiveCluster
 
@@ -49,6 +51,29 @@ def _field(cluster: LiveCluster, job_id: int | str, letter: str) -> str:
 
 def _state(cluster: LiveCluster, job_id: int | str) -> str:
     return _field(cluster, job_id, "T")
+
+
+def test_documents(cluster: LiveCluster) -> None:
+    job_id = _submit(cluster, "-n3", "-N2", "-J", 'a "name" \\ ü')
+    cluster.wait(lambda: _state(cluster, job_id) == "RUNNING")
+    (job,) = json.loads(cluster.run("squeue", "-j", str(job_id), "--json").stdout)["jobs"]
+    assert (job["name"], job["job_state"], job["node_count"]) == ('a "name" \\ ü', "RUNNING", 2)
+    memory = [one["memory_allocated"] for one in job["job_resources"]["allocated_nodes"]]
+    assert sorted(memory) == [100, 200]  # 100 MiB for each of three processors
+    shown = yaml.safe_load(cluster.run("scontrol", "show", "job", str(job_id), "--yaml").stdout)
+    assert shown["jobs"] == [job]
+    nodes = json.loads(cluster.run("sinfo", "--json").stdout)["nodes"]
+    assert {one["name"]: one["alloc_memory"] for one in nodes if one["alloc_memory"]} == dict(
+        zip([one["nodename"] for one in job["job_resources"]["allocated_nodes"]], memory, strict=True)
+    )
+    cluster.run("scancel", str(job_id))
+    cluster.idle()
+    (ended,) = json.loads(cluster.run("sacct", "-j", str(job_id), "--json").stdout)["jobs"]
+    assert ended["state"]["current"] == "CANCELLED"
+    assert ended["kill_request_user"] == cluster.run("id", "-un").stdout.strip()
+    assert [one["step"]["id"] for one in ended["steps"]] == ["batch"]
+    everything = json.loads(cluster.run("squeue", "--json").stdout)["jobs"]
+    assert job_id in [one["job_id"] for one in everything]  # as it ended a moment ago
 
 
 def test_cancel(cluster: LiveCluster) -> None:

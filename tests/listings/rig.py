@@ -5,6 +5,7 @@ Over 400 lines: a reader for each kind of record, and no more.
 
 from __future__ import annotations
 
+import gzip
 import re
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rota.model import ClusterConfig, JobSpec, JobState, MultifactorConf, StepRecord
 from rota.model.accounting import AccountingRecord, JobDetails
 from rota.model.lines import (
+    AllocationLine,
     AssociationLine,
     BackfillStatistics,
     JobLine,
@@ -86,6 +88,9 @@ class Snapshot:
     def steps(self, job_id: int) -> list[StepRecord]:
         return self.job_steps.get(job_id, [])
 
+    def allocation(self, _job_id: int) -> tuple[AllocationLine, ...]:
+        return ()
+
     def nodes(self) -> list[NodeLine]:
         return self.node_lines
 
@@ -130,7 +135,8 @@ class Recorded(NamedTuple):
 
 def recorded(name: str) -> dict[str, Recorded]:
     """Read a recording: what was printed by command line."""
-    text = (DATA / name).read_text(errors="surrogateescape")
+    data = (DATA / name).read_bytes()
+    text = (gzip.decompress(data) if name.endswith(".gz") else data).decode(errors="surrogateescape")
     found = {}
     for block in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
         command, head, *lines = block.split("\n")
@@ -186,7 +192,7 @@ Deadline SuspendTime SecsPreSuspend LastSchedEval Scheduler Partition AllocNode:
 ExcNodeList NodeList SchedNodeList BatchHost NumNodes NumCPUs NumTasks CPUs/Task ReqB:S:C:T TRES
 Socks/Node NtasksPerN:B:S:C CoreSpec JOB_GRES MinCPUsNode MinMemoryCPU MinMemoryNode MinTmpDiskNode
 Features DelayBoot OverSubscribe Contiguous Licenses Network Command WorkDir Comment StdErr StdIn
-StdOut Power TresPerNode MailUser MailType
+StdOut Power TresPerNode TresPerJob TresPerTask CpusPerTres MemPerTres Reservation MailUser MailType
 """
 _PAIR = re.compile(rf"(?:^|\s)({'|'.join(map(re.escape, _KEYS.split()))})=")
 
@@ -205,7 +211,7 @@ def job_of(text: str, names: Mapping[str, str]) -> tuple[JobLine, JobDetails]:
     user, _, uid = one["UserId"].rstrip(")").partition("(")
     least, _, most = one["NumNodes"].partition("-")
     sockets = one["Socks/Node"]
-    per_node = int(one["NtasksPerN:B:S:C"].partition(":")[0])
+    per_node, _, per_socket, _ = one["NtasksPerN:B:S:C"].split(":")
     exit_code, _, signal = one["ExitCode"].partition(":")
     pending = state == "PENDING"
     start, end = unix(one["StartTime"]), unix(one["EndTime"])
@@ -216,7 +222,8 @@ def job_of(text: str, names: Mapping[str, str]) -> tuple[JobLine, JobDetails]:
         max_nodes=int(most or 0),
         mem_per_node=_mib(one.get("MinMemoryNode", "0")),
         mem_per_cpu=_mib(one.get("MinMemoryCPU", "0")),
-        ntasks_per_node=per_node,
+        ntasks_per_node=int(per_node),
+        ntasks_per_socket=0 if per_socket == "*" else int(per_socket),
         min_cpus_per_node=int(one["MinCPUsNode"]),
         sockets_per_node=0 if sockets == "*" else int(sockets),
         array="%" + one["ArrayTaskThrottle"] if "ArrayTaskThrottle" in one else "",
@@ -225,6 +232,11 @@ def job_of(text: str, names: Mapping[str, str]) -> tuple[JobLine, JobDetails]:
         num_tasks=0 if one["NumTasks"] == "N/A" else int(one["NumTasks"]),
         cpus_per_task=int(one["CPUs/Task"]),
         gres=one.get("TresPerNode", "").removeprefix("gres:"),
+        gres_per_job=one.get("TresPerJob", "").removeprefix("gres:"),
+        gres_per_task=one.get("TresPerTask", "").removeprefix("gres:"),
+        cpus_per_gpu=int(one.get("CpusPerTres", "0").rpartition(":")[2]),
+        mem_per_gpu=int(one.get("MemPerTres", "0").rpartition(":")[2]),
+        reservation=one.get("Reservation", ""),
         licenses=_null(one["Licenses"]),
         required_nodes=_null(one["ReqNodeList"]),
         excluded_nodes=_null(one["ExcNodeList"]),
@@ -250,7 +262,7 @@ def job_of(text: str, names: Mapping[str, str]) -> tuple[JobLine, JobDetails]:
         state=state,
         state_compact=JobState(state).compact,
         base_state=state,
-        reason=reason,
+        reason="Resources" if " " in reason else reason,
         reason_sentence=reason if " " in reason else "",
         exit_code=int(exit_code),
         signal=int(signal),
@@ -335,7 +347,7 @@ def node_of(text: str) -> NodeLine:
         system=system[1] if system else "",
         host=one["NodeHostName"],
         address=one["NodeAddr"],
-        port=int(one["Port"]),
+        port=int(one.get("Port", "6818")),
         tmp_disk=int(one["TmpDisk"]),
         version=one.get("Version", ""),
         boot_time=unix(one["BootTime"]) or 0,
@@ -348,8 +360,9 @@ def partition_of(text: str) -> PartitionLine:
     one = dict(re.findall(r"(\w+)=(\S*)", text))
     tres = {
         name: int(count) if name != "mem" else _mib(count)
-        for name, count in re.findall(r"([\w/]+)=([\d.]+[MGT]?)", text.rpartition("TRES=")[2])
+        for name, count in re.findall(r"([\w/]+)=([\d.]+[MGT]?)", re.split(r"\sTRES=", text)[1].split("\n")[0])
     }
+    most, over = one["MaxNodes"], one["OverTimeLimit"]
     return PartitionLine(
         name=one["PartitionName"],
         state=one["State"],
@@ -359,24 +372,29 @@ def partition_of(text: str) -> PartitionLine:
         max_time=seconds(one["MaxTime"]),
         default_time=seconds(one["DefaultTime"]),
         min_nodes=int(one["MinNodes"]),
-        max_nodes=None,
+        max_nodes=None if most == "UNLIMITED" else int(most),
         priority_tier=int(one["PriorityTier"]),
         priority_job_factor=int(one["PriorityJobFactor"]),
-        qos="",
+        qos="" if one["QoS"] == "N/A" else one["QoS"],
         exclusive=False,
         max_share=1,
         force_share=False,
-        least_loaded=False,
-        grace_time=0,
-        over_time_limit=0,
-        def_mem_per_cpu=0,
-        def_mem_per_node=0,
+        least_loaded=one["LLN"] == "YES",
+        grace_time=int(one["GraceTime"]),
+        over_time_limit=None if over == "UNLIMITED" else 0 if over == "NONE" else 60 * int(over),
+        def_mem_per_cpu=int(one.get("DefMemPerCPU", "0").replace("UNLIMITED", "0")),
+        def_mem_per_node=int(one.get("DefMemPerNode", "0").replace("UNLIMITED", "0")),
         allow_users=None,
-        allow_accounts=(),
-        deny_accounts=(),
-        allow_qos=(),
-        deny_qos=(),
+        allow_accounts=_names(one.get("AllowAccounts", "")),
+        deny_accounts=_names(one.get("DenyAccounts", "")),
+        allow_qos=_names(one.get("AllowQos", "")),
+        deny_qos=_names(one.get("DenyQos", "")),
+        allow_groups=_names(one["AllowGroups"]),
     )
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return () if text in {"", "ALL", "(null)"} else tuple(text.split(","))
 
 
 def reservation_of(text: str) -> ReservationLine:
@@ -388,8 +406,8 @@ def reservation_of(text: str) -> ReservationLine:
         end_time=unix(one["EndTime"]) or 0,
         nodes=hosts(one["Nodes"]),
         features="",
-        users=tuple(one["Users"].split(",")),
-        accounts=(),
+        users=_names(one["Users"]),
+        accounts=_names(one["Accounts"]),
         flags=tuple(filter(None, one["Flags"].split(","))),
     )
 
@@ -404,16 +422,21 @@ def _cpu(text: str) -> float:
     return float(rest) + 60 * int(minutes)
 
 
-def rig() -> Snapshot:
-    """Put the recorded cluster together."""
-    printed = recorded("rig-4-nodes.txt")
+def _cell(row: bytes, place: int) -> str:
+    return row[20 * place : 20 * place + 20].decode(errors="replace").strip()
+
+
+def rig(cluster: str = "rig-4-nodes.txt", accounting: str = "sacct.txt") -> Snapshot:
+    """Put a recorded cluster together."""
+    printed = recorded(cluster)
     (named_command,) = (one for one in printed if one.startswith("squeue -t all -O account,"))
     headings = [one for one in named_command.split("-O ")[1].split(",") if one != "tres-per-step"]
     whole = printed["squeue -a -h -t all -o '%A|%r|%w'"].out if "squeue -a -h -t all -o '%A|%r|%w'" in printed else ""
     assert not whole
     named = {}
     for line in printed[named_command].out.splitlines()[1:]:
-        cells = {name: line[20 * place : 20 * place + 20].strip() for place, name in enumerate(headings)}
+        row = line.encode(errors="surrogateescape")  # a column has 20 bytes
+        cells = {name: _cell(row, place) for place, name in enumerate(headings)}
         named[int(cells["jobid"])] = cells
     (letters,) = (one for one in printed if one.startswith("squeue -a -h -t all -o '%a|"))
     for line in printed[letters].out.splitlines():
@@ -433,14 +456,14 @@ def rig() -> Snapshot:
         reservation_of(text) for text in re.split(r"\n\n", printed["scontrol show reservation"].out.strip())
     ]
     view.license_lines = [LicenseLine(name="matlab", total=4, used=2)]
-    _add_accounting(view)
+    _add_accounting(view, recorded(accounting)["sacct -P -o ALL"].out)
     return view
 
 
-def _add_accounting(view: Snapshot) -> None:
+def _add_accounting(view: Snapshot, table: str) -> None:
     """Add steps and what accounting had of the jobs."""
     jobs = {job.job_id: job for job in view.job_lines}
-    rows = _table(recorded("sacct.txt")["sacct -P -o ALL"].out)
+    rows = _table(table)
     for row in rows:
         number, _, step = row["JobIDRaw"].partition(".")
         job_id = int(number)

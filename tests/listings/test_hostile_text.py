@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import re
 import time
 from contextlib import suppress
 from dataclasses import replace
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -63,6 +66,8 @@ _WORDS = st.one_of(
                 "--units=G",
                 "--delimiter=x",
                 "--sort=-P,i",
+                "--json",
+                "--yaml",
                 "all",
                 "7_[1-3]",
             ),
@@ -131,6 +136,26 @@ def test_a_record_stays_on_its_line(text: str) -> None:
         assert not answer.code
 
 
+@given(st.text(st.characters(exclude_categories=()), max_size=20))
+@settings(deadline=None)
+def test_a_document_holds_what_was_written(text: str) -> None:
+    view = _with_text(text)
+    node, written = view.node_lines[0].name, re.sub("[\ud800-\udfff]", "\ufffd", text)  # halves of characters are none
+    for command, key in (
+        (["squeue"], "comment"),
+        (["sinfo", "-n", node], "reason"),
+        (["sacct", "-a", "-S", "2026-11-01"], "working_directory"),
+        (["scontrol", "show", "job"], "name"),
+        (["scontrol", "show", "node", node], "reason"),
+    ):
+        out = run([*command, "--json"], {}, view).out
+        out.encode()
+        assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f]", out), "nothing that controls a terminal"
+        document = json.loads(out)
+        assert [one[key] for one in document[list(document)[-1]]] == [written]
+        assert yaml.safe_load(run([*command, "--yaml"], {}, view).out) == document
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_release_is_slurms_form(command: str) -> None:
     for option in ("--version", "-V"):
@@ -145,7 +170,7 @@ def test_other_commands_are_refused() -> None:
 
 def test_what_rota_does_not_do_is_refused_by_name() -> None:
     assert run(["squeue", "-i", "5"], {}, VIEW) == Answer(err="squeue: error: -i is not supported by rota\n", code=1)
-    assert run(["sinfo", "--json"], {}, VIEW).err == "sinfo: error: --json is not supported by rota\n"
+    assert run(["sdiag", "--json"], {}, VIEW).err == "sdiag: error: --json is not supported by rota\n"
     assert run(["scontrol", "show", "topology"], {}, VIEW).code == 0
     assert "assoc_mgr is not supported" in run(["scontrol", "show", "assoc_mgr"], {}, VIEW).err
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rota.commands.forms import form_of
 from rota.commands.getopt import NEEDED, Option, UsageError, parse, table
 from rota.commands.job_ids import JobId, parse_job_id
 from rota.commands.lists import split_list
@@ -16,6 +17,9 @@ from rota.commands.scontrol_update import JobUpdate, NodeUpdate, PartitionUpdate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from rota.commands.forms import Form
+    from rota.commands.getopt import Parsed
 
 _ALONE = "rota has no federation"
 _OPTIONS = table(
@@ -28,6 +32,7 @@ _OPTIONS = table(
         Option("future", "F", ignored="rota has no future nodes"),
         Option("help", "h"),
         Option("hide", ignored="rota has no hidden partitions"),
+        Option("json"),
         Option("local", ignored=_ALONE),
         Option("oneliner", "o"),
         Option("quiet", "Q"),
@@ -36,6 +41,7 @@ _OPTIONS = table(
         Option("usage"),
         Option("verbose", "v", ignored="it is for looking for errors in Slurm"),
         Option("version", "V"),
+        Option("yaml"),
     ],
 )
 #: Commands, and how many letters are needed of each.
@@ -53,6 +59,8 @@ ENTITIES = {
     "federation": 1, "frontend": 2, "hostlist": 5, "hostlistsorted": 9, "hostnames": 5, "jobs": 1, "jobid": 1,
     "licenses": 2, "nodes": 1, "partitions": 1, "reservations": 1, "slurmd": 2, "steps": 2, "topology": 1,
 }  # fmt: skip
+#: Entities of which there are documents.
+DOCUMENTED = frozenset({"jobs", "nodes", "partitions", "reservations"})
 _REFUSED = frozenset(
     [
         "abort",
@@ -130,6 +138,8 @@ class Scontrol:
     quiet: bool = False
     #: Names of the clusters; empty: this one.
     clusters: str = ""
+    #: The form of the document that ``show`` is to give; ``None``: a text.
+    form: Form | None = None
 
 
 def parse_scontrol(argv: Sequence[str], now: int, utc_offset: Callable[[int], int]) -> Scontrol:
@@ -164,7 +174,15 @@ def parse_scontrol(argv: Sequence[str], now: int, utc_offset: Callable[[int], in
         detailed=parsed.has("details"),
         quiet=parsed.has("quiet"),
         clusters=parsed.last("clusters") or "",
+        form=_form(parsed, request),
     )
+
+
+def _form(parsed: Parsed, request: object) -> Form | None:
+    form = form_of(parsed)
+    if form is not None and not (isinstance(request, Show) and request.entity in DOCUMENTED):
+        raise UsageError(f"scontrol: error: --{form} is only for show {', '.join(sorted(DOCUMENTED))}\n")
+    return form
 
 
 def find_word(text: str, known: dict[str, int]) -> str | None:

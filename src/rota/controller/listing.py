@@ -21,6 +21,8 @@ _MANY = 1_000
 _OF_JOBS = frozenset({"scontrol", "squeue"})
 #: Options of ``squeue`` with which it may list them.
 _ENDED = re.compile(r"-\w*[jt]|--(?:j|st)")
+#: Options that ask for a document, which takes long to format.
+_DOCUMENT = re.compile(r"--(?:j$|js|y)")
 
 
 async def listing(cluster: Cluster, call: Call, terminal: Terminal) -> int | None:
@@ -40,8 +42,10 @@ async def listing(cluster: Cluster, call: Call, terminal: Terminal) -> int | Non
 
 
 def _takes_long(cluster: Cluster, call: Call) -> bool:
-    """Whether an answer could be about many jobs."""
+    """Whether an answer could be about many jobs, or is a document."""
     if len(cluster.driver.engine.jobs) > _MANY or call.words[0] == "sacct":
+        return True
+    if any(_DOCUMENT.match(word) for word in call.words[1:]):
         return True
     if call.words[0] == "squeue" and not any(_ENDED.match(word) for word in call.words[1:]):
         return False

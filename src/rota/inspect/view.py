@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rota.model import ClusterConfig, MultifactorConf, PriorityFactors, StepRecord
     from rota.model.accounting import AccountingRecord, JobDetails
     from rota.model.lines import (
+        AllocationLine,
         AssociationLine,
         JobLine,
         LicenseLine,
@@ -92,6 +93,10 @@ class EngineView:
     def steps(self, _job_id: int) -> Sequence[StepRecord]:
         """Give the steps of a job: none."""
         return ()
+
+    def allocation(self, job_id: int) -> tuple[AllocationLine, ...]:
+        """Give what a live job has of each node."""
+        return self._cluster.allocation(job_id)
 
     def nodes(self) -> tuple[NodeLine, ...]:
         """Give the nodes."""

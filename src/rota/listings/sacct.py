@@ -6,8 +6,9 @@ that never became eligible are listed with ``-j`` only, and ``-s`` is passed ove
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rota.commands.forms import form_of
 from rota.commands.getopt import NEEDED, OPTIONAL, Option, Parsed, UsageError, parse, table
 from rota.commands.hosts import expand_hosts
 from rota.commands.job_ids import JobId, parse_job_id
@@ -24,9 +25,11 @@ from rota.model import JobState
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from rota.commands.forms import Form
     from rota.listings.view import View
     from rota.model.accounting import AccountingRecord
     from rota.model.lines import JobLine
+    from rota.model.step import StepRecord
 
 _OPTIONS = table(
     "sacct",
@@ -54,7 +57,7 @@ _OPTIONS = table(
         Option("nnodes", "i", NEEDED, refused=True),
         Option("ncpus", "I", NEEDED, refused=True),
         Option("jobs", "j", NEEDED),
-        Option("json", refused=True),
+        Option("json"),
         Option("timelimit-min", "k", NEEDED, refused=True),
         Option("timelimit-max", "K", NEEDED, refused=True),
         Option("long", "l"),
@@ -80,7 +83,7 @@ _OPTIONS = table(
         Option("wckeys", "W", NEEDED),
         Option("whole-hetjob", "", OPTIONAL, ignored="rota has no heterogeneous jobs"),
         Option("associations", "x", NEEDED, refused=True),
-        Option("yaml", refused=True),
+        Option("yaml"),
     ],
     hint=False,
 )
@@ -146,8 +149,9 @@ def sacct(argv: Sequence[str], environ: Mapping[str, str], view: View) -> Answer
         listed = "".join(f"sacct: error:  {word}\n" for word in parsed.words)
         raise UsageError(f"sacct: error: Unknown arguments:\n{listed}")
     fields = _fields(parsed, environ)
+    form = form_of(parsed)
     if not _here(parsed, view):
-        return Answer(put(fields, [], parsed))
+        return Answer(put(fields, [], parsed)) if form is None else _document([], form)
     wanted = _wanted(parsed, view)
     window = wanted.window if parsed.has("truncate") else None
     rows = Rows(
@@ -158,15 +162,20 @@ def sacct(argv: Sequence[str], environ: Mapping[str, str], view: View) -> Answer
         truncate=None if window is None else (window.start, window.end),
         allocations=parsed.has("allocations"),
     )
-    nodes = _nodes(parsed)
-    chosen = [
-        record
-        for record in view.accounted(wanted.query)
-        if _shown(record, wanted) and wanted.more.passes(record, view) and (not nodes or nodes & {*record.job.nodes})
-    ]
-    chosen.sort(key=_order)
+    chosen = _chosen(wanted, _nodes(parsed), view)
+    if form is not None:
+        from rota.listings.openapi.accounting import AccountingObjects
+
+        make = AccountingObjects(view, rows)
+        return _document([make.job(one, _steps(one, wanted.ids, parsed)) for one in chosen], form)
     listed_rows = [row for record in chosen for row in _rows(record, wanted.ids, parsed)]
     return Answer(put([(name, width, rows.text(name)) for name, width, _ in fields], listed_rows, parsed))
+
+
+def _document(objects: list[dict[str, Any]], form: Form) -> Answer:
+    from rota.listings.openapi.document import accounting_document, text_of
+
+    return Answer(text_of(accounting_document(objects), form))
 
 
 # ---- which jobs -------------------------------------------------------------------------------------------------
@@ -264,6 +273,17 @@ def _nodes(parsed: Parsed) -> frozenset[str]:
         raise UsageError(f"sacct: error: '{text}' is no list of nodes\n") from None
 
 
+def _chosen(wanted: _Wanted, nodes: frozenset[str], view: View) -> list[AccountingRecord]:
+    """Choose jobs, in the order of their ids; without nodes, those on any."""
+    chosen = [
+        record
+        for record in view.accounted(wanted.query)
+        if _shown(record, wanted) and wanted.more.passes(record, view) and (not nodes or nodes & {*record.job.nodes})
+    ]
+    chosen.sort(key=_order)
+    return chosen
+
+
 def _shown(record: AccountingRecord, wanted: _Wanted) -> bool:
     job, query = record.job, wanted.query
     if wanted.ids:
@@ -312,13 +332,22 @@ def _order(record: AccountingRecord) -> tuple[int, int]:
 
 def _rows(record: AccountingRecord, ids: list[JobId], parsed: Parsed) -> Iterable[Row]:
     """Give the rows of a job: its own and, unless ``-X`` is given, those of its steps."""
-    named = {one.step for one in ids if _is(record.job, one)} if ids else {""}
-    if "" in named or parsed.has("allocations"):
+    if "" in _named(record, ids) or parsed.has("allocations"):
         yield Row(record, None)
-    if not parsed.has("allocations"):
-        for step in record.steps:
-            if "" in named or step.step_id in named:
-                yield Row(record, step)
+    for step in _steps(record, ids, parsed):
+        yield Row(record, step)
+
+
+def _steps(record: AccountingRecord, ids: list[JobId], parsed: Parsed) -> tuple[StepRecord, ...]:
+    """Choose the steps of a job that are shown."""
+    named = _named(record, ids)
+    chosen = tuple(step for step in record.steps if "" in named or step.step_id in named)
+    return () if parsed.has("allocations") else chosen
+
+
+def _named(record: AccountingRecord, ids: list[JobId]) -> set[str]:
+    """Give the ids of the steps of a job that were asked for; an empty id stands for the job with all of its steps."""
+    return {one.step for one in ids if _is(record.job, one)} if ids else {""}
 
 
 # ---- the format -------------------------------------------------------------------------------------------------

@@ -148,7 +148,8 @@ class Rows:
         begun = (self._now if job.pending else job.end_time or self._now) if job.start_time is None else job.start_time
         return max(begun - job.eligible_time, 0)
 
-    def _suspended(self, row: Row) -> int:
+    def suspended(self, row: Row) -> int:
+        """Give the seconds for which a job has been suspended."""
         job = row.record.job
         since = 0 if job.suspended_since is None else self._now - job.suspended_since
         return job.suspended + since
@@ -167,7 +168,7 @@ class Rows:
             "ResvCPURAW": of_job(lambda row: str(self._reserved(row) * _cpus(row))),
             "Start": lambda row: self._moment(self.start(row)),
             "Submit": lambda row: self._moment(row.step.start_time if row.step else row.record.job.submit_time),
-            "Suspended": lambda row: full_duration(self._suspended(row)),
+            "Suspended": lambda row: full_duration(self.suspended(row)),
             "Timelimit": of_job(_limit),
             "TimelimitRaw": of_job(_limit_minutes),
         }
@@ -190,28 +191,16 @@ class Rows:
         memory = row.record.job.tres_requested.get("mem", 0)
         return size(memory, "M", convert=self._convert, target=self._target) if memory else "0"
 
-    def _allocated(self, row: Row) -> str:
-        job, step = row.record.job, row.step
-        if step is None:
-            return self._tres(job.tres_allocated)
-        share = len(step.nodes) / len(job.nodes) if job.nodes else 1.0
-        counts = {
-            name: int(count * share)
-            for name, count in job.tres_allocated.items()
-            if name not in {"cpu", "node", "billing"}
-        }
-        return self._tres({"cpu": step.cpus, "node": len(step.nodes), **counts})
-
     def _sizes(self) -> dict[str, Text]:
         return {
-            "AllocTRES": self._allocated,
+            "AllocTRES": lambda row: self._tres(allocated(row)),
             "ReqMem": _job_only(self._asked_memory),
             "ReqTRES": _job_only(lambda row: self._tres(row.record.job.tres_requested)),
         }
 
     # ---- usage ------------------------------------------------------------------------------------------------
 
-    def _seconds(self, row: Row) -> tuple[float, float]:
+    def seconds(self, row: Row) -> tuple[float, float]:
         """Give the processor time of user and system."""
         if row.step is not None:
             return row.step.usage.user_seconds, row.step.usage.system_seconds
@@ -248,9 +237,9 @@ class Rows:
             **dict.fromkeys(("TRESUsageInAve", "TRESUsageInMax", "TRESUsageInMin", "TRESUsageInTot"), taken),
             **dict.fromkeys(("TRESUsageOutAve", "TRESUsageOutMax", "TRESUsageOutMin", "TRESUsageOutTot"), given),
             **dict.fromkeys(("ConsumedEnergy", "ConsumedEnergyRaw"), _energy),
-            "SystemCPU": lambda row: cpu_time(self._seconds(row)[1]),
-            "TotalCPU": lambda row: cpu_time(sum(self._seconds(row))),
-            "UserCPU": lambda row: cpu_time(self._seconds(row)[0]),
+            "SystemCPU": lambda row: cpu_time(self.seconds(row)[1]),
+            "TotalCPU": lambda row: cpu_time(sum(self.seconds(row))),
+            "UserCPU": lambda row: cpu_time(self.seconds(row)[0]),
         }
 
     def _taken(self, usage: Usage, _: StepRecord) -> str:
@@ -268,6 +257,18 @@ class Rows:
     def group(self, row: Row) -> str:
         """Give the name of a job's group."""
         return self._view.group_name(row.record.job.group_id)
+
+
+def allocated(row: Row) -> Mapping[str, int]:
+    """Give the allocated TRES of a job or step."""
+    job, step = row.record.job, row.step
+    if step is None:
+        return job.tres_allocated
+    share = len(step.nodes) / len(job.nodes) if job.nodes else 1.0
+    counts = {
+        name: int(count * share) for name, count in job.tres_allocated.items() if name not in {"cpu", "node", "billing"}
+    }
+    return {"cpu": step.cpus, "node": len(step.nodes), **counts}
 
 
 def _energy(row: Row) -> str:
@@ -311,22 +312,25 @@ def _cpus(row: Row) -> int:
     return row.step.cpus if row.step is not None else row.record.job.num_cpus
 
 
-def _state(row: Row) -> str:
-    if row.step is not None:
-        suspended = row.step.end_time is None and row.record.job.base_state == "SUSPENDED"
-        return "SUSPENDED" if suspended else row.step.state.value
+def state(row: Row) -> str:
+    """Give the state of a job or step."""
+    job, step = row.record.job, row.step
+    if step is None or (step.end_time is None and job.base_state == "SUSPENDED"):
+        return job.base_state
+    return step.state.value
+
+
+def _state_by(row: Row) -> str:
     by = row.record.details.cancelled_by
-    state = row.record.job.base_state
-    return f"{state} by {by}" if state == "CANCELLED" and by is not None else state
+    return state(row) if row.step is not None or by is None or state(row) != "CANCELLED" else f"CANCELLED by {by}"
 
 
-def _exit_code(row: Row) -> str:
+def exit_status(row: Row) -> tuple[int, int]:
+    """Give the exit code of a job or step, and the signal that ended it."""
     if row.step is not None:
-        return f"{row.step.exit_code}:{row.step.signal}"
+        return row.step.exit_code, row.step.signal
     job = row.record.job
-    if job.base_state in {"CANCELLED", "TIMEOUT"}:
-        return "0:0"
-    return f"{job.exit_code}:{job.signal}"
+    return (0, 0) if job.base_state in {"CANCELLED", "TIMEOUT"} else (job.exit_code, job.signal)
 
 
 def _shown_id(row: Row) -> str:
@@ -339,9 +343,9 @@ def _raw_id(row: Row) -> str:
     return job if row.step is None else f"{job}.{row.step.step_id}"
 
 
-def _nodes(row: Row) -> str:
-    nodes = row.record.job.nodes if row.step is None else row.step.nodes
-    return fold(nodes) or "None assigned"
+def nodes(row: Row) -> str:
+    """Give the nodes of a job or step as a hostlist."""
+    return fold(row.record.job.nodes if row.step is None else row.step.nodes) or "None assigned"
 
 
 def _node_count(row: Row) -> str:
@@ -354,7 +358,8 @@ def _flags(row: Row) -> str:
     return f"{began}StartRecieved"  # as Slurm spells it
 
 
-def _reason(row: Row) -> str:
+def reason(row: Row) -> str:
+    """Give why a job is pending, as accounting has it."""
     job = row.record.job
     return job.reason if job.pending and job.reason not in {"Priority", "Resources"} else "None"
 
@@ -384,7 +389,7 @@ def _identity(rows: Rows) -> dict[str, Text]:
         "Comment": of_job(lambda row: plain(row.record.details.comment)),
         "Constraints": of_job(lambda row: plain(row.record.job.request.constraint)),
         "DerivedExitCode": of_job(lambda row: f"{row.record.details.derived_exit_code}:0"),
-        "ExitCode": _exit_code,
+        "ExitCode": lambda row: "{}:{}".format(*exit_status(row)),
         "Flags": of_job(_flags),
         "GID": of_job(lambda row: str(row.record.job.group_id)),
         "Group": of_job(rows.group),
@@ -394,17 +399,17 @@ def _identity(rows: Rows) -> dict[str, Text]:
         "Layout": lambda row: "" if row.step is None else "Unknown" if row.step.step_id == "batch" else "Cyclic",
         "NCPUS": cpus,
         "NNodes": _node_count,
-        "NodeList": _nodes,
+        "NodeList": nodes,
         "NTasks": lambda row: "" if row.step is None else str(row.step.tasks),
         "Partition": of_job(lambda row: row.record.job.partition),
         "Priority": of_job(lambda row: str(row.record.job.priority)),
         "QOS": of_job(lambda row: row.record.job.qos),
-        "Reason": of_job(_reason),
+        "Reason": of_job(reason),
         **dict.fromkeys(("ReqCPUFreq", "ReqCPUFreqGov", "ReqCPUFreqMax", "ReqCPUFreqMin"), frequency),
         "ReqCPUS": _asked("cpu"),
         "ReqNodes": _asked("node"),
         "Reservation": of_job(lambda row: plain(row.record.job.request.reservation)),
-        "State": _state,
+        "State": _state_by,
         "SubmitLine": of_job(lambda row: plain(row.record.details.submit_line)),
         "UID": of_job(lambda row: str(row.record.job.user_id)),
         "User": of_job(lambda row: plain(row.record.job.user)),

@@ -14,22 +14,23 @@ from rota.commands.lists import split_list
 from rota.commands.scontrol import Other, Scontrol, Show, parse_scontrol
 from rota.listings.answer import VERSION, Answer
 from rota.listings.common import clock_of, cluster_heading
+from rota.listings.scontrol_choice import choose_jobs, choose_nodes
 from rota.listings.show_config import ping, show_config
 from rota.listings.show_job import show_job
 from rota.listings.show_machine import show_license, show_node, show_partition, show_reservation, show_step
 from rota.listings.squeue_steps import running_steps
 from rota.listings.text import fold
-from rota.model.array import parse_array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from rota.commands.forms import Form
     from rota.listings.clock import Clock
     from rota.listings.view import View
     from rota.model.lines import JobLine
 
 _HELP = """\
-scontrol [-adoQV] [-M CLUSTER] COMMAND
+scontrol [-adoQV] [-M CLUSTER] [--json | --yaml] COMMAND
   show ENTITY [NAME]    aliases config daemons hostlist hostnames job license node partition reservation step
   update KEY=VALUE ...  change a job, node, partition or reservation
   hold uhold release requeue requeuehold suspend resume JOBS
@@ -72,6 +73,8 @@ def _other(request: Other, view: View) -> Answer:
 
 
 def _show(asked: Scontrol, request: Show, environ: Mapping[str, str], view: View) -> Answer:
+    if asked.form is not None:
+        return _document(request, asked.form, view)
     shown = _Shown(asked, environ, view)
     found: dict[str, Callable[[str | None], Answer]] = {
         "aliases": lambda _: Answer(),
@@ -94,6 +97,14 @@ def _show(asked: Scontrol, request: Show, environ: Mapping[str, str], view: View
     return found[request.entity](request.name)
 
 
+def _document(request: Show, form: Form, view: View) -> Answer:
+    from rota.listings.openapi.document import text_of
+    from rota.listings.openapi.show import show
+
+    found = show(request.entity, request.name, view)
+    return Answer(text_of(found, form), code=int(bool(found["errors"])))
+
+
 class _Shown:
     """What ``scontrol show`` prints of each entity."""
 
@@ -107,23 +118,10 @@ class _Shown:
     # ---- jobs and steps ---------------------------------------------------------------------------------------
 
     def jobs(self, name: str | None) -> Answer:
-        everything = sorted(self._view.jobs(), key=lambda job: job.job_id)
-        if name is None or name == "0":
-            return Answer("".join(map(self._job, everything)) or "No jobs in the system\n")
-        wanted = parse_job_id(name)
-        if wanted is None or wanted.step or wanted.bracketed:
-            raise UsageError("scontrol_print_job error: Invalid job id specified\n")
-        number = wanted.job_id
-        found = [job for job in everything if number in {job.job_id, job.array_job_id}]
-        if not found:
-            raise UsageError("slurm_load_jobs error: Invalid job id specified\n")
-        if wanted.tasks:
-            found = [part for job in found for part in _task_of(job, number, wanted.tasks[0])]
-            if not found:
-                return Answer(f"Job {name} not found\n", code=1)
-        exact = [job for job in found if job.job_id == number]
-        others = [job for job in found if job.job_id != number and job.array_job_id == number]
-        return Answer("".join(map(self._job, [*exact, *reversed(others)])))
+        found = choose_jobs(name, self._view)
+        if not found and name not in {None, "0"}:
+            return Answer(f"Job {name} not found\n", code=1)
+        return Answer("".join(map(self._job, found)) or "No jobs in the system\n")
 
     def _job(self, job: JobLine) -> str:
         return show_job(job, self._view, self.clock, one_line=self._one_line, detailed=self._detailed)
@@ -147,13 +145,7 @@ class _Shown:
     # ---- the machine ------------------------------------------------------------------------------------------
 
     def nodes(self, name: str | None) -> Answer:
-        nodes = self._view.nodes()
-        by_name = {node.name: node for node in nodes}
-        missing = []
-        if name is not None:
-            named = _expand(name)
-            missing = [one for one in named if one not in by_name]
-            nodes = [by_name[one] for one in named if one in by_name]
+        nodes, missing = choose_nodes(name, self._view)
         text = "".join(
             show_node(node, self._view, self.clock, one_line=self._one_line, detailed=self._detailed) for node in nodes
         )
@@ -209,26 +201,6 @@ class _Shown:
             return Answer(fold(tuple(sorted(_hosts(name), key=_natural))) + "\n")
         except ValueError:
             return Answer(err=f"Invalid hostlist: {name}\n", code=1)
-
-
-def _task_of(job: JobLine, array: int, task: int) -> list[JobLine]:
-    """Give the record of one task of a job array, in a list; an empty one if it is not of this record."""
-    if job.array_job_id != array:
-        return []
-    if job.array_task.isdecimal():
-        return [job] if int(job.array_task) == task else []
-    try:
-        tasks = parse_array(job.array_task.strip("[]").partition("%")[0], 2**31).ids
-    except ValueError:
-        return []
-    return [job._replace(array_task=str(task))] if task in tasks else []
-
-
-def _expand(text: str) -> list[str]:
-    try:
-        return expand_hosts(text)
-    except ValueError:
-        return [text]
 
 
 def _hosts(text: str) -> list[str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from rota.commands.forms import form_of
 from rota.commands.getopt import NEEDED, Option, Parsed, UsageError, parse, table
 from rota.commands.hosts import expand_hosts
 from rota.listings.answer import Answer
@@ -24,6 +25,7 @@ from rota.listings.text import fold
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from rota.commands.forms import Form
     from rota.listings.clock import Clock
     from rota.listings.view import View
     from rota.model.lines import NodeLine
@@ -54,8 +56,8 @@ _OPTIONS = table(
         Option("sort", "S", NEEDED),
         Option("states", "t", NEEDED),
         Option("reservation", "T"),
-        Option("json", refused=True),
-        Option("yaml", refused=True),
+        Option("json"),
+        Option("yaml"),
         Option("usage"),
         Option("verbose", "v", ignored=VERBOSE),
         Option("version", "V"),
@@ -128,10 +130,11 @@ def sinfo(argv: Sequence[str], environ: Mapping[str, str], view: View) -> Answer
         return told
     clock = clock_of(view, environ)
     heading = cluster_heading("sinfo", parsed, view)
+    if (asked := form_of(parsed)) is not None:
+        return _document(parsed, environ, view, asked)
     if parsed.has("reservation"):
         return Answer(heading + _reservations(view, clock, header=not parsed.has("noheader")))
-    shown = _filter(parsed)
-    wanted = words_of(parsed.last("partition") or environ.get("SINFO_PARTITION"))
+    shown, wanted = _filter(parsed), _partitions(parsed, environ)
     partitions = [part for part in view.partitions() if not wanted or part.name in wanted]
     nodes = [node for node in view.nodes() if shown(node)]
     shape = _shape(parsed, environ, view, clock)
@@ -149,6 +152,21 @@ def sinfo(argv: Sequence[str], environ: Mapping[str, str], view: View) -> Answer
     if parsed.has("long") and not parsed.has("noheader"):
         heading += f"{clock.heading()}\n"
     return Answer(heading + as_table(form, groups, header=not parsed.has("noheader")), shape.complaint)
+
+
+def _partitions(parsed: Parsed, environ: Mapping[str, str]) -> frozenset[str]:
+    """Give the names after ``-p``; none: all partitions are shown."""
+    return words_of(parsed.last("partition") or environ.get("SINFO_PARTITION"))
+
+
+def _document(parsed: Parsed, environ: Mapping[str, str], view: View, form: Form) -> Answer:
+    """Give the nodes as a document."""
+    from rota.listings.openapi.document import document, text_of
+    from rota.listings.openapi.machine import node_object
+
+    shown, wanted = _filter(parsed), _partitions(parsed, environ)
+    nodes = [one for one in view.nodes() if shown(one) and (not wanted or not wanted.isdisjoint(one.partitions))]
+    return Answer(text_of(document("nodes", (node_object(node, view) for node in nodes)), form))
 
 
 def _by_node(parsed: Parsed) -> bool:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from rota.commands.forms import form_of
 from rota.commands.getopt import NEEDED, OPTIONAL, Option, Parsed, UsageError, parse, table
 from rota.commands.hosts import expand_hosts
 from rota.listings.answer import Answer
@@ -27,6 +28,7 @@ from rota.model import JobState
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from rota.commands.forms import Form
     from rota.listings.clock import Clock
     from rota.listings.view import View
     from rota.model.lines import JobLine
@@ -49,7 +51,7 @@ _OPTIONS = table(
         Option("hide", ignored=HIDDEN),
         Option("iterate", "i", NEEDED, refused=True),
         Option("jobs", "j", OPTIONAL),
-        Option("json", refused=True),
+        Option("json"),
         Option("long", "l"),
         Option("licenses", "L", NEEDED),
         Option("local", ignored=ALONE),
@@ -72,7 +74,7 @@ _OPTIONS = table(
         Option("user users", "u", NEEDED),
         Option("verbose", "v", ignored=VERBOSE),
         Option("version", "V"),
-        Option("yaml", refused=True),
+        Option("yaml"),
     ],
 )
 _USAGE = """\
@@ -163,6 +165,8 @@ def squeue(argv: Sequence[str], environ: Mapping[str, str], view: View) -> Answe
     query = _with_words(parsed, environ)
     _check_formats(query)
     heading = cluster_heading("squeue", parsed, view)
+    if (form := form_of(parsed)) is not None:
+        return _document(query, view, form)
     clock = clock_of(view, environ)
     if query.has("long") and not query.has("noheader"):
         heading += f"{clock.heading()}\n"
@@ -217,17 +221,7 @@ def _jobs(query: _Query, view: View, clock: Clock, heading: str) -> Answer:
     named, fmt = _format(query)
     form = parse_named_format(fmt, columns.by_name()) if named else parse_format(fmt, letters)
     err = "".join(f"squeue: error: Invalid job format specification: {one}\n" for one in form.unknown)
-    wanted, complaint = _filters(query, view)
-    may_have_ended = query.jobs is not None or query.value("states") is not None
-    everything = list(view.jobs(ended=may_have_ended))
-    shown = [job for job in everything if all(one(job) for one in wanted)] if wanted else everything
-    if query.jobs is not None:
-        shown = choose(parse_ids(query.jobs), shown, everything)
-    if query.has("array", "SQUEUE_ARRAY"):
-        shown = [task for job in shown for task in tasks_apart(job)]
-    if query.has("priority", "SQUEUE_PRIORITY"):
-        shown = [part for job in shown for part in partitions_apart(job)]
-    shown.sort(key=_by_id)
+    shown, complaint = _chosen(query, view, ended=query.jobs is not None or query.value("states") is not None)
     sort = query.value("sort") or (_SORT_START if query.has("start") else _SORT)
     header = not query.has("noheader")
     unknown = sort_records(shown, sort, letters)
@@ -238,6 +232,36 @@ def _jobs(query: _Query, view: View, clock: Clock, heading: str) -> Answer:
             1,
         )
     return Answer(heading + as_table(form, shown, header=header), err + complaint)
+
+
+def _document(query: _Query, view: View, form: Form) -> Answer:
+    """Give the jobs as a document; without ``-t`` in all states, as Slurm does."""
+    from rota.listings.openapi.document import document, text_of
+    from rota.listings.openapi.jobs import job_object
+
+    shown, complaint = _chosen(query, view, ended=True)
+    return Answer(text_of(document("jobs", (job_object(job, view) for job in shown)), form), complaint)
+
+
+def _chosen(query: _Query, view: View, *, ended: bool) -> tuple[list[JobLine], str]:
+    """Choose jobs, in the order of their ids, and give complaints.
+
+    Args:
+        query: What is to be listed.
+        view: The cluster.
+        ended: Whether jobs that have ended are considered.
+    """
+    wanted, complaint = _filters(query, view)
+    everything = list(view.jobs(ended=ended))
+    shown = [job for job in everything if all(one(job) for one in wanted)] if wanted else everything
+    if query.jobs is not None:
+        shown = choose(parse_ids(query.jobs), shown, everything)
+    if query.has("array", "SQUEUE_ARRAY"):
+        shown = [task for job in shown for task in tasks_apart(job)]
+    if query.has("priority", "SQUEUE_PRIORITY"):
+        shown = [part for job in shown for part in partitions_apart(job)]
+    shown.sort(key=_by_id)
+    return shown, complaint
 
 
 def _columns(query: _Query, view: View, clock: Clock) -> JobColumns:
@@ -277,7 +301,8 @@ def _filters(query: _Query, view: View) -> tuple[list[Callable[[JobLine], bool]]
     """Give the conditions on jobs, and complaints about values that cannot be met."""
     found: list[Callable[[JobLine], bool]] = []
     complaint = ""
-    states = _states("PENDING" if query.has("start") else query.value("states"))
+    asked = "PENDING" if query.has("start") else query.value("states")
+    states = None if asked is None and form_of(query.parsed) is not None else _states(asked)
     if states is not None:
         found.append(lambda job: job.base_state in states or job.state in states or (job.completing and _CG in states))
     if (accounts := query.value("accounts")) is not None:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from rota.model import ClusterConfig, MultifactorConf, PriorityFactors, StepRecord
     from rota.model.accounting import AccountingRecord, JobDetails
     from rota.model.lines import (
+        AllocationLine,
         AssociationLine,
         JobLine,
         LicenseLine,
@@ -86,6 +87,9 @@ class View(Protocol):
 
     def steps(self, job_id: int) -> Sequence[StepRecord]:
         """Give the steps of a job, in the order in which they were started."""
+
+    def allocation(self, job_id: int) -> Sequence[AllocationLine]:
+        """Give what a live job has of each node; none of a job without an allocation, or that has ended."""
 
     def nodes(self) -> Sequence[NodeLine]:
         """Give the nodes, in the order of slurm.conf."""
