@@ -126,7 +126,7 @@ def test_a_cluster_of_version_1_goes_on(state: Path, monkeypatch: pytest.MonkeyP
         assert (cluster.state / "controller.log").read_text().count("upgraded") == 1
 
 
-def test_version_2_drops_the_repeated_fields_and_no_more(state: Path) -> None:
+def test_version_2_drops_repeated_fields_moves_usage_and_no_more(state: Path) -> None:
     with _connected(database_url(state)) as connection:
         before = _records(connection)
         version_2.upgrade(Operations(MigrationContext.configure(connection)))
@@ -136,6 +136,10 @@ def test_version_2_drops_the_repeated_fields_and_no_more(state: Path) -> None:
     assert {name for one in old for name in one} >= version_2.OF_RUN
     for one in old:
         one["job"] = {name: value for name, value in one["job"].items() if name not in version_2.OF_JOB}
+        usage = one.pop("usage", {})
+        for step in one.get("steps", ()):
+            if step["step_id"] in usage:
+                step["usage"] = usage[step["step_id"]]
     assert new == [{name: value for name, value in one.items() if name not in version_2.OF_RUN} for one in old]
     assert any(r"caf\udce9" in one for one in after)
 

@@ -10,7 +10,7 @@ import signal
 from typing import TYPE_CHECKING, Any
 
 from rota.listings.job_facts import least_memory, throttle
-from rota.listings.sacct_fields import NO_USAGE, Row, Rows, allocated, exit_status, nodes, reason, state
+from rota.listings.sacct_fields import Row, Rows, allocated, exit_status, nodes, reason, state
 from rota.model.array import parse_array
 from rota.model.tres import STATIC_TRES
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rota.listings.view import View
-    from rota.model.accounting import AccountingRecord, Usage
+    from rota.model.accounting import AccountingRecord
     from rota.model.lines import JobLine
-    from rota.model.step import StepRecord
+    from rota.model.step import StepRecord, Usage
 
 #: Id of the first TRES that is not Slurm's own.
 _FIRST_ID = 1001
@@ -108,7 +108,7 @@ class AccountingObjects:
 
     def _step(self, record: AccountingRecord, step: StepRecord) -> dict[str, Any]:
         row = Row(record, step)
-        usage = record.usage.get(step.step_id, NO_USAGE)
+        usage = step.usage
         user, system = self._rows.seconds(row)
         taken = {"cpu": int((user + system) * 1000), "mem": usage.max_rss, "fs/disk": usage.read_bytes}
         return {

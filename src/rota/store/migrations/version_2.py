@@ -1,6 +1,6 @@
-"""Version 2: what a job has asked for stands in its request alone.
+"""Version 2: what a job has asked for stands in its request alone, and what a step has used in the step's record.
 
-Version 1 wrote fields of the request a second time, with the job and with the run.
+Version 1 wrote fields of the request a second time, with the job and with the run, and usage beside the steps.
 """
 
 from __future__ import annotations
@@ -41,10 +41,18 @@ OF_RUN = frozenset(("payload", "array", "ntasks_per_node"))
 
 
 def upgrade(operations: Operations) -> None:
-    """Drop the fields from accounting records and runs."""
+    """Drop the fields from accounting records and runs, and move usage."""
     connection = operations.get_bind()
-    rewrite(connection, _JOBS, _drop_of_job)
+    rewrite(connection, _JOBS, _change_record)
     rewrite(connection, _RUNS, _drop_of_run)
+
+
+def _change_record(record: dict[str, Any]) -> None:
+    _drop_of_job(record)
+    usage = record.pop("usage", {})
+    for step in record.get("steps", ()):
+        if step["step_id"] in usage:
+            step["usage"] = usage[step["step_id"]]
 
 
 def _drop_of_job(record: dict[str, Any]) -> None:
