@@ -9,7 +9,6 @@ import logging
 import os
 import signal
 import sys
-import time
 import traceback
 from contextlib import ExitStack
 from logging.handlers import RotatingFileHandler
@@ -20,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from rota import __version__
 from rota.client.commands import install
 from rota.config import read_slurm_conf, this_machine
-from rota.config.plugins import PluginTypes, plugin_dirs, plugin_types
+from rota.config.local_time import system_utc_offset
 from rota.config.this_machine import gpu_count
 from rota.controller.clock import ClusterClock
 from rota.controller.cluster import Cluster
@@ -34,12 +33,9 @@ from rota.controller.reports import Reports
 from rota.controller.spool import Spool
 from rota.controller.steps.clients import StepClients
 from rota.controller.steps.registry import Steps
-from rota.core.effects import Log, PluginFault
 from rota.executor.local import LocalExecutor
-from rota.loader import PluginHost
 from rota.model import InputError
-from rota.resources import shares_nodes
-from rota.runtime.boot import Plugins, boot
+from rota.runtime.boot import boot_live
 from rota.store import Database, make_or_upgrade
 from rota.store.location import database_url, set_database_url
 from rota.store.writes import set_fact
@@ -55,7 +51,6 @@ _SWITCH = 0.0002
 _LOG_SIZE = 5_000_000
 #: Name of the fact that is the path of slurm.conf.
 _CONF = "slurm_conf"
-_DEFAULT = PluginTypes("sched/backfill", "priority/basic", "select/cons_tres")
 
 
 class Settings:
@@ -105,26 +100,17 @@ class Booter:
     def __call__(self, saved: dict[str, Any] | None, config: ClusterConfig) -> Engine:
         """Make an engine."""
         self.close()
-        warnings: list[str] = []
-        types = plugin_types(config, _DEFAULT)
         with ExitStack() as stack:
-            host = stack.enter_context(PluginHost(plugin_dirs(config, warnings), report=self._log))
-            priority, sched = host.load(types.priority), host.load(types.sched)
-            select = host.load(types.select) if shares_nodes(config) else None
-            engine, _ = boot(
+            engine = boot_live(
+                stack,
                 config,
-                Plugins(priority, sched, select),
+                saved,
                 boot_time=self._clock.now(),
-                saved=saved,
-                utc_offset=_utc_offset,
+                report=self._log,
+                utc_offset=system_utc_offset,
                 clock=perf_counter,
             )
-            for effect in engine.begin():
-                if isinstance(effect, Log | PluginFault):
-                    self._log(effect.message)
             self._stack = stack.pop_all()
-        for warning in warnings:
-            self._log(warning)
         return engine
 
     def close(self) -> None:
@@ -267,7 +253,3 @@ def _mark(database: Database) -> str:
         known = os.urandom(8).hex()
         database.write(set_fact("mark", known))
     return known
-
-
-def _utc_offset(moment: int) -> int:
-    return time.localtime(moment).tm_gmtoff

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from time import localtime
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
@@ -35,6 +36,11 @@ def utc_offset_of(zone: str) -> Callable[[int], int]:
         return round(delta.total_seconds())
 
     return offset
+
+
+def system_utc_offset(moment: int) -> int:
+    """Give this system's local time minus UTC, in seconds, at a Unix time."""
+    return localtime(moment).tm_gmtoff
 
 
 def parse_moment(text: str, start: int, utc_offset: Callable[[int], int]) -> int:

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rota.config.plugins import PluginTypes, plugin_dirs, plugin_types
 from rota.core import Engine
+from rota.core.effects import Log, PluginFault
 from rota.core.snapshot import restore
+from rota.loader import PluginHost
+from rota.resources import shares_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from contextlib import ExitStack
 
     from rota.accounting import AssociationTree
     from rota.core.effects import Effect
     from rota.loader import LoadedPlugin
     from rota.model import ClusterConfig
+
+
+#: The plugins of a live cluster where slurm.conf names none.
+LIVE_PLUGINS = PluginTypes("sched/backfill", "priority/basic", "select/cons_tres")
 
 
 class Plugins(NamedTuple):
@@ -73,3 +82,49 @@ def boot(
     plugins.priority.start(engine.priority_controller)
     plugins.sched.start(engine.sched_controller)
     return engine, effects
+
+
+def boot_live(
+    stack: ExitStack,
+    config: ClusterConfig,
+    saved: Mapping[str, Any] | None,
+    *,
+    boot_time: int,
+    report: Callable[[str], object],
+    utc_offset: Callable[[int], int],
+    clock: Callable[[], float] | None = None,
+) -> Engine:
+    """Make the engine of a live cluster, with the plugins that its slurm.conf names, and let it begin.
+
+    Args:
+        stack: Unloads the plugins when it is closed.
+        config: The configuration (slurm.conf).
+        saved: See `boot`, as for what follows.
+        boot_time: When the clock begins, Unix seconds.
+        report: Is called with messages for the administrator.
+        utc_offset: Gives local time minus UTC in seconds, at a Unix time.
+        clock: Gives real time in seconds, to report slow plugins; ``None``: they are not reported.
+
+    Raises:
+        InputError: slurm.conf or the saved state cannot be used.
+        PluginError: a plugin cannot be used.
+    """
+    warnings: list[str] = []
+    types = plugin_types(config, LIVE_PLUGINS)
+    host = stack.enter_context(PluginHost(plugin_dirs(config, warnings), report=report))
+    priority, sched = host.load(types.priority), host.load(types.sched)
+    select = host.load(types.select) if shares_nodes(config) else None
+    engine, _ = boot(
+        config,
+        Plugins(priority, sched, select),
+        boot_time=boot_time,
+        saved=saved,
+        utc_offset=utc_offset,
+        clock=clock,
+    )
+    for effect in engine.begin():
+        if isinstance(effect, Log | PluginFault):
+            report(effect.message)
+    for warning in warnings:
+        report(warning)
+    return engine
