@@ -1,4 +1,4 @@
-"""``rota status`` and ``rota down`` of a live cluster. They are called as ``rota-call NAME ARGUMENTS``."""
+"""The controller's side of `rota status`, `rota plan` and others. They are called as ``rota-call NAME ARGUMENTS``."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from rota.config.hostlist import fold
+from rota.controller.child import in_child
+from rota.controller.present import present
 from rota.controller.srun import serve_step
 from rota.core import events as ev
 from rota.inspect.description import describe
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
 
 async def rota_call(cluster: Cluster, call: Call, terminal: Terminal) -> int | None:
-    """Carry out a command of `rota`; give the exit status."""
+    """Carry out a command of `rota`; give the exit status, ``None``: it has been given."""
     name, *words = call.words[1:] or ("",)
     if name == "status":
         terminal.out(json.dumps(_status(cluster)) + "\n")
@@ -31,6 +33,10 @@ async def rota_call(cluster: Cluster, call: Call, terminal: Terminal) -> int | N
     if name == "plan":
         terminal.out(json.dumps(_plan(cluster)) + "\n")
         return 0
+    if name == "present":
+        await terminal.drain()
+        await in_child(cluster, lambda: terminal.send_all(json.dumps(present(cluster)), "", 0))
+        return None
     if name == "explain" and words and words[0].isdigit():
         return _explain(cluster, terminal, int(words[0]), as_json=words[1:] == ["json"])
     if name == "attach" and len(words) == 2 and words[0].isdigit():

@@ -1,0 +1,48 @@
+"""The cluster as it is now, for those who run a copy of it ahead: see `rota.forecast`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import select
+
+from rota.core.plain import shape_of
+from rota.core.snapshot import save
+from rota.model import ClusterConfig
+from rota.store.schema import jobs as ended
+
+if TYPE_CHECKING:
+    from rota.controller.cluster import Cluster
+
+#: Number of the last jobs that have run, of which is told how long they took.
+_PAST = 3_000
+
+
+def present(cluster: Cluster) -> dict[str, Any]:
+    """Give time, configuration, state of the engine and past runs, as JSON data.
+
+    All of it everybody may see with ``scontrol show`` and ``sacct``: the state has no scripts and no environments.
+    """
+    engine = cluster.driver.engine
+    return {
+        "now": cluster.clock.now(),
+        "config": shape_of(ClusterConfig).encode(engine.view.config),
+        "engine": save(engine),
+        "past": _past(cluster),
+    }
+
+
+def _past(cluster: Cluster) -> list[list[Any]]:
+    """Give the last runs, oldest first: user, account, name, time limit and run time in seconds."""
+    last = select(ended.c.record).where(ended.c.start_time.is_not(None)).order_by(ended.c.id.desc()).limit(_PAST)
+    jobs = [record["job"] for record in cluster.database.job_records(last)]
+    return [
+        [
+            job["user"],
+            job["request"].get("account", ""),
+            job["name"],
+            job["time_limit"],
+            max(job["end_time"] - job["start_time"] - job.get("suspended", 0), 0),
+        ]
+        for job in reversed(jobs)
+    ]
