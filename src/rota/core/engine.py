@@ -334,6 +334,10 @@ class Engine:
         """
         self.cluster.reservations.create(reservation)
 
+    def ask_priorities(self) -> None:
+        """Have the plugins compute the priorities of pending jobs anew: other plugins than these have given them."""
+        self.lifecycle.ask_priorities()
+
     # ---- checking ---------------------------------------------------------------------------------------------
 
     def check_invariants(self) -> None:

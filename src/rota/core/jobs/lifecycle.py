@@ -182,6 +182,13 @@ class Lifecycle:
             self.priorities.ask(job)
             self.queue.reconsider_with(job, Reason.NONE)
 
+    def ask_priorities(self) -> None:
+        """Compute the priorities of all pending jobs that are not held anew, in the order of their submission."""
+        waiting = [job for job in self.state.jobs.values() if job.state is JobState.PENDING and job.priority]
+        for job in sorted(waiting, key=lambda job: (job.submit_time, job.job_id)):
+            self.priorities.ask(job)
+            self.queue.reconsider_with(job, job.reason)
+
     def requeue(self, job: Job, *, hold: bool = False) -> None:
         """Requeue a running or suspended job.
 
