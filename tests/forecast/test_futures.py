@@ -1,0 +1,130 @@
+"""Running a queue ahead. Each job's group has a past of one run time, so that it is known what comes."""
+
+from __future__ import annotations
+
+import json
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from rota.core.snapshot import save
+from rota.forecast.comparison import compare
+from rota.forecast.futures import run_futures
+from rota.forecast.ranges import forecasts, quantile
+from rota.forecast.run_times import PastRun, RunTimes
+from rota.testing import Harness, cluster
+
+if TYPE_CHECKING:
+    from rota.forecast.ranges import Forecast
+
+#: Jobs of this user and name took half of their time limits of an hour. Of a group with 50 runs five in six draws are
+#: from these; they are those of the user, of the time limit and of all jobs too: of those left again five in six.
+_HALF = [PastRun("ann", "", "a", 3600, 1800)] * 200
+_ANN: dict[str, Any] = {"user": "ann", "name": "a"}
+
+
+def _forecasts(rota: Harness, past: list[PastRun] = _HALF, count: int = 9) -> dict[str, Forecast]:
+    outcomes = [one for (one,) in run_futures([rota.engine], RunTimes(past), rota.now, count=count)]
+    return {f"{one.job} {one.task}".rstrip(): one for one in forecasts(rota.engine, outcomes)}
+
+
+def test_jobs_behind_others_start_when_these_end() -> None:
+    with Harness(cluster(cpus=4), sched="sched/backfill") as rota:
+        for _ in range(3):
+            rota.submit(cpus=4, **_ANN)
+        rota.wait(600)
+        found = _forecasts(rota)
+        assert list(found) == ["2", "3"]
+        # The first one has run 600 s of 1,800. The clock's grain, 1/8 of the time ahead or less, is the error.
+        for job, start in (("2", 1800), ("3", 3600)):
+            expected = found[job].expected
+            assert expected is not None
+            assert abs(expected - start) <= (start - 600) / 8 + 60  # backfill or the main pass: within a minute
+
+
+def test_ends_of_the_next_minutes_are_exact() -> None:
+    with Harness(cluster(cpus=4), sched="sched/easy") as rota:
+        rota.submit(cpus=4, **_ANN)
+        rota.submit(cpus=4, **_ANN)
+        rota.wait(1700)
+        assert _forecasts(rota)["2"].expected == 1800
+
+
+def test_nothing_changes_and_the_same_comes_again() -> None:
+    with Harness(cluster(cpus=4), sched="sched/backfill") as rota:
+        for number in range(8):
+            rota.submit(cpus=1 + number % 4, user=f"u{number}")
+        rota.submit(cpus=1, array="1-3")
+        before = json.dumps(save(rota.engine))
+        first = _forecasts(rota, [])
+        assert json.dumps(save(rota.engine)) == before
+        assert _forecasts(rota, []) == first
+        assert any(one.early != one.late for one in first.values())
+
+
+def test_an_array_has_a_first_and_a_last_task() -> None:
+    with Harness(cluster(cpus=4), sched="sched/easy") as rota:
+        rota.submit(cpus=4, **_ANN)
+        rota.submit(cpus=4, array="3-5", **_ANN)
+        found = _forecasts(rota)
+        first, last = found["2_[3-5] first"].expected, found["2_[3-5] last"].expected
+        assert first is not None
+        assert last is not None
+        assert 1500 <= first <= 2100
+        assert last >= first + 2 * 1500
+        outcomes = [one for (one,) in run_futures([rota.engine], RunTimes(_HALF), 0, only=frozenset({"2_4"}), count=3)]
+        assert [set(one.starts) for one in outcomes] == [{"2_4"}] * 3
+        assert [one.job for one in forecasts(rota.engine, outcomes, frozenset({"2_4"}))] == ["2_4"]
+
+
+def test_jobs_that_never_start_say_why() -> None:
+    with Harness(cluster(cpus=4), sched="sched/easy") as rota:
+        rota.submit(cpus=4, **_ANN)
+        held = rota.submit(cpus=1, hold=True, **_ANN)
+        rota.submit(cpus=1, dependency=f"afterok:{held.job_id}", **_ANN)
+        rota.submit(cpus=1, begin=86_400, **_ANN)
+        found = _forecasts(rota)
+        assert [found[job].never for job in "234"] == ["JobHeldUser", "Dependency", ""]
+        assert found["4"].expected == 86_400
+        assert found["2"].expected is found["2"].late is None
+
+
+def test_without_time_only_what_is_near_is_known() -> None:
+    with Harness(cluster(cpus=4), sched="sched/easy") as rota:
+        for _ in range(3):
+            rota.submit(cpus=4, **_ANN)
+        outcomes = [one for (one,) in run_futures([rota.engine], RunTimes(_HALF), rota.now, until=monotonic())]
+        assert outcomes  # at least one for each processor
+        found = forecasts(rota.engine, outcomes)
+        assert [one.expected for one in found] == [None, None]
+        assert {one.after for one in found} == {0}
+        assert {one.never for one in found} == {""}
+
+
+@pytest.mark.parametrize(
+    ("count", "part", "expected"),
+    [(1, 0.1, 1), (1, 0.9, 1), (4, 0.1, 1), (4, 0.9, 4), (9, 0.1, 1), (9, 0.5, 5), (9, 0.9, 9), (99, 0.1, 10)],
+)
+def test_ranges_leave_room_for_what_comes(count: int, part: float, expected: int) -> None:
+    """A tenth of what comes is below the first of nine futures: of ten in a random order each is as often the least."""
+    assert quantile(range(1, count + 1), part) == expected
+
+
+def test_the_same_policy_gives_the_same() -> None:
+    with Harness(cluster(cpus=4)) as one, Harness(cluster(cpus=4)) as other:
+        for rota in (one, other):
+            rota.submit(cpus=4, **_ANN)
+            rota.submit(cpus=4, **_ANN)
+            rota.submit(cpus=4, user="bob", name="b", hold=True)
+            for _ in range(2):
+                rota.submit(cpus=4, user="bob", name="b")
+        futures = run_futures([one.engine, other.engine], RunTimes(_HALF), 0, count=3)
+        found = compare(one.engine, [(first, second) for first, second in futures], 0, lambda job: job.user_name)
+        assert found.jobs == 4
+        assert found.present == found.other
+        assert found.present.not_started == 1
+        assert found.present.makespan is not None
+        assert found.present.makespan > found.present.max_wait > found.present.mean_wait > 0
+        assert {name: count for name, (count, _, _) in found.groups.items()} == {"ann": 1, "bob": 2}
+        assert [one.present for one in found.differences] == [one.other for one in found.differences]

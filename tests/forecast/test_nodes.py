@@ -1,0 +1,39 @@
+"""A machine with more or fewer nodes."""
+
+from __future__ import annotations
+
+import pytest
+
+from rota.forecast.present import with_nodes
+from rota.model import InputError, Node, NodeState
+from rota.testing import cluster, partition
+
+_CPUS = {"a1": 4, "a2": 4, "g1": 8}
+_CONFIG = cluster(
+    nodes=[Node(name=name, cpus=cpus) for name, cpus in _CPUS.items()],
+    partitions=[partition("few", [2]), partition("most", [0, 1]), partition("first", [0])],
+)
+
+
+def test_more_nodes_are_like_the_last_one_of_the_largest_partition() -> None:
+    made = with_nodes(_CONFIG, 2)
+    assert [(node.name, node.cpus) for node in made.nodes[3:]] == [("a2-1", 4), ("a2-2", 4)]
+    assert {one.name: one.nodes for one in made.partitions} == {"few": 0b00100, "most": 0b11011, "first": 0b00001}
+
+
+def test_names_are_not_given_twice_and_new_nodes_are_up() -> None:
+    down = Node(name="n", cpus=2, state=NodeState.DOWN, reason="broken")
+    made = with_nodes(cluster(nodes=[Node(name="n-1"), down]), 2)
+    assert [node.name for node in made.nodes] == ["n-1", "n", "n-2", "n-3"]
+    assert {(node.cpus, node.state, node.reason) for node in made.nodes[2:]} == {(2, NodeState.UP, "")}
+
+
+def test_fewer_nodes_lack_the_last_ones_of_the_largest_partition() -> None:
+    made = with_nodes(_CONFIG, -1)
+    assert [node.name for node in made.nodes] == ["a1", "g1"]
+    assert {one.name: one.nodes for one in made.partitions} == {"few": 0b10, "most": 0b01, "first": 0b01}
+
+
+def test_one_node_stays() -> None:
+    with pytest.raises(InputError, match="partition most has 2 nodes: remove fewer"):
+        with_nodes(_CONFIG, -2)
