@@ -56,7 +56,7 @@ def known_state() -> Path:
     return own if (own / "bin").exists() or not (_SYSTEM_STATE / "bin").exists() else _SYSTEM_STATE
 
 
-_STATE = click.option(
+state_option = click.option(
     "--state",
     type=click.Path(path_type=Path),
     help="Directory of the cluster's state.  [default: ROTA_STATE, else ~/.local/state/rota, root's /var/lib/rota]",
@@ -64,7 +64,7 @@ _STATE = click.option(
 
 
 @click.command()
-@_STATE
+@state_option
 @click.option("--config", "conf", type=click.Path(path_type=Path), help="slurm.conf.  [default: this machine]")
 @click.option(
     "--keep",
@@ -110,7 +110,7 @@ def _seconds(text: str) -> int:
 
 
 @click.command()
-@_STATE
+@state_option
 @click.option(
     "--jobs",
     type=click.Choice(["keep", "cancel"]),
@@ -127,7 +127,7 @@ def down(*, state: Path | None, jobs: str) -> None:
 
 
 @click.command()
-@_STATE
+@state_option
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 def status(*, state: Path | None, as_json: bool) -> None:
     """Show a live cluster: its nodes and jobs, and how processes are supervised here."""
@@ -153,7 +153,7 @@ def status(*, state: Path | None, as_json: bool) -> None:
 
 
 @click.command()
-@_STATE
+@state_option
 def env(*, state: Path | None) -> None:
     """Print shell commands that put Slurm's commands for a live cluster on the path: eval "$(rota env)"."""
     directory = (state or known_state()).absolute()
@@ -162,7 +162,7 @@ def env(*, state: Path | None) -> None:
 
 
 @click.command()
-@_STATE
+@state_option
 @click.option("--system", is_flag=True, help="For root, who starts it with the machine; else for a user.")
 def unit(*, state: Path | None, system: bool) -> None:
     """Print a systemd unit that keeps a live cluster up."""
@@ -176,13 +176,13 @@ def _env_command(state: Path) -> str:
     return f'eval "$(rota env{option})"'
 
 
-def ask(*words: str) -> str:
-    """Ask the controller of the user's live cluster; give its answer.
+def ask(*words: str, state: Path | None = None) -> str:
+    """Ask the controller of a live cluster, by default the user's; give its answer.
 
     Raises:
         InputError: there is none, or it refuses.
     """
-    return _call(known_state(), *words)
+    return _call((state or known_state()).absolute(), *words)
 
 
 def _call(state: Path, *words: str) -> str:

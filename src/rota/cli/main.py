@@ -42,6 +42,8 @@ COMMANDS: dict[str, Command] = {
     "replay": Command("rota.cli.replay", "replay", "Schedule a recorded workload in virtual time."),
     "explain": Command("rota.cli.explain", "explain", "Say why a job is pending and what its priority is made of."),
     "plan": Command("rota.cli.plan", "plan", "Show the plan of one backfill cycle at a given time."),
+    "forecast": Command("rota.cli.forecast", "forecast", "Say when the jobs that wait on a live cluster will start."),
+    "whatif": Command("rota.cli.whatif", "whatif", "Compare a live cluster's queue under another policy or machine."),
     "compare": Command("rota.cli.compare", "compare", "Put the results of several replays side by side."),
     "up": Command("rota.cli.live", "up", "Start a live cluster on this machine."),
     "status": Command("rota.cli.live", "status", "Show a live cluster."),

@@ -200,21 +200,34 @@ def _configure(
                 "the header names neither MaxProcs nor MaxNodes: describe the machine with --config", path=log.source
             )
         config = interchangeable(log.procs)
-    given = _parse_settings(settings)
-    places = {key: place for key, place in config.places.items() if key not in given}
-    return with_changes(config, parameters={**config.parameters, **given}, places=places)
+    return with_settings(config, settings, _warn_of_key)
 
 
-def _parse_settings(settings: tuple[str, ...]) -> dict[str, str]:
+def _warn_of_key(key: str) -> None:
+    say(f"warning: --set {key}: no key of slurm.conf; nothing reads it")
+
+
+def with_settings(config: ClusterConfig, settings: tuple[str, ...], unknown: Callable[[str], object]) -> ClusterConfig:
+    """Set keys of slurm.conf.
+
+    Args:
+        config: The configuration.
+        settings: The values of ``--set``.
+        unknown: Is called with each key that slurm.conf does not have.
+
+    Raises:
+        InputError: a setting is not KEY=VALUE.
+    """
     parsed = {}
     for setting in settings:
         key, equals, value = setting.partition("=")
         if not equals or not key.strip():
             raise InputError(f"{setting!r} is not KEY=VALUE", field="--set")
         if key.strip().lower() not in KNOWN_KEYS:
-            say(f"warning: --set {key.strip()}: no key of slurm.conf; nothing reads it")
+            unknown(key.strip())
         parsed[key.strip().lower()] = value.strip()
-    return parsed
+    places = {key: place for key, place in config.places.items() if key not in parsed}
+    return with_changes(config, parameters={**config.parameters, **parsed}, places=places)
 
 
 def _configured_dirs(config: ClusterConfig) -> list[str]:

@@ -1,0 +1,175 @@
+"""``rota whatif``: a live cluster's queue under another policy, other weights or another machine."""
+
+from __future__ import annotations
+
+import json
+from contextlib import ExitStack
+from dataclasses import asdict, replace
+from difflib import get_close_matches
+from operator import attrgetter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from rota.cli.forecast import print_table, say_faults
+from rota.cli.live import ask, state_option
+from rota.cli.scenario import with_settings
+from rota.config.keys import KNOWN_KEYS
+from rota.forecast.comparison import WITHIN, compare
+from rota.forecast.futures import deadline, run_futures
+from rota.forecast.present import Present, with_nodes
+from rota.listings.clock import duration
+from rota.model import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from rota.core.job import Job
+    from rota.forecast.comparison import Comparison, Figures
+    from rota.model import ClusterConfig
+
+#: By what jobs can be grouped.
+_GROUPS: dict[str, Callable[[Job], str]] = {
+    "user": attrgetter("user_name"),
+    "account": attrgetter("spec.account"),
+    "partition": attrgetter("partition.name"),
+}
+#: Number of jobs that are listed.
+_LISTED = 10
+
+
+@click.command()
+@state_option
+@click.option("--scheduler", help="Another scheduler plugin.")
+@click.option("--priority", help="Another priority plugin.")
+@click.option("--plugin-dir", multiple=True, help="Directory with plugins; may be repeated.")
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Set a key of slurm.conf; repeatable.")
+@click.option("--nodes", type=int, metavar="+N|-N", default=0, help="More or fewer nodes in the largest partition.")
+@click.option("--by", type=click.Choice(sorted(_GROUPS)), help="Show the waits by user, account or partition too.")
+@click.option("--seconds", type=click.FloatRange(0.1), default=2.0, show_default=True, help="How long it may take.")
+@click.option("--futures", type=click.IntRange(1), help="Look at so many futures, however long it takes.")
+@click.option("--json", "as_json", is_flag=True, help="Print as JSON; times are seconds.")
+def whatif(
+    *,
+    state: Path | None,
+    scheduler: str | None,
+    priority: str | None,
+    plugin_dir: tuple[str, ...],
+    settings: tuple[str, ...],
+    nodes: int,
+    by: str | None,
+    seconds: float,
+    futures: int | None,
+    as_json: bool,
+) -> None:
+    """Compare what becomes of the live cluster's queue under its policy, and under another one.
+
+    Both are run ahead from now, with the same run times, drawn from what past jobs took, and without new jobs. Nothing
+    changes for the cluster. New nodes are like the last one of the largest partition; fewer lacks its last ones.
+    """
+    until = deadline(seconds)
+    present = Present.read(ask("present", state=state))
+    other = _changed(
+        present.config,
+        scheduler=scheduler,
+        priority=priority,
+        plugin_dir=plugin_dir,
+        settings=settings,
+        nodes=nodes,
+    )
+    with ExitStack() as stack:
+        faults: list[str] = []
+        engines = [present.engine(stack, config, faults.append) for config in (present.config, other)]
+        if other.parameters != present.config.parameters:
+            engines[1].ask_priorities()
+        run_times = present.run_times(engines[0])
+        outcomes = run_futures(engines, run_times, present.now, count=futures, until=until)
+        pairs = [(one, two) for one, two in outcomes]
+        found = compare(engines[0], pairs, present.now, _GROUPS[by] if by else None)
+    say_faults(faults, [one for pair in pairs for one in pair])
+    if as_json:
+        click.echo(json.dumps({"now": present.now, "futures": len(pairs), "within": WITHIN, **asdict(found)}))
+    else:
+        _print(found, len(pairs), by, present.now)
+
+
+def _changed(
+    config: ClusterConfig,
+    *,
+    scheduler: str | None,
+    priority: str | None,
+    plugin_dir: tuple[str, ...],
+    settings: tuple[str, ...],
+    nodes: int,
+) -> ClusterConfig:
+    """Make the other configuration.
+
+    Raises:
+        InputError: a setting cannot be used, or nothing is to change.
+    """
+    changed = with_settings(config, settings, _refuse)
+    parameters = dict(changed.parameters)
+    if plugin_dir:
+        absolute = [str(Path(one).absolute()) for one in plugin_dir]
+        parameters["plugindir"] = ":".join([*absolute, *filter(None, [changed.get("PluginDir")])])
+    parameters |= {"schedulertype": scheduler} if scheduler else {}
+    parameters |= {"prioritytype": priority} if priority else {}
+    if nodes:
+        changed = with_nodes(changed, nodes)
+    changed = replace(changed, parameters=parameters)
+    if changed == config:
+        raise InputError("nothing is to change: name --scheduler, --priority, --set or --nodes", field="whatif")
+    return changed
+
+
+def _refuse(key: str) -> None:
+    close = get_close_matches(key.lower(), KNOWN_KEYS, 1)
+    meant = f"; did you mean {close[0]}?" if close else "; see the manual of slurm.conf for those that there are"
+    raise InputError(f"{key} is no key of slurm.conf{meant}", field="--set")
+
+
+def _print(found: Comparison, futures: int, by: str | None, now: int) -> None:
+    if not found.jobs:
+        click.echo("No job waits.")
+        return
+    click.echo(f"{found.jobs:,} jobs wait. On average over {futures:,} futures:\n")
+    if found.reached is not None:
+        ahead = duration(found.reached - now)
+        click.echo(f"There was time to look {ahead} ahead; more --seconds look further.\n")
+    numbers = frozenset({1, 2, 3})
+    print_table([("", "now", "what if", "change"), *_lines(found.present, found.other)], numbers)
+    if by:
+        rows = [
+            (name, f"{count:,}", _time(one), _time(two), _change(two - one))
+            for name, (count, one, two) in found.groups.items()
+        ]
+        click.echo()
+        print_table([(by, "jobs", "mean wait", "what if", "change"), *rows], frozenset({1, 2, 3, 4}))
+    changed = [one for one in found.differences if one.other != one.present][:_LISTED]
+    if changed:
+        jobs = [(one.job, one.name, one.user, _change(one.other - one.present)) for one in changed]
+        click.echo()
+        print_table([("job", "name", "user", "starts"), *jobs], frozenset({0, 3}))
+
+
+def _lines(present: Figures, other: Figures) -> Iterator[tuple[str, str, str, str]]:
+    for name in ("mean_wait", "median_wait", "max_wait", "makespan"):
+        one, two = getattr(present, name), getattr(other, name)
+        if one is None or two is None:
+            continue
+        yield name.replace("_", " ").replace("max", "longest"), _time(one), _time(two), _change(two - one)
+    for within, one, two in zip(WITHIN, present.started_within, other.started_within, strict=True):
+        yield f"started within {duration(within)}", f"{one:,.1f}", f"{two:,.1f}", f"{two - one:+,.1f}"
+    if present.not_started or other.not_started:
+        one, two = present.not_started, other.not_started
+        yield "not started", f"{one:,.1f}", f"{two:,.1f}", f"{two - one:+,.1f}"
+
+
+def _time(seconds: float) -> str:
+    return duration(round(seconds))
+
+
+def _change(seconds: float) -> str:
+    rounded = round(seconds)
+    return f"{'-' if rounded < 0 else '+'}{duration(abs(rounded))}" if rounded else "0"
