@@ -20,6 +20,7 @@ from rota.model import Node, NodeState, PartitionState
 from rota.model.reservation import Reservation
 from rota.model.step import StepRecord
 from rota.testing import MACHINES, Harness, Script, spec, with_parameters
+from rota.testing.builders import accounting_of
 
 from .random_clusters import OWNERS, USERS, draw_limits, make_tree
 
@@ -440,10 +441,11 @@ def _limits(at: _At) -> _Happening:
     owner = rng.choice(sorted(OWNERS))
     limits = draw_limits(rng)[owner]
     words = owner.split()
+    tree = make_tree({one: limits if one == owner else {} for one in OWNERS})
     if words[0] == "QOS":
-        return [(time, ev.UpdateLimits(qos={words[1]: limits}))]
+        return [(time, ev.UpdateAccounting(qos=(tree.qos[words[1]],)))]
     user, account = (words[1], words[4]) if words[0] == "user" else ("", words[1])
-    return [(time, ev.UpdateLimits(associations=(ev.AssociationLimits(account=account, user=user, limits=limits),)))]
+    return [(time, accounting_of(tree, [one for one in [tree.find(user, account)] if one is not None]))]
 
 
 def _reservation(at: _At) -> _Happening:

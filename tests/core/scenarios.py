@@ -26,7 +26,7 @@ from rota.model.reservation import FLAGS, Reservation
 from rota.resources.nodeset import indices
 from rota.sacctmgr import read_associations
 from rota.testing import Harness
-from rota.testing.builders import limits_of
+from rota.testing.builders import accounting_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -181,7 +181,7 @@ class Player:
             return self._show(rest, answers)
         elif word == "sacctmgr":
             self._scenario.accounts.append(rest)
-            self._rota.send(limits_of(self._tree(self._scenario.accounts)))
+            self._rota.send(accounting_of(self._tree(self._scenario.accounts)))
         else:
             return self._request(word, rest, answers)
         return answers

@@ -17,7 +17,7 @@ from rota.core.effects import Accepted, Refused
 from rota.core.event_codec import decode, encode, problem_of
 from rota.core.plain import PlainError, shape_of
 from rota.core.snapshot import save
-from rota.model import Errno, JobSpec, NodeState, PartitionState
+from rota.model import Errno, JobSpec, NodeState, PartitionState, Qos
 from rota.model.reservation import Reservation
 from rota.model.step import StepRecord
 from rota.testing import Harness, cluster, spec
@@ -103,8 +103,11 @@ def test_a_whole_configuration_survives() -> None:
         ({"event": "Submit", "job_id": 1, "spec": 3}, "Submit.spec: 3 is no object"),
         ({"event": "Submit", "job_id": 1, "spec": {"name": 3}}, "Submit.spec.name: 3 is no text"),
         ({"event": "UpdateNode", "name": "n", "state": "ODD"}, "UpdateNode.state: 'ODD' is no NodeState"),
-        ({"event": "UpdateLimits", "qos": {"a": {"b": 1}}}, "UpdateLimits.qos.a.b: 1 is no text"),
-        ({"event": "UpdateLimits", "associations": 1}, "UpdateLimits.associations: 1 is no list"),
+        (
+            {"event": "UpdateAccounting", "qos": [{"name": "a", "limits": {"b": 1}}]},
+            "UpdateAccounting.qos.limits.b: 1 is no text",
+        ),
+        ({"event": "UpdateAccounting", "associations": 1}, "UpdateAccounting.associations: 1 is no list"),
         ({"event": "JobEnded", "job_id": 1, "outcome": "odd"}, "JobEnded.outcome: 'odd' is no Outcome"),
     ],
 )
@@ -125,7 +128,7 @@ GOOD: list[ev.Event] = [
     ev.Suspend(job_id=1),
     ev.Resume(job_id=3),
     ev.UpdateJob(job_id=2, changes={"time_limit": 60}),
-    ev.UpdateLimits(qos={}),
+    ev.UpdateAccounting(),
     ev.CreateReservation(reservation=Reservation(name="r", start_time=100, end_time=200, nodes=8, users=("ann",))),
     ev.DeleteReservation(name="old"),
     ev.UpdateNode(name="n3", state=NodeState.DOWN, reason="odd"),
@@ -152,7 +155,7 @@ def _machine() -> Harness:
 
 
 #: What changes nothing that is kept.
-_WITHOUT_TRACE = (ev.BackgroundDone, ev.UpdateLimits, ev.SignalJob, ev.Release, ev.Reconfigure)
+_WITHOUT_TRACE = (ev.BackgroundDone, ev.UpdateAccounting, ev.SignalJob, ev.Release, ev.Reconfigure)
 
 
 def test_there_is_one_of_each() -> None:
@@ -244,7 +247,7 @@ def test_without_an_id_nobody_is_told_that_it_was_done() -> None:
         ev.DeleteReservation(name="old", uid=7),
         ev.CreateReservation(reservation=Reservation(name="x", start_time=5, end_time=9, nodes=1), uid=7),
         ev.Reconfigure(config=interchangeable(1), uid=7),
-        ev.UpdateLimits(uid=7),
+        ev.UpdateAccounting(uid=7, qos=(Qos(name="x"),)),
     ],
     ids=str,
 )

@@ -18,13 +18,13 @@ from rota.core.effects import Accepted, Log, PluginFault, Refused
 from rota.core.event_codec import decode, encode, problem_of
 from rota.core.plain import shape_of
 from rota.core.snapshot import save
-from rota.model import ClusterConfig, Errno, JobSpec, NodeState, PartitionState
+from rota.model import Account, ClusterConfig, Errno, JobSpec, NodeState, PartitionState, User
 from rota.model.limits import COUNT_LIMITS, TIME_LIMITS, TRES_LIMITS
 from rota.model.reservation import FLAGS, Reservation
 from rota.model.step import StepRecord
 from rota.testing import Harness, cluster, spec, with_parameters
+from rota.testing.builders import accounting_of
 
-from .random_clusters import OWNERS
 from .random_lives import SCHEDULERS, Living, draw_life
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class Extremes:
             ev.UpdateJob: lambda: (
                 self.about_a_job() | {"changes": self.changes(), "array_throttle": self.number_or_none()}
             ),
-            ev.UpdateLimits: self.limits,
+            ev.UpdateAccounting: self.accounting,
             ev.CreateReservation: lambda: {"reservation": self.bend(self.reservation())},
             ev.DeleteReservation: lambda: {"name": self.word()},
             ev.UpdateNode: lambda: {
@@ -170,16 +170,26 @@ class Extremes:
         found = {name: self.rng.choice((getattr(base, name), self.value(getattr(base, name)))) for name in names}
         return {name: one for name, one in found.items() if not _problem(JobSpec()._replace(**{name: one}))}
 
-    def limits(self) -> dict[str, Any]:
+    def accounting(self) -> dict[str, Any]:
         rng = self.rng
         names = [*TRES_LIMITS, *COUNT_LIMITS, *TIME_LIMITS, "nosuch", ""]
+        tree = self.life.tree
+        event = accounting_of(tree, rng.sample([one for one in tree.associations if one.account], 1))
         limits = {rng.choice(names): self.word() for _ in range(rng.randint(0, 3))}
-        words = rng.choice(sorted(OWNERS)).split()
-        if words[0] == "QOS":
-            return {"qos": {rng.choice((words[1], self.word())): limits}}
-        user, account = (words[1], words[4]) if words[0] == "user" else ("", words[1])
-        one = ev.AssociationLimits(account=account, user=user, limits=limits)
-        return {"associations": (rng.choice((one, self.bend(one))),) * rng.choice((1, 1, 2))}
+        one = replace(event.associations[0], limits=limits)
+        key = ev.AssociationKey(*(rng.choice((part, self.word())) for part in one.key))
+        qos = replace(rng.choice(list(tree.qos.values())), limits=rng.choice((limits, {})))
+        user = User(name=self.word(), default_account=rng.choice(("", self.word())))
+        makers: dict[str, Callable[[], Any]] = {
+            "associations": lambda: (rng.choice((one, self.bend(one), replace(one, key=key))),) * rng.choice((1, 1, 2)),
+            "qos": lambda: (rng.choice((qos, self.bend(qos))),),
+            "users": lambda: (rng.choice((user, self.bend(user))),),
+            "accounts": lambda: (Account(name=self.word()),),
+            "removed_associations": lambda: (rng.choice((one.key, key)),),
+            "removed_users": lambda: (self.word(),),
+            "removed_qos": lambda: (rng.choice((qos.name, self.word())),),
+        }
+        return {name: makers[name]() for name in rng.sample(sorted(makers), rng.choice((1, 1, 2, 3)))}
 
     def reservation(self) -> Reservation:
         start = self.rota.now + self.rng.choice((-10, 0, 100))

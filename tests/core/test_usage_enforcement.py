@@ -10,7 +10,7 @@ from rota.accounting import AssociationTree
 from rota.core import events as ev
 from rota.model import Association, JobState, Qos, Reason
 from rota.testing import Harness, cluster, with_parameters
-from rota.testing.builders import limits_of
+from rota.testing.builders import accounting_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -141,7 +141,7 @@ def test_with_safe_nothing_ends() -> None:
     with _rota(_tree({"GrpWall": "60"}), with_parameters(_CONFIG, AccountingStorageEnforce="safe,qos")) as rota:
         job = _submit(rota, 8, run=1800)
         rota.until(300)
-        rota.send(limits_of(_tree({"GrpWall": "5"})))
+        rota.send(accounting_of(_tree({"GrpWall": "5"})))
         rota.run_to_end()
         assert job.state is JobState.COMPLETED
 
@@ -151,10 +151,10 @@ def test_a_limit_that_is_lowered_counts_at_once() -> None:
     with _rota(_tree({"GrpWall": "60", "MaxTRESMinsPerJob": "cpu=1000"})) as rota:
         first, second = _submit(rota, 8, "bob"), _submit(rota, 4)
         rota.until(300)
-        rota.send(limits_of(_tree({"GrpWall": "60", "MaxTRESMinsPerJob": "cpu=100"})))
+        rota.send(accounting_of(_tree({"GrpWall": "60", "MaxTRESMinsPerJob": "cpu=100"})))
         rota.until(1000)
         assert _end(first) == _timed_out(13 * 60)
-        rota.send(limits_of(_tree({"GrpWall": "20"})))
+        rota.send(accounting_of(_tree({"GrpWall": "20"})))
         rota.run_to_end()
         assert _end(second) == _timed_out(1001)
 

@@ -10,7 +10,7 @@ import pytest
 from rota.accounting import AssociationTree
 from rota.model import Association, JobState, Qos, Reason
 from rota.testing import Harness, cluster, with_parameters
-from rota.testing.builders import limits_of
+from rota.testing.builders import accounting_of
 
 _ENFORCE = {"AccountingStorageEnforce": "limits", "PriorityCalcPeriod": "1", "PriorityFlags": "NO_FAIR_TREE"}
 
@@ -80,7 +80,7 @@ def test_the_threshold_is_not_forgotten_when_limits_are_read_again_or_slurm_rest
         rota.submit(user="ann", account="phys", run=600)
         rota.until(601)
         job_id = rota.submit(user="ann", account="phys", qos="q").job_id
-        rota.send(limits_of(tree))
+        rota.send(accounting_of(tree))
         rota.until(900)
         assert rota.reason(rota.job(job_id)) is Reason.QOS_USAGE_THRESHOLD
         rota.restart()

@@ -1,7 +1,8 @@
 """The tree of associations: a cluster's accounts and their users.
 
 Every association has a *row*, an index that never changes: usage and all that is computed for all associations at once
-are arrays by row. `AssociationTree.columns` has the tree itself as such arrays.
+are arrays by row. `AssociationTree.columns` has the tree itself as such arrays. The row of an association that was
+removed stays, with a record that has no account.
 
 An association whose shares are `SHARES_PARENT` has no shares of its own. Fair-share skips such accounts: their children
 rank with the accounts' siblings, under the nearest ancestor that has shares of its own, their *fair-share parent*.
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 #: Name of the account at the top.
 ROOT = "root"
+#: What can be changed of an association.
+_CHANGEABLE = ("parent_id", "shares_raw", "priority", "default_qos", "qos", "limits")
 
 
 class Level(NamedTuple):
@@ -93,8 +96,6 @@ class AssociationTree:
         self.associations: list[Association] = []
         self._row: dict[int, int] = {}
         self._find: dict[tuple[str, str, str], Association] = {}
-        #: Associations that were added by `add`.
-        self.added: list[Association] = []
         self._columns: TreeColumns | None = None
         self._paths: dict[int, NDArray[np.int64]] = {}
         given = list(associations)
@@ -102,6 +103,46 @@ class AssociationTree:
             given.insert(0, Association(id=_unused_id(given), account=ROOT))
         for one in _in_lineage_order(given):
             self._append(one)
+
+    def restore(
+        self, rows: Iterable[Association], accounts: Iterable[Account], users: Iterable[User], qos: Iterable[Qos]
+    ) -> None:
+        """Replace everything by saved records.
+
+        Args:
+            rows: The associations in the order of their rows, the root first.
+            accounts: All accounts.
+            users: All users.
+            qos: All QOS.
+
+        Raises:
+            ValueError: the associations form no tree.
+        """
+        given = list(rows)
+        _in_lineage_order(given)
+        self.accounts = {account.name: account for account in accounts}
+        self.users = {user.name: user for user in users}
+        self.qos = {one.name: one for one in qos}
+        self.associations, self._row, self._find = [], {}, {}
+        self._columns, self._paths = None, {}
+        for one in given:
+            self._append(one)
+
+    def become(self, other: AssociationTree) -> None:
+        """Take over what another tree says that was made from copies of this one's records. Rows and records stay."""
+        for row, mine in enumerate(self.associations):
+            theirs = other._find.get(_key(mine))
+            if theirs is not None:
+                for name in _CHANGEABLE:
+                    setattr(mine, name, getattr(theirs, name))
+            elif mine.account:
+                del self._row[mine.id], self._find[_key(mine)]
+                self.associations[row] = Association(id=mine.id, account="", shares_raw=SHARES_PARENT)
+        for one in other.associations:
+            if _key(one) not in self._find:
+                self._append(one)
+        self.accounts, self.users, self.qos = other.accounts, other.users, other.qos
+        self._columns, self._paths = None, {}
 
     def __len__(self) -> int:
         """Count the associations."""
@@ -143,7 +184,7 @@ class AssociationTree:
 
     def hierarchy(self) -> Iterator[tuple[Association, int]]:
         """Iterate over the associations in the order of listings, each with its depth (0 for the root)."""
-        for row in np.argsort(self.columns.lineage).tolist():
+        for row in np.argsort(self.columns.lineage)[: len(self._row)].tolist():
             yield self.associations[row], len(self.path(row)) - 1
 
     # ---- finding and adding -----------------------------------------------------------------------------------
@@ -191,12 +232,10 @@ class AssociationTree:
         if above is None:
             above = Association(id=_unused_id(self.associations), account=account, parent_id=self.root.id)
             self._append(above)
-            self.added.append(above)
         if not user:
             return above
         one = Association(id=_unused_id(self.associations), account=account, user=user, parent_id=above.id)
         self._append(one)
-        self.added.append(one)
         return one
 
     def _append(self, one: Association) -> None:
@@ -215,7 +254,7 @@ class AssociationTree:
 
     @property
     def columns(self) -> TreeColumns:
-        """The tree as arrays; a new object after `add` or `shares_changed`."""
+        """The tree as arrays; a new object after `add`, `become` or `shares_changed`."""
         if self._columns is None:
             self._columns = self._make_columns()
         return self._columns
@@ -227,11 +266,11 @@ class AssociationTree:
     def _make_columns(self) -> TreeColumns:
         ones, row = self.associations, self._row
         count = len(ones)
-        parent = np.array([row.get(one.parent_id, -1) for one in ones])
+        parent = np.array([row.get(one.parent_id, -1) for one in ones])  # removed ones have none, like the root
         is_user = np.array([bool(one.user) for one in ones])
         has_shares = np.array([one.shares_raw != SHARES_PARENT for one in ones])
-        lineage = np.empty(count, np.int64)
-        lineage[[row[one.id] for one in _in_lineage_order(ones)]] = np.arange(count)
+        lineage = np.full(count, count)
+        lineage[[row[one.id] for one in _in_lineage_order(one for one in ones if one.account)]] = np.arange(len(row))
         fs_parent = parent.copy()
         while (passed := (fs_parent > 0) & ~has_shares[fs_parent]).any():
             fs_parent[passed] = parent[fs_parent[passed]]

@@ -65,6 +65,11 @@ class _Counters:
             )
             self._count = np.concatenate((self._count, np.zeros(more, np.int64)))
 
+    def forget_rates(self) -> None:
+        """Charge nothing any more."""
+        self.rate[:] = 0.0
+        self._count[:] = 0
+
     def begin(self, rows: NDArray[np.int64], charge: NDArray[np.float64]) -> None:
         """Begin to charge rows."""
         self.rate[rows] += charge
@@ -99,14 +104,47 @@ class Usage:
         columns = _TRES + len(self.tres)
         self._associations = _Counters(columns)
         self._qos = _Counters(columns)
-        self._qos_row = {name: row for row, name in enumerate(tree.qos)}
-        self._qos.grow(len(self._qos_row))
-        self._fades = np.array([[one.decays] for one in tree.qos.values()], bool).reshape(-1, 1)
+        self._qos_row: dict[str, int] = {}
+        self.qos_changed()
         self._associations.grow(len(tree))
         #: Running jobs by id.
         self._runs: dict[int, _Run] = {}
         #: Ids of the jobs that began in this period and are not yet part of the rates.
         self._fresh: set[int] = set()
+
+    def qos_changed(self) -> None:
+        """Take up QOS that were added to the tree, and forget those that were removed from it."""
+        qos = self._tree.qos
+        self._qos_row = {name: row for name, row in self._qos_row.items() if name in qos}
+        for name in qos:
+            if name not in self._qos_row:
+                self._qos_row[name] = len(self._qos.values)
+                self._qos.grow(len(self._qos.values) + 1)
+        self._fades = np.ones((len(self._qos.values), 1), bool)
+        for name, row in self._qos_row.items():
+            self._fades[row] = qos[name].decays
+
+    def moved(self, above: NDArray[np.int64]) -> None:
+        """Count usage for the accounts that are above it now.
+
+        Args:
+            above: Row of the account above each association, by row, as it was.
+        """
+        tree = self._tree
+        self._associations.grow(len(tree))
+        values = self._associations.values
+        own = values.copy()
+        known = np.flatnonzero(above >= 0)
+        np.subtract.at(own, above[known], values[known])
+        values[:] = 0.0
+        for row in range(len(tree)):
+            values[tree.path(row)] += np.maximum(own[row], 0.0)
+        self._associations.forget_rates()
+        for job_id in sorted(self._runs):
+            run = self._runs[job_id]
+            self._runs[job_id] = run = run._replace(associations=tree.path(int(run.associations[0])))
+            if job_id not in self._fresh:
+                self._associations.begin(run.associations, run.charge)
 
     @property
     def raw(self) -> NDArray[np.float64]:
@@ -267,6 +305,7 @@ class Usage:
             "associations": [
                 {"account": one.account, "user": one.user, "partition": one.partition, **_saved(values)}
                 for one, values in zip(self._tree.associations, self._associations.values.tolist(), strict=True)
+                if one.account
             ],
             "qos": [{"name": name, **_saved(self._qos.values[row].tolist())} for name, row in self._qos_row.items()],
         }

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from rota.accounting import AssociationTree
+from rota.core.accounts.changes import after, require_unused, shape_of_tree
 from rota.core.accounts.charging import Accounts
 from rota.core.accounts.policy import AccountingPolicy
+from rota.core.accounts.rights import require_rights
 from rota.core.limits.licenses import LicensePool
 from rota.core.queue.dependencies import JobDependencies
 from rota.core.queue.job_queue import JobQueue
@@ -14,15 +18,14 @@ from rota.core.queue.reasons import Reasons
 from rota.core.queue.reservations import Reservations
 from rota.core.state import ClusterState
 from rota.core.timers import TimerKind
-from rota.model import Errno, InputError, RequestError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rota.core.arrays import JobArray
-    from rota.core.events import UpdateLimits
+    from rota.core.events import UpdateAccounting
     from rota.core.job import Job
-    from rota.model import Association, ClusterConfig, Qos
+    from rota.model import ClusterConfig
     from rota.resources.requests.needs import Choose
 
 #: First priority of ``priority/basic`` and Slurm, from which they count down.
@@ -156,35 +159,24 @@ class Cluster:
         self.licenses.set_config(state.config)
         self.queue.limited = sum(job.may_be_held_back for job in state.jobs.values())
 
-    def set_limits(self, wanted: UpdateLimits) -> None:
-        """Change the limits of associations and QOS, and apply them to all live jobs.
+    def change_accounting(self, event: UpdateAccounting) -> bool:
+        """Change accounts, users, associations and QOS, and apply their limits to all live jobs.
+
+        Returns:
+            Whether more than limits has changed.
 
         Raises:
-            RequestError: there is no such association or QOS.
-            InputError: a limit cannot be used; nothing has changed then.
+            RequestError: the user may not, or the change cannot be made; nothing has changed then.
         """
-        mine = self.accounts.tree
-        found: list[tuple[Association | Qos, dict[str, str]]] = []
-        for name, texts in wanted.qos.items():
-            if name not in mine.qos:
-                raise RequestError(f"Invalid qos specification: there is no QOS {name!r}", Errno.INVALID_QOS)
-            found.append((mine.qos[name], dict(texts)))
-        for other in wanted.associations:
-            one = mine.find(other.user, other.account, other.partition)
-            if one is None or one.partition != other.partition:
-                whose = f"user {other.user!r} of account" if other.user else "account"
-                raise RequestError(
-                    f"Invalid account or account/partition combination specified: there is no association of {whose} "
-                    f"{other.account!r}",
-                    Errno.INVALID_ACCOUNT,
-                )
-            found.append((one, dict(other.limits)))
-        before = [(owner, owner.limits) for owner, _ in found]
-        for owner, limits in found:
-            owner.limits = limits
-        try:
-            self.reload_policy()
-        except InputError:
-            for owner, limits in before:
-                owner.limits = limits
-            raise
+        accounts, tree = self.accounts, self.accounts.tree
+        require_rights(tree, event)
+        future = after(tree, event, accounts.tres)
+        require_unused(event, accounts, self.state.jobs)
+        before, parents = shape_of_tree(tree), tree.columns.parent
+        tree.become(future)
+        if accounts.usage is not None:
+            accounts.usage.qos_changed()
+            if not np.array_equal(parents, tree.columns.parent[: len(parents)]):
+                accounts.usage.moved(parents)
+        self.reload_policy()
+        return shape_of_tree(tree) != before

@@ -204,7 +204,7 @@ class Engine:
             ev.Suspend: self._on_job_request,
             ev.Resume: self._on_job_request,
             ev.UpdateJob: self._on_update_job,
-            ev.UpdateLimits: self._on_update_limits,
+            ev.UpdateAccounting: self._on_update_accounting,
             ev.CreateReservation: self._on_reservation,
             ev.DeleteReservation: self._on_reservation,
             ev.UpdateNode: self._on_update_node,
@@ -376,9 +376,9 @@ class Engine:
         self.cluster.queue.new = None
         self._request_pass(may_wait=True)
 
-    def _on_update_limits(self, event: ev.UpdateLimits) -> None:
-        require_administrator(event.uid, "change limits")
-        self.cluster.set_limits(event)
+    def _on_update_accounting(self, event: ev.UpdateAccounting) -> None:
+        if self.cluster.change_accounting(event):
+            self.priority_plugin.reconfig()
         self.cluster.queue.reconsider_all()
         self._request_pass()
 

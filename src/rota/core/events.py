@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
 
-from rota.model import ClusterConfig, JobSpec, NodeState, PartitionState
+from rota.model import Account, ClusterConfig, JobSpec, NodeState, PartitionState, Qos, User
 from rota.model.reservation import Reservation
 from rota.model.step import StepRecord
 
@@ -109,25 +109,46 @@ class UpdateJob(JobRequest):
 # ---- the machine and its policy ---------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AssociationLimits:
-    """All limits of an association; those that are not listed are removed."""
+class AssociationKey(NamedTuple):
+    """What an association is found by."""
 
     account: str
     #: Empty: the account's own association.
     user: str = ""
+    #: Empty: all partitions.
     partition: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssociationRecord:
+    """All that an administrator sets of an association; see `rota.model.Association`."""
+
+    key: AssociationKey
+    #: The account above an account; empty for the root, and for users.
+    parent: str = ""
+    shares_raw: int = 1
+    priority: int = 0
+    default_qos: str = ""
+    qos: tuple[str, ...] = ()
     #: Limits by sacctmgr's full names.
     limits: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UpdateLimits(Request):
-    """Change limits. Those of associations and QOS that are not listed stay."""
+class UpdateAccounting(Request):
+    """Change accounts, users, associations and QOS: each record is added, or replaces one. What is not named stays."""
 
-    associations: tuple[AssociationLimits, ...] = ()
-    #: Limits by name of the QOS and sacctmgr's full name of the limit.
-    qos: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    #: Name of the user who asks, which matters if ``uid`` is not 0.
+    user: str = ""
+    accounts: tuple[Account, ...] = ()
+    users: tuple[User, ...] = ()
+    #: An account comes before those below it.
+    associations: tuple[AssociationRecord, ...] = ()
+    qos: tuple[Qos, ...] = ()
+    #: What is removed; of associations, one comes before those above it. Accounts go with their associations.
+    removed_associations: tuple[AssociationKey, ...] = ()
+    removed_users: tuple[str, ...] = ()
+    removed_qos: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,7 +272,7 @@ Event = (
     | Suspend
     | Resume
     | UpdateJob
-    | UpdateLimits
+    | UpdateAccounting
     | CreateReservation
     | DeleteReservation
     | UpdateNode

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from rota.core.machine import Machine
 
 #: Version of the format. It changes when older data can no longer be read.
-FORMAT = 9
+FORMAT = 10
 _NO_PLACE = (
     "jobs hold what they could not on this machine: start with the SelectType and OverSubscribe of before until they "
     "have ended"
@@ -138,6 +138,7 @@ def _restore(engine: Engine, saved: Mapping[str, Any]) -> None:
     cluster.last_priority = saved["last_priority"]
     machine = _restore_machine(cluster, saved)
     cluster.accounts.restore(saved["accounts"])
+    cluster.reload_policy()
     cluster.dependencies.restore(saved["ended"])
     cluster.reservations.restore(saved["reservations"])
     for one in saved["arrays"]:

@@ -6,13 +6,14 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from rota.core.events import AssociationLimits, UpdateLimits
+from rota.core.events import AssociationKey, AssociationRecord, UpdateAccounting
 from rota.model import ClusterConfig, JobSpec, Node, Partition, PartitionState
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from rota.accounting import AssociationTree
+    from rota.model import Association
 
 
 def cluster(
@@ -111,12 +112,17 @@ def spec(**fields: Any) -> JobSpec:
     return JobSpec(**({"time_limit": 3600} | named))
 
 
-def limits_of(tree: AssociationTree) -> UpdateLimits:
-    """Make the event that sets the limits of associations and QOS to those in a tree."""
-    return UpdateLimits(
+def accounting_of(tree: AssociationTree, chosen: Iterable[Association] | None = None) -> UpdateAccounting:
+    """Make the event that sets associations of a tree, all of them by default, and all its QOS."""
+    parents = {one.id: one.account for one in tree.associations}
+    return UpdateAccounting(
         associations=tuple(
-            AssociationLimits(account=one.account, user=one.user, partition=one.partition, limits=one.limits)
-            for one in tree.associations
+            AssociationRecord(
+                key=AssociationKey(one.account, one.user, one.partition),
+                parent="" if one.user else parents.get(one.parent_id, ""),
+                **{name: getattr(one, name) for name in ("shares_raw", "priority", "default_qos", "qos", "limits")},
+            )
+            for one in (tree.associations if chosen is None else chosen)
         ),
-        qos={name: one.limits for name, one in tree.qos.items()},
+        qos=tuple(tree.qos.values()) if chosen is None else (),
     )

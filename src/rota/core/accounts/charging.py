@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from rota.accounting import Usage
+from rota.core.plain import shape_of
+from rota.model import Account, Association, Qos, User
 from rota.model.tres import BILLING, CPU, MEM, NODE, billable, gres_counts
 from rota.resources.nodeset import indices
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from rota.accounting import AssociationTree
     from rota.core.job import Job
     from rota.core.state import ClusterState
-    from rota.model import Association, JobSpec, Partition, Qos
+    from rota.model import JobSpec, Partition
 
 #: Account of jobs that name none and whose users have no default account.
 DEFAULT_ACCOUNT = "default"
@@ -212,16 +214,25 @@ class Accounts:
     # ---- usage ------------------------------------------------------------------------------------------------
 
     def save(self) -> dict[str, Any]:
-        """Give usage, and the users added to the tree, as JSON data."""
+        """Give the tree and usage as JSON data."""
+        tree = self.tree
         return {
-            "added": [[one.user, one.account] for one in self.tree.added],
+            "associations": [shape_of(Association).encode(one) for one in tree.associations if one.account],
+            "accounts": [shape_of(Account).encode(one) for one in tree.accounts.values()],
+            "users": [shape_of(User).encode(one) for one in tree.users.values()],
+            "qos": [shape_of(Qos).encode(one) for one in tree.qos.values()],
             "usage": self.saved if self.usage is None else self.usage.save(),
             "running": None if self.usage is None else self.usage.save_running(),
         }
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Restore the saved data."""
-        self.add_users((user, account) for user, account in saved["added"])
+        self.tree.restore(
+            [shape_of(Association).decode(one) for one in saved["associations"]],
+            [shape_of(Account).decode(one) for one in saved["accounts"]],
+            [shape_of(User).decode(one) for one in saved["users"]],
+            [shape_of(Qos).decode(one) for one in saved["qos"]],
+        )
         if saved["usage"] is not None:
             self.restore_usage(saved["usage"])
             self._saved_running = saved["running"]
