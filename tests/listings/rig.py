@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rota.model import ClusterConfig, JobSpec, JobState, MultifactorConf, StepRecord
 from rota.model.accounting import AccountingRecord, JobDetails
+from rota.model.association import AccountingLines
 from rota.model.lines import (
     AllocationLine,
     AssociationLine,
@@ -108,6 +109,9 @@ class Snapshot:
 
     def associations(self) -> list[AssociationLine]:
         return self.association_lines
+
+    def accounting(self) -> AccountingLines:
+        return AccountingLines(accounts=(), users=(), qos=())
 
     def statistics(self) -> Statistics:
         main = MainPassStatistics(

@@ -65,6 +65,13 @@ def answers(connection: _socket.socket) -> int:
             sign, data = content(data)
             connection.sendall(sign + len(data).to_bytes(4, "big") + data)
             continue
+        if letter == b"q":
+            data = line()
+            connection.sendall(b"+" + len(data).to_bytes(4, "big") + data)
+            continue
+        if letter == b"w":
+            save(*data.split(b"\0", 1))
+            continue
         file = 1 if letter == b"o" else 2
         while data:
             data = data[posix.write(file, data) :]
@@ -82,6 +89,26 @@ def become(data: bytes, connection: _socket.socket) -> int:
     thin.STATE = STATE
     name, _, rest = data.partition(b"\0")
     return int(__import__(f"rota.client.{name.decode()}", fromlist=["main"]).main(rest, connection))
+
+
+def line() -> bytes:
+    """Read a line of standard input; nothing if there is none within 30 seconds."""
+    from select import select
+
+    data = b""
+    while not data.endswith(b"\n") and select([0], [], [], 30)[0] and (part := posix.read(0, 1)):
+        data += part
+    return data
+
+
+def save(path: bytes, text: bytes) -> None:
+    """Write a file."""
+    try:
+        file = posix.open(path, posix.O_WRONLY | posix.O_CREAT | posix.O_TRUNC, 0o666)
+        while text:
+            text = text[posix.write(file, text) :]
+    except OSError as error:
+        posix.write(2, b"Can't open file %s, %s\n" % (path, (error.strerror or "").encode()))
 
 
 def content(path: bytes) -> tuple[bytes, bytes]:

@@ -8,6 +8,7 @@ import struct
 from typing import TYPE_CHECKING
 
 from rota.commands.getopt import UsageError
+from rota.controller.accounting.command import sacctmgr
 from rota.controller.administration import rota_call
 from rota.controller.listing import listing, scontrol
 from rota.controller.salloc import salloc
@@ -33,6 +34,7 @@ _CREDENTIALS = struct.Struct("3i")
 COMMANDS: dict[str, Command] = {
     "rota-call": rota_call,
     "salloc": salloc,
+    "sacctmgr": sacctmgr,
     "sbatch": sbatch,
     "scancel": scancel,
     "scontrol": scontrol,

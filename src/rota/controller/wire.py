@@ -12,6 +12,8 @@ r a path: the client answers ``+``, a length and what is in that file, or ``-``,
 m a program of `rota.client`, a zero byte, and JSON: the client goes on as that program
 k a signal, in digits, for the tasks of the step that the client runs; it says how the step ended with ``+``, a length
   and JSON
+q the client answers with a line of its standard input, as for ``r``: no line, or none within 30 seconds, is empty
+w a path, a zero byte, and what the client writes into that file
 x the exit status, in digits; the last frame
 = =====================================================================================================================
 
@@ -116,6 +118,20 @@ class Terminal:
         while data:
             select.select([], [connection], [])
             data = data[os.write(connection.fileno(), data) :]
+
+    def write_file(self, path: str, text: str) -> None:
+        """Have the client write a file; it says so if it cannot."""
+        self._send(b"w", f"{path}\0{text}")
+
+    async def ask(self) -> str:
+        """Read a line of the client's standard input; empty: there is none, or none in time.
+
+        Raises:
+            WireError: the client has gone.
+        """
+        self._send(b"q", "")
+        await _exactly(self._reader, 1)
+        return (await _message(self._reader)).decode(errors="replace")
 
     async def drain(self) -> None:
         """Wait until the client has taken what was written."""

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from rota.listings import AccountingQuery
     from rota.model import ClusterConfig, MultifactorConf, PriorityFactors, StepRecord
     from rota.model.accounting import AccountingRecord, JobDetails
+    from rota.model.association import AccountingLines
     from rota.model.lines import (
         AllocationLine,
         AssociationLine,
@@ -121,6 +122,10 @@ class EngineView:
     def associations(self) -> tuple[AssociationLine, ...]:
         """Give the associations, in tree order."""
         return self._cluster.associations()
+
+    def accounting(self) -> AccountingLines:
+        """Give the accounts, users and QOS."""
+        return self._cluster.accounting()
 
     def statistics(self) -> Statistics:
         """Give the statistics of ``sdiag``."""

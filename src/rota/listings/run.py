@@ -30,6 +30,8 @@ def _command(name: str) -> Command | None:
         from rota.listings.sprio import sprio as found
     elif name == "sshare":
         from rota.listings.sshare import sshare as found
+    elif name == "sacctmgr":
+        from rota.listings.sacctmgr import sacctmgr as found
     elif name == "sdiag":
         from rota.listings.sdiag import sdiag as found
     else:

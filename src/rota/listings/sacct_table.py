@@ -1,15 +1,17 @@
-"""The table of ``sacct``: columns of fixed width, in which longer text ends in ``+``, or fields between delimiters."""
+"""Tables of ``sacct`` and ``sacctmgr``: columns of fixed width, in which longer text ends in ``+``, or delimiters."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from rota.listings.sacct_fields import FIELDS, Row
+from rota.listings.sacct_fields import FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rota.commands.getopt import Parsed
+
+T = TypeVar("T")
 
 
 def help_format() -> str:
@@ -20,7 +22,7 @@ def help_format() -> str:
     )
 
 
-def put(fields: Sequence[tuple[str, int, object]], rows: list[Row], parsed: Parsed) -> str:
+def put(fields: Sequence[tuple[str, int, object]], rows: list[T], parsed: Parsed) -> str:
     """Format the rows, column by column."""
     if parsed.has("parsable") or parsed.has("parsable2"):
         return _parsable(fields, rows, parsed)
@@ -37,7 +39,7 @@ def put(fields: Sequence[tuple[str, int, object]], rows: list[Row], parsed: Pars
     return "".join(f"{' '.join(cells)} \n" for cells in zip(*columns, strict=True))
 
 
-def _parsable(fields: Sequence[tuple[str, int, object]], rows: list[Row], parsed: Parsed) -> str:
+def _parsable(fields: Sequence[tuple[str, int, object]], rows: list[T], parsed: Parsed) -> str:
     mark = parsed.last("delimiter") or "|"
     ending = mark if parsed.has("parsable") and not parsed.has("parsable2") else ""
     head = [] if parsed.has("noheader") else [mark.join(name for name, _, _ in fields) + ending]

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from rota.model import ClusterConfig, MultifactorConf, PriorityFactors, StepRecord
     from rota.model.accounting import AccountingRecord, JobDetails
+    from rota.model.association import AccountingLines
     from rota.model.lines import (
         AllocationLine,
         AssociationLine,
@@ -108,6 +109,9 @@ class View(Protocol):
 
     def associations(self) -> Sequence[AssociationLine]:
         """Give the associations, in tree order."""
+
+    def accounting(self) -> AccountingLines:
+        """Give the accounts, users and QOS."""
 
     def statistics(self) -> Statistics:
         """Give the statistics of ``sdiag``."""

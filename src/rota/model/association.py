@@ -131,3 +131,12 @@ class Qos:
     def decays(self) -> bool:
         """Whether its usage decays, which the flag NoDecay prevents."""
         return not self.has(QosFlag.NO_DECAY)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountingLines:
+    """Accounts, users and QOS: copies of the engine's records."""
+
+    accounts: tuple[Account, ...]
+    users: tuple[User, ...]
+    qos: tuple[Qos, ...]

@@ -10,6 +10,7 @@ from rota.core.effects import Log, PluginFault
 from rota.core.snapshot import restore
 from rota.loader import PluginHost
 from rota.resources import shares_nodes
+from rota.sacctmgr import first_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -118,6 +119,7 @@ def boot_live(
         config,
         Plugins(priority, sched, select),
         boot_time=boot_time,
+        associations=first_tree(config.cluster_name),
         saved=saved,
         utc_offset=utc_offset,
         clock=clock,

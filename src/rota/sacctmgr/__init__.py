@@ -1,6 +1,7 @@
 """sacctmgr's formats: dumps, scripts of commands, and lists of QOS."""
 
-from rota.sacctmgr.dump import write_dump
+from rota.sacctmgr.builder import Place, TreeBuilder, first_tree
+from rota.sacctmgr.dump import read_dump, write_dump
 from rota.sacctmgr.files import LoadedTree, read_associations
 
-__all__ = ["LoadedTree", "read_associations", "write_dump"]
+__all__ = ["LoadedTree", "Place", "TreeBuilder", "first_tree", "read_associations", "read_dump", "write_dump"]

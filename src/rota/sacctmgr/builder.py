@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from rota.accounting import AssociationTree
@@ -13,7 +15,6 @@ from rota.sacctmgr.keys import LIMITS, OLD_LIMITS, OLD_QOS_LIMITS, QOS_LIMITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from pathlib import Path
 
 
 class Place(NamedTuple):
@@ -34,11 +35,28 @@ class TreeBuilder:
         #: Name of the cluster; empty until a file names it.
         self.cluster = ""
         self.qos: dict[str, Qos] = {"normal": Qos(name="normal", id=1, description="Normal QOS default")}
-        self.accounts: dict[str, Account] = {}
+        self.accounts: dict[str, Account] = {
+            "root": Account(name="root", description="default root account", organization="root")
+        }
         self.users: dict[str, User] = {}
         #: Associations by account, user and partition.
         self._made: dict[tuple[str, str, str], Association] = {}
         self._add(Association(id=1, account="root"))
+
+    @classmethod
+    def of(cls, tree: AssociationTree) -> TreeBuilder:
+        """Begin with a tree, of whose records copies are taken."""
+        made = cls()
+        made.cluster = tree.cluster
+        made.qos = {one.name: replace(one, limits=dict(one.limits)) for one in tree.qos.values()}
+        made.accounts = {one.name: replace(one) for one in tree.accounts.values()}
+        made.users = {one.name: replace(one) for one in tree.users.values()}
+        made._made = {
+            (one.account, one.user, one.partition): replace(one, limits=dict(one.limits))
+            for one in tree.associations
+            if one.account
+        }
+        return made
 
     def tree(self) -> AssociationTree:
         """Make the tree."""
@@ -245,6 +263,13 @@ class TreeBuilder:
                 values.set_limit(qos.limits, key, value, OLD_QOS_LIMITS)
             elif key != "Names":
                 raise place.error("cannot be set here", key)
+
+
+def first_tree(cluster: str) -> AssociationTree:
+    """Make the tree of a new cluster: the account and the user root, and the QOS normal."""
+    builder = TreeBuilder()
+    builder.begin_cluster(cluster, Place(Path(cluster), 1)).qos = ("normal",)
+    return builder.tree()
 
 
 @contextmanager

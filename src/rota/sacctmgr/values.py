@@ -117,7 +117,7 @@ def changed_flags(old: tuple[str, ...], text: str, change: str) -> tuple[str, ..
         raise ValueError(f"{unknown[0]!r} is no flag of a QOS: there are {', '.join(QosFlag)}")
     had = {flag.lower() for flag in old}
     now = words if change == "=" else had | words if change == "+=" else had - words
-    return tuple(flag for name, flag in _FLAGS.items() if name in now)
+    return tuple(flag.value for name, flag in _FLAGS.items() if name in now)
 
 
 def set_limit(limits: dict[str, str], key: str, text: str, old_limits: Mapping[str, tuple[str, str]]) -> None:

@@ -16,6 +16,7 @@ from rota.core.view.future import Future
 from rota.core.view.job_lines import JobLines, blocking_limit
 from rota.core.view.machine_lines import allocation_lines, license_lines, node_lines, partition_line, reservation_line
 from rota.model import MultifactorConf, PriorityFactorsRequest
+from rota.model.association import AccountingLines
 from rota.model.lines import (
     AssociationLine,
     BackfillStatistics,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from rota.accounting import AssociationTree
     from rota.core.cluster import Cluster
     from rota.core.job import Job
     from rota.core.plugin_api.guard import PriorityCalls, SchedCalls
@@ -365,6 +367,20 @@ class ClusterView:
         """
         chosen = ((one, depth) for one, depth in self._accounts.tree.hierarchy() if users or not one.user)
         return self._association_lines(chosen, run_seconds=run_seconds)
+
+    @property
+    def tree(self) -> AssociationTree:
+        """The tree of associations, which is not to be modified."""
+        return self._accounts.tree
+
+    def accounting(self) -> AccountingLines:
+        """Give the accounts, users and QOS."""
+        tree = self._accounts.tree
+        return AccountingLines(
+            accounts=tuple(map(replace, tree.accounts.values())),
+            users=tuple(map(replace, tree.users.values())),
+            qos=tuple(map(replace, tree.qos.values())),
+        )
 
     def associations_of(self, job_id: int) -> tuple[AssociationLine, ...]:
         """Give the association of a live job and the accounts above it, its own first, without the root.

@@ -1,0 +1,224 @@
+"""``sacctmgr modify``: accounts, users, QOS and the cluster's own association."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rota.commands.getopt import UsageError
+from rota.controller.accounting import texts
+from rota.controller.accounting.add import admin_level
+from rota.controller.accounting.plan import PLACE, Desk, Given, Plan
+from rota.model import Association, InputError
+from rota.sacctmgr.keys import QOS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+_NOTHING_SET = UsageError(" You didn't give me anything to set\n")
+_NOTHING = " Nothing modified\n"
+_PROBLEM = " Error with request"
+#: What the users of an account have too, unless they have their own.
+_HANDED_DOWN = ("Max", "MinPrio", "QOS", "DefaultQOS", "Priority")
+_OF_ACCOUNTS = {"Description", "Organization"}
+_OF_USERS = {"AdminLevel", "DefaultAccount"}
+
+
+def modify_accounts(desk: Desk) -> Plan:
+    """Plan to change accounts.
+
+    Raises:
+        UsageError: they cannot be changed.
+    """
+    where = desk.conditions(
+        {"name": "names", "account": "names", "cluster": "clusters", "parent": "parents", "acct": "names"}
+    )
+    given = _settings(desk)
+    desk.check(given)
+    names = [*desk.words.names, *where.get("names", [])]
+    chosen = _chosen(desk, where, lambda one: not one.user and (not names or one.account in names))
+    if parents := where.get("parents"):
+        chosen = [one for one in chosen if desk.account_name(one) in parents]
+    own = [one for one in given if one.key in _OF_ACCOUNTS]
+    rest = [one for one in given if one.key not in _OF_ACCOUNTS]
+    if not chosen:
+        raise UsageError("", _NOTHING)
+    out = ""
+    if own:
+        _set(desk, chosen, own)
+        out += f" Modified accounts...\n{texts.names(one.account for one in chosen)}"
+    if rest:
+        lines = _lines(desk, chosen, rest)
+        _move(desk, chosen, rest)
+        _set(desk, chosen, [one for one in rest if one.key != "Parent"])
+        out += f" Modified account associations...\n{lines}"
+    return Plan(out, desk.builder, _PROBLEM)
+
+
+def modify_users(desk: Desk) -> Plan:
+    """Plan to change users.
+
+    Raises:
+        UsageError: they cannot be changed.
+    """
+    builder = desk.builder
+    known = {"name": "names", "user": "names", "account": "accounts", "cluster": "clusters", "partition": "partitions"}
+    where = desk.conditions(known | {"acct": "accounts"})
+    given = _settings(desk)
+    if bad := next((one.setting.word for one in given if one.key in {"Partition", "Account", "Parent"}), ""):
+        raise UsageError(f" Unknown option: {bad}\n Use keyword 'where' to modify condition\n")
+    own = [one for one in given if one.key in _OF_USERS]
+    rest = [one for one in given if one.key not in _OF_USERS]
+    desk.check(rest)
+    names = [*desk.words.names, *where.get("names", [])]
+
+    def is_meant(one: Association) -> bool:
+        accounts, partitions = where.get("accounts", []), where.get("partitions", [])
+        return (
+            bool(one.user)
+            and (not names or one.user in names)
+            and (not accounts or one.account in accounts)
+            and (not partitions or one.partition in partitions)
+        )
+
+    chosen = _chosen(desk, where, is_meant)
+    users = sorted({one.user for one in chosen})
+    if not chosen:
+        raise UsageError("", _NOTHING)
+    out = ""
+    for key, one in own:
+        if key == "AdminLevel":
+            for name in users:
+                builder.users[name].admin_level = admin_level(one.value)
+        else:
+            _set_default(desk, users, one.value.lower())
+    if own:
+        out += f" Modified users...\n{texts.names(users)}"
+    if rest:
+        out += f" Modified user associations...\n{_lines(desk, chosen, [])}"
+        _set(desk, chosen, rest)
+    return Plan(out, builder, _PROBLEM)
+
+
+def modify_qos(desk: Desk) -> Plan:
+    """Plan to change QOS.
+
+    Raises:
+        UsageError: they cannot be changed.
+    """
+    builder, where = desk.builder, desk.conditions({"name": "names", "id": "ids", "description": "descriptions"})
+    given = desk.keys(desk.words.settings, QOS)
+    if not given or all(one.key == "Names" for one in given):
+        raise _NOTHING_SET
+    desk.check_qos(given)
+    names = [*desk.words.names, *where.get("names", [])]
+    chosen = [
+        one
+        for one in sorted(builder.qos.values(), key=lambda one: one.id)
+        if (not names or one.name in names)
+        and str(one.id) in where.get("ids", [str(one.id)])
+        and one.description.lower() in where.get("descriptions", [one.description.lower()])
+    ]
+    if not chosen:
+        raise UsageError("", _NOTHING)
+    for qos in chosen:
+        for key, one in given:
+            builder.set_qos(qos, key, one.value, one.change, PLACE)
+    return Plan(f" Modified qos...\n{texts.names(one.name for one in chosen)}", builder, _PROBLEM)
+
+
+def modify_cluster(desk: Desk) -> Plan:
+    """Plan to change the association at the top.
+
+    Raises:
+        UsageError: it cannot be changed.
+    """
+    where = desk.conditions({"name": "names", "cluster": "names"})
+    given = _settings(desk)
+    scratch = desk.check(given)
+    head = f" Setting\n  Default Limits:\n{texts.association_settings(scratch, shares=_has_shares(given))}"
+    names = [*desk.words.names, *where.get("names", [])]
+    if names and desk.cluster not in names:
+        raise UsageError("", head + _NOTHING)
+    root = desk.builder.select(["root"], [""], ())
+    lines = _lines(desk, root, given)
+    _set(desk, root, given)
+    return Plan(f"{head} Modified cluster defaults for associations...\n{lines}", desk.builder, _PROBLEM)
+
+
+def _settings(desk: Desk) -> list[Given]:
+    given = desk.keys(desk.words.settings)
+    if not given:
+        raise _NOTHING_SET
+    if any(one.key in {"Names", "Cluster", "Coordinator"} for one in given):
+        raise UsageError(" Can't modify the name of a record, nor its coordinators here\n")
+    return given
+
+
+def _has_shares(given: Sequence[Given]) -> bool:
+    return any(one.key == "Fairshare" for one in given)
+
+
+def _chosen(desk: Desk, where: dict[str, list[str]], is_meant: Callable[[Association], bool]) -> list[Association]:
+    if any(name != desk.cluster for name in where.get("clusters", [])):
+        return []
+    return [one for one in desk.newest_first() if is_meant(one)]
+
+
+def _set(desk: Desk, chosen: Sequence[Association], given: Sequence[Given]) -> None:
+    for one in chosen:
+        for key, setting in given:
+            desk.builder.set_association(one, key, setting.value, setting.change, PLACE)
+
+
+def _lines(desk: Desk, chosen: Sequence[Association], given: Sequence[Given]) -> str:
+    """List the associations that change, with users who have the changed values from their accounts."""
+    keys = [one.key for one in given if one.key.startswith(_HANDED_DOWN)]
+    mine = {id(one) for one in chosen}
+    above = {one.id: one for one in desk.builder.select((), (), ())}
+
+    def inherits(one: Association) -> bool:
+        place: Association | None = one
+        lacking = list(keys)
+        while place is not None and lacking:
+            if id(place) in mine:
+                return True
+            lacking = [key for key in lacking if not _has_own(place, key)]
+            place = above.get(place.parent_id)
+        return False
+
+    shown = [one for one in desk.newest_first() if id(one) in mine or (one.user and inherits(one))]
+    return "".join(texts.modified(one, desk.cluster, desk.account_name(one)) for one in shown)
+
+
+def _has_own(one: Association, key: str) -> bool:
+    if key == "QOS":
+        return bool(one.qos) and one.qos[0][0] not in "+-"
+    if key == "DefaultQOS":
+        return bool(one.default_qos)
+    return bool(one.priority) if key == "Priority" else key in one.limits
+
+
+def _move(desk: Desk, chosen: Sequence[Association], given: Sequence[Given]) -> None:
+    """Put accounts under another one."""
+    parent = next((one.setting.value.lower() for one in given if one.key == "Parent"), "")
+    if not parent:
+        return
+    if parent not in desk.builder.accounts:
+        raise UsageError(f" Parent Account {parent} doesn't exist.\n")
+    for one in chosen:
+        try:
+            desk.builder.set_association(one, "Parent", parent, "=", PLACE)
+        except InputError:
+            raise UsageError("", _NOTHING) from None
+
+
+def _set_default(desk: Desk, users: Sequence[str], account: str) -> None:
+    """Set the default account of users."""
+    lacking = [name for name in users if not desk.builder.select([account], [name], ())]
+    if lacking:
+        lines = "".join(f"  U = {name} C = {desk.cluster}\n" for name in lacking)
+        raise UsageError(
+            "", f" Can't modify because these users aren't associated with new default account '{account}'...\n{lines}"
+        )
+    for name in users:
+        desk.builder.users[name].default_account = account

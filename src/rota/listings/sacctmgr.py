@@ -1,0 +1,355 @@
+"""``sacctmgr list``: accounts, associations, QOS, TRES and users. Its other commands change the cluster.
+
+Values that an association inherits from the accounts above it are shown, unless ``wopinfo`` or ``woplimits`` is given.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from rota.commands.getopt import UsageError
+from rota.commands.sacctmgr import USAGE, Line, Setting, not_supported, parse_sacctmgr, parse_words
+from rota.listings.answer import VERSION, Answer
+from rota.listings.sacct_table import put
+from rota.listings.sacctmgr_fields import ALIASES, DEFAULT, FIELDS, QOS_FIELDS, Row
+from rota.listings.text import fold, tres_text
+from rota.model.tres import STATIC_TRES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from rota.listings.sacctmgr_fields import Field
+    from rota.listings.view import View
+    from rota.model import Association
+
+_FORMAT = re.compile(r"(?P<name>[^%]*)(%(?P<width>-?\d*))?")
+#: Words that change what is listed, and the fewest letters of each.
+_FLAGS = {
+    "onlydefaults": 2,
+    "tree": 4,
+    "withassoc": 5,
+    "withcoordinators": 5,
+    "withdeleted": 5,
+    "wolimits": 3,
+    "wopinfo": 4,
+    "woplimits": 4,
+}
+#: First number of TRES that are not Slurm's own.
+_FIRST_GRES = 1001
+#: Limits that the users of an account, and the accounts below it, have too.
+_INHERITED = ("Max", "MinPrio")
+
+
+class _Asked:
+    """What is asked for: names, conditions, and words that change the listing."""
+
+    def __init__(self, line: Line, known: tuple[str, ...], hint: str = "") -> None:
+        words = parse_words(line.words, setting=False)
+        self.flags = {flag for name in words.names if (flag := _flag(name))}
+        self.names = [name for name in words.names if not _flag(name)]
+        self.format = ""
+        self._given: dict[str, list[str]] = {}
+        for one in (*words.where, *words.settings):
+            key = _condition(one, known)
+            if key == "Format":
+                self.format = f"{self.format},{one.value}" if self.format else one.value
+                if not one.value:
+                    raise UsageError("Unknown field ''\n")
+            elif key is None:
+                raise UsageError(f" Unknown condition: {one.word}\n{hint}")
+            else:
+                self._given.setdefault(key, []).extend(one.names)
+        if line.options.has("associations"):
+            self.flags.add("withassoc")
+
+    def allows(self, key: str, *values: str) -> bool:
+        """Whether one of the values is among those asked for, if any are."""
+        wanted = self._given.get(key)
+        return not wanted or any(value.lower() in wanted for value in values)
+
+    def named(self, name: str) -> bool:
+        """Whether a name is among those asked for, if any are."""
+        wanted = self.names + self._given.get("Names", [])
+        return not wanted or name in wanted
+
+
+def _flag(word: str) -> str:
+    return next((name for name, least in _FLAGS.items() if len(word) >= least and name.startswith(word)), "")
+
+
+def _condition(one: Setting, known: tuple[str, ...]) -> str | None:
+    short = one.key.lower()
+    found = (name for name in ("Format", *known) if short and name.lower().startswith(short.rstrip("s") or short))
+    return next(found, None)
+
+
+def sacctmgr(argv: Sequence[str], environ: Mapping[str, str], view: View) -> Answer:  # noqa: ARG001 -- as all commands
+    """Evaluate a command line of ``sacctmgr`` that changes nothing.
+
+    Args:
+        argv: The words after ``sacctmgr``.
+        environ: The user's environment.
+        view: The cluster.
+
+    Raises:
+        UsageError: the command line is refused.
+    """
+    line = parse_sacctmgr(argv)
+    if line.command == "version":
+        return Answer(f"{VERSION}\n")
+    if line.command == "help":
+        return Answer(USAGE)
+    if line.command != "list":
+        raise not_supported(f"{line.command} here")
+    lists: dict[str, Callable[[Line, View], Answer]] = {
+        "account": _accounts,
+        "association": _associations,
+        "cluster": _clusters,
+        "configuration": _configuration,
+        "qos": _qos,
+        "tres": _tres,
+        "user": _users,
+    }
+    return lists[line.entity](line, view)
+
+
+# ---- entities --------------------------------------------------------------------------------------------------
+
+
+def _accounts(line: Line, view: View) -> Answer:
+    asked = _Asked(
+        line, ("Names", "Accounts", "Clusters", "Descriptions", "Organizations"), " Use keyword 'set' to modify value\n"
+    )
+    with_associations = "withassoc" in asked.flags
+    cluster = view.config.cluster_name
+    tree = _Inherited(view)
+    rows = []
+    for account in sorted(view.accounting().accounts, key=lambda one: one.name):
+        if not (
+            asked.named(account.name)
+            and asked.allows("Accounts", account.name)
+            and asked.allows("Clusters", cluster)
+            and asked.allows("Descriptions", account.description)
+            and asked.allows("Organizations", account.organization)
+        ):
+            continue
+        row = Row(account=account, coordinators=_coordinators(asked, view, tree, account.name))
+        if with_associations:
+            rows += [
+                row._replace(cluster=cluster, association=tree.shown(one), parent=tree.parent(one))
+                for one in tree.of_account(account.name)
+            ]
+        else:
+            rows.append(row)
+    form = DEFAULT["account withassoc" if with_associations else "account"]
+    if "withcoordinators" in asked.flags:
+        form += ",Coordinators"
+    return _table(line, asked.format or form, rows)
+
+
+def _users(line: Line, view: View) -> Answer:
+    known = ("Names", "Users", "DefaultAccounts", "AdminLevel", "Accounts", "Clusters", "Partitions")
+    asked = _Asked(line, known, " Use keyword 'set' to modify value\n")
+    with_associations = "withassoc" in asked.flags
+    cluster = view.config.cluster_name
+    tree = _Inherited(view)
+    rows = []
+    for user in sorted(view.accounting().users, key=lambda one: one.name):
+        if not (
+            asked.named(user.name)
+            and asked.allows("Users", user.name)
+            and asked.allows("Clusters", cluster)
+            and asked.allows("DefaultAccounts", user.default_account)
+            and asked.allows("AdminLevel", user.admin_level, user.admin_level[:5], user.admin_level[:4])
+        ):
+            continue
+        coordinated = tree.coordinated(user.coordinator) if "withcoordinators" in asked.flags else ()
+        row = Row(user=user, coordinators=tuple(sorted(coordinated)))
+        chosen = [
+            one
+            for one in tree.of_user(user.name)
+            if asked.allows("Accounts", one.account) and asked.allows("Partitions", one.partition)
+        ]
+        if with_associations:
+            rows += [row._replace(cluster=cluster, association=tree.shown(one)) for one in chosen]
+        elif chosen or asked.allows("Accounts", ""):
+            rows.append(row)
+    form = DEFAULT["user withassoc" if with_associations else "user"]
+    if "withcoordinators" in asked.flags:
+        form += ",Coordinators"
+    return _table(line, asked.format or form, rows)
+
+
+def _coordinators(asked: _Asked, view: View, tree: _Inherited, account: str) -> tuple[str, ...]:
+    """Name the coordinators of an account, if they are asked for."""
+    if "withcoordinators" not in asked.flags:
+        return ()
+    return tuple(sorted(one.name for one in view.accounting().users if account in tree.coordinated(one.coordinator)))
+
+
+def _associations(line: Line, view: View) -> Answer:
+    asked = _Asked(line, ("Accounts", "Users", "Partitions", "Clusters", "QOS", "QosLevel", "ID"))
+    if asked.names:
+        raise UsageError(f"sacctmgr: error: Invalid value for AssocId ({asked.names[0]})\n")
+    cluster = view.config.cluster_name
+    own = bool(asked.flags & {"wopinfo", "woplimits"})
+    tree = _Inherited(view)
+    default = {user.name: user.default_account for user in view.accounting().users}
+    rows = []
+    depths: dict[int, int] = {}
+    for one in tree.all:
+        shown = tree.shown(one)
+        if not (
+            asked.allows("Accounts", one.account)
+            and asked.allows("Users", one.user)
+            and asked.allows("Partitions", one.partition)
+            and asked.allows("Clusters", cluster)
+            and asked.allows("QOS", *shown.qos)
+            and asked.allows("ID", str(one.id))
+        ):
+            continue
+        if "onlydefaults" in asked.flags and default.get(one.user, "") != one.account:
+            continue
+        # Accounts below one that is not shown begin at the left margin.
+        depth = depths[one.id] = depths.get(one.parent_id, -1) + 1
+        kept = replace(one, qos=tuple(name.lstrip("+-") for name in one.qos)) if own else shown
+        rows.append(Row(cluster, kept, parent=tree.parent(one), depth=depth if "tree" in asked.flags else 0))
+    form = DEFAULT["association wolimits" if "wolimits" in asked.flags else "association"]
+    if "tree" in asked.flags:
+        form = re.sub(r"\bAccount\b(?!%)", "Account%-20", asked.format or form, flags=re.IGNORECASE)
+        return _table(line, form, rows)
+    return _table(line, asked.format or form, rows)
+
+
+def _clusters(line: Line, view: View) -> Answer:
+    asked = _Asked(line, ("Names", "Clusters", "Classification", "Flags"))
+    cluster = view.config.cluster_name
+    tree = _Inherited(view)
+    nodes = view.nodes()
+    totals = {"cpu": sum(node.cpus for node in nodes), "mem": sum(node.memory for node in nodes), "node": len(nodes)}
+    facts = {
+        "ControlHost": view.config.get("SlurmctldHost"),
+        "ControlPort": "0",
+        "RPC": "9728",
+        "NodeCount": str(len(nodes)),
+        "ClusterNodes": fold(tuple(node.name for node in nodes)),
+        "TRES": tres_text(totals),
+    }
+    shown = asked.named(cluster.lower()) and asked.allows("Clusters", cluster)
+    rows = [Row(cluster, tree.shown(tree.all[0]), facts=facts)] if shown else []
+    return _table(line, asked.format or DEFAULT["cluster"], rows)
+
+
+def _qos(line: Line, view: View) -> Answer:
+    asked = _Asked(line, ("Names", "ID", "Descriptions"), " Use keyword 'set' to modify value\n")
+    rows = [
+        Row(qos=one)
+        for one in sorted(view.accounting().qos, key=lambda one: one.id)
+        if asked.named(one.name) and asked.allows("ID", str(one.id)) and asked.allows("Descriptions", one.description)
+    ]
+    return _table(line, asked.format or DEFAULT["qos"], rows, QOS_FIELDS)
+
+
+def _tres(line: Line, view: View) -> Answer:
+    asked = _Asked(line, ("Names", "Type", "ID"))
+    rows = []
+    for number, name in enumerate(view.tres, start=1):
+        own = number if name in STATIC_TRES else _FIRST_GRES + number - len(STATIC_TRES) - 1
+        kind, _, rest = name.partition("/")
+        if asked.named(rest) and asked.allows("Type", kind) and asked.allows("ID", str(own)):
+            rows.append(Row(tres=(name, own)))
+    return _table(line, asked.format or DEFAULT["tres"], rows)
+
+
+def _configuration(line: Line, view: View) -> Answer:
+    del line
+    names = ("AccountingStorageEnforce", "AccountingStorageTRES", "AccountingStorageType", "AuthType", "PrivateData")
+    lines = (f"{name:<22} = {view.config.get(name) or '(null)'}\n" for name in names)
+    return Answer("".join(lines))
+
+
+# ---- tables ----------------------------------------------------------------------------------------------------
+
+
+def _table(line: Line, form: str, rows: list[Row], known: Mapping[str, Field] = FIELDS) -> Answer:
+    fields = []
+    for word in form.split(","):
+        match = _FORMAT.fullmatch(word.strip())
+        name = _field(match["name"] if match else "", known)
+        if match is None or name is None:
+            raise UsageError(f"Unknown field '{word.strip().partition('%')[0]}'\n")
+        field = known[name]
+        fields.append((field.heading, int(match["width"] or field.width), field.text))
+    return Answer(put(fields, rows, line.options))
+
+
+def _field(word: str, known: Mapping[str, Field]) -> str | None:
+    short = word.lower()
+    if (alias := ALIASES.get(short)) in known:
+        return alias
+    found = [name for name in known if short and name.lower().startswith(short)]
+    return min(found, key=len, default=None)
+
+
+# ---- associations ----------------------------------------------------------------------------------------------
+
+
+class _Inherited:
+    """The associations, with what they inherit from the accounts above them."""
+
+    def __init__(self, view: View) -> None:
+        #: In the order of listings.
+        self.all: list[Association] = [line.association for line in view.associations()]
+        self._by_id = {one.id: one for one in self.all}
+
+    def of_user(self, name: str) -> list[Association]:
+        """Give the associations of a user, in the order in which they were made."""
+        return sorted((one for one in self.all if one.user == name), key=lambda one: one.id)
+
+    def of_account(self, name: str) -> list[Association]:
+        """Give the associations of an account and its users."""
+        return [one for one in self.all if one.account == name]
+
+    def parent(self, one: Association) -> str:
+        """Name the account above an account; empty for users and the root."""
+        return "" if one.user or not one.parent_id else self._by_id[one.parent_id].account
+
+    def shown(self, one: Association) -> Association:
+        """Give a copy with the values that are in force."""
+        path = [one]
+        while path[-1].parent_id:
+            path.append(self._by_id[path[-1].parent_id])
+        limits: dict[str, str] = {}
+        names: tuple[str, ...] = ()
+        for above in reversed(path):
+            own = above is one
+            limits |= {name: text for name, text in above.limits.items() if own or name.startswith(_INHERITED)}
+            names = _changed(names, above.qos)
+        return replace(
+            one,
+            limits=limits,
+            qos=tuple(sorted(names)),
+            default_qos=next((above.default_qos for above in path if above.default_qos), ""),
+            priority=next((above.priority for above in path if above.priority), 0),
+        )
+
+    def coordinated(self, accounts: Sequence[str]) -> set[str]:
+        """Name accounts with all accounts below them."""
+        found: set[str] = set()
+        for one in self.all:
+            if not one.user and (one.account in accounts or self.parent(one) in found):
+                found.add(one.account)
+        return found
+
+
+def _changed(names: tuple[str, ...], own: tuple[str, ...]) -> tuple[str, ...]:
+    """Apply an association's list of QOS to that of the account above it."""
+    if not own or own[0][0] not in "+-":
+        return own or names
+    for change in own:
+        names = tuple(name for name in names if name != change[1:])
+        if change[0] == "+":
+            names = (*names, change[1:])
+    return names
