@@ -60,6 +60,8 @@ class Snapshot:
     priority_factors: list[PriorityFactors] = field(default_factory=list)
     association_lines: list[AssociationLine] = field(default_factory=list)
     records: list[AccountingRecord] = field(default_factory=list)
+    downs: list[tuple[str, int, int | None]] = field(default_factory=list)
+    boot_time: int = 0
     tres: tuple[str, ...] = ()
     user: str = "root"
     conf: MultifactorConf | None = None
@@ -110,6 +112,9 @@ class Snapshot:
     def associations(self) -> list[AssociationLine]:
         return self.association_lines
 
+    def down_times(self) -> list[tuple[str, int, int | None]]:
+        return self.downs
+
     def accounting(self) -> AccountingLines:
         return AccountingLines(accounts=(), users=(), qos=())
 
@@ -121,7 +126,7 @@ class Snapshot:
             cycles=0, last_queue_length=0, last_depth=0, last_table_size=0, jobs_started=0, exits={}
         )
         return Statistics(
-            now=self.now, boot_time=0, jobs={}, events=0, passes=0, main=main, backfill=backfill, faults={}
+            now=self.now, boot_time=self.boot_time, jobs={}, events=0, passes=0, main=main, backfill=backfill, faults={}
         )
 
     def accounted(self, _query: AccountingQuery) -> list[AccountingRecord]:

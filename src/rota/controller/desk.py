@@ -39,7 +39,7 @@ COMMANDS: dict[str, Command] = {
     "scancel": scancel,
     "scontrol": scontrol,
     "srun": srun,
-    **dict.fromkeys(("sacct", "sdiag", "sinfo", "sprio", "squeue", "sshare"), listing),
+    **dict.fromkeys(("sacct", "sdiag", "sinfo", "sprio", "squeue", "sreport", "sshare"), listing),
 }
 
 

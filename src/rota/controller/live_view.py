@@ -14,6 +14,7 @@ from rota.core.plain import shape_of
 from rota.inspect.view import EngineView
 from rota.listings.answer import RELEASE
 from rota.model.accounting import AccountingRecord, JobDetails
+from rota.model.node import NodeState
 from rota.model.step import StepRecord
 from rota.store.schema import jobs as ended
 from rota.users import find_user, group_name, user_name
@@ -152,6 +153,18 @@ class LiveView(EngineView):
                 details=self._details(line, job.spec.payload),
                 steps=self._live_steps(line, job.spec.payload, job.steps),
             )
+
+    def down_times(self) -> list[tuple[str, int, int | None]]:
+        """Give the times for which nodes were set down, as far as the journal goes back."""
+        found: list[tuple[str, int, int | None]] = []
+        since: dict[str, int] = {}
+        for time, event in self._live.database.events_named("UpdateNode"):
+            name, is_down = event["name"], event["state"] == NodeState.DOWN.value
+            if is_down:
+                since.setdefault(name, time)
+            elif name in since:
+                found.append((name, since.pop(name), time))
+        return found + [(name, time, None) for name, time in since.items()]
 
     def _records(self, selection: Select[Any]) -> Iterator[AccountingRecord]:
         shape = shape_of(AccountingRecord)

@@ -134,3 +134,7 @@ class EngineView:
     def accounted(self, _query: AccountingQuery) -> Iterable[AccountingRecord]:
         """Give the jobs for ``sacct``: none are kept."""
         return ()
+
+    def down_times(self) -> Iterable[tuple[str, int, int | None]]:
+        """Give the times for which nodes were set down: none are kept."""
+        return ()

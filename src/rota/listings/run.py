@@ -32,6 +32,8 @@ def _command(name: str) -> Command | None:
         from rota.listings.sshare import sshare as found
     elif name == "sacctmgr":
         from rota.listings.sacctmgr import sacctmgr as found
+    elif name == "sreport":
+        from rota.listings.sreport import sreport as found
     elif name == "sdiag":
         from rota.listings.sdiag import sdiag as found
     else:

@@ -118,3 +118,6 @@ class View(Protocol):
 
     def accounted(self, query: AccountingQuery) -> Iterable[AccountingRecord]:
         """Give the jobs that ``sacct`` is to choose from, live and ended, each with its steps."""
+
+    def down_times(self) -> Iterable[tuple[str, int, int | None]]:
+        """Give the times for which nodes were set down: node, start, and end, ``None``: it still is."""

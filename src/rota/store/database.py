@@ -97,6 +97,12 @@ class Database:
         for number, time, text in self._rows(select(journal).where(journal.c.seq > seq).order_by(journal.c.seq)):
             yield number, time, json.loads(text)
 
+    def events_named(self, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Give all events of one kind: time, and data."""
+        chosen = journal.c.event.startswith(f'{{"event":"{name}"', autoescape=True)
+        for time, text in self._rows(select(journal.c.time, journal.c.event).where(chosen).order_by(journal.c.seq)):
+            yield time, json.loads(text)
+
     def last_time(self) -> int:
         """Give the time of the last event, Unix seconds; 0: there is none."""
         return next((time for (time,) in self._rows(select(journal.c.time).order_by(journal.c.seq.desc()).limit(1))), 0)
