@@ -244,6 +244,32 @@ def test_what_is_not_done_is_refused_by_name(cluster: LiveCluster, words: str) -
     assert "is not supported by rota" in done.stderr
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("sacctmgr", "show", "user", "format=user%999999999"),
+        ("sacctmgr", "show", "user", "format=" + ",".join(["user"] * 600)),
+        ("sreport", "user", "top", "format=used%999999999"),
+        ("sacctmgr", "-i", "modify", "qos", "normal", "set", "usagefactor=nan"),
+        ("sacctmgr", "-i", "modify", "qos", "normal", "set", "maxwall=99999999999999999"),
+        ("sacctmgr", "-i", "modify", "account", "tests", "set", "fairshare=99999999999999999999"),
+        ("sacctmgr", "-i", "add", "account", "a'b:c\nd"),
+        ("sacctmgr", "-i", "add", "user", "x" * 100_000, "account=nosuch"),
+        ("sacctmgr", "-i", "load", "/dev/null"),
+        ("sacctmgr", "-i", "load", "/dev/zero/x"),
+        ("sreport", "cluster", "utilization", "start=1000-01-01", "-t", "x"),
+    ],
+    ids=lambda words: " ".join(words)[:60],
+)
+def test_values_that_make_no_sense_are_refused(cluster: LiveCluster, words: tuple[str, ...]) -> None:
+    before = cluster.run("sacctmgr", "-P", "show", "assoc").stdout
+    done = cluster.run(*words, check=False)
+    assert done.returncode == 1
+    assert "defect" not in done.stderr
+    assert done.stderr
+    assert cluster.run("sacctmgr", "-P", "show", "assoc").stdout == before
+
+
 def test_reports_are_of_the_jobs_that_have_run(tmp_path: Path) -> None:
     with LiveCluster(tmp_path, _CONF.replace("AccountingStorageEnforce=associations,limits,qos", "")) as cluster:
         cluster.submit("-A", "root", "-n", "2", "--wait", "-o", "/dev/null", "--wrap", "sleep 2")

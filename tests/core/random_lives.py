@@ -22,7 +22,7 @@ from rota.model.step import StepRecord
 from rota.testing import MACHINES, Harness, Script, spec, with_parameters
 from rota.testing.builders import accounting_of
 
-from .random_clusters import OWNERS, USERS, draw_limits, make_tree
+from .random_clusters import ACCOUNTS, OWNERS, USERS, draw_limits, make_tree
 
 if TYPE_CHECKING:
     from rota.accounting import AssociationTree
@@ -440,12 +440,25 @@ def _limits(at: _At) -> _Happening:
     rng, time = at.rng, at.time
     owner = rng.choice(sorted(OWNERS))
     limits = draw_limits(rng)[owner]
+    other = Random(f"{time} {owner} {limits}")  # noqa: S311 - repeatable on purpose
+    if other.random() < 0.4:
+        return [(time, _change_of_accounts(other))]
     words = owner.split()
     tree = make_tree({one: limits if one == owner else {} for one in OWNERS})
     if words[0] == "QOS":
         return [(time, ev.UpdateAccounting(qos=(tree.qos[words[1]],)))]
     user, account = (words[1], words[4]) if words[0] == "user" else ("", words[1])
     return [(time, accounting_of(tree, [one for one in [tree.find(user, account)] if one is not None]))]
+
+
+def _change_of_accounts(rng: Random) -> ev.UpdateAccounting:
+    """Draw a change of the tree, which may be refused: an account moves, or somebody comes or goes."""
+    account, other = rng.choice(sorted(ACCOUNTS)), rng.choice(("root", *sorted(ACCOUNTS)))
+    moved = ev.AssociationRecord(key=ev.AssociationKey(account), parent=other, shares_raw=rng.choice((1, 1, 5)))
+    guest = ev.AssociationKey(account, rng.choice(("guest", *sorted(USERS))))
+    comes = ev.AssociationRecord(key=guest, shares_raw=rng.choice((0, 3)), priority=rng.choice((0, 7)))
+    goes = ev.UpdateAccounting(removed_associations=(guest,), removed_users=(guest.user,))
+    return rng.choice((ev.UpdateAccounting(associations=(moved,)), ev.UpdateAccounting(associations=(comes,)), goes))
 
 
 def _reservation(at: _At) -> _Happening:

@@ -56,6 +56,7 @@ def _ask_about_jobs(view: ClusterView, job_ids: Iterable[int]) -> None:
 
 #: How each question of the view is asked.
 QUESTIONS: dict[str, Callable[[Harness], object]] = {
+    "accounting": lambda rota: rota.engine.view.accounting(),
     "allocation": lambda rota: list(map(rota.engine.view.allocation, (*rota.engine.jobs, _NOBODY))),
     "associations": lambda rota: [rota.engine.view.associations(users=users) for users in (True, False)],
     "associations_of": lambda rota: rota.engine.view.associations_of(_NOBODY),
@@ -89,6 +90,7 @@ QUESTIONS: dict[str, Callable[[Harness], object]] = {
     "target_share": lambda rota: [
         rota.engine.view.target_share(line.association) for line in rota.engine.view.associations()
     ],
+    "tree": lambda rota: len(rota.engine.view.tree),
     "tres": lambda rota: rota.engine.view.tres,
     "usage": lambda rota: rota.engine.view.usage(),
     "utc_offset": lambda rota: rota.engine.view.utc_offset(rota.now),

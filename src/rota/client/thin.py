@@ -96,8 +96,11 @@ def line() -> bytes:
     from select import select
 
     data = b""
-    while not data.endswith(b"\n") and select([0], [], [], 30)[0] and (part := posix.read(0, 1)):
-        data += part
+    try:
+        while not data.endswith(b"\n") and select([0], [], [], 30)[0] and (part := posix.read(0, 1)):
+            data += part
+    except OSError:
+        pass  # it is closed
     return data
 
 

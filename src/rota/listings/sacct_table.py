@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
+from rota.commands.getopt import UsageError
 from rota.listings.sacct_fields import FIELDS
 
 if TYPE_CHECKING:
@@ -12,6 +13,9 @@ if TYPE_CHECKING:
     from rota.commands.getopt import Parsed
 
 T = TypeVar("T")
+#: Most fields of a format, and characters of a line: a listing must not keep a controller busy.
+_MOST_FIELDS = 500
+_WIDEST = 8192
 
 
 def help_format() -> str:
@@ -23,9 +27,17 @@ def help_format() -> str:
 
 
 def put(fields: Sequence[tuple[str, int, object]], rows: list[T], parsed: Parsed) -> str:
-    """Format the rows, column by column."""
+    """Format the rows, column by column.
+
+    Raises:
+        UsageError: there are too many fields, or they are too wide.
+    """
+    if len(fields) > _MOST_FIELDS:
+        raise UsageError(f"error: a format has at most {_MOST_FIELDS} fields in rota\n")
     if parsed.has("parsable") or parsed.has("parsable2"):
         return _parsable(fields, rows, parsed)
+    if sum(abs(width) for _, width, _ in fields) > _WIDEST:
+        raise UsageError(f"error: a line has at most {_WIDEST} characters in rota\n")
     columns: list[list[str]] = []
     for name, width, text in fields:
         size = abs(width)

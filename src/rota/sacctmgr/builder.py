@@ -41,7 +41,8 @@ class TreeBuilder:
         self.users: dict[str, User] = {}
         #: Associations by account, user and partition.
         self._made: dict[tuple[str, str, str], Association] = {}
-        self._add(Association(id=1, account="root"))
+        self._last_id = 0
+        self._add(Association(account="root"))
 
     @classmethod
     def of(cls, tree: AssociationTree) -> TreeBuilder:
@@ -56,6 +57,7 @@ class TreeBuilder:
             for one in tree.associations
             if one.account
         }
+        made._last_id = max(one.id for one in tree.associations)
         return made
 
     def tree(self) -> AssociationTree:
@@ -81,6 +83,10 @@ class TreeBuilder:
         if found is None:
             raise place.error(f"there is no account {name!r} so far: add it first", field)
         return found
+
+    def find(self, account: str, user: str = "", partition: str = "") -> Association | None:
+        """Find the association of a name, in lower case."""
+        return self._made.get((account, user, partition))
 
     def select(self, accounts: Iterable[str], users: Iterable[str], partitions: Iterable[str]) -> list[Association]:
         """Give the associations of some accounts, users and partitions; an empty list stands for all."""
@@ -126,7 +132,7 @@ class TreeBuilder:
             raise place.error(f"account {name!r} is there already, not under {above.account!r}{circle}", "Account")
         organization = above.account if above.parent_id else name
         self.accounts.setdefault(name, Account(name=name, description=name, organization=organization))
-        return self._add(Association(id=len(self._made) + 1, account=name, parent_id=above.id))
+        return self._add(Association(account=name, parent_id=above.id))
 
     def add_user(self, name: str, account: str, partition: str, place: Place) -> Association:
         """Add a user to an account, unless the user is in it already.
@@ -139,9 +145,7 @@ class TreeBuilder:
         if key in self._made:
             return self._made[key]
         self.users.setdefault(key[1], User(name=key[1], default_account=above.account))
-        return self._add(
-            Association(id=len(self._made) + 1, account=key[0], user=key[1], partition=partition, parent_id=above.id)
-        )
+        return self._add(Association(account=key[0], user=key[1], partition=partition, parent_id=above.id))
 
     def add_qos(self, name: str) -> Qos:
         """Give the QOS of a name, which is added if it does not exist."""
@@ -167,7 +171,7 @@ class TreeBuilder:
 
     def _add(self, one: Association) -> Association:
         # Ids of removed associations are not used again.
-        one.id = max((other.id for other in self._made.values()), default=0) + 1
+        self._last_id = one.id = self._last_id + 1
         self._made[one.account, one.user, one.partition] = one
         return one
 

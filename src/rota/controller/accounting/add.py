@@ -32,7 +32,7 @@ def add_accounts(desk: Desk) -> Plan:
     scratch = desk.check(given)
     text = {key: one.value for key, one in given}
     parent = text.get("Parent", "root").lower()
-    if not builder.select([parent], [""], ()):
+    if builder.find(parent) is None:
         raise UsageError(
             f" Parent account '{parent}' doesn't exist on cluster {desk.cluster}\n{_ASK} No associations created.\n"
         )
@@ -101,7 +101,7 @@ def _associate(desk: Desk, names: list[str], accounts: list[str], given: list[Gi
     for name in names:
         for account in accounts:
             for partition in partitions:
-                if desk.builder.select([account], [name], [partition]):
+                if desk.builder.find(account, name, partition) is not None:
                     continue
                 one = desk.builder.add_user(name, account, partition, PLACE)
                 _set(desk, one, given, {"Account", "Names", "Users", "Cluster", "Partition"})

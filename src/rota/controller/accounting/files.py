@@ -60,8 +60,7 @@ def plan_load(desk: Desk, text: str, *, clean: bool) -> Plan:
         raise UsageError(f" error: {error}\n") from None
     if made.cluster != desk.cluster:
         raise UsageError(f" The file is of cluster {made.cluster}, and this is {desk.cluster}\n")
-    before = {_key(one) for one in desk.builder.select((), (), ())}
-    new = [one for one in made.select((), (), ()) if _key(one) not in before]
+    new = [one for one in made.select((), (), ()) if desk.builder.find(*_key(one)) is None]
     out = f"For cluster {desk.cluster}\n"
     if new:
         out += f" Associations\n{''.join(texts.added(one, desk.cluster) for one in new)}"
@@ -80,8 +79,7 @@ def _take_up(builder: TreeBuilder, made: TreeBuilder) -> None:
     """Add what a file has. What it leaves open stays as it is."""
     parents = {one.id: one.account for one in made.select((), (), ())}
     for theirs in made.select((), (), ()):
-        found = builder.select([theirs.account], [theirs.user], [theirs.partition])
-        mine = next((one for one in found if _key(one) == _key(theirs)), None)
+        mine = builder.find(*_key(theirs))
         if mine is None and theirs.user:
             mine = builder.add_user(theirs.user, theirs.account, theirs.partition, PLACE)
         elif mine is None:

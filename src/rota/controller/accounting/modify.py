@@ -139,7 +139,7 @@ def modify_cluster(desk: Desk) -> Plan:
     names = [*desk.words.names, *where.get("names", [])]
     if names and desk.cluster not in names:
         raise UsageError("", head + _NOTHING)
-    root = desk.builder.select(["root"], [""], ())
+    root = [one for one in [desk.builder.find("root")] if one is not None]
     lines = _lines(desk, root, given)
     _set(desk, root, given)
     return Plan(f"{head} Modified cluster defaults for associations...\n{lines}", desk.builder, _PROBLEM)
@@ -187,7 +187,10 @@ def _lines(desk: Desk, chosen: Sequence[Association], given: Sequence[Given]) ->
         return False
 
     shown = [one for one in desk.newest_first() if id(one) in mine or (one.user and inherits(one))]
-    return "".join(texts.modified(one, desk.cluster, desk.account_name(one)) for one in shown)
+    return "".join(
+        texts.modified(one, desk.cluster, "" if one.user or not one.parent_id else above[one.parent_id].account)
+        for one in shown
+    )
 
 
 def _has_own(one: Association, key: str) -> bool:
