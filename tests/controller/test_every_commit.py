@@ -127,6 +127,8 @@ class _Day:
         #: Job ids of what was acknowledged, by name; and names of jobs whose cancellation was.
         self.jobs: dict[str, int] = {}
         self.cancelled: set[str] = set()
+        #: Whether the new account was acknowledged, and whether it is there in the end.
+        self.added = self.has_account = False
         self.lost = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop
 
@@ -181,6 +183,10 @@ class _Day:
         for name, cpus, _, _ in _DAY:
             if name not in self.jobs:
                 await self._submit(driver, name, cpus)
+        if not self.added and driver.engine.view.tree.find("", "day") is None:
+            one = ev.AssociationRecord(key=ev.AssociationKey("day"), parent="root", limits={"GrpJobs": "9"})
+            assert await driver.request(ev.UpdateAccounting(associations=(one,))) is None
+        self.added = True
         if "e" not in self.cancelled:
             await driver.request(ev.Cancel(job_id=self.jobs["e"]))
             self.cancelled.add("e")
@@ -189,6 +195,7 @@ class _Day:
         while driver.engine.jobs:
             done.clear()
             await done.wait()
+        self.has_account = driver.engine.view.tree.find("", "day") is not None
         # The answer comes when all before it is on disk.
         await driver.request(ev.UpdateNode(name="n0", state=NodeState.UP))
 
@@ -203,6 +210,7 @@ class _Day:
 
     def check(self) -> None:
         """Check what is written down in the end."""
+        assert self.has_account
         assert len(set(self.executor.begun)) == len(self.executor.begun)
         database = Database(f"sqlite:///{self._folder / 'rota.db'}")
         ended = [record["job"] for record in database.job_records()]

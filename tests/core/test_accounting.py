@@ -181,6 +181,7 @@ def test_all_of_it_is_there_after_a_restart() -> None:
         (ev.UpdateAccounting(qos=(Qos(name="a", usage_factor=-1.0),)), "factor"),
         (ev.UpdateAccounting(qos=(Qos(name="a", limits={"GrpTRES": "odd=1"}),)), "odd"),
         (ev.UpdateAccounting(accounts=(Account(name="lonely"),)), "no association"),
+        (ev.UpdateAccounting(accounts=(Account(name="physics", description="a\nb"),)), "printed"),
         (ev.UpdateAccounting(removed_associations=(Key("root"),)), "cannot be removed"),
         (ev.UpdateAccounting(removed_associations=(Key("physics"),)), "is under"),
         (ev.UpdateAccounting(removed_associations=(Key("odd"),)), "not there"),

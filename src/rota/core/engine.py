@@ -56,7 +56,8 @@ class Engine:
         select: Symbol container of the node selection plugin, for a machine with shared nodes; ``None``: the first
             nodes that fit are selected.
         boot_time: When the clock begins, Unix seconds.
-        associations: The tree of associations; ``None``: only the root, and users are added when they submit jobs.
+        associations: The tree of associations, until a saved state with its own is restored; ``None``: only the root,
+            and users are added when they submit jobs.
         utc_offset: Function that gives local time minus UTC, in seconds, at a Unix time; ``None``: local time is UTC.
         clock: Function that gives the real time in seconds, used only to report slow plugins; ``None``: they are not
             reported.

@@ -42,7 +42,10 @@ class PriorityPlugin(Protocol):
         """
 
     def priority_p_reconfig(self) -> None:
-        """Read the configuration again. Called on every reconfiguration, before the scheduler plugin's."""
+        """Read the configuration again. Called on every reconfiguration, before the scheduler plugin's.
+
+        Also called when associations, shares or priorities of associations or QOS have changed.
+        """
 
     def priority_p_set_max_cluster_usage(self, procs: int, half_life: int) -> int:
         """Take the reference by which usage is normalised.

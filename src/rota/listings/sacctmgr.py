@@ -263,8 +263,7 @@ def _tres(line: Line, view: View) -> Answer:
     return _table(line, asked.format or DEFAULT["tres"], rows)
 
 
-def _configuration(line: Line, view: View) -> Answer:
-    del line
+def _configuration(_line: Line, view: View) -> Answer:
     names = ("AccountingStorageEnforce", "AccountingStorageTRES", "AccountingStorageType", "AuthType", "PrivateData")
     lines = (f"{name:<22} = {view.config.get(name) or '(null)'}\n" for name in names)
     return Answer("".join(lines))

@@ -52,7 +52,8 @@ def boot(
         config: The configuration (slurm.conf).
         plugins: The plugins.
         boot_time: When the clock begins, Unix seconds.
-        associations: The tree of associations, which the engine takes over; ``None``: only the root.
+        associations: The tree of associations, which the engine takes over; ``None``: only the root. A saved state has
+            its own.
         saved: A state that `rota.core.snapshot.save` has given; ``None``: a new engine.
         utc_offset: Gives local time minus UTC in seconds, at a Unix time; ``None``: local time is UTC.
         clock: Gives real time in seconds, to report slow plugins; ``None``: they are not reported.

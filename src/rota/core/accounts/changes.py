@@ -155,6 +155,9 @@ def _check_records(event: UpdateAccounting, tres: Sequence[str]) -> None:
         if "" in record.qos:
             raise _refusal(f"{_name(record.key)} has a QOS without a name", Errno.INVALID_EVENT)
         _check_limits(_name(record.key), record.limits, tres)
+    texts = [text for one in event.accounts for text in (one.description, one.organization)]
+    if not all(text.isprintable() for text in (*texts, *(one.description for one in event.qos))):
+        raise _refusal("a description has characters that cannot be printed", Errno.INVALID_EVENT)
     for user in event.users:
         if user.admin_level not in ADMIN_LEVELS:
             raise _refusal(f"{user.admin_level!r} is none of {', '.join(ADMIN_LEVELS)}", Errno.INVALID_EVENT)
