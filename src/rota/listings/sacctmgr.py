@@ -31,11 +31,12 @@ _FLAGS = {
     "tree": 4,
     "withassoc": 5,
     "withcoordinators": 5,
-    "withdeleted": 5,
     "wolimits": 3,
     "wopinfo": 4,
     "woplimits": 4,
 }
+#: Such words that rota does not carry out, and the fewest letters of each.
+_REFUSED = {"withclusters": 6, "withdeleted": 5, "withfed": 5, "withrawqoslevel": 5, "withsubaccounts": 5}
 #: First number of TRES that are not Slurm's own.
 _FIRST_GRES = 1001
 #: Limits that the users of an account, and the accounts below it, have too.
@@ -47,8 +48,11 @@ class _Asked:
 
     def __init__(self, line: Line, known: tuple[str, ...], hint: str = "") -> None:
         words = parse_words(line.words, setting=False)
-        self.flags = {flag for name in words.names if (flag := _flag(name))}
-        self.names = [name for name in words.names if not _flag(name)]
+        for name in words.names:
+            if refused := _find(name, _REFUSED):
+                raise not_supported(refused)
+        self.flags = {flag for name in words.names if (flag := _find(name, _FLAGS))}
+        self.names = [name for name in words.names if not _find(name, _FLAGS)]
         self.format = ""
         self._given: dict[str, list[str]] = {}
         for one in (*words.where, *words.settings):
@@ -75,8 +79,9 @@ class _Asked:
         return not wanted or name in wanted
 
 
-def _flag(word: str) -> str:
-    return next((name for name, least in _FLAGS.items() if len(word) >= least and name.startswith(word)), "")
+def _find(word: str, known: Mapping[str, int]) -> str:
+    """Find a word that may be abbreviated; empty: it is none of them."""
+    return next((name for name, least in known.items() if len(word) >= least and name.startswith(word)), "")
 
 
 def _condition(one: Setting, known: tuple[str, ...]) -> str | None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rota.commands.getopt import UsageError
 from rota.controller.accounting import texts
-from rota.controller.accounting.plan import PLACE, Desk, Given, Plan
+from rota.controller.accounting.plan import PLACE, Draft, Given, Plan
 from rota.sacctmgr.keys import QOS
 
 if TYPE_CHECKING:
@@ -18,29 +18,29 @@ _NOTHING = UsageError("", " Nothing new added.\n")
 _ASK = "        Contact your admin to add this account.\n"
 
 
-def add_accounts(desk: Desk) -> Plan:
+def add_accounts(draft: Draft) -> Plan:
     """Plan to add accounts.
 
     Raises:
         UsageError: they cannot be added.
     """
-    builder, given = desk.builder, desk.keys(desk.words.settings)
-    names = [*desk.words.names, *_values(given, "Names", "Account")]
-    desk.check_cluster(_values(given, "Cluster"))
+    builder, given = draft.builder, draft.keys(draft.words.settings)
+    names = [*draft.words.names, *_values(given, "Names", "Account")]
+    draft.check_cluster(_values(given, "Cluster"))
     if not names:
         raise UsageError(" Need name of account to add.\n")
-    scratch = desk.check(given)
+    scratch = draft.check(given)
     text = {key: one.value for key, one in given}
     parent = text.get("Parent", "root").lower()
     if builder.find(parent) is None:
         raise UsageError(
-            f" Parent account '{parent}' doesn't exist on cluster {desk.cluster}\n{_ASK} No associations created.\n"
+            f" Parent account '{parent}' doesn't exist on cluster {draft.cluster}\n{_ASK} No associations created.\n"
         )
     new = [name for name in dict.fromkeys(names) if name not in builder.accounts]
     made = []
     for name in new:
         one = builder.add_account(name, parent, PLACE)
-        _set(desk, one, given, {"Parent", "Account", "Names", "Cluster"})
+        _set(draft, one, given, {"Parent", "Account", "Names", "Cluster"})
         made.append(one)
     if not new:
         raise _NOTHING
@@ -52,20 +52,20 @@ def add_accounts(desk: Desk) -> Plan:
         f" Adding Account(s)\n{texts.names(new)} Settings\n"
         f"  Description     = {text.get('Description', 'Account Name')}\n"
         f"  Organization    = {text.get('Organization', 'Parent/Account Name')}\n"
-        f" Associations\n{''.join(texts.added(one, desk.cluster) for one in made)}"
+        f" Associations\n{''.join(texts.added(one, draft.cluster) for one in made)}"
     )
     return Plan(out + (f" Settings\n{shown}" if shown else ""), builder, " Problem adding accounts")
 
 
-def add_users(desk: Desk) -> Plan:
+def add_users(draft: Draft) -> Plan:
     """Plan to add users to accounts.
 
     Raises:
         UsageError: they cannot be added.
     """
-    builder, given = desk.builder, desk.keys(desk.words.settings, hint=False)
-    names = [*desk.words.names, *_values(given, "Names", "Users")]
-    desk.check_cluster(_values(given, "Cluster"))
+    builder, given = draft.builder, draft.keys(draft.words.settings, hint=False)
+    names = [*draft.words.names, *_values(given, "Names", "Users")]
+    draft.check_cluster(_values(given, "Cluster"))
     if not names:
         raise UsageError(" Need name of user to add.\n")
     default = _values(given, "DefaultAccount")
@@ -74,11 +74,11 @@ def add_users(desk: Desk) -> Plan:
         raise UsageError(" Need name of account to add user to.\n")
     level = next((one.value for key, one in given if key == "AdminLevel"), None)
     others = [one for one in given if one.key not in {"AdminLevel", "DefaultAccount", "Coordinator"}]
-    scratch = desk.check(others, hint=False)
+    scratch = draft.check(others, hint=False)
     missing = [name for name in accounts if name not in builder.accounts]
     err = "".join(f" This account '{name}' doesn't exist.\n{_ASK}" for name in missing)
     new = [name for name in dict.fromkeys(names) if name not in builder.users]
-    made = _associate(desk, list(dict.fromkeys(names)), [one for one in accounts if one not in missing], others)
+    made = _associate(draft, list(dict.fromkeys(names)), [one for one in accounts if one not in missing], others)
     if missing or not made:
         raise UsageError(err, _NOTHING.out)
     for name in new:
@@ -89,37 +89,37 @@ def add_users(desk: Desk) -> Plan:
         out += " Settings =\n"
         out += f"  Default Account = {default[0]}\n" if default else ""
         out += f"  Admin Level     = {admin_level(level)}\n" if level else ""
-    out += f" Associations =\n{''.join(texts.added(one, desk.cluster) for one in made)} Non Default Settings\n"
+    out += f" Associations =\n{''.join(texts.added(one, draft.cluster) for one in made)} Non Default Settings\n"
     out += texts.association_settings(scratch, shares=any(one.key == "Fairshare" for one in given))
     return Plan(out, builder, " Problem adding users" if new else " Problem adding user associations")
 
 
-def _associate(desk: Desk, names: list[str], accounts: list[str], given: list[Given]) -> list[Association]:
+def _associate(draft: Draft, names: list[str], accounts: list[str], given: list[Given]) -> list[Association]:
     """Add users to accounts where they are not; give their new associations."""
     partitions = _values(given, "Partition") or [""]
     made = []
     for name in names:
         for account in accounts:
             for partition in partitions:
-                if desk.builder.find(account, name, partition) is not None:
+                if draft.builder.find(account, name, partition) is not None:
                     continue
-                one = desk.builder.add_user(name, account, partition, PLACE)
-                _set(desk, one, given, {"Account", "Names", "Users", "Cluster", "Partition"})
+                one = draft.builder.add_user(name, account, partition, PLACE)
+                _set(draft, one, given, {"Account", "Names", "Users", "Cluster", "Partition"})
                 made.append(one)
     return made
 
 
-def add_qos(desk: Desk) -> Plan:
+def add_qos(draft: Draft) -> Plan:
     """Plan to add QOS.
 
     Raises:
         UsageError: they cannot be added.
     """
-    builder, given = desk.builder, desk.keys(desk.words.settings, QOS)
-    names = [*desk.words.names, *_values(given, "Names")]
+    builder, given = draft.builder, draft.keys(draft.words.settings, QOS)
+    names = [*draft.words.names, *_values(given, "Names")]
     if not names:
         raise UsageError(" Need name of qos to add.\n")
-    scratch = desk.check_qos(given)
+    scratch = draft.check_qos(given)
     new = [name for name in dict.fromkeys(names) if name not in builder.qos]
     if not new:
         raise _NOTHING
@@ -133,14 +133,14 @@ def add_qos(desk: Desk) -> Plan:
     return Plan(out, builder, " Problem adding QOS")
 
 
-def add_coordinators(desk: Desk) -> Plan:
+def add_coordinators(draft: Draft) -> Plan:
     """Plan to let users coordinate accounts.
 
     Raises:
         UsageError: it cannot be done.
     """
-    builder, given = desk.builder, desk.keys(desk.words.settings)
-    names = [*desk.words.names, *_values(given, "Names", "Users")]
+    builder, given = draft.builder, draft.keys(draft.words.settings)
+    names = [*draft.words.names, *_values(given, "Names", "Users")]
     accounts = _values(given, "Account")
     if not names and not accounts:
         raise UsageError(" You need to specify conditions to to add the coordinator.\n")
@@ -172,7 +172,7 @@ def _values(given: Iterable[Given], *keys: str) -> list[str]:
     return [name for key, one in given if key in keys for name in one.names]
 
 
-def _set(desk: Desk, one: Association, given: Iterable[Given], skipped: set[str]) -> None:
+def _set(draft: Draft, one: Association, given: Iterable[Given], skipped: set[str]) -> None:
     for key, setting in given:
         if key not in skipped:
-            desk.builder.set_association(one, key, setting.value, setting.change, PLACE)
+            draft.builder.set_association(one, key, setting.value, setting.change, PLACE)

@@ -11,7 +11,7 @@ from rota.controller.accounting.delete import delete_accounts, delete_coordinato
 from rota.controller.accounting.difference import difference
 from rota.controller.accounting.files import dump, plan_load
 from rota.controller.accounting.modify import modify_accounts, modify_cluster, modify_qos, modify_users
-from rota.controller.accounting.plan import Desk, Plan
+from rota.controller.accounting.plan import Draft, Plan
 from rota.controller.listing import listing
 from rota.core.accounts.rights import require_rights
 from rota.model import Errno, RequestError
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _QUESTION = "Would you like to commit changes? (You have 30 seconds to decide)\n(N/y): "
 _NO_PRIVILEGE = "sacctmgr: error: Your user doesn't have privilege to perform this action\n"
-_PLANS: dict[tuple[str, str], Callable[[Desk], Plan]] = {
+_PLANS: dict[tuple[str, str], Callable[[Draft], Plan]] = {
     ("add", "account"): add_accounts,
     ("add", "coordinator"): add_coordinators,
     ("add", "qos"): add_qos,
@@ -68,7 +68,6 @@ async def _change(cluster: Cluster, call: Call, terminal: Terminal, line: Line, 
         except RequestError:
             raise UsageError(f"{_NO_PRIVILEGE}{plan.problem}: Access/permission denied\n") from None
     terminal.out(plan.out)
-    terminal.error(plan.err)
     if not line.options.has("immediate"):
         terminal.out(_QUESTION)
         answer = await terminal.ask()
@@ -88,23 +87,23 @@ async def _change(cluster: Cluster, call: Call, terminal: Terminal, line: Line, 
 def _plan(cluster: Cluster, call: Call, line: Line, text: str) -> tuple[Plan, UpdateAccounting]:
     """Plan a command, and make its event."""
     view = cluster.driver.engine.view
-    desk = Desk.of(view.tree, parse_words(line.words, setting=line.command == "add"), view.tres)
+    draft = Draft.of(view.tree, parse_words(line.words, setting=line.command == "add"), view.tres)
     if line.command == "load":
-        plan = plan_load(desk, text, clean="clean" in desk.words.names)
+        plan = plan_load(draft, text, clean="clean" in draft.words.names)
     elif line.entity == "cluster" and line.command != "modify":
-        raise _of_clusters(line, desk)
+        raise _of_clusters(line, draft)
     else:
-        plan = _PLANS[line.command, line.entity](desk)
+        plan = _PLANS[line.command, line.entity](draft)
     event = difference(view.tree, plan.builder.tree(), uid=cluster.authority(call.uid), user=user_name(call.uid))
     return plan, event
 
 
-def _of_clusters(line: Line, desk: Desk) -> UsageError:
-    names = desk.words.names
-    if line.command == "delete" and desk.cluster not in names:
+def _of_clusters(line: Line, draft: Draft) -> UsageError:
+    names = draft.words.names
+    if line.command == "delete" and draft.cluster not in names:
         return UsageError("", " Nothing deleted\n")
-    if line.command == "add" and names == [desk.cluster]:
-        return UsageError("", f" This cluster {desk.cluster} already exists.  Not adding.\n")
+    if line.command == "add" and names == [draft.cluster]:
+        return UsageError("", f" This cluster {draft.cluster} already exists.  Not adding.\n")
     return not_supported(f"{line.command} cluster")
 
 

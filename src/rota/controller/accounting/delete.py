@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rota.commands.getopt import UsageError
 from rota.controller.accounting import texts
-from rota.controller.accounting.plan import Desk, Plan
+from rota.controller.accounting.plan import Draft, Plan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,36 +19,36 @@ _PROBLEM = " Error with request"
 _DISCARDED = " Changes Discarded\n"
 
 
-def delete_accounts(desk: Desk) -> Plan:
+def delete_accounts(draft: Draft) -> Plan:
     """Plan to remove accounts with everything below them.
 
     Raises:
         UsageError: they cannot be removed.
     """
-    builder = desk.builder
-    where = desk.conditions(
+    builder = draft.builder
+    where = draft.conditions(
         {"name": "names", "account": "names", "cluster": "clusters", "description": "d", "organization": "o"}
     )
-    names = [*desk.words.names, *where.get("names", [])]
+    names = [*draft.words.names, *where.get("names", [])]
     if not names and not where:
         raise _NO_CONDITIONS
     if "root" in names:
         raise UsageError(" You are not allowed to remove the root account.\n Use remove cluster instead.\n")
     chosen = [
         one
-        for one in desk.newest_first()
+        for one in draft.newest_first()
         if not one.user
         and one.parent_id
         and (not names or one.account in names)
-        and builder.accounts[one.account].description.lower() in where.get("d", [_description(desk, one)])
-        and builder.accounts[one.account].organization.lower() in where.get("o", [_organization(desk, one)])
-        and desk.cluster in where.get("clusters", [desk.cluster])
+        and builder.accounts[one.account].description.lower() in where.get("d", [_description(draft, one)])
+        and builder.accounts[one.account].organization.lower() in where.get("o", [_organization(draft, one)])
+        and draft.cluster in where.get("clusters", [draft.cluster])
     ]
     if not chosen:
         raise _NOTHING
-    left = _without(desk, chosen)
+    left = _without(draft, chosen)
     _keep_defaults(
-        desk,
+        draft,
         left,
         " Please either remove the accounts listed above from list and resubmit,\n"
         " or change these users' default accounts to remove the account(s).\n",
@@ -60,57 +60,56 @@ def delete_accounts(desk: Desk) -> Plan:
     return Plan(f" Deleting accounts...\n{texts.names(names)}", builder, _PROBLEM)
 
 
-def delete_users(desk: Desk) -> Plan:
+def delete_users(draft: Draft) -> Plan:
     """Plan to remove users, or with an account or a partition their associations there.
 
     Raises:
         UsageError: they cannot be removed.
     """
-    builder = desk.builder
+    builder = draft.builder
     known = {"name": "names", "user": "names", "account": "accounts", "cluster": "clusters", "partition": "partitions"}
-    where = desk.conditions(known | {"acct": "accounts"})
-    pairs = desk.keys(desk.words.settings)
-    names = [*desk.words.names, *where.get("names", [])]
-    if not names and not where and not pairs:
+    where = draft.conditions(known | {"acct": "accounts"})
+    names = [*draft.words.names, *where.get("names", [])]
+    if not names and not where:
         raise _NO_CONDITIONS
     accounts, partitions = where.get("accounts", []), where.get("partitions", [])
     chosen = [
         one
-        for one in desk.newest_first()
+        for one in draft.newest_first()
         if one.user
         and (not names or one.user in names)
         and (not accounts or one.account in accounts)
         and (not partitions or one.partition in partitions)
-        and desk.cluster in where.get("clusters", [desk.cluster])
+        and draft.cluster in where.get("clusters", [draft.cluster])
     ]
     if not chosen:
         raise _NOTHING
-    left = _without(desk, chosen)
+    left = _without(draft, chosen)
     still = {one.user for one in left}
     gone = sorted({one.user for one in chosen} - still)
     if not accounts and not partitions:
         return Plan(f" Deleting users...\n{texts.names(gone)}", builder, _PROBLEM)
     _keep_defaults(
-        desk,
+        draft,
         left,
         " You must change the default account of these users or remove the users completely from the affected "
         "clusters to allow these changes.\n",
         still,
     )
-    out = f" Deleting user associations...\n{''.join(texts.deleted(one, desk.cluster) for one in chosen)}"
+    out = f" Deleting user associations...\n{''.join(texts.deleted(one, draft.cluster) for one in chosen)}"
     if gone:
         out += f" Deleting users (No Associations)...\n{texts.names(gone)}"
     return Plan(out, builder, _PROBLEM)
 
 
-def delete_qos(desk: Desk) -> Plan:
+def delete_qos(draft: Draft) -> Plan:
     """Plan to remove QOS, also from all lists of QOS.
 
     Raises:
         UsageError: they cannot be removed.
     """
-    builder, where = desk.builder, desk.conditions({"name": "names", "id": "ids", "description": "descriptions"})
-    names = [*desk.words.names, *where.get("names", [])]
+    builder, where = draft.builder, draft.conditions({"name": "names", "id": "ids", "description": "descriptions"})
+    names = [*draft.words.names, *where.get("names", [])]
     if not names and not where:
         raise _NO_CONDITIONS
     chosen = [
@@ -120,10 +119,10 @@ def delete_qos(desk: Desk) -> Plan:
     ]
     if not chosen:
         raise _NOTHING
-    default = [one for one in desk.newest_first() if one.default_qos in chosen]
+    default = [one for one in draft.newest_first() if one.default_qos in chosen]
     if default:
         lines = "".join(
-            f"  DefQOS = {one.default_qos:<10} C = {desk.cluster:<10} A = {one.account:<20}"
+            f"  DefQOS = {one.default_qos:<10} C = {draft.cluster:<10} A = {one.account:<20}"
             f"{f' U = {one.user:<9}' if one.user else ''}\n"
             for one in default
         )
@@ -139,15 +138,15 @@ def delete_qos(desk: Desk) -> Plan:
     return Plan(f" Deleting QOS(s)...\n{texts.names(chosen)}", builder, _PROBLEM)
 
 
-def delete_coordinators(desk: Desk) -> Plan:
+def delete_coordinators(draft: Draft) -> Plan:
     """Plan to let users coordinate accounts no more.
 
     Raises:
         UsageError: they do not coordinate them.
     """
-    builder = desk.builder
-    where = desk.conditions({"name": "names", "user": "names", "account": "accounts"})
-    names = [*desk.words.names, *where.get("names", [])]
+    builder = draft.builder
+    where = draft.conditions({"name": "names", "user": "names", "account": "accounts"})
+    names = [*draft.words.names, *where.get("names", [])]
     accounts = where.get("accounts", [])
     if not names and not accounts:
         raise UsageError(" You need to specify conditions to to remove the coordinator.\n")
@@ -164,32 +163,32 @@ def delete_coordinators(desk: Desk) -> Plan:
     return Plan(f"{head} Removed Coordinators (sub accounts not listed)...\n{lines}", builder, _PROBLEM)
 
 
-def _description(desk: Desk, one: Association) -> str:
-    return desk.builder.accounts[one.account].description.lower()
+def _description(draft: Draft, one: Association) -> str:
+    return draft.builder.accounts[one.account].description.lower()
 
 
-def _organization(desk: Desk, one: Association) -> str:
-    return desk.builder.accounts[one.account].organization.lower()
+def _organization(draft: Draft, one: Association) -> str:
+    return draft.builder.accounts[one.account].organization.lower()
 
 
-def _without(desk: Desk, chosen: Sequence[Association]) -> list[Association]:
+def _without(draft: Draft, chosen: Sequence[Association]) -> list[Association]:
     """Remove associations with everything below them; give what is left."""
-    desk.builder.remove(chosen)
-    return desk.builder.select((), (), ())
+    draft.builder.remove(chosen)
+    return draft.builder.select((), (), ())
 
 
-def _keep_defaults(desk: Desk, left: Sequence[Association], advice: str, whose: set[str] | None = None) -> None:
+def _keep_defaults(draft: Draft, left: Sequence[Association], advice: str, whose: set[str] | None = None) -> None:
     """Check that nobody loses the default account; ``whose``: of these users."""
     charged = {(one.user, one.account) for one in left}
     lost = [
         user
-        for user in desk.builder.users.values()
+        for user in draft.builder.users.values()
         if user.default_account
         and (user.name, user.default_account) not in charged
         and (whose is None or user.name in whose)
     ]
     if lost:
         lines = "".join(
-            f"  C = {desk.cluster:<15} A = {user.default_account:<10} U = {user.name:<9}\n" for user in lost
+            f"  C = {draft.cluster:<15} A = {user.default_account:<10} U = {user.name:<9}\n" for user in lost
         )
         raise UsageError(f"{_PROBLEM}: You can not remove the default account of a user\n{lines}{advice}{_DISCARDED}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rota.accounting.tree import ROOT
 from rota.commands.getopt import UsageError
 from rota.controller.accounting import texts
-from rota.controller.accounting.plan import PLACE, Desk, Plan
+from rota.controller.accounting.plan import PLACE, Draft, Plan
 from rota.model import InputError
 from rota.sacctmgr import TreeBuilder, read_dump, write_dump
 
@@ -47,7 +47,7 @@ def dump(cluster: Cluster, line: Line, terminal: Terminal) -> int:
     return 0
 
 
-def plan_load(desk: Desk, text: str, *, clean: bool) -> Plan:
+def plan_load(draft: Draft, text: str, *, clean: bool) -> Plan:
     """Plan to take up a dump: with ``clean`` in place of the tree, else as additions and changes.
 
     Raises:
@@ -58,17 +58,17 @@ def plan_load(desk: Desk, text: str, *, clean: bool) -> Plan:
         read_dump(made, text, PLACE.path)
     except InputError as error:
         raise UsageError(f" error: {error}\n") from None
-    if made.cluster != desk.cluster:
-        raise UsageError(f" The file is of cluster {made.cluster}, and this is {desk.cluster}\n")
-    new = [one for one in made.select((), (), ()) if desk.builder.find(*_key(one)) is None]
-    out = f"For cluster {desk.cluster}\n"
+    if made.cluster != draft.cluster:
+        raise UsageError(f" The file is of cluster {made.cluster}, and this is {draft.cluster}\n")
+    new = [one for one in made.select((), (), ()) if draft.builder.find(*_key(one)) is None]
+    out = f"For cluster {draft.cluster}\n"
     if new:
-        out += f" Associations\n{''.join(texts.added(one, desk.cluster) for one in new)}"
+        out += f" Associations\n{''.join(texts.added(one, draft.cluster) for one in new)}"
     if clean:
-        made.qos = desk.builder.qos
+        made.qos = draft.builder.qos
         return Plan(out, made, _PROBLEM)
-    _take_up(desk.builder, made)
-    return Plan(out, desk.builder, _PROBLEM)
+    _take_up(draft.builder, made)
+    return Plan(out, draft.builder, _PROBLEM)
 
 
 def _key(one: Association) -> tuple[str, str, str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rota.commands.getopt import UsageError
 from rota.controller.accounting import texts
 from rota.controller.accounting.add import admin_level
-from rota.controller.accounting.plan import PLACE, Desk, Given, Plan
+from rota.controller.accounting.plan import PLACE, Draft, Given, Plan
 from rota.model import Association, InputError
 from rota.sacctmgr.keys import QOS
 
@@ -23,53 +23,53 @@ _OF_ACCOUNTS = {"Description", "Organization"}
 _OF_USERS = {"AdminLevel", "DefaultAccount"}
 
 
-def modify_accounts(desk: Desk) -> Plan:
+def modify_accounts(draft: Draft) -> Plan:
     """Plan to change accounts.
 
     Raises:
         UsageError: they cannot be changed.
     """
-    where = desk.conditions(
+    where = draft.conditions(
         {"name": "names", "account": "names", "cluster": "clusters", "parent": "parents", "acct": "names"}
     )
-    given = _settings(desk)
-    desk.check(given)
-    names = [*desk.words.names, *where.get("names", [])]
-    chosen = _chosen(desk, where, lambda one: not one.user and (not names or one.account in names))
+    given = _settings(draft)
+    draft.check(given)
+    names = [*draft.words.names, *where.get("names", [])]
+    chosen = _chosen(draft, where, lambda one: not one.user and (not names or one.account in names))
     if parents := where.get("parents"):
-        chosen = [one for one in chosen if desk.account_name(one) in parents]
+        chosen = [one for one in chosen if draft.account_name(one) in parents]
     own = [one for one in given if one.key in _OF_ACCOUNTS]
     rest = [one for one in given if one.key not in _OF_ACCOUNTS]
     if not chosen:
         raise UsageError("", _NOTHING)
     out = ""
     if own:
-        _set(desk, chosen, own)
+        _set(draft, chosen, own)
         out += f" Modified accounts...\n{texts.names(one.account for one in chosen)}"
     if rest:
-        lines = _lines(desk, chosen, rest)
-        _move(desk, chosen, rest)
-        _set(desk, chosen, [one for one in rest if one.key != "Parent"])
+        lines = _lines(draft, chosen, rest)
+        _move(draft, chosen, rest)
+        _set(draft, chosen, [one for one in rest if one.key != "Parent"])
         out += f" Modified account associations...\n{lines}"
-    return Plan(out, desk.builder, _PROBLEM)
+    return Plan(out, draft.builder, _PROBLEM)
 
 
-def modify_users(desk: Desk) -> Plan:
+def modify_users(draft: Draft) -> Plan:
     """Plan to change users.
 
     Raises:
         UsageError: they cannot be changed.
     """
-    builder = desk.builder
+    builder = draft.builder
     known = {"name": "names", "user": "names", "account": "accounts", "cluster": "clusters", "partition": "partitions"}
-    where = desk.conditions(known | {"acct": "accounts"})
-    given = _settings(desk)
+    where = draft.conditions(known | {"acct": "accounts"})
+    given = _settings(draft)
     if bad := next((one.setting.word for one in given if one.key in {"Partition", "Account", "Parent"}), ""):
         raise UsageError(f" Unknown option: {bad}\n Use keyword 'where' to modify condition\n")
     own = [one for one in given if one.key in _OF_USERS]
     rest = [one for one in given if one.key not in _OF_USERS]
-    desk.check(rest)
-    names = [*desk.words.names, *where.get("names", [])]
+    draft.check(rest)
+    names = [*draft.words.names, *where.get("names", [])]
 
     def is_meant(one: Association) -> bool:
         accounts, partitions = where.get("accounts", []), where.get("partitions", [])
@@ -80,7 +80,7 @@ def modify_users(desk: Desk) -> Plan:
             and (not partitions or one.partition in partitions)
         )
 
-    chosen = _chosen(desk, where, is_meant)
+    chosen = _chosen(draft, where, is_meant)
     users = sorted({one.user for one in chosen})
     if not chosen:
         raise UsageError("", _NOTHING)
@@ -90,27 +90,27 @@ def modify_users(desk: Desk) -> Plan:
             for name in users:
                 builder.users[name].admin_level = admin_level(one.value)
         else:
-            _set_default(desk, users, one.value.lower())
+            _set_default(draft, users, one.value.lower())
     if own:
         out += f" Modified users...\n{texts.names(users)}"
     if rest:
-        out += f" Modified user associations...\n{_lines(desk, chosen, [])}"
-        _set(desk, chosen, rest)
+        out += f" Modified user associations...\n{_lines(draft, chosen, [])}"
+        _set(draft, chosen, rest)
     return Plan(out, builder, _PROBLEM)
 
 
-def modify_qos(desk: Desk) -> Plan:
+def modify_qos(draft: Draft) -> Plan:
     """Plan to change QOS.
 
     Raises:
         UsageError: they cannot be changed.
     """
-    builder, where = desk.builder, desk.conditions({"name": "names", "id": "ids", "description": "descriptions"})
-    given = desk.keys(desk.words.settings, QOS)
+    builder, where = draft.builder, draft.conditions({"name": "names", "id": "ids", "description": "descriptions"})
+    given = draft.keys(draft.words.settings, QOS)
     if not given or all(one.key == "Names" for one in given):
         raise _NOTHING_SET
-    desk.check_qos(given)
-    names = [*desk.words.names, *where.get("names", [])]
+    draft.check_qos(given)
+    names = [*draft.words.names, *where.get("names", [])]
     chosen = [
         one
         for one in sorted(builder.qos.values(), key=lambda one: one.id)
@@ -126,27 +126,27 @@ def modify_qos(desk: Desk) -> Plan:
     return Plan(f" Modified qos...\n{texts.names(one.name for one in chosen)}", builder, _PROBLEM)
 
 
-def modify_cluster(desk: Desk) -> Plan:
+def modify_cluster(draft: Draft) -> Plan:
     """Plan to change the association at the top.
 
     Raises:
         UsageError: it cannot be changed.
     """
-    where = desk.conditions({"name": "names", "cluster": "names"})
-    given = _settings(desk)
-    scratch = desk.check(given)
+    where = draft.conditions({"name": "names", "cluster": "names"})
+    given = _settings(draft)
+    scratch = draft.check(given)
     head = f" Setting\n  Default Limits:\n{texts.association_settings(scratch, shares=_has_shares(given))}"
-    names = [*desk.words.names, *where.get("names", [])]
-    if names and desk.cluster not in names:
+    names = [*draft.words.names, *where.get("names", [])]
+    if names and draft.cluster not in names:
         raise UsageError("", head + _NOTHING)
-    root = [one for one in [desk.builder.find("root")] if one is not None]
-    lines = _lines(desk, root, given)
-    _set(desk, root, given)
-    return Plan(f"{head} Modified cluster defaults for associations...\n{lines}", desk.builder, _PROBLEM)
+    root = [one for one in [draft.builder.find("root")] if one is not None]
+    lines = _lines(draft, root, given)
+    _set(draft, root, given)
+    return Plan(f"{head} Modified cluster defaults for associations...\n{lines}", draft.builder, _PROBLEM)
 
 
-def _settings(desk: Desk) -> list[Given]:
-    given = desk.keys(desk.words.settings)
+def _settings(draft: Draft) -> list[Given]:
+    given = draft.keys(draft.words.settings)
     if not given:
         raise _NOTHING_SET
     if any(one.key in {"Names", "Cluster", "Coordinator"} for one in given):
@@ -158,23 +158,23 @@ def _has_shares(given: Sequence[Given]) -> bool:
     return any(one.key == "Fairshare" for one in given)
 
 
-def _chosen(desk: Desk, where: dict[str, list[str]], is_meant: Callable[[Association], bool]) -> list[Association]:
-    if any(name != desk.cluster for name in where.get("clusters", [])):
+def _chosen(draft: Draft, where: dict[str, list[str]], is_meant: Callable[[Association], bool]) -> list[Association]:
+    if any(name != draft.cluster for name in where.get("clusters", [])):
         return []
-    return [one for one in desk.newest_first() if is_meant(one)]
+    return [one for one in draft.newest_first() if is_meant(one)]
 
 
-def _set(desk: Desk, chosen: Sequence[Association], given: Sequence[Given]) -> None:
+def _set(draft: Draft, chosen: Sequence[Association], given: Sequence[Given]) -> None:
     for one in chosen:
         for key, setting in given:
-            desk.builder.set_association(one, key, setting.value, setting.change, PLACE)
+            draft.builder.set_association(one, key, setting.value, setting.change, PLACE)
 
 
-def _lines(desk: Desk, chosen: Sequence[Association], given: Sequence[Given]) -> str:
+def _lines(draft: Draft, chosen: Sequence[Association], given: Sequence[Given]) -> str:
     """List the associations that change, with users who have the changed values from their accounts."""
     keys = [one.key for one in given if one.key.startswith(_HANDED_DOWN)]
     mine = {id(one) for one in chosen}
-    above = {one.id: one for one in desk.builder.select((), (), ())}
+    above = {one.id: one for one in draft.builder.select((), (), ())}
 
     def inherits(one: Association) -> bool:
         place: Association | None = one
@@ -186,9 +186,9 @@ def _lines(desk: Desk, chosen: Sequence[Association], given: Sequence[Given]) ->
             place = above.get(place.parent_id)
         return False
 
-    shown = [one for one in desk.newest_first() if id(one) in mine or (one.user and inherits(one))]
+    shown = [one for one in draft.newest_first() if id(one) in mine or (one.user and inherits(one))]
     return "".join(
-        texts.modified(one, desk.cluster, "" if one.user or not one.parent_id else above[one.parent_id].account)
+        texts.modified(one, draft.cluster, "" if one.user or not one.parent_id else above[one.parent_id].account)
         for one in shown
     )
 
@@ -201,27 +201,27 @@ def _has_own(one: Association, key: str) -> bool:
     return bool(one.priority) if key == "Priority" else key in one.limits
 
 
-def _move(desk: Desk, chosen: Sequence[Association], given: Sequence[Given]) -> None:
+def _move(draft: Draft, chosen: Sequence[Association], given: Sequence[Given]) -> None:
     """Put accounts under another one."""
     parent = next((one.setting.value.lower() for one in given if one.key == "Parent"), "")
     if not parent:
         return
-    if parent not in desk.builder.accounts:
+    if parent not in draft.builder.accounts:
         raise UsageError(f" Parent Account {parent} doesn't exist.\n")
     for one in chosen:
         try:
-            desk.builder.set_association(one, "Parent", parent, "=", PLACE)
+            draft.builder.set_association(one, "Parent", parent, "=", PLACE)
         except InputError:
             raise UsageError("", _NOTHING) from None
 
 
-def _set_default(desk: Desk, users: Sequence[str], account: str) -> None:
+def _set_default(draft: Draft, users: Sequence[str], account: str) -> None:
     """Set the default account of users."""
-    lacking = [name for name in users if not desk.builder.select([account], [name], ())]
+    lacking = [name for name in users if not draft.builder.select([account], [name], ())]
     if lacking:
-        lines = "".join(f"  U = {name} C = {desk.cluster}\n" for name in lacking)
+        lines = "".join(f"  U = {name} C = {draft.cluster}\n" for name in lacking)
         raise UsageError(
             "", f" Can't modify because these users aren't associated with new default account '{account}'...\n{lines}"
         )
     for name in users:
-        desk.builder.users[name].default_account = account
+        draft.builder.users[name].default_account = account

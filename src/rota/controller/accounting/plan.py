@@ -1,6 +1,7 @@
 """Plans of changes: what a command prints, and the tree as it would be.
 
-A plan is made on a `TreeBuilder` with copies of all records, so that nothing has changed until the event is accepted.
+A plan is made with a `Draft`, on a `TreeBuilder` with copies of all records, so that nothing has changed until the
+event is accepted.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from rota.commands.getopt import UsageError
+from rota.commands.sacctmgr import not_supported
 from rota.model import Association, InputError, Qos
 from rota.model.association import QosFlag
 from rota.model.limits import TIME_LIMITS, TRES_LIMITS, LimitError, Limits
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
 PLACE = Place(Path("sacctmgr"), 1)
 _WHERE = " Use keyword 'where' to modify condition\n"
+#: Keys that files may have and that make no difference there.
+_NOT_SUPPORTED = frozenset({"Comment", "DefaultWCKey"})
 #: Names of keys in messages, where they differ.
 _SHOWN = {"Fairshare": "FairShare", "MaxWallDurationPerJob": "MaxWall"}
 
@@ -36,8 +40,6 @@ class Plan(NamedTuple):
     builder: TreeBuilder
     #: Beginning of the message if the change is refused.
     problem: str
-    #: What is printed on standard error besides.
-    err: str = ""
 
 
 class Given(NamedTuple):
@@ -48,7 +50,7 @@ class Given(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class Draft:
     """What a plan is made from."""
 
     builder: TreeBuilder
@@ -62,7 +64,7 @@ class Desk:
         return self.builder.cluster
 
     @classmethod
-    def of(cls, tree: AssociationTree, words: Words, tres: Sequence[str]) -> Desk:
+    def of(cls, tree: AssociationTree, words: Words, tres: Sequence[str]) -> Draft:
         """Begin with a tree."""
         return cls(TreeBuilder.of(tree), words, tres)
 
@@ -79,9 +81,13 @@ class Desk:
         found = []
         for one in settings:
             key = find_key(one.key, known) if one.key else None
+            if key is None and one.key and "rawusage".startswith(one.key.lower()):
+                raise not_supported("RawUsage=")
             if key is None:
                 text = f" Unknown option: {one.word}\n{_WHERE if hint else ''}"
                 raise UsageError("" if known is QOS else text, text if known is QOS else "")
+            if key in _NOT_SUPPORTED:
+                raise not_supported(f"{key}=")
             found.append(Given(key, one))
         return found
 
