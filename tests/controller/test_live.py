@@ -69,6 +69,17 @@ def test_a_job_waits_for_the_one_on_which_it_depends(cluster: LiveCluster) -> No
     assert (cluster.directory / "second").read_text() == "1\n"
 
 
+def test_a_job_that_ends_within_its_own_submission_has_an_id_of_its_own(cluster: LiveCluster) -> None:
+    failed = cluster.submit("-o", "/dev/null", "--wrap", "exit 1")
+    cluster.wait(lambda: failed in cluster.ended())
+    never = cluster.submit("-d", f"afterok:{failed}", "--kill-on-invalid-dep=yes", "--wrap", "true")
+    tasks = cluster.submit("-a", "0-2", "-d", f"afterok:{failed}", "--kill-on-invalid-dep=yes", "--wrap", "true")
+    after = cluster.submit("--wait", "-o", "/dev/null", "--wrap", "true")
+    assert (failed < never < tasks, after) == (True, tasks + 3)
+    shown = cluster.run("sacct", "-n", "-X", "-P", "-j", f"{never},{tasks}", "-o", "State").stdout.split("\n")
+    assert {state.partition(" ")[0] for state in shown if state} == {"CANCELLED"}
+
+
 def test_directives_count_less_than_the_environment_and_this_less_than_options(cluster: LiveCluster) -> None:
     script = "#!/bin/bash\n#SBATCH -J script -c2\n#SBATCH --comment='two words'\necho $SLURM_JOB_NAME\n"
     for environment, options, name in (

@@ -115,7 +115,7 @@ def test_a_cluster_of_version_1_goes_on(state: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("TZ", "UTC")  # as it was recorded
     with LiveCluster(state.parent, (_RECORDED / "slurm.conf").read_text()) as cluster:
         for command, shown in _listings().items():
-            assert cluster.run(*command.split()).stdout.splitlines() == shown.splitlines()
+            assert _without_account(cluster.run(*command.split()).stdout) == _without_account(shown)
         log = (cluster.state / "controller.log").read_text()
         assert f": upgraded from version 1 to {VERSION}\n" in log
         cluster.run("scancel", "22")
@@ -124,6 +124,13 @@ def test_a_cluster_of_version_1_goes_on(state: Path, monkeypatch: pytest.MonkeyP
         cluster.rota("down")
         cluster.up()
         assert (cluster.state / "controller.log").read_text().count("upgraded") == 1
+
+
+def _without_account(shown: str) -> list[str]:
+    """Leave account and QOS out: since version 1, root's jobs that had not ended are in those of a new cluster."""
+    for old, new in (("|root|default|", "|root|root|"), ("||default||", "||root||"), ("|normal|", "||")):
+        shown = shown.replace(old, new)
+    return shown.splitlines()
 
 
 def test_version_2_drops_repeated_fields_moves_usage_and_no_more(state: Path) -> None:
@@ -173,11 +180,11 @@ def test_killed_before_each_change_and_the_commit(state: Path) -> None:
     while subprocess.run([sys.executable, _HERE / "killed.py", url, str(number)], check=False).returncode == killed:
         assert _all(url) == before
         number += 1
-    assert number == 7  # three batches of jobs, the runs, the version, the commit
+    assert number == 8  # three batches of jobs, the runs, the state, the version, the commit
     after = _all(url)
     assert dict(after.pop("facts"))["version"] == str(VERSION)
     make_or_upgrade(url, lambda _: pytest.fail("it has been upgraded"))
-    for name in ("journal", "snapshots", "submissions"):
+    for name in ("journal", "submissions"):
         assert after[name] == before[name]
     assert len(after["jobs"]) == len(before["jobs"]) == 17 << 7
 

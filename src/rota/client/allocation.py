@@ -14,6 +14,8 @@ import signal
 import sys
 import time
 
+from rota.client.processes import exit_status, program_path
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -133,10 +135,11 @@ class Server:
                 return
             end = self._commands.pop(pid, -1)
             if end in self._connections:
-                _send(self._connections[end], {"status": _status(status)})
+                _send(self._connections[end], {"status": exit_status(status)})
 
 
-def _serve(path: str) -> int:
+def serve(path: str) -> int:
+    """Be the first process of an allocation; give the exit status. The path is that of the directory of the job."""
     listener = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     os.chdir(path)
     if os.path.exists(SOCKET):
@@ -213,8 +216,8 @@ def _again(spec: "dict[str, Any]", server: _socket.socket) -> int:
 
 def _command(spec: "dict[str, Any]", server: _socket.socket) -> int:
     """Run a command where this program is; give its exit status."""
-    program = _found(spec["argv"][0])
-    if program is None:
+    program = program_path(spec["argv"][0], dict(os.environ))
+    if not os.access(program, os.X_OK):
         _say(spec, f'error: _fork_command: Unable to find command "{spec["argv"][0]}"')
         return 1
     read_end, write_end = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
@@ -246,17 +249,7 @@ def _command(spec: "dict[str, Any]", server: _socket.socket) -> int:
             os.kill(pid, signal.SIGHUP)
         ended, status = os.waitpid(pid, os.WNOHANG)
         if ended:
-            return _status(status)
-
-
-def _found(program: str) -> str | None:
-    if "/" in program:
-        return program if os.access(program, os.X_OK) else None
-    for folder in os.environ.get("PATH", os.defpath).split(":"):
-        path = f"{folder or '.'}/{program}"
-        if os.access(path, os.X_OK) and not os.path.isdir(path):
-            return path
-    return None
+            return exit_status(status)
 
 
 def _until_over(controller: _socket.socket) -> None:
@@ -306,11 +299,3 @@ def _receive(connection: _socket.socket) -> "tuple[dict[str, Any], list[int]]":
 def _uid_of(connection: _socket.socket) -> int:
     credentials = connection.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, _CREDENTIALS)
     return int.from_bytes(credentials[4:8], sys.byteorder)
-
-
-def _status(status: int) -> int:
-    return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
-
-
-if __name__ == "__main__":
-    sys.exit(_serve(sys.argv[1]))

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+#: The folder of the package `rota`.
+PACKAGES = str(Path(__file__).parents[2])
+
 
 def install(directory: Path, state: Path, names: Iterable[str]) -> None:
     """Write the commands of a cluster into a directory, by their names.
@@ -18,11 +21,9 @@ def install(directory: Path, state: Path, names: Iterable[str]) -> None:
     """
     directory.mkdir(exist_ok=True)
     directory.chmod(0o755)
-    folder = Path(__file__).parent
-    source = (folder / "thin.py").read_text()
-    source = source.replace('STATE = b""', f"STATE = {bytes(state)!r}").replace(
-        'PACKAGES = ""', f"PACKAGES = {str(folder.parents[1])!r}"
-    )
+    source = Path(__file__).with_name("thin.py").read_text()
+    for name, value in (('STATE = b""', bytes(state)), ('PACKAGES = ""', PACKAGES)):
+        source = source.replace(name, f"{name.split()[0]} = {value!r}")
     text = f"#!{sys.executable} -IS\n{source}"
     for name in names:
         path = directory / name

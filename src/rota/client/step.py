@@ -14,15 +14,26 @@ import signal
 import time
 
 from rota.client import streams, thin
+from rota.client.processes import (
+    HANDED_ON,
+    TO_END,
+    encoded,
+    end_text,
+    exit_status,
+    guard,
+    kill,
+    memory,
+    program_path,
+    say,
+    tasks_text,
+    usage,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import _socket
     from typing import Any
 
-#: Signals that are handed on to the tasks.
-_HANDED_ON = (signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM, signal.SIGCONT, signal.SIGTSTP)
-_TO_END = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 #: Seconds after which it is tried again to reach the controller, and for which.
 _RETRY, _PATIENCE = 0.2, 60.0
 #: Signals by which a task that was told to end may end.
@@ -74,10 +85,10 @@ class Step:
         """Start the tasks and wait for them; give the exit status."""
         read_end, write_end = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.set_wakeup_fd(write_end, warn_on_full_buffer=False)
-        for one in (signal.SIGCHLD, signal.SIGINT, signal.SIGWINCH, *_HANDED_ON, *_TO_END):
+        for one in (signal.SIGCHLD, signal.SIGINT, signal.SIGWINCH, *HANDED_ON, *TO_END):
             signal.signal(one, lambda *_: None)
         self._wakeup = read_end
-        self._guard = _guard()
+        self._guard, self._floor = guard(), memory()
         for number in range(len(self._spec["tasks"])):
             self._start(number)
         self._streams.started()
@@ -103,7 +114,7 @@ class Step:
     def _become(self, number: int, task: "dict[str, Any]", ends: "tuple[int, int, int]") -> None:
         """Become a task. Never returns, if all is well."""
         signal.set_wakeup_fd(-1)
-        for one in (signal.SIGCHLD, signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ, *_HANDED_ON, *_TO_END):
+        for one in (signal.SIGCHLD, signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ, *HANDED_ON, *TO_END):
             signal.signal(one, signal.SIG_DFL)
         os.setsid()
         if self._spec["pty"] and number == 0:
@@ -112,17 +123,18 @@ class Step:
             os.dup2(end, target)
         env = {**self._spec["env"], **self._spec["nodes"][task["node"]], **task["env"]}
         env["SLURM_TASK_PID"] = str(os.getpid())
+        cwd = self._spec["cwd"]
         try:
-            os.chdir(self._spec["cwd"])
+            os.chdir(cwd)
         except OSError as error:
-            _say(f"error: couldn't chdir to `{self._spec['cwd']}': {error.strerror}: going to /tmp instead")
+            say(f"slurmstepd: error: couldn't chdir to `{cwd}': {error.strerror}: going to /tmp instead\n")
             os.chdir("/tmp")  # noqa: S108 - as Slurm does
         argv = task.get("argv") or self._spec["argv"]
-        names = {_bytes(name): _bytes(value) for name, value in env.items()}
+        names = {encoded(name): encoded(value) for name, value in env.items()}
         try:
-            os.execve(_bytes(_found(argv[0], env)), [_bytes(one) for one in argv], names)  # noqa: S606 - no shell
+            os.execve(encoded(program_path(argv[0], env)), [encoded(one) for one in argv], names)  # noqa: S606 - no shell
         except OSError as error:
-            _say(f"error: execve(): {argv[0]}: {error.strerror}")
+            say(f"slurmstepd: error: execve(): {argv[0]}: {error.strerror}\n")
             os._exit(error.errno or _CANNOT)
 
     # ---- while it runs ----------------------------------------------------------------------------------------
@@ -185,7 +197,7 @@ class Step:
         if self._ended and not self._running:
             self._over_at = time.monotonic() + _LEFT_OPEN
             for task in self._tasks.values():
-                _kill(task.pid, signal.SIGKILL)  # what they have left behind
+                kill(task.pid, signal.SIGKILL)  # what they have left behind
                 os.waitpid(task.pid, 0)
             os.write(self._guard, b"0\n")
 
@@ -198,7 +210,7 @@ class Step:
                 groups.setdefault((task.node, task.status), []).append(task.number)
         for (node, status), numbers in sorted(groups.items(), key=lambda group: min(group[1])):
             self._streams.flush()
-            self._say(f"error: {node}: {_which(numbers)}: {_how(status)}")
+            self._say(f"error: {node}: {tasks_text(numbers)}: {end_text(status)}")
         if groups and self._spec["kill_on_bad_exit"] and self._running and not self._aborted:
             self._terminate(signal.SIGTERM)
 
@@ -208,24 +220,24 @@ class Step:
             ("exited", [task for task in self._tasks.values() if task.status is not None]),
         ):
             if tasks:
-                self._say(f"StepId={self._name} {_which([task.number for task in tasks])}: {name}")
+                self._say(f"StepId={self._name} {tasks_text([task.number for task in tasks])}: {name}")
 
     def _say(self, text: str) -> None:
         if not self._spec["quiet"] or text.startswith("error"):
-            _say_to(2, f"srun: {text}\n")
+            say(f"srun: {text}\n")
 
     # ---- signals ----------------------------------------------------------------------------------------------
 
     def _take_signal(self, number: int) -> None:
         if number == signal.SIGINT:
             self._interrupt()
-        elif number in _TO_END:
+        elif number in TO_END:
             self._force()
         elif number == signal.SIGWINCH:
             self._streams.resized()
         elif number == signal.SIGTSTP:
             self._send(signal.SIGSTOP)
-        elif number in _HANDED_ON:
+        elif number in HANDED_ON:
             self._send(number)
 
     def _interrupt(self) -> None:
@@ -256,7 +268,7 @@ class Step:
         self._aborted = True
         nodes = self._spec["env"]["SLURM_STEP_NODELIST"]
         moment = time.strftime("%Y-%m-%dT%H:%M:%S")
-        _say_to(2, f"slurmstepd: error: *** STEP {self._name} ON {nodes} CANCELLED AT {moment} ***\n")
+        say(f"slurmstepd: error: *** STEP {self._name} ON {nodes} CANCELLED AT {moment} ***\n")
         wait = self._spec["kill_wait"]
         if number == signal.SIGKILL:
             self._was_forced = True
@@ -268,7 +280,7 @@ class Step:
     def _send(self, number: int) -> None:
         """Send a signal to the tasks and their children."""
         for task in self._running:
-            _kill(task.pid, number)
+            kill(task.pid, number)
 
     # ---- the controller ---------------------------------------------------------------------------------------
 
@@ -313,10 +325,10 @@ class Step:
         self._streams.close()
         ends = [task.status or 0 for task in self._tasks.values()]
         signals = {os.WTERMSIG(end) for end in ends if os.WIFSIGNALED(end)}
-        status = max(map(_status, ends), default=0)
+        status = max(map(exit_status, ends), default=0)
         if not self._was_forced and signals.intersection(_OF_ENDS):
             self._say(f"Force Terminated StepId={self._name}")
-        end = {"status": status, "cancelled": self._aborted, "usage": _usage()}
+        end = {"status": status, "cancelled": self._aborted, "usage": usage(self._floor)}
         until = time.monotonic() + _PATIENCE
         while True:
             if self._tell(end):
@@ -341,98 +353,6 @@ class Step:
         return True
 
 
-def _guard() -> int:
-    """Start a process that kills the tasks if this one is killed; give the pipe that tells it their pids."""
-    read_end, write_end = os.pipe2(os.O_CLOEXEC)
-    if os.fork():
-        os.close(read_end)
-        return write_end
-    try:
-        signal.set_wakeup_fd(-1)
-        for one in (signal.SIGINT, *_HANDED_ON, *_TO_END):
-            signal.signal(one, signal.SIG_IGN)
-        os.closerange(0, read_end)
-        os.closerange(read_end + 1, 1024)
-        with os.fdopen(read_end) as told:
-            pids = [int(line) for line in told]
-        if pids and pids[-1]:
-            for pid in pids:
-                _kill(pid, signal.SIGKILL)
-    finally:
-        os._exit(0)
-
-
-def _kill(group: int, number: int) -> None:
-    """Send a signal to a task and its children."""
-    try:
-        os.killpg(group, number)
-    except OSError:
-        pass  # nothing is left of it
-
-
 def main(data: bytes, controller: "_socket.socket") -> int:
     """Run a step that the controller describes; give the exit status."""
     return Step(json.loads(data), controller).run()
-
-
-def _found(program: str, env: "dict[str, str]") -> str:
-    """Find a program on the path of a task."""
-    if "/" in program:
-        return program
-    for folder in env.get("PATH", os.defpath).split(":"):
-        path = f"{folder or '.'}/{program}"
-        if os.access(path, os.X_OK) and not os.path.isdir(path):
-            return path
-    return program
-
-
-def _which(numbers: list[int]) -> str:
-    """Name tasks: ``task 1``, ``tasks 0-1,3``."""
-    numbers = sorted(numbers)
-    parts: list[list[int]] = []
-    for number in numbers:
-        if parts and number == parts[-1][-1] + 1:
-            parts[-1].append(number)
-        else:
-            parts.append([number])
-    text = ",".join(str(part[0]) if len(part) == 1 else f"{part[0]}-{part[-1]}" for part in parts)
-    return f"task{'s' if len(numbers) > 1 else ''} {text}"
-
-
-def _how(status: int) -> str:
-    if os.WIFSIGNALED(status):
-        return (signal.strsignal(os.WTERMSIG(status)) or "?") + (" (core dumped)" if os.WCOREDUMP(status) else "")
-    return f"Exited with exit code {os.WEXITSTATUS(status)}"
-
-
-def _status(status: int) -> int:
-    return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
-
-
-def _usage() -> "dict[str, Any]":
-    """Measure what the tasks have used."""
-    import resource
-
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return {
-        "user_seconds": used.ru_utime,
-        "system_seconds": used.ru_stime,
-        "max_rss": used.ru_maxrss << 10,
-        "read_bytes": used.ru_inblock << 9,
-        "written_bytes": used.ru_oublock << 9,
-    }
-
-
-def _say(text: str) -> None:
-    _say_to(2, f"slurmstepd: {text}\n")
-
-
-def _say_to(file: int, text: str) -> None:
-    try:
-        os.write(file, text.encode("utf-8", "surrogateescape"))
-    except OSError:
-        pass
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape")

@@ -25,6 +25,7 @@ from rota.core.event_codec import decode, encode
 from rota.core.plain import shape_of
 from rota.core.snapshot import outstanding, save
 from rota.model import ClusterConfig, Errno
+from rota.model.array import MOST_TASKS, parse_array
 from rota.runtime.dispatch import background_done, dispatch_table
 from rota.store import DatabaseError
 from rota.store.database import compress
@@ -165,7 +166,7 @@ class LiveDriver:
             event = decode(data)
             self.engine.handle(event, time)
             if isinstance(event, ev.Submit):
-                self.next_job_id = max(self.next_job_id, event.job_id + self._ids_of(event.job_id))
+                self.next_job_id = max(self.next_job_id, event.job_id + _ids_of(event))
             self._seq = number
         if not _equal(self.engine.view.config, self._config):
             self.engine = self._boot(save(self.engine), self._config)
@@ -194,18 +195,13 @@ class LiveDriver:
         self._writes += add_snapshot(self._seq, compress({"engine": save(self.engine), "config": config}))
         self._writes += set_fact(NEXT_JOB_ID, str(self.next_job_id))
 
-    def _ids_of(self, job_id: int) -> int:
-        """Count the job ids that a new job takes: one, or one for each task of an array."""
-        job = self.engine.jobs.get(job_id)
-        return 1 if job is None or job.array is None else len(job.array.ids)
-
     # ---- events -----------------------------------------------------------------------------------------------
 
     def submit(self, event: ev.Submit, writes: list[Write]) -> Answer:
         """Submit a job with the id `next_job_id`; see `request`."""
-        answer = self.request(event, writes=writes)
-        if event.job_id in self.engine.jobs:
-            self.next_job_id = event.job_id + self._ids_of(event.job_id)
+        answer, refused = self._ask(event, writes)
+        if refused is None:
+            self.next_job_id = event.job_id + _ids_of(event)
         return answer
 
     def request(self, event: ev.Event, *, writes: list[Write] | None = None) -> Answer:
@@ -218,15 +214,21 @@ class LiveDriver:
         Returns:
             The answer, which comes when the request is on disk.
         """
+        return self._ask(event, writes or [])[0]
+
+    def _ask(self, event: ev.Event, writes: list[Write]) -> tuple[Answer, Refused | None]:
+        """Hand a request to the engine; give its answer, and what this will be."""
         answer: Answer = self._loop.create_future()
         if self.trouble:
-            answer.set_result(_cannot_write(self.trouble))
-            return answer
+            refused: Refused | None = _cannot_write(self.trouble)
+            answer.set_result(refused)
+            return answer, refused
+        place = len(self._writes)
         refused = next((one for one in self._handle(event) if isinstance(one, Refused)), None)
-        if refused is None and writes:
-            self._writes += writes
+        if refused is None:
+            self._writes[place:place] = writes  # before what comes of it, which may be the end of the job
         self._answers.append((answer, refused))
-        return answer
+        return answer, refused
 
     def no_commit(self) -> AbstractContextManager[object]:
         """Give a context in which no commit is being made."""
@@ -433,6 +435,11 @@ class LiveDriver:
         task = self._loop.create_task(run())
         self._background.add(task)
         task.add_done_callback(self._background.discard)
+
+
+def _ids_of(event: ev.Submit) -> int:
+    """Count the job ids that a job takes: one, or one for each task of an array."""
+    return len(parse_array(event.spec.array, MOST_TASKS).ids) if event.spec.array else 1
 
 
 def _equal(one: ClusterConfig, other: ClusterConfig) -> bool:

@@ -11,7 +11,7 @@ from functools import lru_cache
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from rota.client import allocation
+from rota.client.commands import PACKAGES
 from rota.controller.run import Run
 from rota.controller.run_environment import expand, run_environment
 from rota.core.effects import Launch
@@ -42,7 +42,8 @@ _KEPT = 100
 #: Seconds after which it is tried again to write a script.
 _RETRY = 1.0
 #: The first process of a job without a script.
-_ALLOCATION = (sys.executable, "-I", "-S", str(allocation.__file__))
+_SERVE = "from rota.client.allocation import serve; sys.exit(serve(sys.argv[1]))"
+_ALLOCATION = (sys.executable, "-IS", "-c", f"import sys; sys.path.insert(0, {PACKAGES!r}); {_SERVE}")
 _DECIDES_OTHERWISE = "a plugin decides by something else than what happens, like a clock or random numbers"
 #: States of the batch step where it is not the job's.
 _STEP_STATES = {JobState.TIMEOUT: JobState.CANCELLED, JobState.PREEMPTED: JobState.CANCELLED}

@@ -1,13 +1,16 @@
 """Version 2: what a job has asked for stands in its request alone, and what a step has used in the step's record.
 
-Version 1 wrote fields of the request a second time, with the job and with the run, and usage beside the steps.
+Version 1 wrote fields of the request a second time, with the job and with the run, and usage beside the steps. It had
+no accounts: saved states get those of a new cluster, and usage for fair-share begins anew.
 """
 
 from __future__ import annotations
 
+import json
+import zlib
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import column, table
+from sqlalchemy import bindparam, column, select, table, update
 
 from rota.store.migrations.records import rewrite
 
@@ -15,6 +18,7 @@ if TYPE_CHECKING:
     from alembic.operations import Operations
 
 _JOBS = table("jobs", column("id"), column("record"))
+_SNAPSHOTS = table("snapshots", column("seq"), column("state"))
 _RUNS = table("runs", column("job_id"), column("restart_count"), column("data"))
 #: The fields that are dropped: of a job, and of a run.
 OF_JOB = frozenset(
@@ -40,11 +44,34 @@ OF_JOB = frozenset(
 OF_RUN = frozenset(("payload", "array", "ntasks_per_node"))
 
 
+#: The accounts of a new cluster.
+_ACCOUNTS = {
+    "associations": [
+        {"id": 1, "account": "root", "qos": ["normal"]},
+        {"id": 2, "account": "root", "user": "root", "parent_id": 1},
+    ],
+    "accounts": [{"name": "root", "description": "default root account", "organization": "root"}],
+    "users": [{"name": "root", "default_account": "root", "admin_level": "Administrator"}],
+    "qos": [{"name": "normal", "id": 1, "description": "Normal QOS default"}],
+    "usage": None,
+    "running": None,
+}
+
+
 def upgrade(operations: Operations) -> None:
     """Drop the fields from accounting records and runs, and move usage."""
     connection = operations.get_bind()
     rewrite(connection, _JOBS, _change_record)
     rewrite(connection, _RUNS, _drop_of_run)
+    for seq, state in connection.execute(select(_SNAPSHOTS)).all():
+        change = update(_SNAPSHOTS).where(_SNAPSHOTS.c.seq == seq).values(state=bindparam("new"))
+        connection.execute(change, {"new": _with_accounts(state)})
+
+
+def _with_accounts(state: bytes) -> bytes:
+    saved = json.loads(zlib.decompress(state))
+    saved["engine"] |= {"format": 10, "accounts": _ACCOUNTS}
+    return zlib.compress(json.dumps(saved, separators=(",", ":")).encode(), 1)
 
 
 def _change_record(record: dict[str, Any]) -> None:
