@@ -12,6 +12,7 @@ import pty
 import re
 import select
 import signal
+import socket
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -263,3 +264,47 @@ def test_what_is_not_done_is_refused_by_name(cluster: LiveCluster, option: str) 
     assert done.returncode == 255
     assert "is not supported by rota" in done.stderr
     assert done.stdout == ""
+
+
+def _call(cluster: LiveCluster, *words: str) -> socket.socket:
+    """Call the controller as a client does, but for what is said afterwards."""
+    client = socket.socket(socket.AF_UNIX)
+    before = os.open(".", os.O_PATH)
+    os.chdir(cluster.state)
+    client.connect("rota.sock")
+    os.fchdir(before)
+    os.close(before)
+    message = "\0".join(["1", "22", "/", str(len(words)), *words, f"SLURM_JOB_ID={words[-1]}", ""]).encode()
+    client.sendall(len(message).to_bytes(4, "big") + message)
+    return client
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"+\0\0\0\x02{}",
+        b"+\0\0\0\x02[]",
+        b"+\0\0\0\x01{",
+        b"-",
+        b"+\xff\xff\xff\xff",
+        b'+\0\0\0\x41{"status": 1e400, "cancelled": 0, "usage": {"user_seconds": NaN}}',
+        b'+\0\0\0\x2e{"status": 300, "cancelled": 0, "usage": {"a": 1}}'[:51],
+    ],
+)
+def test_a_client_that_tells_nonsense_about_its_step(cluster: LiveCluster, said: bytes) -> None:
+    job_id = _submit(cluster, "srun bash -c 'touch up-$SLURM_JOB_ID; sleep 1000'; sleep 1000")
+    cluster.wait((cluster.directory / f"up-{job_id}").exists)
+    with _call(cluster, "rota-call", "attach", str(job_id), "0") as client:
+        client.sendall(said)
+        client.shutdown(socket.SHUT_WR)
+        cluster.wait(lambda: _steps(cluster, job_id)[1:] == ["0|CANCELLED|0:9|1|1"])
+    cluster.run("scancel", str(job_id))
+    cluster.idle()
+    assert "this is a defect" not in (cluster.state / "controller.log").read_text()
+
+
+def test_times_to_begin(cluster: LiveCluster) -> None:
+    done = cluster.run("salloc", "--begin=2001-01-01T00:00", "-n1", "true")
+    assert "Granted" in done.stderr
+    done = cluster.run("srun", "--begin=now+1", "true")
+    assert "queued and waiting for resources" in done.stderr

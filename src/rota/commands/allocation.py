@@ -24,7 +24,7 @@ _SALLOC: dict[str, Option | Flag] = {
     **{name: option for name, option in OPTIONS.items() if name not in _NOT_SALLOCS.split()},
     **{name: Flag("") for name in ("bell", "help", "no-bell", "no-shell", "usage", "version")},
     **{name: Option("", str, needed=False) for name in ("immediate", "kill-command", "x11")},
-    "wait-all-nodes": Option("", str),
+    **{name: Option("", str) for name in ("begin", "deadline", "wait-all-nodes")},
 }
 _SALLOC_LETTERS = {**SHORT, "I": "immediate", "K": "kill-command"}
 _SALLOC_VARIABLES = {

@@ -22,8 +22,8 @@ _NOT_OURS = frozenset({"array", "export-file", "get-user-env", "ignore-pbs", "no
 _NOT_OURS |= {"parsable", "requeue", "wait", "wrap"}
 #: Options with values, with optional ones, and without.
 _WITH_VALUE = (
-    "accel-bind cpu-bind epilog jobid mpi msg-timeout network prolog relative slurmd-debug task-epilog task-prolog "
-    "threads wait"
+    "accel-bind begin cpu-bind deadline epilog jobid mpi msg-timeout network prolog relative slurmd-debug task-epilog "
+    "task-prolog threads wait"
 )
 _OPTIONAL_VALUE = ("bcast", "compress", "het-group", "immediate", "kill-on-bad-exit", "resv-ports", "send-libs", "x11")
 _FLAGS = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rota.commands.option_error import OptionError, Problem
 from rota.commands.slurm_messages import message_of
@@ -16,7 +16,7 @@ from rota.store.database import compress
 from rota.store.writes import add_submission
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable
 
     from rota.commands.allocation import Allocation
     from rota.controller.cluster import Cluster
@@ -52,18 +52,27 @@ async def telling_problems(name: str, terminal: Terminal, command: Callable[[], 
         return 1
 
 
+class Messages(NamedTuple):
+    """What a command says, with ``{job}`` for the id of the job."""
+
+    #: When the job has to wait; and when it has waited.
+    queued: str
+    allocated: str
+    #: When the request is refused, before the reason.
+    refused: str
+
+
 async def allocate(
-    cluster: Cluster, call: Call, terminal: Terminal, wanted: Allocation, told: Mapping[str, str]
+    cluster: Cluster, call: Call, terminal: Terminal, wanted: Allocation, messages: Messages
 ) -> Job | None:
     """Submit a job without a script, and wait until it has its resources.
 
     Args:
         cluster: The cluster.
         call: The call of the command.
-        terminal: Where messages go.
-        wanted: What is asked for.
-        told: What is said when it has to wait (``queued``), when it has waited (``allocated``), and when the request is
-            refused (``refused``), with ``{job}`` for its id; and the option ``immediate`` if it must not wait.
+        terminal: Where messages go, unless it is to be quiet.
+        wanted: What is asked for. With the option ``immediate`` it does not wait.
+        messages: What is said meanwhile.
 
     Returns:
         The job, which runs; ``None``: it was cancelled, or nobody waits for it any more.
@@ -72,7 +81,7 @@ async def allocate(
         RefusedError: it is refused, or cannot start at once although it should.
     """
     driver = cluster.driver
-    job_id = driver.next_job_id
+    job_id, quiet = driver.next_job_id, "quiet" in wanted.texts
     spec = wanted.spec._replace(payload=str(job_id))
     cluster.runs.keep(spec.payload, wanted.submission)
     waiter = _Waiter(job_id)
@@ -84,16 +93,17 @@ async def allocate(
         event = ev.Submit(job_id, spec, uid=cluster.authority(call.uid))
         refused = await driver.submit(event, [add_submission(spec.payload, data)])
         if refused is not None:
-            raise RefusedError(*_refusal(refused, spec.partition, told["refused"]))
+            raise RefusedError(*_refusal(refused, spec.partition, messages.refused))
         job = driver.engine.jobs.get(job_id)
         if job is not None and job.state is JobState.PENDING:
-            if told.get("immediate"):
+            if "immediate" in wanted.texts:
                 await _cancel(cluster, job_id)
-                raise RefusedError(f"error: {told['refused']}: Requested nodes are busy")
-            terminal.error(told["queued"].format(job=job_id))
+                raise RefusedError(f"error: {messages.refused}: Requested nodes are busy")
+            if not quiet:
+                terminal.error(messages.queued.format(job=job_id))
             await _either(waiter.done, gone)
-            if waiter.done.done() and waiter.done.result():
-                terminal.error(told["allocated"].format(job=job_id))
+            if waiter.done.done() and waiter.done.result() and not quiet:
+                terminal.error(messages.allocated.format(job=job_id))
         elif job is not None:
             await _either(waiter.done, gone)
         if gone.done():

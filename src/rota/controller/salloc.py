@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rota.commands.allocation import allocation, read_salloc
-from rota.controller.allocations import allocate, allocation_spec, telling_problems, until_over
+from rota.controller.allocations import Messages, allocate, allocation_spec, telling_problems, until_over
 from rota.controller.run_environment import allocation_environment
 from rota.controller.sbatch import client_of
 from rota.listings.answer import VERSION
@@ -18,11 +18,11 @@ _HELP = (
     "Usage: salloc [OPTIONS(0)...] [command(0) [args(0)...]]\n\n"
     "The options are those of Slurm 22.05; the reference in rota's documentation lists them.\n"
 )
-_TOLD = {
-    "queued": "salloc: Pending job allocation {job}\nsalloc: job {job} queued and waiting for resources\n",
-    "allocated": "salloc: job {job} has been allocated resources\n",
-    "refused": "Job submit/allocate failed",
-}
+_MESSAGES = Messages(
+    queued="salloc: Pending job allocation {job}\nsalloc: job {job} queued and waiting for resources\n",
+    allocated="salloc: job {job} has been allocated resources\n",
+    refused="Job submit/allocate failed",
+)
 
 
 async def salloc(cluster: Cluster, call: Call, terminal: Terminal) -> int | None:
@@ -39,9 +39,7 @@ async def salloc(cluster: Cluster, call: Call, terminal: Terminal) -> int | None
         clock, utc_offset = cluster.clock, cluster.driver.engine.utc_offset
         name = "no-shell" if no_shell else "interactive"
         wanted = allocation(call.words, options, client_of(call), name=name, now=clock.now(), utc_offset=utc_offset)
-        told = dict.fromkeys(_TOLD, "") | {"refused": _TOLD["refused"]} if quiet else dict(_TOLD)
-        told["immediate"] = "yes" if "immediate" in options.texts else ""
-        job = await allocate(cluster, call, terminal, wanted, told)
+        job = await allocate(cluster, call, terminal, wanted, _MESSAGES)
         if job is None:
             terminal.error("salloc: error: Job allocation has been revoked.\n")
             return 1

@@ -7,12 +7,19 @@ not, like that of ``salloc``'s shell, has itself run again by the first process 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rota.commands.allocation import allocation
 from rota.commands.job_ids import parse_job_id
 from rota.commands.srun import read_srun, step_request
-from rota.controller.allocations import RefusedError, allocate, allocation_spec, telling_problems, until_over
+from rota.controller.allocations import (
+    Messages,
+    RefusedError,
+    allocate,
+    allocation_spec,
+    telling_problems,
+    until_over,
+)
 from rota.controller.run_environment import allocation_environment
 from rota.controller.sbatch import client_of
 from rota.controller.steps.layout import StepError
@@ -32,11 +39,13 @@ _HELP = (
     "Usage: srun [OPTIONS(0)... [executable(0) [args(0)...]]]\n\n"
     "The options are those of Slurm 22.05; the reference in rota's documentation lists them.\n"
 )
-_TOLD = {
-    "queued": "srun: job {job} queued and waiting for resources\n",
-    "allocated": "srun: job {job} has been allocated resources\n",
-    "refused": "Unable to allocate resources",
-}
+_MESSAGES = Messages(
+    queued="srun: job {job} queued and waiting for resources\n",
+    allocated="srun: job {job} has been allocated resources\n",
+    refused="Unable to allocate resources",
+)
+#: The usage of a step that nobody has measured.
+_NOTHING = {"user_seconds": 0, "system_seconds": 0, "max_rss": 0, "read_bytes": 0, "written_bytes": 0}
 
 
 async def srun(cluster: Cluster, call: Call, terminal: Terminal) -> int | None:
@@ -96,22 +105,17 @@ def _job_of(cluster: Cluster, call: Call, text: str) -> _Place:
 
 async def _in_new_job(cluster: Cluster, call: Call, terminal: Terminal, line: SrunLine) -> int | None:
     """Make a job, and have ``srun`` run again within it."""
-    texts = line.texts
     name = line.options.rest[0].rpartition("/")[2]
     clock, utc_offset = cluster.clock, cluster.driver.engine.utc_offset
     wanted = allocation(call.words, line.options, client_of(call), name=name, now=clock.now(), utc_offset=utc_offset)
-    told = dict(_TOLD)
-    if "quiet" in texts:
-        told |= {"queued": "", "allocated": ""}
-    told["immediate"] = "yes" if "immediate" in texts else ""
-    job = await allocate(cluster, call, terminal, wanted, told)
+    job = await allocate(cluster, call, terminal, wanted, _MESSAGES)
     if job is None:
         terminal.error("srun: error: Job allocation has been revoked.\n")
         return 1
     run = cluster.runs.run_of(job.job_id, job.restart_count)
     env = allocation_environment(run, wanted, cluster.name, cluster.conf) if run else {}
     argv = [str(cluster.state / "bin" / "srun"), *call.words[1:]]
-    more = {"argv": argv, "env": env, "quiet": "quiet" in texts}
+    more = {"argv": argv, "env": env, "quiet": "quiet" in line.texts}
     terminal.become("allocation", allocation_spec(cluster, job, "srun", hold=True, **more))
     await until_over(cluster, job.job_id)
     return 0
@@ -163,20 +167,19 @@ async def _step(cluster: Cluster, call: Call, terminal: Terminal, line: SrunLine
         terminal.error(f"srun: {layout.warning}\n")
     engine = cluster.driver.engine
     try:
-        each = [] if programs is None else read_programs(programs, request.argv[0], len(layout.node_of_task))
+        spec = step_spec(
+            place.run,
+            step_id,
+            request,
+            layout,
+            call,
+            cluster=(cluster.name, cluster.conf),
+            kill_wait=engine.view.config.integer("KillWait", 30, 0, 65533),
+            programs=[] if programs is None else read_programs(programs, request.argv[0], len(layout.node_of_task)),
+        )
     except ValueError as error:
-        await _never_ran(cluster, place.job, step_id)
+        await _ended(cluster, place.job.job_id, step_id, {"status": 1, "cancelled": False, "usage": _NOTHING})
         raise RefusedError(f"error: {error}") from None
-    spec = step_spec(
-        place.run,
-        step_id,
-        request,
-        layout,
-        call,
-        cluster=(cluster.name, cluster.conf),
-        kill_wait=engine.view.config.integer("KillWait", 30, 0, 65533),
-        programs=each,
-    )
     terminal.become("step", spec)
     return await serve_step(cluster, terminal, place.job.job_id, step_id)
 
@@ -185,27 +188,15 @@ async def serve_step(cluster: Cluster, terminal: Terminal, job_id: int, step_id:
     """Stay connected to a client that runs a step, and record how it ends."""
     with cluster.step_clients.connected(job_id, step_id, terminal):
         try:
-            result = await terminal.result()
-        except WireError:
-            await _lost(cluster, job_id, step_id)
+            await _ended(cluster, job_id, step_id, await terminal.result())
+        except (WireError, ValueError):  # it was killed, or says what cannot be
+            await _ended(cluster, job_id, step_id, {"status": 137, "cancelled": True, "usage": _NOTHING})
             return None
-    found = cluster.steps.find(job_id, step_id)
-    if found is not None:
-        await cluster.steps.ended(*found, result)
     return 0
 
 
-async def _lost(cluster: Cluster, job_id: int, step_id: str) -> None:
-    """Record the end of a step whose client was killed, unless the job has ended."""
+async def _ended(cluster: Cluster, job_id: int, step_id: str, result: dict[str, Any]) -> None:
+    """Record the end of a step, unless its job has ended."""
     found = cluster.steps.find(job_id, step_id)
     if found is not None:
-        await cluster.steps.ended(*found, {"status": 137, "cancelled": True, "usage": _NOTHING})
-
-
-_NOTHING = {"user_seconds": 0, "system_seconds": 0, "max_rss": 0, "read_bytes": 0, "written_bytes": 0}
-
-
-async def _never_ran(cluster: Cluster, job: Job, step_id: str) -> None:
-    found = cluster.steps.find(job.job_id, step_id)
-    if found is not None:
-        await cluster.steps.ended(*found, {"status": 1, "cancelled": False, "usage": _NOTHING})
+        await cluster.steps.ended(*found, result)

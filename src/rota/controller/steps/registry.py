@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from rota.core.job import Job
     from rota.model import JobRecord
 
+#: The highest exit status; and what no usage reaches: seconds or bytes.
+_HIGHEST, _MOST = 255, 1 << 60
+_MEASURED = ("user_seconds", "system_seconds", "max_rss", "read_bytes", "written_bytes")
+
 
 class Steps:
     """The steps of running jobs.
@@ -101,23 +105,28 @@ class Steps:
         return None if job is None or step is None else (job, step)
 
     async def ended(self, job: Job, step: StepRecord, result: dict[str, Any]) -> None:
-        """Record the end of a step, as its client tells it."""
-        status = int(result["status"])
+        """Record the end of a step, as its client tells it.
+
+        Raises:
+            ValueError: it tells what cannot be.
+        """
+        try:
+            status, cancelled, usage = int(result["status"]), bool(result["cancelled"]), _usage(result["usage"])
+        except (LookupError, TypeError, OverflowError) as error:
+            raise ValueError(f"no end of a step: {error!r}") from None
+        if not 0 <= status <= _HIGHEST:
+            raise ValueError(f"no exit status: {status}")
         number = status - 128 if status > 128 else 0
         state = JobState.FAILED if status else JobState.COMPLETED
-        if result["cancelled"] or number in {signal.SIGKILL, signal.SIGTERM}:
+        if cancelled or number in {signal.SIGKILL, signal.SIGTERM}:
             state = JobState.CANCELLED
-        used = {name: result["usage"][name] for name in ("user_seconds", "system_seconds")}
-        counts = {name: int(result["usage"][name]) for name in ("max_rss", "read_bytes", "written_bytes")}
         end = replace(
             step,
             state=state,
             end_time=max(self._clock.now(), step.start_time),
             exit_code=0 if number else min(status, 255),
             signal=number,
-            usage=Usage(
-                user_seconds=float(used["user_seconds"]), system_seconds=float(used["system_seconds"]), **counts
-            ),
+            usage=usage,
         )
         await self._record(job.job_id, job.restart_count, end)
         self._wake(job.job_id)
@@ -133,6 +142,18 @@ class Steps:
     def _runs(self, job: Job, restart_count: int) -> bool:
         known = self._driver.engine.jobs.get(job.job_id)
         return known is job and job.state is JobState.RUNNING and job.restart_count == restart_count
+
+
+def _usage(told: dict[str, Any]) -> Usage:
+    if not all(0 <= told[name] < _MOST for name in _MEASURED):
+        raise ValueError(f"no usage: {told}")
+    return Usage(
+        user_seconds=float(told["user_seconds"]),
+        system_seconds=float(told["system_seconds"]),
+        max_rss=int(told["max_rss"]),
+        read_bytes=int(told["read_bytes"]),
+        written_bytes=int(told["written_bytes"]),
+    )
 
 
 def _held(job: Job) -> dict[str, int]:
