@@ -120,7 +120,7 @@ def test_the_clock_is_set_back_while_there_is_no_controller(machine: _Machine) -
 
 
 def test_an_idle_cluster_catches_up_with_a_machine_that_slept(machine: _Machine) -> None:
-    machine.set_clock(8 * _HOUR)
     waits = machine.cluster.submit("-o", "/dev/null", f"--begin=now+{8 * _HOUR}", "--wrap", "exit 9")
+    machine.set_clock(8 * _HOUR)
     machine.until(waits, "FAILED")
     assert int(machine.field(waits, "Start")) >= time.time() + 7 * _HOUR

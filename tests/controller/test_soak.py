@@ -86,7 +86,8 @@ def test_days_of_work(tmp_path: Path) -> None:
         cluster.rota("down")
         cluster.up()
         day()
-        assert len(cluster.records()) < 1000
+        ends = [one["end_time"] for one in cluster.records()]
+        assert max(ends) - min(ends) < 60  # they are kept for 10 seconds, and looked at every few seconds
 
 
 def _repeat(call: Callable[[], object], *, seconds: float) -> None:
