@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     #: Rows of processors to try, each with the bitmap of feasible nodes and the processors available on each node.
     Tries = list[tuple[int, int, NDArray[np.integer[Any]]]]
 
-#: Largest number of elements in cached masks, and in cached sets of nodes.
-_MOST_KNOWN_NODES = 2_000_000
+#: Largest number of elements in cached masks, and in cached sets of nodes; and how many an entry is worth by itself.
+_MOST_KNOWN_NODES, _ENTRY = 2_000_000, 200
 #: Largest number of node request classes.
 _MOST_KNOWN = 10_000
 
@@ -213,7 +213,7 @@ class SharedNodePool(PackedPool):
         """Give indices and weights of the nodes in a bitmap, as arrays; they are cached."""
         known = self._known_nodes.get(nodes)
         if known is None:
-            if len(self._known_nodes) * self._count > _MOST_KNOWN_NODES:
+            if len(self._known_nodes) * (self._count + _ENTRY) > _MOST_KNOWN_NODES:
                 self._known_nodes.clear()
             positions = to_mask(nodes, self._count).nonzero()[0]
             known = self._known_nodes[nodes] = (positions, self._weight[positions])
@@ -227,7 +227,7 @@ class SharedNodePool(PackedPool):
         key = needs.node_request_class, id(view)
         known = self._known_tries.get(key)
         if known is None:
-            if len(self._known_tries) * self._count > _MOST_KNOWN_NODES:
+            if len(self._known_tries) * (self._count + _ENTRY) > _MOST_KNOWN_NODES:
                 self._known_tries.clear()
             tries = []
             for row, free in self._rows_of(needs, view):
