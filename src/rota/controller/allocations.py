@@ -5,51 +5,16 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rota.commands.option_error import OptionError, Problem
-from rota.commands.slurm_messages import message_of
-from rota.commands.submission import slurm_message
+from rota.controller.submitting import RefusedError, submit
 from rota.core import events as ev
-from rota.core.plain import shape_of
-from rota.model import Errno, JobState
-from rota.model.submission import Submission
-from rota.store.database import compress
-from rota.store.writes import add_submission
+from rota.model import JobState
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from rota.commands.allocation import Allocation
     from rota.controller.cluster import Cluster
     from rota.controller.wire import Call, Terminal
-    from rota.core.effects import Refused
     from rota.core.job import Job
     from rota.model import JobRecord
-
-#: Exit status for options that cannot be used.
-_USAGE = 255
-
-
-class RefusedError(Exception):
-    """No resources are given; its arguments are lines that say why."""
-
-
-async def telling_problems(name: str, terminal: Terminal, command: Callable[[], Awaitable[int | None]]) -> int | None:
-    """Run a command, and tell the user what is wrong with its options; give the exit status."""
-    try:
-        return await command()
-    except OptionError as error:
-        terminal.error(f"{name}: {slurm_message(error)}\n")
-        if error.kind is not Problem.VALUE:
-            terminal.error(f'Try "{name} --help" for more information\n')
-        elif str(error):
-            terminal.error(f"{name}: error: {error.option}: {error}\n")
-        return _USAGE
-    except RefusedError as error:
-        terminal.error("".join(f"{name}: {text}\n" for text in error.args))
-        return 1
-    except OSError as error:
-        terminal.error(f"{name}: error: {error}\n")
-        return 1
 
 
 class Messages(NamedTuple):
@@ -82,18 +47,12 @@ async def allocate(
     """
     driver = cluster.driver
     job_id, quiet = driver.next_job_id, "quiet" in wanted.texts
-    spec = wanted.spec._replace(payload=str(job_id))
-    cluster.runs.keep(spec.payload, wanted.submission)
     waiter = _Waiter(job_id)
     driver.on_launched.append(waiter.launched)
     driver.on_finished.append(waiter.finished)
     gone = asyncio.create_task(terminal.closed())
     try:
-        data = compress(shape_of(Submission).encode(wanted.submission))
-        event = ev.Submit(job_id, spec, uid=cluster.authority(call.uid))
-        refused = await driver.submit(event, [add_submission(spec.payload, data)])
-        if refused is not None:
-            raise RefusedError(*_refusal(refused, spec.partition, messages.refused))
+        await submit(cluster, call, job_id, wanted.spec, wanted.submission, failed=messages.refused)
         job = driver.engine.jobs.get(job_id)
         if job is not None and job.state is JobState.PENDING:
             if "immediate" in wanted.texts:
@@ -134,20 +93,13 @@ def allocation_spec(cluster: Cluster, job: Job, command: str, **more: Any) -> di
         "command": command,
         "job": job.job_id,
         "uid": job.user_id,
-        "directory": str(cluster.state / "spool" / f"job{job.job_id:05}"),
+        "directory": str(cluster.runs.directory(job.job_id)),
         **more,
     }
 
 
 async def _cancel(cluster: Cluster, job_id: int) -> None:
     await cluster.driver.request(ev.Cancel(job_id=job_id))
-
-
-def _refusal(refused: Refused, partition: str, begin: str) -> list[str]:
-    sentence, more = message_of(refused.errno, refused.message)
-    if refused.errno is Errno.INVALID_PARTITION_NAME:
-        more = f"invalid partition specified: {partition}"
-    return [*([f"error: {more}"] if more else []), f"error: {begin}: {sentence}"]
 
 
 async def _either(one: asyncio.Future[Any], other: asyncio.Future[Any]) -> None:

@@ -26,6 +26,7 @@ from rota.users import groups_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from rota.controller.devices import Devices
     from rota.controller.spool import Spool
@@ -143,6 +144,10 @@ class LiveRuns:
     def run_of(self, job_id: int, restart_count: int) -> Run | None:
         """Give a run that has not ended; ``None``: there is none."""
         return self._runs.get((job_id, restart_count))
+
+    def directory(self, job_id: int) -> Path:
+        """Give the directory of a running job, below the state directory."""
+        return self._spool.directory(job_id)
 
     def mark_of(self, job_id: int, restart_count: int) -> str:
         """Give the value of ``ROTA_RUN`` in the environment of a run's processes."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rota.commands.allocation import allocation, read_salloc
-from rota.controller.allocations import Messages, allocate, allocation_spec, telling_problems, until_over
+from rota.controller.allocations import Messages, allocate, allocation_spec, until_over
 from rota.controller.run_environment import allocation_environment
-from rota.controller.sbatch import client_of
+from rota.controller.submitting import client_of, telling_problems
 from rota.listings.answer import VERSION
 
 if TYPE_CHECKING:

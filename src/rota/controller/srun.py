@@ -12,18 +12,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rota.commands.allocation import allocation
 from rota.commands.job_ids import parse_job_id
 from rota.commands.srun import read_srun, step_request
-from rota.controller.allocations import (
-    Messages,
-    RefusedError,
-    allocate,
-    allocation_spec,
-    telling_problems,
-    until_over,
-)
+from rota.controller.allocations import Messages, allocate, allocation_spec, until_over
 from rota.controller.run_environment import allocation_environment
-from rota.controller.sbatch import client_of
 from rota.controller.steps.layout import StepError
 from rota.controller.steps.spec import read_programs, step_spec
+from rota.controller.submitting import RefusedError, client_of, telling_problems
 from rota.controller.wire import WireError
 from rota.listings.answer import VERSION
 from rota.model import JobState

@@ -1,0 +1,113 @@
+"""Handing jobs in: what ``sbatch``, ``salloc`` and ``srun`` have in common."""
+
+from __future__ import annotations
+
+import resource
+import socket
+from typing import TYPE_CHECKING
+
+from rota.commands.option_error import OptionError, Problem
+from rota.commands.slurm_messages import message_of
+from rota.commands.submission import Client, ScriptError, slurm_message
+from rota.core import events as ev
+from rota.core.plain import shape_of
+from rota.model import Errno
+from rota.model.submission import Submission
+from rota.store.database import compress
+from rota.store.writes import add_submission
+from rota.users import user_name
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from rota.controller.cluster import Cluster
+    from rota.controller.wire import Call, Terminal
+    from rota.model import JobSpec
+
+#: Exit status for options that cannot be used.
+_USAGE = 255
+#: Limits that a job inherits from its submission.
+_LIMITS = {
+    name.removeprefix("RLIMIT_"): getattr(resource, name) for name in dir(resource) if name.startswith("RLIMIT_")
+}
+
+
+class RefusedError(Exception):
+    """What a command asks for is refused; the arguments are lines that say why."""
+
+
+async def telling_problems(name: str, terminal: Terminal, command: Callable[[], Awaitable[int | None]]) -> int | None:
+    """Run a command, and tell the user why it is refused; give the exit status.
+
+    Args:
+        name: The command's name.
+        terminal: Where problems are told.
+        command: Carries the command out. It may raise an `OptionError`, a `ScriptError`, a `RefusedError` or an
+            `OSError`.
+    """
+    try:
+        return await command()
+    except OptionError as error:
+        terminal.error(f"{name}: {slurm_message(error)}\n")
+        if error.kind is not Problem.VALUE:
+            terminal.error(f'Try "{name} --help" for more information\n')
+        elif str(error):
+            terminal.error(f"{name}: error: {error.option}: {error}\n")
+        return _USAGE
+    except RefusedError as error:
+        lines = error.args
+    except (ScriptError, OSError) as error:
+        lines = tuple(f"error: {text}" for text in str(error).split("\n"))
+    terminal.error("".join(f"{name}: {line}\n" for line in lines))
+    return 1
+
+
+async def submit(
+    cluster: Cluster, call: Call, job_id: int, spec: JobSpec, submission: Submission, *, failed: str
+) -> None:
+    """Submit a job, and wait until that is on disk.
+
+    Args:
+        cluster: The cluster.
+        call: The call of the command.
+        job_id: The id of the job: the driver's next one.
+        spec: The request.
+        submission: What is handed in with it.
+        failed: What is said before the reason if it is refused.
+
+    Raises:
+        RefusedError: it is refused.
+    """
+    spec = spec._replace(payload=str(job_id))
+    cluster.runs.keep(spec.payload, submission)
+    data = compress(shape_of(Submission).encode(submission))
+    event = ev.Submit(job_id, spec, uid=cluster.authority(call.uid))
+    refused = await cluster.driver.submit(event, [add_submission(spec.payload, data)])
+    if refused is None:
+        return
+    sentence, more = message_of(refused.errno, refused.message)
+    if refused.errno is Errno.INVALID_PARTITION_NAME:
+        more = f"invalid partition specified: {spec.partition}"
+    raise RefusedError(*([f"error: {more}"] if more else []), f"error: {failed}: {sentence}")
+
+
+def client_of(call: Call) -> Client:
+    """Describe the process that submits."""
+    return Client(
+        user=user_name(call.uid),
+        uid=call.uid,
+        gid=call.gid,
+        host=socket.gethostname().partition(".")[0],
+        work_dir=call.work_dir,
+        environment=call.environment,
+        umask=call.umask,
+        rlimits=_rlimits(call.pid),
+    )
+
+
+def _rlimits(pid: int) -> Mapping[str, tuple[int, int]]:
+    """Read the limits of the client's process; none if it has gone."""
+    try:
+        return {name: resource.prlimit(pid, number) for name, number in _LIMITS.items()}
+    except OSError:
+        return {}
