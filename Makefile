@@ -36,8 +36,12 @@ run: .venv/run.stamp ## replay a real machine's log under three schedulers, comp
 test: .venv/dev.stamp ## the tests, without the slow ones
 	$(BIN)/python -m pytest -n $(JOBS) -m "not slow"
 
+CLIENTS := $(patsubst requirements/clients/%.txt,.venv/clients/%.stamp,$(wildcard requirements/clients/*.txt))
+.PHONY: clients
+clients: $(CLIENTS) ## programs of PyPI that call Slurm, for the slow tests, each in an environment of its own
+
 .PHONY: test-slow
-test-slow: .venv/dev.stamp ## the slow tests, and properties with many examples
+test-slow: .venv/dev.stamp clients ## the slow tests, and properties with many examples
 	$(BIN)/python -m pytest -n $(JOBS) -m "slow or hypothesis" --hypothesis-profile slow
 
 .PHONY: check
@@ -74,13 +78,14 @@ format: .venv/dev.stamp ## write the code in the one format
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-# Needs uv on the path; add UPGRADE=--upgrade to take newer versions.
-COMPILE := uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest --generate-hashes \
+# Add UPGRADE=--upgrade to take newer versions.
+COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest --generate-hashes \
   --no-emit-index-url --no-emit-find-links --custom-compile-command "make requirements" $(UPGRADE)
 .PHONY: requirements
-requirements: ## pin the requirement files anew
+requirements: .venv/dev.stamp ## pin the requirement files anew
 	$(COMPILE) pyproject.toml requirements/run.in -o requirements/run.txt
 	$(COMPILE) -c requirements/run.txt pyproject.toml requirements/run.in requirements/dev.in -o requirements/dev.txt
+	for client in requirements/clients/*.in; do $(COMPILE) $$client -o $${client%.in}.txt || exit; done
 
 .PHONY: clean
 clean: ## remove what make made, .venv included
@@ -96,4 +101,9 @@ clean: ## remove what make made, .venv included
 
 .venv/dev.stamp: requirements/dev.txt .venv/run.stamp
 	$(PIP_INSTALL) $(PINNED) requirements/dev.txt
+	@touch $@
+
+.venv/clients/%.stamp: requirements/clients/%.txt .venv/dev.stamp
+	$(BIN)/uv venv --quiet --clear --python $(BIN)/python .venv/clients/$*
+	$(BIN)/uv pip install --quiet --python .venv/clients/$* --require-hashes -r $<
 	@touch $@

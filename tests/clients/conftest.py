@@ -1,0 +1,63 @@
+"""Programs that call Slurm, as PyPI has them, and the cluster that they find.
+
+Each has an environment of its own, as they do not agree on the versions of what they share: `make clients` makes them
+of ``requirements/clients``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rota.testing.live import LiveCluster
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable, Iterator
+
+_ENVIRONMENTS = Path(__file__).parents[2] / ".venv" / "clients"
+_PROGRAMS = Path(__file__).parent / "programs"
+_CONF = """
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core_Memory
+NodeName=n[1-4] CPUs=4 RealMemory=4000
+PartitionName=debug Nodes=ALL Default=YES MaxTime=1-0 DefMemPerCPU=100
+KillWait=2
+"""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let all tests of this folder count as slow ones."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.slow)
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[LiveCluster]:
+    """A live cluster with four nodes of four processors."""
+    with LiveCluster(tmp_path, _CONF) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def program(cluster: LiveCluster) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run a program of the folder ``programs`` in the environment of a client.
+
+    It is given the name of the client and of the program, arguments, and by the keyword ``environment`` further
+    variables. The commands of the client and of the cluster are on its PATH. If it fails, so does the test.
+    """
+
+    def run(
+        client: str, name: str, *words: str, environment: dict[str, str] | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        home = _ENVIRONMENTS / client
+        if not home.is_dir():
+            pytest.skip(f"{client} is not installed: `make clients`")
+        path = f"{home / 'bin'}:{cluster.environment['PATH']}"
+        further = {"PATH": path, "VIRTUAL_ENV": str(home), **(environment or {})}
+        return cluster.run(str(home / "bin" / "python"), str(_PROGRAMS / name), *words, environment=further)
+
+    return run
