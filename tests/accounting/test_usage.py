@@ -129,6 +129,23 @@ def test_the_usage_factor_multiplies_everything() -> None:
     assert usage.tres_raw[0].tolist() == [5.0, 10.0]
 
 
+def test_a_usage_factor_that_changes_holds_for_the_whole_period() -> None:
+    """As Slurm's plugin does, which looks at the job's QOS when it ends a period."""
+    usage = _usage(0)
+    usage.advance(0)
+    usage.job_started(1, 0, billable=1.0, tres=(0.0, 0.0), start_time=0, qos=("normal",))
+    usage.advance(100)
+    usage.job_started(2, 0, billable=1.0, tres=(0.0, 0.0), start_time=120, qos=("normal",))
+    for id_, begun in ((1, 0), (2, 120)):
+        usage.job_started(id_, 0, billable=1.0, tres=(0.0, 0.0), start_time=begun, qos=("kept",), usage_factor=2.0)
+    usage.advance(200)
+    assert (usage.qos_raw("normal"), usage.qos_raw("kept"), usage.raw[0]) == (100.0, 200.0 + 160.0, 460.0)
+    usage.job_ended(1, 300)
+    usage.job_ended(2, 300)
+    usage.advance(400)
+    assert usage.raw[0] == 460.0 + 400.0
+
+
 def test_after_a_reset_only_what_runs_counts() -> None:
     usage = _usage(0)
     usage.job_started(1, 4, billable=1.0, tres=(0.0, 0.0), start_time=0, qos=("normal",))

@@ -236,15 +236,8 @@ def draw_life(seed: int, sched: str) -> Life:
     happenings.sort(key=lambda one: one[0])
     priority = rng.choice(("priority/basic", "priority/multifactor"))
     tree = _draw_tree(rng, limits)
-    script = Script((), tuple((when, _keep_qos(event, tree)) for when, event in happenings))
+    script = Script((), tuple(happenings))
     return Life(seed=seed, config=config, sched=sched, priority=priority, tree=tree, script=script)
-
-
-def _keep_qos(event: ev.Event, tree: AssociationTree) -> ev.Event:
-    """Have an event change of QOS only their limits."""
-    if not isinstance(event, ev.UpdateAccounting):
-        return event
-    return replace(event, qos=tuple(replace(tree.qos[one.name], limits=one.limits) for one in event.qos))
 
 
 def _draw_config(rng: Random) -> ClusterConfig:

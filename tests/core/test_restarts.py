@@ -48,6 +48,8 @@ def test_a_life_goes_on_after_restarts_as_it_would_have_without(sched: str, seed
         ("sched/conservative", 9054),
         # A job of several partitions is changed: what was planned for it as it was is dropped.
         ("sched/conservative", 6470),
+        # The usage factor of a QOS changes while its jobs run.
+        ("sched/builtin", 49),
     ],
 )
 def test_lives_that_once_turned_out_otherwise(sched: str, seed: int) -> None:

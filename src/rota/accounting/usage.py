@@ -44,6 +44,10 @@ class _Run(NamedTuple):
     charge: NDArray[np.float64]
     start_time: int
 
+    def is_charged_as(self, other: _Run) -> bool:
+        """Whether another one adds as much to the same rows."""
+        return all(map(np.array_equal, self[:3], other[:3]))
+
 
 class _Counters:
     """A matrix of usage, with the rate at which running jobs add to each row."""
@@ -193,7 +197,7 @@ class Usage:
         qos: Sequence[str] = (),
         usage_factor: float = 1.0,
     ) -> None:
-        """Charge a job from its start on.
+        """Charge a job from its start on; one that is charged already, anew from the last update on.
 
         Args:
             job_id: Job id.
@@ -206,8 +210,13 @@ class Usage:
         """
         charge = np.array((billable, 1.0, *tres)) * usage_factor
         rows = np.array(sorted({self._qos_row[name] for name in qos if name in self._qos_row}), np.int64)
-        self._runs[job_id] = _Run(self._tree.path(row), rows, charge, start_time)
-        self._fresh.add(job_id)
+        old, run = self._runs.get(job_id), _Run(self._tree.path(row), rows, charge, start_time)
+        self._runs[job_id] = run
+        if old is None:
+            self._fresh.add(job_id)
+        elif job_id not in self._fresh and not run.is_charged_as(old):
+            self._end(old)
+            self._begin(run)
 
     def job_ended(self, job_id: int, end_time: int) -> None:
         """Charge a job up to its end and forget it."""
@@ -218,9 +227,16 @@ class Usage:
         if job_id in self._fresh:
             self._fresh.remove(job_id)
         else:
-            self._associations.end(run.associations, run.charge)
-            self._qos.end(run.qos, run.charge)
+            self._end(run)
         self._charge(run, end_time)
+
+    def _begin(self, run: _Run) -> None:
+        self._associations.begin(run.associations, run.charge)
+        self._qos.begin(run.qos, run.charge)
+
+    def _end(self, run: _Run) -> None:
+        self._associations.end(run.associations, run.charge)
+        self._qos.end(run.qos, run.charge)
 
     def _charge(self, run: _Run, until: int) -> None:
         begun = run.start_time if self.last_ran is None else max(run.start_time, self.last_ran)
@@ -247,9 +263,7 @@ class Usage:
         """
         counted = self._fresh.intersection(running["counted"])
         for job_id in sorted(counted):
-            run = self._runs[job_id]
-            self._associations.begin(run.associations, run.charge)
-            self._qos.begin(run.qos, run.charge)
+            self._begin(self._runs[job_id])
         self._fresh -= counted
         for account, user, partition, *rate in running["rates"]:
             one = self._tree.find(user, account, partition)
@@ -280,8 +294,7 @@ class Usage:
         for job_id in sorted(self._fresh):
             run = self._runs[job_id]
             self._charge(run, now)
-            self._associations.begin(run.associations, run.charge)
-            self._qos.begin(run.qos, run.charge)
+            self._begin(run)
         self._fresh.clear()
         self.last_ran = now
 

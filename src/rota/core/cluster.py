@@ -178,5 +178,6 @@ class Cluster:
             accounts.usage.qos_changed()
             if not np.array_equal(parents, tree.columns.parent[: len(parents)]):
                 accounts.usage.moved(parents)
+            accounts.charge_running()
         self.reload_policy()
         return shape_of_tree(tree) != before

@@ -258,11 +258,16 @@ class Accounts:
                 self.saved = None
             for job in self._state.jobs.values():
                 self.submitted(job)
-                if job.alloc and job.suspended_since is None:
-                    self.started(job)
+            self.charge_running()
             if self._saved_running is not None:
                 self.usage.restore_running(self._saved_running)
         return self.usage
+
+    def charge_running(self) -> None:
+        """Charge all running jobs, at the rates of the present tree."""
+        for job in self._state.jobs.values():
+            if job.alloc and job.suspended_since is None:
+                self.started(job)
 
     def started(self, job: Job) -> None:
         """Charge a job that has been started or resumed, if usage is kept."""
