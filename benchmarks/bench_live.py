@@ -32,7 +32,7 @@ MaxJobCount=50000
 NodeName=n[1-4] CPUs=4 Sockets=1 CoresPerSocket=4
 PartitionName=debug Nodes=ALL Default=YES
 """
-_TASKS, _JOBS, _SUBMITTERS, _PROBES, _PENDING = 1_000, 400, 4, 20, 10_000
+_TASKS, _JOBS, _SUBMITTERS, _PROBES, _PENDING = 1_000, 1_000, 4, 20, 10_000
 _PATIENCE = 300.0
 
 Figures = dict[str, float]

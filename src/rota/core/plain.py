@@ -28,6 +28,10 @@ class PlainError(RotaError):
 class Shape(ABC):
     """Checks and converts values of one type."""
 
+    #: Types of JSON data that are their own values. Most data is, and is not handed to `decode` by records, tuples and
+    #: mappings: a listing reads tens of thousands of records.
+    same: frozenset[type] = frozenset()
+
     @abstractmethod
     def problem(self, value: object) -> str:
         """Say what is wrong with a value, beginning with its place: ``.job_id: …``; empty if it is valid."""
@@ -50,6 +54,7 @@ class _Simple(Shape):
 
     def __init__(self, kind: type) -> None:
         self._kind = kind
+        self.same = frozenset({kind})
 
     def problem(self, value: object) -> str:
         fits = type(value) is self._kind or (self._kind is float and type(value) is int)
@@ -116,6 +121,7 @@ class _Either(Shape):
 
     def __init__(self, kinds: list[Shape]) -> None:
         self._kinds = kinds
+        self.same = frozenset().union(*(kind.same for kind in kinds))
 
     def problem(self, value: object) -> str:
         problems = [kind.problem(value) for kind in self._kinds]
@@ -151,7 +157,8 @@ class _Several(Shape):
     def decode(self, data: Any) -> Any:
         if not isinstance(data, list):
             raise PlainError(f": {_show(data)} is no list")
-        return self._kind(self._item.decode(one) for one in data)
+        item = self._item
+        return self._kind([one if type(one) in item.same else item.decode(one) for one in data])
 
 
 class _Pair(Shape):
@@ -196,7 +203,8 @@ class _Named(Shape):
     def decode(self, data: Any) -> Any:
         if not isinstance(data, dict):
             raise PlainError(f": {_show(data)} is no object")
-        return {key: self._item.decode(one) for key, one in data.items()}
+        item = self._item
+        return {key: one if type(one) in item.same else item.decode(one) for key, one in data.items()}
 
 
 class Record(Shape):
@@ -212,6 +220,7 @@ class Record(Shape):
         #: Shapes of the fields by name, of a dataclass only those that are arguments of its constructor.
         self.fields: dict[str, Shape] = {name: shape_of(hints[name]) for name in _defaults(kind)}
         self._defaults = _defaults(kind)
+        self._needed = frozenset(name for name, default in self._defaults.items() if default is MISSING)
 
     def problem(self, value: object) -> str:
         """See `Shape`."""
@@ -233,16 +242,21 @@ class Record(Shape):
         """See `Shape`."""
         if not isinstance(data, dict):
             raise PlainError(f": {_show(data)} is no object")
-        if unknown := data.keys() - self.fields.keys():
+        fields, found = self.fields, {}
+        if unknown := data.keys() - fields.keys():
             raise PlainError(f": {self._kind.__name__} has no {min(unknown)}")
-        found = {}
         for name, one in data.items():
+            shape = fields[name]
+            if type(one) in shape.same:
+                found[name] = one
+                continue
             try:
-                found[name] = self.fields[name].decode(one)
+                found[name] = shape.decode(one)
             except PlainError as error:
                 raise PlainError(f".{name}{error}") from None
-        if missing := [name for name, default in self._defaults.items() if default is MISSING and name not in found]:
-            raise PlainError(f".{missing[0]} is missing")
+        if not self._needed <= found.keys():
+            missing = next(name for name in fields if name in self._needed and name not in found)
+            raise PlainError(f".{missing} is missing")
         return self._kind(**found)
 
 
