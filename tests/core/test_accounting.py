@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -14,6 +15,9 @@ from rota.core.snapshot import save
 from rota.model import Account, Association, Errno, Qos, RequestError, User
 from rota.testing import Harness, cluster
 from rota.testing.builders import spec
+
+if TYPE_CHECKING:
+    from rota.core.job import Job
 
 Key, Record = ev.AssociationKey, ev.AssociationRecord
 _CONFIG = cluster(cpus=4, AccountingStorageEnforce="associations,limits,qos")
@@ -239,3 +243,29 @@ def test_who_may_change_what(user: str, event: ev.UpdateAccounting, *, allowed: 
     with _rota() as rota:
         refused = _refusals(rota, replace(event, uid=1000, user=user))
         assert [one.errno for one in refused] == ([] if allowed else [Errno.ACCESS_DENIED])
+
+
+def test_a_job_keeps_its_qos_when_another_becomes_the_default() -> None:
+    """As in Slurm, which notes the QOS with the job."""
+
+    def default(name: str) -> ev.UpdateAccounting:
+        return ev.UpdateAccounting(associations=(Record(key=Key("root"), qos=("normal", "high"), default_qos=name),))
+
+    def qos() -> list[str]:
+        return [line.qos for line in rota.engine.view.jobs()]
+
+    def submit() -> Job:
+        return rota.submit(spec(cpus=4, user="ann", account="physics"))
+
+    with _rota() as rota:
+        submit()
+        _send(rota, default("high"))
+        submit()
+        _send(rota, default("normal"))
+        last = submit()
+        assert qos() == ["normal", "high", "normal"]
+        rota.restart()
+        assert qos() == ["normal", "high", "normal"]
+        _send(rota, default("high"))
+        rota.send(ev.UpdateJob(job_id=last.job_id, uid=0, changes={"qos": ""}))
+        assert qos() == ["normal", "high", "high"]

@@ -94,6 +94,8 @@ class AssociationTree:
         self.qos = {one.name: one for one in qos} or {"normal": Qos(name="normal", id=1, description="Normal QOS")}
         #: All associations, by row.
         self.associations: list[Association] = []
+        #: Whether any of them has a default QOS.
+        self.has_default_qos = False
         self._row: dict[int, int] = {}
         self._find: dict[tuple[str, str, str], Association] = {}
         self._columns: TreeColumns | None = None
@@ -124,6 +126,7 @@ class AssociationTree:
         self.users = {user.name: user for user in users}
         self.qos = {one.name: one for one in qos}
         self.associations, self._row, self._find = [], {}, {}
+        self.has_default_qos = False
         self._columns, self._paths = None, {}
         for one in given:
             self._append(one)
@@ -142,6 +145,7 @@ class AssociationTree:
             if _key(one) not in self._find:
                 self._append(one)
         self.accounts, self.users, self.qos = other.accounts, other.users, other.qos
+        self.has_default_qos = other.has_default_qos
         self._columns, self._paths = None, {}
 
     def __len__(self) -> int:
@@ -245,6 +249,7 @@ class AssociationTree:
         self._row[one.id] = len(self.associations)
         self._find[key] = one
         self.associations.append(one)
+        self.has_default_qos |= bool(one.default_qos)
         self._columns = None
         self.accounts.setdefault(one.account, Account(name=one.account))
         if one.user and one.user not in self.users:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 #: Account of jobs that name none and whose users have no default account.
 DEFAULT_ACCOUNT = "default"
+#: QOS of jobs that name none and whose associations have no default QOS.
+NORMAL = "normal"
 #: Largest number of GRES requests whose counts are cached.
 _MOST_KNOWN = 10_000
 
@@ -127,15 +129,14 @@ class Accounts:
         return tree.path(tree.row(nearest or tree.root))
 
     def qos_of(self, job: Job) -> Qos | None:
-        """Find a job's QOS: the requested one, else that of its association or an account above it, else ``normal``."""
-        qos, tree = self.tree.qos, self.tree
-        if job.spec.qos:
-            return qos.get(job.spec.qos)
-        for row in self.path_of(job).tolist():
-            name = tree.associations[row].default_qos
-            if name:
-                return qos.get(name)
-        return qos.get("normal")
+        """Find a job's QOS; ``None``: it does not exist."""
+        return self.tree.qos.get(job.spec.qos or NORMAL)
+
+    def default_qos(self, job: Job) -> str:
+        """Name the QOS of a job that asks for none: that of its association or an account above it, else ``normal``."""
+        associations = self.tree.associations
+        found = (associations[row].default_qos for row in self.path_of(job).tolist())
+        return next(filter(None, found), NORMAL)
 
     def with_shares(self, association: Association) -> Association:
         """Give a copy of an association with shares and fair-share filled in by the priority plugin."""

@@ -47,6 +47,8 @@ def new_job(cluster: Cluster, job_id: int, spec: JobSpec) -> Job:
     if job_id in state.jobs or state.arrays or not 0 < job_id < MAX_JOB_ID:
         check_ids(state, job_id)
     job = make_job(job_id, spec, state.now, admit(state, spec))
+    if cluster.accounts.tree.has_default_qos:
+        give_qos(cluster, job)
     if spec.array:
         _make_array(state, job)
     if spec.dependency:
@@ -55,6 +57,13 @@ def new_job(cluster: Cluster, job_id: int, spec: JobSpec) -> Job:
         cluster.licenses.check(spec.licenses)
         cluster.give_licenses(job)
     return job
+
+
+def give_qos(cluster: Cluster, job: Job) -> None:
+    """Give a job that asks for no QOS the default one of its association. It keeps it when the default changes."""
+    accounts = cluster.accounts
+    if not job.spec.qos:
+        job.spec = job.spec._replace(qos=accounts.default_qos(job))
 
 
 def dependencies_of(spec: JobSpec) -> Dependencies | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from rota.core.job import QueueRecord
 from rota.core.jobs.admission import admit
 from rota.core.jobs.checks import require_pending
-from rota.core.jobs.new_jobs import dependencies_of, make_job
+from rota.core.jobs.new_jobs import dependencies_of, give_qos, make_job
 from rota.core.limits.licenses import LicensesWanted
 from rota.model import LONGEST, Errno, JobState, Reason, RequestError
 
@@ -76,7 +76,9 @@ def _check_as_user(job: Job, changes: Mapping[str, Any]) -> None:
 def _as_changed(cluster: Cluster, job: Job, changes: Mapping[str, Any]) -> Job:
     """Make the record that a job would have after some changes."""
     spec = job.spec._replace(**changes)
-    return make_job(job.job_id, spec, job.submit_time, admit(cluster.state, spec))
+    fresh = make_job(job.job_id, spec, job.submit_time, admit(cluster.state, spec))
+    give_qos(cluster, fresh)
+    return fresh
 
 
 def update_job(life: Lifecycle, job: Job, changes: Mapping[str, Any]) -> None:
