@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -91,6 +92,9 @@ def batch_system(environment: Mapping[str, str], folder: Path) -> Figures:
     _wait(queue_is_empty)
     figures["sbatch_ms"] = 1e3 * statistics.median(_timed(lambda: sbatch("-H", "--wrap", "true")) for _ in range(10))
     figures["squeue_10_ms"] = 1e3 * statistics.median(_timed(lambda: _run(["squeue"], environment)) for _ in range(10))
+    for name, words in {"srun_ms": ["-n1"], "srun_100_tasks_ms": ["-n100", "--overcommit"]}.items():
+        command = ["srun", *words, "true"]
+        figures[name] = 1e3 * statistics.median(_timed(partial(_run, command, environment)) for _ in range(5))
     for _ in range(_PENDING // 1000):
         sbatch("-H", "-a", "0-999", "--wrap", "true")
     squeue = ["squeue", "-r"]
