@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     import _socket
     from typing import Any
 
+    from rota.client.pmi import Server
+
 #: Seconds after which it is tried again to reach the controller, and for which.
 _RETRY, _PATIENCE = 0.2, 60.0
 #: Signals by which a task that was told to end may end.
@@ -71,6 +73,7 @@ class Step:
         self._name = f"{spec['job']}.{spec['step']}"
         self._tasks: dict[int, Task] = {}
         self._streams = streams.Streams(spec)
+        self._mpi = self._mpi_server()
         self._ended: list[Task] = []
         self._first_end = 0.0
         self._kill_at = self._over_at = self._say_at = 0.0
@@ -92,10 +95,19 @@ class Step:
         for number in range(len(self._spec["tasks"])):
             self._start(number)
         self._streams.started()
+        if self._mpi is not None:
+            self._mpi.started()
         while self._running or not (self._streams.are_over or time.monotonic() > self._over_at):
             self._turn()
         self._say_ended()
         return self._finish()
+
+    def _mpi_server(self) -> "Server | None":
+        if self._spec["mpi"] == "none":
+            return None
+        from rota.client.pmi import Server
+
+        return Server(self._spec, self._abort_for_mpi)
 
     def _start(self, number: int) -> None:
         task = self._spec["tasks"][number]
@@ -123,6 +135,8 @@ class Step:
             os.dup2(end, target)
         env = {**self._spec["env"], **self._spec["nodes"][task["node"]], **task["env"]}
         env["SLURM_TASK_PID"] = str(os.getpid())
+        if self._mpi is not None:
+            env.update(self._mpi.enter(number))
         cwd = self._spec["cwd"]
         try:
             os.chdir(cwd)
@@ -148,6 +162,8 @@ class Step:
         readers = [self._wakeup, *self._streams.readers]
         if self._controller is not None:
             readers.append(self._controller.fileno())
+        if self._mpi is not None:
+            readers += self._mpi.readers
         readable, writable, _ = select.select(readers, self._streams.writers, [], self._pause())
         if self._wakeup in readable:
             for number in os.read(self._wakeup, 4096):
@@ -155,7 +171,10 @@ class Step:
         if self._controller is not None and self._controller.fileno() in readable:
             self._hear()
         self._streams.serve(readable, writable)
-        self._reap()
+        if self._mpi is not None:
+            self._mpi.serve(readable)
+        if self._wakeup in readable:
+            self._reap()
         now = time.monotonic()
         if self._ended and (now >= self._say_at or not self._running):
             self._say_ended()
@@ -257,6 +276,10 @@ class Step:
     def _force(self) -> None:
         if not self._aborted:
             self._say("forcing job termination")
+            self._abort(signal.SIGKILL)
+
+    def _abort_for_mpi(self) -> None:
+        if not self._aborted:
             self._abort(signal.SIGKILL)
 
     def _terminate(self, number: int) -> None:

@@ -81,6 +81,7 @@ _OF_STEPS = {
     "SLURM_GPUS_PER_TASK": "gpus-per-task",
     "SLURM_KILL_BAD_EXIT": "kill-on-bad-exit",
     "SLURM_LABELIO": "label",
+    "SLURM_MPI_TYPE": "mpi",
     "SLURM_NNODES": "nodes",
     "SLURM_NTASKS": "ntasks",
     "SLURM_NTASKS_PER_NODE": "ntasks-per-node",

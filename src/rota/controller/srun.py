@@ -15,7 +15,7 @@ from rota.commands.srun import read_srun, step_request
 from rota.controller.allocations import Messages, allocate, allocation_spec, until_over
 from rota.controller.run_environment import allocation_environment
 from rota.controller.steps.layout import StepError
-from rota.controller.steps.spec import read_programs, step_spec
+from rota.controller.steps.spec import MPI_TYPES, read_programs, step_spec
 from rota.controller.submitting import RefusedError, client_of, telling_problems
 from rota.controller.wire import WireError
 from rota.listings.answer import VERSION
@@ -52,15 +52,19 @@ async def srun(cluster: Cluster, call: Call, terminal: Terminal) -> int | None:
         if {"help", "usage", "version"} & line.texts.keys():
             terminal.out(f"{VERSION}\n" if "version" in line.texts else _HELP)
             return 0
+        if line.texts.get("mpi") == "list":
+            terminal.out("MPI plugin types are...\n" + "".join(f"\t{one}\n" for one in MPI_TYPES))
+            return 0
         if not line.options.rest:
             terminal.error("srun: fatal: No command given to execute.\n")
             return 1
+        mpi = _mpi_type(cluster, line)
         if not job_text:
             return await _in_new_job(cluster, call, terminal, line)
         job, run = _job_of(cluster, call, job_text)
         if call.environment.get("ROTA_RUN") != cluster.runs.mark_of(job.job_id, job.restart_count):
             return await _elsewhere(cluster, call, terminal, job)
-        return await _step(cluster, call, terminal, line, _Place(job, run))
+        return await _step(cluster, call, terminal, line, _Place(job, run), mpi=mpi)
 
     return await telling_problems("srun", terminal, command)
 
@@ -126,7 +130,21 @@ async def _elsewhere(cluster: Cluster, call: Call, terminal: Terminal, job: Job)
     return None
 
 
-async def _step(cluster: Cluster, call: Call, terminal: Terminal, line: SrunLine, place: _Place) -> int | None:
+def _mpi_type(cluster: Cluster, line: SrunLine) -> str:
+    """Say how the tasks of a step learn of each other.
+
+    Raises:
+        RefusedError: in a way that rota does not know.
+    """
+    wanted = line.texts.get("mpi") or cluster.driver.engine.view.config.get("MpiDefault", "none")
+    if wanted not in MPI_TYPES:
+        raise RefusedError(f"error: Invalid MPI type '{wanted}', --mpi=list for acceptable types")
+    return wanted
+
+
+async def _step(
+    cluster: Cluster, call: Call, terminal: Terminal, line: SrunLine, place: _Place, *, mpi: str
+) -> int | None:
     """Make a step and let the client run it."""
     request = step_request(line)
     quiet = "quiet" in line.texts
@@ -158,7 +176,6 @@ async def _step(cluster: Cluster, call: Call, terminal: Terminal, line: SrunLine
         terminal.error(f"srun: Step created for job {place.job.job_id}\n")
     if layout.warning and not quiet:
         terminal.error(f"srun: {layout.warning}\n")
-    engine = cluster.driver.engine
     try:
         spec = step_spec(
             place.run,
@@ -167,7 +184,8 @@ async def _step(cluster: Cluster, call: Call, terminal: Terminal, line: SrunLine
             layout,
             call,
             cluster=(cluster.name, cluster.conf),
-            kill_wait=engine.view.config.integer("KillWait", 30, 0, 65533),
+            config=cluster.driver.engine.view.config,
+            mpi=mpi,
             programs=[] if programs is None else read_programs(programs, request.argv[0], len(layout.node_of_task)),
         )
     except ValueError as error:

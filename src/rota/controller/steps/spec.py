@@ -18,9 +18,12 @@ if TYPE_CHECKING:
     from rota.controller.run import Run
     from rota.controller.steps.layout import Layout
     from rota.controller.wire import Call
+    from rota.model import ClusterConfig
 
-#: Variables that belong to the process that had them.
-_NOT_HANDED_ON = ("SLURM_TASK_PID", "SLURM_JOB_GPUS", "ROTA_STATE")
+#: Ways in which the tasks of MPI programs learn of each other.
+MPI_TYPES = ("none", "pmi2", "pmix")
+#: Variables that belong to the process that had them: it may be a task of an MPI program.
+_NOT_HANDED_ON = {"SLURM_TASK_PID", "SLURM_JOB_GPUS", "ROTA_STATE", "PMI_FD", "PMI_JOBID", "PMI_RANK", "PMI_SIZE"}
 
 
 def step_spec(
@@ -31,7 +34,8 @@ def step_spec(
     call: Call,
     *,
     cluster: tuple[str, str],
-    kill_wait: int,
+    config: ClusterConfig,
+    mpi: str,
     programs: Sequence[tuple[str, ...]] = (),
 ) -> dict[str, Any]:
     """Describe a step.
@@ -43,7 +47,8 @@ def step_spec(
         layout: Where its tasks run.
         call: The call of ``srun``.
         cluster: Name of the cluster, and path of slurm.conf.
-        kill_wait: Seconds between SIGTERM and SIGKILL.
+        config: The machine's slurm.conf.
+        mpi: How its tasks learn of each other: a name in `MPI_TYPES`.
         programs: The program of each task; empty: all run the same.
 
     Returns:
@@ -59,6 +64,8 @@ def step_spec(
             environment.pop(name, None)
             of_job.pop(name, None)
     of_job["SLURM_JOB_CPUS_PER_NODE_PACK_GROUP_0"] = of_job["SLURM_JOB_CPUS_PER_NODE"]
+    if mpi != "none":
+        of_job["SLURM_MPI_TYPE"] = mpi
     env = {**environment, **of_job, **step_environment(int(step_id), request, layout, call.umask)}
     tasks = [
         {
@@ -91,9 +98,10 @@ def step_spec(
         "pty": "pty" in texts,
         "quiet": "quiet" in texts,
         "quit_on_interrupt": bool({"quit-on-interrupt", "disable-status"} & texts.keys()),
-        "kill_on_bad_exit": texts.get("kill-on-bad-exit", "0") in {"", "1"},
+        "kill_on_bad_exit": texts.get("kill-on-bad-exit", config.get("KillOnBadExit", "0")) in {"", "1"},
         "wait": _seconds(texts.get("wait", "0")),
-        "kill_wait": kill_wait,
+        "kill_wait": config.integer("KillWait", 30, 0, 65533),
+        "mpi": mpi,
     }
 
 
