@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rota.client.pmi import mapping
+from rota.client.pmix_library import LibraryError, PMIx
 from rota.testing.live import LiveCluster
 
 if TYPE_CHECKING:
@@ -245,10 +246,10 @@ def test_steps_at_the_same_time(cluster: LiveCluster, mpich: str) -> None:
 # ---- launchers of MPI libraries, which start their daemons with srun ------------------------------------------------
 
 
-@pytest.mark.parametrize("command", ["mpiexec.mpich", "mpiexec.mpich -bootstrap slurm", "mpiexec.mpich -n 3"])
+@pytest.mark.parametrize("command", ["mpiexec.mpich", "mpiexec.mpich -bootstrap slurm"])
 def test_mpiexec_of_mpich(cluster: LiveCluster, mpich: str, command: str) -> None:
-    done = _in_job(cluster, f"{command} {mpich}")
-    assert _printed(done) == _ranks([3] if "-n 3" in command else [3, 1])
+    assert _printed(_in_job(cluster, f"{command} {mpich}")) == _ranks([3, 1])
+    assert _printed(_in_job(cluster, f"{command} -n 3 {mpich}")) == _ranks([3])
     assert "hydra_pmi_proxy|2|" in cluster.run("sacct", "-n", "-P", "-o", "JobName,NTasks,NNodes").stdout
 
 
@@ -271,3 +272,66 @@ def _in_job(cluster: LiveCluster, script: str) -> str:
     """Run a script as a job of four tasks on two nodes; give what it prints."""
     cluster.run("sbatch", "-W", "-n4", "-N2", "-o", "job.out", stdin=f"#!/bin/bash\n{script}\n")
     return (cluster.directory / "job.out").read_text()
+
+
+# ---- Open MPI, by PMIx ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("tasks", "nodes"), [(1, 1), (2, 2), (4, 2), (8, 4)])
+def test_open_mpi(cluster: LiveCluster, open_mpi: str, tasks: int, nodes: int) -> None:
+    folder = cluster.directory / "tmp"
+    folder.mkdir(exist_ok=True)
+    options = (f"-n{tasks}", f"-N{nodes}", "--mpi=pmix")
+    done = cluster.run("srun", *options, open_mpi, environment={"TMPDIR": str(folder)})
+    assert _printed(done.stdout) == _ranks([tasks])  # virtual nodes are one machine
+    assert not list(folder.glob("rota-pmix-*"))
+
+
+def test_mpi_abort_of_open_mpi(cluster: LiveCluster, open_mpi: str) -> None:
+    # As Slurm: the others are killed, and the code is that of the rank that called MPI_Abort.
+    done = cluster.run("srun", "--mpi=pmix", "-n3", open_mpi, "abort", "5", check=False)
+    assert "tasks 0-1: Killed" in done.stderr
+    assert "task 2: Exited with exit code 5" in done.stderr
+    assert done.returncode == 5
+    assert _last_step(cluster) == "FAILED|5:0"
+
+
+def test_a_killed_rank_of_open_mpi_ends_the_step(cluster: LiveCluster, open_mpi: str) -> None:
+    # As Slurm, without -K.
+    done = cluster.run("srun", "--mpi=pmix", "-n3", open_mpi, "kill", check=False)
+    assert "task 2: Killed" in done.stderr
+    assert "Job step aborted: Waiting up to 7 seconds for job step to finish." in done.stderr
+    assert done.returncode == 137
+
+
+def test_mpi_comm_spawn_of_open_mpi(cluster: LiveCluster, open_mpi: str) -> None:
+    done = cluster.run("srun", "--mpi=pmix", "-n2", open_mpi, "spawn")
+    assert done.stdout.splitlines().count("spawn refused") == 2
+
+
+def test_steps_of_open_mpi_at_the_same_time(cluster: LiveCluster, open_mpi: str) -> None:
+    steps = "\n".join(f"srun --mpi=pmix --exact -n2 {open_mpi} {name} > out-{name} &" for name in "ab")
+    cluster.run("sbatch", "-W", "-n4", stdin=f"#!/bin/bash\n{steps}\nwait\n")
+    assert [_printed((cluster.directory / f"out-{name}").read_text()) for name in "ab"] == [
+        _ranks([2], name) for name in "ab"
+    ]
+
+
+def test_tasks_without_mpi_under_pmix(cluster: LiveCluster, open_mpi: str) -> None:  # which needs the library
+    done = cluster.run("srun", "--mpi=pmix", "-n2", "bash", "-c", "echo $SLURM_PROCID $SLURM_MPI_TYPE $PMIX_RANK")
+    assert sorted(done.stdout.splitlines()) == ["0 pmix 0", "1 pmix 1"]
+    # A step within a task of another one is no part of that one's program.
+    words = ("srun", "--overlap", "--mpi=none", "bash", "-c", "echo ${PMIX_RANK-none} ${PMIX_NAMESPACE-none}")
+    assert cluster.run("srun", "--mpi=pmix", "-n1", *words).stdout == "none none\n"
+
+
+def test_open_mpi_does_not_begin_without_pmix(cluster: LiveCluster, open_mpi: str) -> None:
+    done = cluster.run("srun", "-n1", open_mpi, check=False)  # as with Slurm
+    assert "The application appears to have been direct launched using" in done.stderr
+    assert done.returncode == 1
+
+
+def test_without_the_library_of_pmix(cluster: LiveCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rota.client.pmix_library._NAME", "libpmix.so.none")
+    with pytest.raises(LibraryError, match="on Debian the package libpmix2"):
+        PMIx("1.0", 1, lambda _: None)

@@ -70,6 +70,9 @@ class Server:
             if end in self._tasks:
                 self._hear(end, self._tasks[end])
 
+    def close(self) -> None:
+        """End: there is nothing to do."""
+
     # ---- requests ---------------------------------------------------------------------------------------------
 
     def _hear(self, end: int, task: Connection) -> None:

@@ -34,7 +34,9 @@ if TYPE_CHECKING:
     import _socket
     from typing import Any
 
-    from rota.client.pmi import Server
+    from rota.client import pmi, pmix
+
+    Server = pmi.Server | pmix.Server
 
 #: Seconds after which it is tried again to reach the controller, and for which.
 _RETRY, _PATIENCE = 0.2, 60.0
@@ -44,6 +46,8 @@ _OF_ENDS = (signal.SIGTERM, signal.SIGKILL)
 _TOGETHER = 0.05
 #: Seconds for which output is read that processes hold open although all tasks have ended.
 _LEFT_OPEN = 1.0
+#: The modules of servers for MPI programs.
+_MPI = {"pmi2": "pmi", "pmix": "pmix"}
 #: Exit code of a task that could not be started, without a number of an error.
 _CANNOT = 1
 
@@ -73,7 +77,9 @@ class Step:
         self._name = f"{spec['job']}.{spec['step']}"
         self._tasks: dict[int, Task] = {}
         self._streams = streams.Streams(spec)
-        self._mpi = self._mpi_server()
+        self._mpi: Server | None = None
+        #: The task that has ended all others.
+        self._aborter: int | None = None
         self._ended: list[Task] = []
         self._first_end = 0.0
         self._kill_at = self._over_at = self._say_at = 0.0
@@ -92,6 +98,11 @@ class Step:
             signal.signal(one, lambda *_: None)
         self._wakeup = read_end
         self._guard, self._floor = guard(), memory()
+        try:
+            self._mpi = None if self._spec["mpi"] == "none" else self._mpi_server()
+        except OSError as error:
+            say(f"srun: error: --mpi={self._spec['mpi']}: {error}\n")
+            return self._finish()
         for number in range(len(self._spec["tasks"])):
             self._start(number)
         self._streams.started()
@@ -102,12 +113,10 @@ class Step:
         self._say_ended()
         return self._finish()
 
-    def _mpi_server(self) -> "Server | None":
-        if self._spec["mpi"] == "none":
-            return None
-        from rota.client.pmi import Server
-
-        return Server(self._spec, self._abort_for_mpi)
+    def _mpi_server(self) -> "Server":
+        module = __import__(f"rota.client.{_MPI[self._spec['mpi']]}", fromlist=["Server"])
+        server: Server = module.Server(self._spec, self._abort_for_mpi)
+        return server
 
     def _start(self, number: int) -> None:
         task = self._spec["tasks"][number]
@@ -278,8 +287,9 @@ class Step:
             self._say("forcing job termination")
             self._abort(signal.SIGKILL)
 
-    def _abort_for_mpi(self) -> None:
+    def _abort_for_mpi(self, aborter: int | None = None) -> None:
         if not self._aborted:
+            self._aborter = aborter
             self._abort(signal.SIGKILL)
 
     def _terminate(self, number: int) -> None:
@@ -297,13 +307,14 @@ class Step:
             self._was_forced = True
             self._say(f"Job step aborted: Waiting up to {wait + 2} seconds for job step to finish.")
         self._send(signal.SIGCONT)
-        self._send(number)
+        self._send(number, spared=self._aborter)
         self._kill_at = time.monotonic() + (1 if number == signal.SIGKILL else wait)
 
-    def _send(self, number: int) -> None:
-        """Send a signal to the tasks and their children."""
+    def _send(self, number: int, spared: int | None = None) -> None:
+        """Send a signal to the tasks and their children, but for a task that is spared."""
         for task in self._running:
-            kill(task.pid, number)
+            if task.number != spared:
+                kill(task.pid, number)
 
     # ---- the controller ---------------------------------------------------------------------------------------
 
@@ -346,12 +357,16 @@ class Step:
     def _finish(self) -> int:
         """Tell the controller how the step has ended, and give the exit status."""
         self._streams.close()
+        if self._mpi is not None:
+            self._mpi.close()
         ends = [task.status or 0 for task in self._tasks.values()]
         signals = {os.WTERMSIG(end) for end in ends if os.WIFSIGNALED(end)}
-        status = max(map(exit_status, ends), default=0)
+        status = max(map(exit_status, ends), default=_CANNOT)
+        if self._aborter is not None:
+            status = exit_status(ends[self._aborter])
         if not self._was_forced and signals.intersection(_OF_ENDS):
             self._say(f"Force Terminated StepId={self._name}")
-        end = {"status": status, "cancelled": self._aborted, "usage": usage(self._floor)}
+        end = {"status": status, "cancelled": self._aborted and self._aborter is None, "usage": usage(self._floor)}
         until = time.monotonic() + _PATIENCE
         while True:
             if self._tell(end):

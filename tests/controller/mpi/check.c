@@ -28,8 +28,8 @@ int main(int argc, char **argv)
     if (!strcmp(what, "kill") && rank == size - 1)
         kill(getpid(), SIGKILL);
     if (!strcmp(what, "spawn")) {
-        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-        error = MPI_Comm_spawn("true", MPI_ARGV_NULL, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &child, MPI_ERRCODES_IGNORE);
+        MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+        error = MPI_Comm_spawn("true", MPI_ARGV_NULL, 2, MPI_INFO_NULL, 0, MPI_COMM_SELF, &child, MPI_ERRCODES_IGNORE);
         printf("spawn %s\n", error == MPI_SUCCESS ? "done" : "refused");
         fflush(stdout);
     }

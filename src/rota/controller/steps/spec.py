@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 MPI_TYPES = ("none", "pmi2", "pmix")
 #: Variables that belong to the process that had them: it may be a task of an MPI program.
 _NOT_HANDED_ON = {"SLURM_TASK_PID", "SLURM_JOB_GPUS", "ROTA_STATE", "PMI_FD", "PMI_JOBID", "PMI_RANK", "PMI_SIZE"}
+_NOT_HANDED_ON |= {"PMIX_NAMESPACE", "PMIX_RANK"}
 
 
 def step_spec(
