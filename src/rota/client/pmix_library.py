@@ -1,6 +1,6 @@
 """OpenPMIx's library as the server of one step, called through `ctypes`.
 
-What is used of it is the same in its releases 3 to 5, whose binary interface is that of ``libpmix.so.2``.
+Structures and numbers are those of the binary interface ``libpmix.so.2``, from the headers of release 4.2.
 """
 
 import ctypes
