@@ -139,7 +139,14 @@ def test_more_tasks_are_refused(cluster: LiveCluster, version: str, request_: st
 
 @pytest.mark.parametrize(
     ("version", "request_"),
-    [("1", "0 cmd=abort exitcode=5"), ("2", "0 cmd=abort;isworld=TRUE;msg=stop;"), ("1", "0 cmd=no_such_thing")],
+    [
+        ("1", "0 cmd=abort exitcode=5"),
+        ("1", "0 cmd=no_such_thing"),
+        ("1", "0 cmd=init pmi_version=3 pmi_subversion=0"),
+        ("2", "0 cmd=abort;isworld=TRUE;msg=stop;"),
+        ("2", "0 " + "x" * 1_000_000),  # whose length has seven digits
+    ],
+    ids=["abort-1", "unknown", "version", "abort-2", "length"],
 )
 def test_a_task_ends_the_step(cluster: LiveCluster, version: str, request_: str) -> None:
     # The others wait in a fence for ever. Slurm kills all tasks, whatever the code is.
@@ -294,6 +301,7 @@ def test_mpi_abort_of_open_mpi(cluster: LiveCluster, open_mpi: str) -> None:
     assert "task 2: Exited with exit code 5" in done.stderr
     assert done.returncode == 5
     assert _last_step(cluster) == "FAILED|5:0"
+    assert cluster.run("srun", "--mpi=pmix", "-n3", open_mpi, "abort", "0", check=False).returncode == 137
 
 
 def test_a_killed_rank_of_open_mpi_ends_the_step(cluster: LiveCluster, open_mpi: str) -> None:

@@ -357,16 +357,16 @@ class Step:
     def _finish(self) -> int:
         """Tell the controller how the step has ended, and give the exit status."""
         self._streams.close()
-        if self._mpi is not None:
-            self._mpi.close()
         ends = [task.status or 0 for task in self._tasks.values()]
         signals = {os.WTERMSIG(end) for end in ends if os.WIFSIGNALED(end)}
         status = max(map(exit_status, ends), default=_CANNOT)
         if self._aborter is not None:
-            status = exit_status(ends[self._aborter])
+            status = exit_status(ends[self._aborter]) or status
         if not self._was_forced and signals.intersection(_OF_ENDS):
             self._say(f"Force Terminated StepId={self._name}")
         end = {"status": status, "cancelled": self._aborted and self._aborter is None, "usage": usage(self._floor)}
+        if self._mpi is not None:
+            self._mpi.close()
         until = time.monotonic() + _PATIENCE
         while True:
             if self._tell(end):
