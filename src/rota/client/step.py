@@ -182,8 +182,7 @@ class Step:
         self._streams.serve(readable, writable)
         if self._mpi is not None:
             self._mpi.serve(readable)
-        if self._wakeup in readable:
-            self._reap()
+        self._reap()
         now = time.monotonic()
         if self._ended and (now >= self._say_at or not self._running):
             self._say_ended()
