@@ -7,7 +7,7 @@ of ``requirements/clients``.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import pytest
 
@@ -16,6 +16,9 @@ from rota.testing.live import LiveCluster
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable, Iterator
+
+#: What the fixture `program` gives.
+Program: TypeAlias = "Callable[..., subprocess.CompletedProcess[str]]"
 
 _ENVIRONMENTS = Path(__file__).parents[2] / ".venv" / "clients"
 _PROGRAMS = Path(__file__).parent / "programs"
@@ -43,21 +46,27 @@ def cluster(tmp_path: Path) -> Iterator[LiveCluster]:
 
 
 @pytest.fixture
-def program(cluster: LiveCluster) -> Callable[..., subprocess.CompletedProcess[str]]:
+def program(cluster: LiveCluster) -> Program:
     """Run a program of the folder ``programs`` in the environment of a client.
 
     It is given the name of the client and of the program, arguments, and by the keyword ``environment`` further
-    variables. The commands of the client and of the cluster are on its PATH. If it fails, so does the test.
+    variables, and by ``launcher`` what starts it, such as ``srun``. The commands of the client and of the cluster are
+    on its PATH. If it fails, so does the test.
     """
 
     def run(
-        client: str, name: str, *words: str, environment: dict[str, str] | None = None
+        client: str,
+        name: str,
+        *words: str,
+        environment: dict[str, str] | None = None,
+        launcher: tuple[str, ...] = (),
     ) -> subprocess.CompletedProcess[str]:
         home = _ENVIRONMENTS / client
         if not home.is_dir():
             pytest.skip(f"{client} is not installed: `make clients`")
         path = f"{home / 'bin'}:{cluster.environment['PATH']}"
         further = {"PATH": path, "VIRTUAL_ENV": str(home), **(environment or {})}
-        return cluster.run(str(home / "bin" / "python"), str(_PROGRAMS / name), *words, environment=further)
+        python = str(home / "bin" / "python")
+        return cluster.run(*launcher, python, str(_PROGRAMS / name), *words, environment=further)
 
     return run
