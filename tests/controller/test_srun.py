@@ -115,6 +115,7 @@ def test_steps_are_recorded_with_what_they_used(cluster: LiveCluster) -> None:
     used = dict(line.split("|", 1) for line in _steps(cluster, job_id, "JobID,TotalCPU,MaxRSS"))
     seconds, memory = used["0"].split("|")
     assert float(seconds.rpartition(":")[2]) >= 1.0  # two tasks, half a second each
+    assert float(used["batch"].split("|")[0].rpartition(":")[2]) < 1.0  # the script without its steps
     assert int(memory.removesuffix("K")) > 60_000
 
 

@@ -257,6 +257,12 @@ def test_the_exit_code_is_kept() -> None:
         assert _failed(rota).exit_code == 3
 
 
+def test_a_job_out_of_memory_has_an_exit_code_of_its_own() -> None:
+    with Harness() as rota:
+        job = _out_of_memory(rota)
+        assert (job.exit_code, job.signal) == (0, 125)  # sacct shows 0:125, as slurm.h says of SIG_OOM
+
+
 def test_a_job_over_its_limit_is_killed_and_then_ends() -> None:
     with Harness(performs=False) as rota:
         job = rota.submit(cpus=4, limit=60)

@@ -194,7 +194,9 @@ class LiveRuns:
         if details.batch and record.start_time is not None:
             run = self._runs.get(key)
             cpus = run.allocation[0].cpus if run else job.num_cpus
-            steps = (_batch_step(record, job.nodes[:1], cpus, self._usage.get(key, Usage())), *steps)
+            # The processes of the steps are among those of the run.
+            own = self._usage.get(key, Usage()).without(step.usage for step in steps)
+            steps = (_batch_step(record, job.nodes[:1], cpus, own), *steps)
         accounting = AccountingRecord(job=job, details=details, steps=steps)
         row = {
             "job_id": job.job_id,

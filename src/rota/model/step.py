@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from rota.model.job_state import JobState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +25,19 @@ class Usage:
     written_bytes: int = 0
     #: Joules; ``None``: it cannot be measured on this machine.
     energy: float | None = None
+
+    def without(self, others: Iterable[Usage]) -> Usage:
+        """Give what is left of processor time, reads and writes without those of others."""
+        left = self
+        for other in others:
+            left = replace(
+                left,
+                user_seconds=max(left.user_seconds - other.user_seconds, 0.0),
+                system_seconds=max(left.system_seconds - other.system_seconds, 0.0),
+                read_bytes=max(left.read_bytes - other.read_bytes, 0),
+                written_bytes=max(left.written_bytes - other.written_bytes, 0),
+            )
+        return left
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from rota.core.jobs.priorities import Priorities
 
 SIGKILL, SIGTERM = 9, 15
+#: What Slurm shows as the signal of a job that ran out of memory: its ``SIG_OOM`` is 253, and ``0:125`` what is shown.
+_OOM = 125
 #: Smallest number of seconds after which a suspended job is expected to end.
 _RECHECK_S = 60
 
@@ -120,7 +122,9 @@ class Runs:
         job = self._run_of(event.job_id, event.restart_count)
         if job is None:
             return False
-        job.exit_code, job.signal = event.exit_code, event.signal
+        job.exit_code, job.signal = (
+            (0, _OOM) if event.outcome is Outcome.OUT_OF_MEMORY else (event.exit_code, event.signal)
+        )
         if job.state in RUNS:
             trigger, job.reason = self._end_of(job, event)
             change_state(job, trigger)
