@@ -22,6 +22,8 @@ Program: TypeAlias = "Callable[..., subprocess.CompletedProcess[str]]"
 
 _ENVIRONMENTS = Path(__file__).parents[2] / ".venv" / "clients"
 _PROGRAMS = Path(__file__).parent / "programs"
+#: Seconds in which a program has to end.
+_PATIENCE = 300.0
 _CONF = """
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core_Memory
@@ -67,6 +69,6 @@ def program(cluster: LiveCluster) -> Program:
         path = f"{home / 'bin'}:{cluster.environment['PATH']}"
         further = {"PATH": path, "VIRTUAL_ENV": str(home), **(environment or {})}
         python = str(home / "bin" / "python")
-        return cluster.run(*launcher, python, str(_PROGRAMS / name), *words, environment=further)
+        return cluster.run(*launcher, python, str(_PROGRAMS / name), *words, environment=further, patience=_PATIENCE)
 
     return run

@@ -75,7 +75,12 @@ class LiveCluster:
         return self.run(sys.executable, "-m", "rota", *words, check=check)
 
     def run(
-        self, *words: str, check: bool = True, stdin: str = "", environment: Mapping[str, str] | None = None
+        self,
+        *words: str,
+        check: bool = True,
+        stdin: str = "",
+        environment: Mapping[str, str] | None = None,
+        patience: float = _PATIENCE,
     ) -> subprocess.CompletedProcess[str]:
         """Run a command in the directory of the cluster.
 
@@ -84,6 +89,7 @@ class LiveCluster:
             check: Whether it has to succeed.
             stdin: Its standard input.
             environment: Further variables.
+            patience: Seconds after which it is given up.
 
         Raises:
             AssertionError: it fails.
@@ -96,7 +102,7 @@ class LiveCluster:
             input=stdin,
             cwd=self.directory,
             env={**self.environment, **(environment or {})},
-            timeout=_PATIENCE,
+            timeout=patience,
         )
         if check and done.returncode:
             raise AssertionError(f"{' '.join(words)}: {done.returncode}: {done.stdout}{done.stderr}")
