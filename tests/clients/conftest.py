@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Program: TypeAlias = "Callable[..., subprocess.CompletedProcess[str]]"
 
 _ENVIRONMENTS = Path(__file__).parents[2] / ".venv" / "clients"
-_PROGRAMS = Path(__file__).parent / "programs"
+PROGRAMS = Path(__file__).parent / "programs"
 #: Seconds in which a program has to end.
 _PATIENCE = 300.0
 _CONF = """
@@ -49,11 +49,11 @@ def cluster(tmp_path: Path) -> Iterator[LiveCluster]:
 
 @pytest.fixture
 def program(cluster: LiveCluster) -> Program:
-    """Run a program of the folder ``programs`` in the environment of a client.
+    """Run a program of the folder ``programs``, or a command of a client, in the client's environment.
 
-    It is given the name of the client and of the program, arguments, and by the keyword ``environment`` further
-    variables, and by ``launcher`` what starts it, such as ``srun``. The commands of the client and of the cluster are
-    on its PATH. If it fails, so does the test.
+    It is given the name of the client and of the program or command, arguments, and by the keyword ``environment``
+    further variables, and by ``launcher`` what starts it, such as ``srun``. The commands of the client and of the
+    cluster are on its PATH. If it fails, so does the test.
     """
 
     def run(
@@ -68,7 +68,8 @@ def program(cluster: LiveCluster) -> Program:
             pytest.skip(f"{client} is not installed: `make clients`")
         path = f"{home / 'bin'}:{cluster.environment['PATH']}"
         further = {"PATH": path, "VIRTUAL_ENV": str(home), **(environment or {})}
-        python = str(home / "bin" / "python")
-        return cluster.run(*launcher, python, str(_PROGRAMS / name), *words, environment=further, patience=_PATIENCE)
+        bin_ = home / "bin"
+        started = [bin_ / "python", PROGRAMS / name] if name.endswith(".py") else [bin_ / name]
+        return cluster.run(*launcher, *map(str, started), *words, environment=further, patience=_PATIENCE)
 
     return run
