@@ -119,6 +119,15 @@ def test_steps_are_recorded_with_what_they_used(cluster: LiveCluster) -> None:
     assert int(memory.removesuffix("K")) > 60_000
 
 
+def test_a_batch_step_has_the_processors_of_its_node(cluster: LiveCluster) -> None:
+    job_id = _submit(cluster, "until [ -e go ]; do sleep 0.02; done", "-N2", "--ntasks-per-node=2")
+    cluster.wait(lambda: _steps(cluster, job_id))
+    assert _steps(cluster, job_id) == ["batch|RUNNING|0:0|1|2"]
+    (cluster.directory / "go").touch()
+    cluster.idle()
+    assert _steps(cluster, job_id) == ["batch|COMPLETED|0:0|1|2"]
+
+
 def test_steps_side_by_side_have_processors_of_their_own(cluster: LiveCluster) -> None:
     one = "srun -n2 --exact bash -c 'touch here-$0-$SLURM_PROCID; until [ -e here-$1-1 ]; do sleep 0.02; done' {} {} &"
     job_id = _submit(cluster, f"{one.format('a', 'b')}\n{one.format('b', 'a')}\nwait", "-n4", "-W")

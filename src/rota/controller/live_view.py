@@ -120,9 +120,9 @@ class LiveView(EngineView):
     def _live_steps(self, job: JobLine, payload: str, others: Sequence[StepRecord]) -> tuple[StepRecord, ...]:
         if job.start_time is None or not self._live.runs.submission(payload).script:
             return tuple(others)
-        batch = StepRecord(
-            step_id="batch", name="batch", nodes=job.nodes[:1], cpus=job.num_cpus, start_time=job.start_time
-        )
+        run = self._live.runs.run_of(job.job_id, job.restart_count)
+        cpus = job.num_cpus if run is None else run.allocation[0].cpus
+        batch = StepRecord(step_id="batch", name="batch", nodes=job.nodes[:1], cpus=cpus, start_time=job.start_time)
         return (batch, *others)
 
     def nodes(self) -> tuple[NodeLine, ...]:
