@@ -223,9 +223,11 @@ def test_slurm_conf_is_read_again_whole_or_not_at_all(cluster: LiveCluster) -> N
 
 
 def test_reservations(cluster: LiveCluster) -> None:
-    words = ("reservation", "ReservationName=maint", "StartTime=now", "Duration=60", "Nodes=n1", "Users=root")
-    cluster.run("scontrol", "create", *words)
-    assert "ReservationName=maint" in cluster.run("scontrol", "show", "reservation").stdout
+    words = ("StartTime=now", "Duration=60", "Nodes=n1", "Users=root", "Flags=ignore_jobs,maint")
+    cluster.run("scontrol", "create", "reservation", "ReservationName=maint", *words)
+    # As Slurm 22.05.8 shows them.
+    assert " Flags=MAINT,IGNORE_JOBS,SPEC_NODES" in cluster.run("scontrol", "show", "reservation", "maint").stdout
+    assert "State=IDLE+MAINTENANCE+RESERVED " in cluster.run("scontrol", "show", "node", "n1").stdout
     cluster.run("scontrol", "delete", "ReservationName=maint")
     assert cluster.run("scontrol", "show", "reservation").stdout == "No reservations in the system\n"
 

@@ -221,8 +221,8 @@ class Player:
         if unknown := set(pairs) - {*known, "partitionname", "features"}:
             raise NotImplementedError(f"create reservation {min(unknown)}")
         flags = frozenset(filter(None, pairs.get("flags", "").upper().split(",")))
-        if not flags <= FLAGS:
-            raise NotImplementedError(f"create reservation flags={min(flags - FLAGS)}")
+        if not flags.issubset(FLAGS):
+            raise NotImplementedError(f"create reservation flags={min(flags.difference(FLAGS))}")
         if not {"duration", "starttime"} <= set(pairs):
             raise NotImplementedError("create reservation without times")
         start = self._rota.now + int(pairs["starttime"].removeprefix("now") or 0)

@@ -403,7 +403,7 @@ def test_reservations() -> None:
         reserve(rota, "r", 0b101, 100, 200, "MAINT", "FLEX")
         (line,) = rota.engine.view.reservations()
         assert (line.name, line.state, line.start_time, line.end_time) == ("r", "INACTIVE", 100, 200)
-        assert (line.nodes, line.users, line.accounts, line.flags) == (("n0", "n2"), ("ann",), (), ("FLEX", "MAINT"))
+        assert (line.nodes, line.users, line.accounts, line.flags) == (("n0", "n2"), ("ann",), (), ("MAINT", "FLEX"))
         rota.until(100)
         assert rota.engine.view.reservations()[0].state == "ACTIVE"
 

@@ -109,13 +109,15 @@ def parse_reservation(pairs: Iterable[tuple[str, str]], config: ClusterConfig) -
     """
     values = _values(pairs)
     flags = frozenset(_names(values.get("Flags", "").upper()))
-    if unknown := flags - FLAGS:
+    if unknown := flags.difference(FLAGS):
         raise OptionError("Flags", f"{min(unknown)} is none of {', '.join(sorted(FLAGS))}")
     if not (values.get("Users") or values.get("Accounts")) and "MAINT" not in flags:
         raise OptionError("Users", "say for whom it is: Users or Accounts, or Flags=MAINT")
     node_cnt = values.get("NodeCnt", "0")
     if "NodeCnt" in values and not _COUNT.fullmatch(node_cnt):
         raise OptionError("NodeCnt", f"{node_cnt!r} is no number of nodes")
+    if "Nodes" in values:
+        flags |= {"SPEC_NODES"}
     return ReservationRequest(values, _nodes(values, config), int(node_cnt), flags)
 
 

@@ -42,7 +42,7 @@ def _node(node: NodeLine, view: View, clock: Clock, *, detailed: bool) -> Iterat
         yield f"OS={plain(node.system)} "
     free = "N/A" if node.memory_free is None else node.memory_free
     yield (f"RealMemory={node.memory} AllocMem={node.memory_allocated} FreeMem={free} Sockets={node.sockets} Boards=1")
-    state = "+".join([node.base_state, *(_FLAGS.get(one, one) for one in node.flags)])
+    state = "+".join([node.base_state, *node.flags])
     yield (
         f"State={state} ThreadsPerCore={node.threads_per_core} TmpDisk={node.tmp_disk} Weight={node.weight} Owner=N/A "
         "MCS_label=N/A"
@@ -60,9 +60,6 @@ def _node(node: NodeLine, view: View, clock: Clock, *, detailed: bool) -> Iterat
     if node.reason:
         who = f"{view.user_name(node.reason_uid)}@{clock.moment(node.reason_time)}"
         yield f"Reason={plain(node.reason)} [{who}]"
-
-
-_FLAGS = {"MAINTENANCE": "MAINT"}
 
 
 # ---- partitions -------------------------------------------------------------------------------------------------

@@ -55,7 +55,7 @@ class Reservations:
                 f"Invalid node name specified: reservation {one.name} has nodes that there are not",
                 Errno.INVALID_NODE_NAME,
             )
-        if not one.name or not one.flags <= FLAGS:
+        if not one.name or not one.flags.issubset(FLAGS):
             raise RequestError("a reservation has no name, or a flag that there is not", Errno.RESERVATION_INVALID)
         if one.end_time <= max(one.start_time, state.now) or not one.nodes:
             raise RequestError(f"reservation {one.name} has no time or no nodes", Errno.RESERVATION_INVALID)

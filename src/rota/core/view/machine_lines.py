@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rota.model import NodeState
 from rota.model.lines import AllocationLine, LicenseLine, NodeLine, PartitionLine, ReservationLine, counts
+from rota.model.reservation import FLAGS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -182,7 +183,7 @@ def reservation_line(one: Reservation, now: int, names: Callable[[int], tuple[st
         features=one.features,
         users=one.users,
         accounts=one.accounts,
-        flags=tuple(sorted(one.flags)),
+        flags=tuple(sorted(one.flags, key=FLAGS.index)),
     )
 
 
