@@ -247,6 +247,18 @@ def test_one_by_one(options: str, expected: dict[str, Any]) -> None:
     assert different(options) == expected
 
 
+#: What Slurm 22.05.8 takes with an empty value, and submits as if it were not there.
+MAY_BE_EMPTY = (
+    "array constraint dependency exclude gpus gpus-per-node gpus-per-task job-name nodelist prefer reservation"
+)
+
+
+def test_empty_values_take_back_what_was_said_before() -> None:
+    empty = " ".join(f"--{name}=" for name in MAY_BE_EMPTY.split())
+    assert different(empty) == {}
+    assert different(f"-w n1 -x n2 -a 1-2 -d afterok:1 -C big --gpus=a:1 --reservation=r {empty}") == {}
+
+
 #: Of sbatch's manual, with a value where it takes one.
 NO_MEANING = """
 -D /home/a | --chdir=/home/a | -e a.err | --error=a.err | -i in | --input=in | -o a.out | --output=a.out | -Q | --quiet
@@ -284,13 +296,13 @@ def test_options_without_a_meaning_are_read_past(option: str) -> None:
         ("-w @all", "-w", "'@all' is not a list of nodes"),
         ("-w n[1-9999999999]", "-w", "'n[1-9999999999]' has a range of more than 1,000,000 nodes"),
         ("-w ,", "-w", "',' is not a list of nodes"),
-        ("-w ''", "-w", "has no value"),
         ("--mem=1G --mem-per-cpu=100", "--mem-per-cpu", "--mem is there too: give one of them"),
         ("--mem-per-cpu=0 --mem=5", "--mem-per-cpu", "--mem is there too"),
         ("--mem=1.5G", "--mem", "'1.5G' is no size"),
         ("--mem=-1", "--mem", "'-1' is no size"),
         ("--gres=gpu::1", "--gres", "'gpu::1' is not name[:type][:count]"),
-        ("--gpus=", "--gpus", "'gpu:' is not name[:type][:count]"),
+        ("--gpus=2,", "--gpus", "'gpu:2,gpu:' is not name[:type][:count]"),
+        ("--partition=", "--partition", "has no value"),
         ("--gpus=2x", "--gpus", "'2x' is no count"),
         ("--gpus=2 -N 4", "--gpus", "2 GPUs are too few for 4 nodes"),
         ("--gpus=4 --gpus-per-node=3", "--gpus", "4 is no multiple of the 3 of --gpus-per-node"),

@@ -52,6 +52,7 @@ def test_what_counts_more() -> None:
     script = "#!/bin/sh\n#SBATCH -p script --mem=100 --requeue\n"
     assert _submit("x", script=script).spec.partition == "script"
     assert _submit("x", script=script, SBATCH_PARTITION="env").spec.partition == "env"
+    assert _submit("x", script="#!/bin/sh\n#SBATCH --reservation=r\n", SBATCH_RESERVATION="").spec.reservation == ""
     spec = _submit("-p", "line", "--mem-per-cpu=7", "--no-requeue", "x", script=script, SBATCH_PARTITION="env").spec
     assert (spec.partition, spec.mem_per_node, spec.mem_per_cpu, spec.requeue) == ("line", 0, 7, False)
 

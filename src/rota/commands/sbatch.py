@@ -154,7 +154,7 @@ def options_of(
         value = environment.get(variable)
         if value is not None:
             takes = isinstance(table[option], Option)
-            yield parse_options([f"--{option}={value}" if takes and value else f"--{option}"], table)
+            yield parse_options([f"--{option}={value}" if takes else f"--{option}"], table)
 
 
 def _full_name(given: str, table: Mapping[str, Option | Flag]) -> str:

@@ -4,6 +4,8 @@ Options that Slurm 22.05 takes and rota cannot replay are errors, as are those t
 `_NO_MEANING` have no influence on when and where a job runs and are ignored. ``--begin`` and ``--deadline`` have to be
 ``now+COUNT[UNIT]``, since other times have no meaning in a replay.
 
+An empty value of an option whose reader here takes one means what it means without the option, as in Slurm.
+
 ``--exclusive=user``, ``=mcs`` and ``=topo`` allow some jobs to share a node in Slurm; here they are ``--exclusive``.
 """
 
@@ -150,6 +152,8 @@ def _gres(text: str) -> str:
 
 def _gpus(text: str) -> str:
     """Parse ``[type:]count``, or several separated by commas."""
+    if not text:
+        return ""
     return _checked_gres(",".join(f"gpu:{item}" for item in text.split(",")))
 
 
@@ -166,12 +170,14 @@ def _licenses(text: str) -> str:
 
 
 def _array(text: str) -> str:
-    parse_array(text, MOST_TASKS)
+    if text:
+        parse_array(text, MOST_TASKS)
     return text
 
 
 def _dependency(text: str) -> str:
-    parse_dependency(text)
+    if text:
+        parse_dependency(text)
     return text
 
 
@@ -182,15 +188,18 @@ def _yes_or_no(text: str) -> bool:
 
 
 def _features(text: str) -> str:
-    parse_constraint(text)
+    if text:
+        parse_constraint(text)
     return text
 
 
 def _hosts(text: str) -> tuple[str, ...]:
     """Expand a hostlist, sorted and without duplicates."""
+    if not text:
+        return ()
     if "/" in text:
         raise ValueError(f"{text!r} is a file: write the names of the nodes")
-    names = ",".join(_text(text).split())
+    names = ",".join(text.split())
     if _HOSTS.fullmatch(names) is None:
         raise ValueError(f"{text!r} is not a list of nodes")
     if any(int(high) - int(low) >= _TOO_MANY for low, high in _RANGE.findall(names)):
@@ -286,7 +295,7 @@ OPTIONS: dict[str, Option | Flag] = {
     "gres": Option("gres", _gres),
     "hint": Option("hint", _hint),
     "hold": Flag("hold"),
-    "job-name": Option("name", _text),
+    "job-name": Option("name", str),
     "kill-on-invalid-dep": Option("kill_on_invalid_dep", _yes_or_no),
     "licenses": Option("licenses", _licenses),
     "mem": Option("mem_per_node", _mebibytes),
@@ -308,7 +317,7 @@ OPTIONS: dict[str, Option | Flag] = {
     "priority": Option("priority", _priority),
     "qos": Option("qos", _text),
     "requeue": Flag("requeue"),
-    "reservation": Option("reservation", _text),
+    "reservation": Option("reservation", str),
     "sockets-per-node": Option("sockets_per_node", _count),
     "spread-job": Flag("spread"),
     "threads-per-core": Option("threads_per_core", _count),
