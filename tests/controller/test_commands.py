@@ -232,6 +232,16 @@ def test_reservations(cluster: LiveCluster) -> None:
     assert cluster.run("scontrol", "show", "reservation").stdout == "No reservations in the system\n"
 
 
+def test_no_job_is_missed_or_listed_twice_while_its_end_is_written_down(cluster: LiveCluster) -> None:
+    jobs = ",".join(str(_submit(cluster, "--mem=10", script="sleep 0.5")) for _ in range(40))
+    listings = (("squeue", "-h", "-t", "all", "-o", "%i %T"), ("sacct", "-X", "-n", "-P", "-o", "JobID,State"))
+    while True:
+        told = [cluster.run(*words, "-j", jobs).stdout for words in listings]
+        assert [len(one.splitlines()) for one in told] == [40, 40]
+        if "PENDING" not in told[0] and "RUNNING" not in told[0]:
+            break
+
+
 def test_explain_and_plan(cluster: LiveCluster) -> None:
     _submit(cluster, "-n16", "-t", "1")
     waiting = _submit(cluster, "-n16", "-t", "1")

@@ -77,6 +77,9 @@ class Runs(Protocol):
     def finished(self, engine: Engine, record: JobRecord) -> list[Write]:
         """Give what to write down about a job that has ended."""
 
+    def kept(self, record: JobRecord) -> None:
+        """Hear that this is on disk."""
+
     def read_state(self) -> None:
         """Begin with what is written down."""
 
@@ -411,6 +414,7 @@ class LiveDriver:
 
     def finished_with(self, effect: JobFinished) -> None:
         """Tell those who wait for the job."""
+        self._runs.kept(effect.record)
         for listener in list(self.on_finished):
             listener(effect.record)
 

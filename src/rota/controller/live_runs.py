@@ -96,12 +96,15 @@ class LiveRuns:
         self._runs: dict[tuple[int, int], Run] = {}
         #: Who has cancelled a job, by job id or that of its array, until it has ended.
         self.cancelled_by: dict[int, int] = {}
+        #: Records of jobs that have ended, by job id, until they are on disk.
+        self.ending: dict[int, AccountingRecord] = {}
         self._devices: Devices
 
     # ---- records ----------------------------------------------------------------------------------------------
 
     def read_state(self) -> None:
         """Begin with the runs that are written down."""
+        self.ending = {}
         shape = shape_of(Run)
         self._runs = {key: shape.decode(data) for key, data in self._database.runs().items()}
         self._devices = self._new_devices()
@@ -197,7 +200,7 @@ class LiveRuns:
             # The processes of the steps are among those of the run.
             own = self._usage.get(key, Usage()).without(step.usage for step in steps)
             steps = (_batch_step(record, job.nodes[:1], cpus, own), *steps)
-        accounting = AccountingRecord(job=job, details=details, steps=steps)
+        accounting = self.ending[job.job_id] = AccountingRecord(job=job, details=details, steps=steps)
         row = {
             "job_id": job.job_id,
             "array_job_id": job.array_job_id,
@@ -217,6 +220,10 @@ class LiveRuns:
             self._submissions.pop(record.spec.payload, None)
             writes.append(drop_submission(record.spec.payload))
         return writes
+
+    def kept(self, record: JobRecord) -> None:
+        """Hear that what there is to write down about a job that has ended is on disk."""
+        self.ending.pop(record.job_id, None)
 
     # ---- processes --------------------------------------------------------------------------------------------
 

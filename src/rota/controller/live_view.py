@@ -74,7 +74,10 @@ class LiveView(EngineView):
     def jobs(self, *, ended: bool = True) -> tuple[JobLine, ...]:
         """Give all live jobs and, with ``ended``, those that ended in the last ``MinJobAge`` seconds."""
         live = self._view.jobs()
-        return (*live, *(record.job for record in self._recent.values())) if ended else live
+        if not ended:
+            return live
+        recent = {job_id: record.job for job_id, record in self._recent.items()}
+        return tuple(({job.job_id: job for job in live} | recent).values())
 
     def details(self, job_id: int) -> JobDetails | None:
         """Give what is kept of a job beside its line, with the names of its files; ``None``: nothing."""
@@ -103,7 +106,7 @@ class LiveView(EngineView):
     def _recent(self) -> dict[int, AccountingRecord]:
         """The jobs that ended in the last ``MinJobAge`` seconds, by job id, in the order in which they ended."""
         found = select(ended.c.record).where(ended.c.end_time >= self._recently()).order_by(ended.c.id)
-        return {record.job.job_id: record for record in self._records(found)}
+        return {record.job.job_id: record for record in (*self._records(found), *self._live.runs.ending.values())}
 
     def _details(self, job: JobLine, payload: str) -> JobDetails:
         details = self._live.runs.submission(payload).details
@@ -142,8 +145,14 @@ class LiveView(EngineView):
 
     def accounted(self, query: AccountingQuery) -> Iterable[AccountingRecord]:
         """Give the jobs that ``sacct`` is to choose from, live and ended, each with its steps."""
-        yield from self._records(_selection(query))
-        for job in self._engine.jobs.values():
+        jobs, ending = dict(self._engine.jobs), dict(self._live.runs.ending)
+        for record in self._records(_selection(query)):
+            # In a child, others may have come onto disk since it was made.
+            jobs.pop(record.job.job_id, None)
+            ending.pop(record.job.job_id, None)
+            yield record
+        yield from ending.values()
+        for job in jobs.values():
             ids = {job.job_id} if job.array is None else {job.job_id, job.array.job_id}
             if query.job_ids and query.job_ids.isdisjoint(ids):
                 continue
