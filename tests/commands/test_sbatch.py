@@ -266,7 +266,7 @@ NO_MEANING = """
 --container=/bundle | --cpu-freq=low | --export=ALL,A=b | --export-file=env | --get-user-env | --get-user-env=10L
 --gid=staff | --gpu-bind=closest | --gpu-freq=low | --ignore-pbs | --mail-type=END
 --mail-user=ann | --mcs-label=a | --mem-bind=local | --open-mode=append | --parsable | --power=level | --profile=all
---propagate=STACK | --reboot | --signal=B:USR2@30 | --wckey= | --wrap='sleep 5'
+--propagate=STACK | --reboot | --signal=B:USR2@30 | --switches=1@5:00 | --wckey= | --wrap='sleep 5'
 """
 
 

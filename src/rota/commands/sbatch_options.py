@@ -329,7 +329,7 @@ OPTIONS: dict[str, Option | Flag] = {
 #: Options about output, mail, environment and hardware settings.
 _NO_MEANING = (
     "acctg-freq chdir clusters comment container cpu-freq delay-boot error export export-file gid gpu-bind gpu-freq "
-    "input mail-type mail-user mcs-label mem-bind open-mode output power profile signal wckey wrap"
+    "input mail-type mail-user mcs-label mem-bind open-mode output power profile signal switches wckey wrap"
 )
 OPTIONS.update((name, Option("", str)) for name in _NO_MEANING.split())
 OPTIONS.update((name, Option("", str, needed=False)) for name in ("get-user-env", "no-kill", "propagate"))
