@@ -44,3 +44,10 @@ def test_what_there_is(program: Program) -> None:
     expected = "--cpus-per-task=2 --mem=7G --ntasks-per-node=2 --partition=gpu --nodes=2 --gpus-per-task=1"
     assert need == expected
     assert sorted([one, two, three, four]) == [f"{rank} {rank % 2} 4 g1" for rank in range(4)]
+
+
+def test_command_line(program: Program) -> None:
+    assert program("clusterscope", "cscope", "cpus", "--partition", "gpu").stdout.splitlines()[1:] == ["8, gpu"]
+    words = ("job-gen", "task", "slurm", "--partition=cpu", "--cpus-per-task=2", "--format=slurm_cli")
+    expected = "--cpus-per-task=2 --mem=1G --ntasks-per-node=1 --partition=cpu --nodes=1\n"
+    assert program("clusterscope", "cscope", *words).stdout == expected

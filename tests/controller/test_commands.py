@@ -302,8 +302,12 @@ def test_an_epilog_that_hangs(tmp_path: Path) -> None:
 
 
 def test_other_clusters_and_mail(cluster: LiveCluster) -> None:
-    done = cluster.run("sbatch", "-M", "nosuch", "--wrap", "true", check=False)
-    assert (done.returncode, done.stderr) == (1, "sbatch: error: No cluster 'nosuch' known by database.\n")
+    for words in (("sbatch", "--wrap", "true"), ("scancel", "999"), ("squeue",)):
+        done = cluster.run(*words, "-M", "nosuch", check=False)
+        assert done.returncode == 1
+        assert done.stderr.startswith(f"{words[0]}: error: No cluster 'nosuch' known by database.\n")
+    submitted = cluster.run("sbatch", "-H", "-M", "all", "--wrap", "true").stdout
+    assert submitted.endswith(" on cluster four\n")
     done = cluster.run("sbatch", "-H", "--parsable", "-M", "four", "--mail-type=END", "--wrap", "true")
     assert done.stdout.strip().endswith(";four")
     assert "rota sends no mail" in done.stderr

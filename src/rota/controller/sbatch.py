@@ -6,8 +6,9 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from rota.commands.submission import read_command_line, read_submission
-from rota.controller.submitting import client_of, submit, telling_problems
+from rota.controller.submitting import RefusedError, client_of, submit, telling_problems
 from rota.listings.answer import VERSION
+from rota.listings.common import unknown_cluster
 from rota.model import JobState
 
 if TYPE_CHECKING:
@@ -59,11 +60,11 @@ async def _script(line: CommandLine, terminal: Terminal) -> str:
 
 async def _submit(cluster: Cluster, call: Call, terminal: Terminal, submitted: Submitted) -> int:
     driver, texts = cluster.driver, submitted.texts
-    clusters = texts.get("clusters", "")
-    if clusters and clusters != driver.engine.view.config.cluster_name:
-        terminal.error(f"sbatch: error: No cluster '{clusters}' known by database.\n")
-        return 1
-    most = driver.engine.view.config.scheduler_int("max_script_size", _MOST_SCRIPT, 1, 512 << 20)
+    config = driver.engine.view.config
+    named = config.cluster_name if texts.get("clusters") else ""
+    if lines := unknown_cluster(texts.get("clusters", ""), config):
+        raise RefusedError(*lines)
+    most = config.scheduler_int("max_script_size", _MOST_SCRIPT, 1, 512 << 20)
     if len(submitted.submission.script) > most:
         terminal.error(f"sbatch: error: the script has more than the {most} bytes of max_script_size\n")
         terminal.error(f"sbatch: error: Batch job submission failed: {_TOO_LONG}\n")
@@ -78,9 +79,9 @@ async def _submit(cluster: Cluster, call: Call, terminal: Terminal, submitted: S
         failed = "Batch job submission failed"
         await submit(cluster, call, job_id, submitted.spec, submitted.submission, failed=failed)
         if "parsable" in texts:
-            terminal.out(f"{job_id};{clusters}\n" if clusters else f"{job_id}\n")
+            terminal.out(f"{job_id};{named}\n" if named else f"{job_id}\n")
         elif "quiet" not in texts:
-            terminal.out(f"Submitted batch job {job_id}\n")
+            terminal.out(f"Submitted batch job {job_id}{named and f' on cluster {named}'}\n")
         return await end.status if "wait" in texts else 0
     finally:
         if "wait" in texts:

@@ -10,6 +10,7 @@ from rota.commands.slurm_messages import message_of
 from rota.controller.live_view import LiveView
 from rota.core import events as ev
 from rota.listings.answer import VERSION
+from rota.listings.common import unknown_cluster
 from rota.model import Errno, JobState
 
 if TYPE_CHECKING:
@@ -33,6 +34,9 @@ async def scancel(cluster: Cluster, call: Call, terminal: Terminal) -> int:
     if request.version or request.usage:
         terminal.out(_USAGE if request.usage else f"{VERSION}\n")
         return 0
+    if lines := unknown_cluster(request.clusters, cluster.driver.engine.view.config):
+        terminal.error("".join(f"scancel: {line}\n" for line in lines))
+        return 1
     status = 0
     for one in request.jobs:
         if one.step:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from rota.commands.getopt import Parsed
     from rota.listings.view import View
+    from rota.model import ClusterConfig
 
 #: Why options make no difference.
 ALONE = "rota has no federation"
@@ -37,9 +38,21 @@ def words_of(text: str | None) -> frozenset[str]:
     return frozenset(word.strip() for word in (text or "").split(",") if word.strip())
 
 
-def is_here(name: str, view: View) -> bool:
+def is_here(name: str, config: ClusterConfig) -> bool:
     """Whether a name after ``-M`` is that of this cluster, or stands for all."""
-    return name.strip().lower() in {view.config.cluster_name.lower(), "all"}
+    return name.strip().lower() in {config.cluster_name.lower(), "all"}
+
+
+def unknown_cluster(given: str, config: ClusterConfig) -> tuple[str, ...]:
+    """Give the lines of an error about the first cluster of a list that is not this one; none: there is no other."""
+    name = next((one for one in given.split(",") if one.strip() and not is_here(one, config)), None)
+    if name is None:
+        return ()
+    advice = "Use 'sacctmgr list clusters' to see available clusters."
+    return (
+        f"error: No cluster '{name}' known by database.",
+        f"error: '{name}' can't be reached now, or it is an invalid entry for --cluster.  {advice}",
+    )
 
 
 def cluster_heading(command: str, parsed: Parsed, view: View) -> str:
@@ -51,11 +64,6 @@ def cluster_heading(command: str, parsed: Parsed, view: View) -> str:
     given = parsed.last("clusters")
     if given is None:
         return ""
-    for name in given.split(","):
-        if name.strip() and not is_here(name, view):
-            raise UsageError(
-                f"{command}: error: No cluster '{name}' known by database.\n"
-                f"{command}: error: '{name}' can't be reached now, or it is an invalid entry for --cluster.  "
-                "Use 'sacctmgr list clusters' to see available clusters.\n"
-            )
+    if lines := unknown_cluster(given, view.config):
+        raise UsageError("".join(f"{command}: {line}\n" for line in lines))
     return f"CLUSTER: {view.config.cluster_name}\n" if given.strip() and not parsed.has("noheader") else ""

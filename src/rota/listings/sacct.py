@@ -182,7 +182,7 @@ def _document(objects: list[dict[str, Any]], form: Form) -> Answer:
 def _here(parsed: Parsed, view: View) -> bool:
     """Whether ``-M`` names this cluster; a cluster that is not known has no jobs."""
     given = parsed.last("clusters")
-    return not given or any(is_here(name, view) or name.strip() == "-1" for name in given.split(","))
+    return not given or any(is_here(name, view.config) or name.strip() == "-1" for name in given.split(","))
 
 
 def _wanted(parsed: Parsed, view: View) -> _Wanted:
