@@ -19,6 +19,7 @@ MESSAGES: Mapping[Errno, str] = MappingProxyType(
         Errno.REQUESTED_NODES_NOT_IN_PARTITION: "Requested nodes not in this partition",
         Errno.TOO_MANY_REQUESTED_CPUS: "More processors requested than permitted",
         Errno.INVALID_NODE_COUNT: "Node count specification invalid",
+        Errno.INVALID_USER_ID: "Invalid user id",
         Errno.DUPLICATE_JOB_ID: "Duplicate job id",
         Errno.REQUESTED_NODE_CONFIG_UNAVAILABLE: "Requested node configuration is not available",
         Errno.REQUESTED_PART_CONFIG_UNAVAILABLE: "Requested partition configuration not available now",
@@ -50,7 +51,8 @@ MESSAGES: Mapping[Errno, str] = MappingProxyType(
         Errno.INVALID_ARRAY: "Invalid job array specification",
         Errno.RESERVATION_NAME_DUP: "Duplicate reservation name",
         Errno.JOB_NOT_SUSPENDED: "Job is not suspended",
-        Errno.INVALID_NICE: "Invalid nice value, must be between -2147483645 and 2147483645",
+        Errno.INVALID_NICE: "Invalid --nice value",
+        Errno.PRIORITY_NOT_KEPT: "Changes to job priority are not persistent, change nice instead",
     }
 )
 

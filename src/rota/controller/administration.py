@@ -111,7 +111,7 @@ def _plan(cluster: Cluster) -> list[dict[str, Any]]:
 
 
 async def _down(cluster: Cluster, call: Call, terminal: Terminal, *, cancel: bool) -> int:
-    if cluster.authority(call.uid) != 0:
+    if cluster.rights.as_administrator(call.uid):
         terminal.error("rota: error: Access/permission denied\n")
         return 1
     if cancel and cluster.driver.trouble:

@@ -92,7 +92,6 @@ def allocation_spec(cluster: Cluster, job: Job, command: str, **more: Any) -> di
     return {
         "command": command,
         "job": job.job_id,
-        "uid": job.user_id,
         "directory": str(cluster.runs.directory(job.job_id)),
         **more,
     }

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from rota.controller.rights import Rights
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,6 +51,7 @@ class Cluster:
         """The cluster's name."""
         return self.driver.engine.view.config.cluster_name
 
-    def authority(self, uid: int) -> int:
-        """Give the user id as which a request counts: root and the user who runs the controller are administrators."""
-        return 0 if uid in {0, os.geteuid()} else uid
+    @property
+    def rights(self) -> Rights:
+        """Who may do what."""
+        return Rights(self.driver.engine)

@@ -1,4 +1,4 @@
-"""``scancel`` of a live cluster."""
+"""``scancel`` of a live cluster. Its exit status is 0, or the number of the last error modulo 256, as in Slurm."""
 
 from __future__ import annotations
 
@@ -38,39 +38,40 @@ async def scancel(cluster: Cluster, call: Call, terminal: Terminal) -> int:
         terminal.error("".join(f"scancel: {line}\n" for line in lines))
         return 1
     status = 0
+
+    def problem(errno: Errno, text: str, shown: str) -> None:
+        """Say what was wrong, as Slurm does: that a job is unknown or has ended is only said if somebody wants it."""
+        nonlocal status
+        if errno not in {Errno.INVALID_JOB_ID, Errno.ALREADY_DONE}:
+            if request.quiet:
+                return
+            status = errno & 255
+        elif not request.verbose:
+            return
+        terminal.error(f"scancel: error: Kill job error on job {shown}: {text}\n")
+
     for one in request.jobs:
-        if one.step:
-            status |= _end_step(cluster, call, request, one, terminal)
+        if one.step and (errno := _end_step(cluster, call, request, one)) is not None:
+            problem(errno, message_of(errno, "")[0], f"step id {one.job_id}")
     for job_id, task_id in _targets(cluster, request):
         shown = str(job_id) if task_id is None else f"{job_id}_{task_id}"
         if request.verbose:
             terminal.error(f"scancel: Terminating job {shown}\n")
-        problem = await _end(cluster, call, request, job_id, task_id)
-        if problem is None:
-            continue
-        errno, text = problem
-        # A job that is unknown or has ended is no error of Slurm's scancel, unless somebody wants to know.
-        if errno not in {Errno.INVALID_JOB_ID, Errno.ALREADY_DONE}:
-            status = 1
-        elif request.quiet or not request.verbose:
-            continue
-        terminal.error(f"scancel: error: Kill job error on job id {shown}: {text}\n")
+        wrong = await _end(cluster, call, request, job_id, task_id)
+        if wrong is not None:
+            problem(*wrong, f"id {shown}")
     return status
 
 
-def _end_step(cluster: Cluster, call: Call, request: ScancelRequest, one: JobId, terminal: Terminal) -> int:
-    """End or signal a step; give the exit status."""
-    found = cluster.steps.find(one.job_id, one.step)
-    errno = Errno.INVALID_JOB_ID
-    if found is not None:
-        errno = Errno.ACCESS_DENIED
-        if call.uid in {0, found[0].user_id}:
-            number = signal.SIGKILL if request.signal is None else request.signal
-            cluster.step_clients.signal(one.job_id, number, one.step)
-            return 0
-    if not request.quiet:
-        terminal.error(f"scancel: error: Kill job error on job step id {one}: {message_of(errno, '')[0]}\n")
-    return 1
+def _end_step(cluster: Cluster, call: Call, request: ScancelRequest, one: JobId) -> Errno | None:
+    """End or signal a step; give what was wrong, ``None``: nothing."""
+    job = cluster.driver.engine.jobs.get(one.job_id)
+    if job is not None and cluster.rights.over_job(call.uid, one.job_id) not in {0, job.user_id}:
+        return Errno.INVALID_USER_ID
+    if cluster.steps.find(one.job_id, one.step) is None:
+        return Errno.INVALID_JOB_ID
+    cluster.step_clients.signal(one.job_id, request.signal or signal.SIGKILL, one.step)
+    return None
 
 
 def _targets(cluster: Cluster, request: ScancelRequest) -> Iterable[Target]:
@@ -108,7 +109,7 @@ async def _end(
     cluster: Cluster, call: Call, request: ScancelRequest, job_id: int, task_id: int | None
 ) -> tuple[Errno, str] | None:
     """Cancel or signal a job; give what was wrong, ``None``: nothing."""
-    uid, number = cluster.authority(call.uid), request.signal
+    uid, number = cluster.rights.over_job(call.uid, job_id), request.signal
     event: ev.Event
     if number is None or (number == signal.SIGKILL and not request.batch):
         event = ev.Cancel(job_id=job_id, task_id=task_id, uid=uid)

@@ -46,17 +46,17 @@ async def change(cluster: Cluster, call: Call, terminal: Terminal) -> int | None
     request = line.request
     if isinstance(request, Show) or (isinstance(request, Other) and request.command != "reconfigure"):
         return None
-    uid = cluster.authority(call.uid)
+    uid = cluster.rights.as_administrator(call.uid)
     if isinstance(request, JobsRequest):
-        problems = await _jobs(cluster, request, uid)
+        problems = await _jobs(cluster, request, call.uid)
     elif isinstance(request, JobUpdate):
-        problems = await _update_jobs(cluster, request, uid)
+        problems = await _update_jobs(cluster, request, call.uid)
     elif isinstance(request, NodeUpdate):
         problems = await _update_nodes(cluster, request, uid)
     elif isinstance(request, PartitionUpdate):
         problems = await _update_partition(cluster, request, uid)
     elif isinstance(request, Change):
-        problems = await _reservation(cluster, request, uid)
+        problems = await _reservation(cluster, request, cluster.rights.as_operator(call.uid))
     else:
         problems = await _reconfigure(cluster, uid)
     return _end(terminal, line, problems)
@@ -89,9 +89,10 @@ async def _jobs(cluster: Cluster, request: JobsRequest, uid: int) -> list[str]:
     problems = []
     for job_id, task_id in _targets(cluster, request.jobs, request.name):
         shown = str(job_id) if task_id is None else f"{job_id}_{task_id}"
-        about: dict[str, Any] = {"job_id": job_id, "task_id": task_id, "uid": uid}
+        about: dict[str, Any] = {"job_id": job_id, "task_id": task_id, "uid": cluster.rights.over_job(uid, job_id)}
         job = cluster.driver.engine.jobs.get(job_id)
-        if job is not None and job.state is JobState.PENDING and request.command in {"requeue", "suspend", "resume"}:
+        is_pending = job is not None and job.state is JobState.PENDING and about["uid"] in {0, job.user_id}
+        if is_pending and request.command in {"requeue", "suspend", "resume"}:
             problems.append(f"Job is pending execution for job {shown}")
             continue
         refused = await cluster.driver.request(_event(request.command, about))
@@ -124,7 +125,11 @@ async def _update_jobs(cluster: Cluster, request: JobUpdate, uid: int) -> list[s
             problems.append(f"{error} for job {job_id}")
             continue
         event = ev.UpdateJob(
-            job_id=job_id, task_id=task_id, changes=changes, array_throttle=request.array_throttle, uid=uid
+            job_id=job_id,
+            task_id=task_id,
+            changes=changes,
+            array_throttle=request.array_throttle,
+            uid=cluster.rights.over_job(uid, job_id),
         )
         refused = await cluster.driver.request(event)
         if refused is not None:

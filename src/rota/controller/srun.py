@@ -95,8 +95,8 @@ def _job_of(cluster: Cluster, call: Call, text: str) -> _Place:
             f"error: Unable to confirm allocation for job {text}: Invalid job id specified",
             f"Check SLURM_JOB_ID environment variable. Expired or invalid job {text}",
         )
-    if call.uid not in {0, job.user_id}:
-        raise RefusedError(f"error: Unable to confirm allocation for job {text}: Access/permission denied")
+    if call.uid != job.user_id:  # not root either: its files and environment would be in the hands of the job's user
+        raise RefusedError(f"error: Unable to create step for job {text}: Access/permission denied")
     return _Place(job, run)
 
 

@@ -81,7 +81,7 @@ async def submit(
     spec = spec._replace(payload=str(job_id))
     cluster.runs.keep(spec.payload, submission)
     data = compress(shape_of(Submission).encode(submission))
-    event = ev.Submit(job_id, spec, uid=cluster.authority(call.uid))
+    event = ev.Submit(job_id, spec, uid=cluster.rights.as_operator(call.uid))
     refused = await cluster.driver.submit(event, [add_submission(spec.payload, data)])
     if refused is None:
         return

@@ -14,7 +14,7 @@ from rota.core.cluster import Cluster
 from rota.core.effects import Accepted, PluginFault, Refused
 from rota.core.event_codec import problem_of
 from rota.core.invariants import check_invariants
-from rota.core.jobs.checks import require_administrator
+from rota.core.jobs.checks import as_user, require_administrator
 from rota.core.jobs.lifecycle import Lifecycle
 from rota.core.jobs.requests import JobRequests
 from rota.core.plugin_api.controller import PluginController
@@ -353,8 +353,8 @@ class Engine:
 
     def _on_submit(self, event: ev.Submit) -> None:
         if event.uid not in {0, event.spec.user_id}:
-            require_administrator(event.uid, "submit jobs for others")
-        self.lifecycle.submit(event.job_id, event.spec)
+            require_administrator(event.uid, "submit jobs for others", Errno.ACCESS_DENIED)
+        self.lifecycle.submit(event.job_id, event.spec if event.uid == 0 else as_user(event.spec))
         self._request_pass(may_wait=True)
 
     def _on_job_ended(self, event: ev.JobEnded) -> None:

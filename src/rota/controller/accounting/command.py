@@ -94,7 +94,8 @@ def _plan(cluster: Cluster, call: Call, line: Line, text: str) -> tuple[Plan, Up
         raise _of_clusters(line, draft)
     else:
         plan = _PLANS[line.command, line.entity](draft)
-    event = difference(view.tree, plan.builder.tree(), uid=cluster.authority(call.uid), user=user_name(call.uid))
+    uid = cluster.rights.as_administrator(call.uid)
+    event = difference(view.tree, plan.builder.tree(), uid=uid, user=user_name(call.uid))
     return plan, event
 
 

@@ -8,6 +8,7 @@ from rota.model import Errno, JobState, Reason, RequestError
 
 if TYPE_CHECKING:
     from rota.core.job import Job
+    from rota.model import JobSpec
 
 
 def require_pending(job: Job) -> None:
@@ -54,29 +55,42 @@ def require_own_hold(job: Job) -> None:
         raise RequestError(f"job {job.job_id} is held by an administrator", Errno.ACCESS_DENIED)
 
 
-def require_access(job: Job, uid: int) -> None:
+def require_access(job: Job, uid: int, errno: Errno = Errno.ACCESS_DENIED) -> None:
     """Check that a user may change a job: it is theirs, or they are an administrator.
 
     Args:
         job: The job.
         uid: User id of the user who asks; 0: an administrator.
+        errno: The number of the error, which depends on the request as in Slurm.
 
     Raises:
         RequestError: they may not.
     """
     if uid not in {0, job.user_id}:
-        raise RequestError(f"Access/permission denied: job {job.job_id} is another user's", Errno.ACCESS_DENIED)
+        raise RequestError(f"job {job.job_id} is another user's", errno)
 
 
-def require_administrator(uid: int, what: str) -> None:
+def require_administrator(uid: int, what: str, errno: Errno = Errno.INVALID_USER_ID) -> None:
     """Check that a user is an administrator.
 
     Args:
         uid: User id of the user who asks; 0: an administrator.
         what: What they ask for, for the message: ``change nodes``.
+        errno: The number of the error, which depends on the request as in Slurm.
 
     Raises:
         RequestError: they are not.
     """
     if uid != 0:
-        raise RequestError(f"Access/permission denied: user {uid} may not {what}", Errno.ACCESS_DENIED)
+        raise RequestError(f"user {uid} may not {what}", errno)
+
+
+def as_user(spec: JobSpec) -> JobSpec:
+    """Give a request as a user may make it, who is no operator: without a priority, which Slurm leaves out silently.
+
+    Raises:
+        RequestError: they may not make it.
+    """
+    if spec.nice < 0:
+        raise RequestError("only an operator raises priorities", Errno.INVALID_NICE)
+    return spec._replace(priority=None) if spec.priority else spec

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 #: Numbers of signals.
 _SIGNALS = range(1, 65)
+#: What strangers are told, by the request.
+_STRANGERS = {ev.Hold: Errno.INVALID_USER_ID, ev.Release: Errno.INVALID_USER_ID}
 _FOR_RUNNING = (ev.Requeue, ev.Suspend, ev.Resume, ev.SignalJob)
 
 
@@ -48,7 +50,7 @@ class JobRequests:
         if len(found) > 1:
             found = [(job, task) for job, task in found if _concerns(event, job)]
         for job, _ in found:
-            require_access(job, event.uid)
+            require_access(job, event.uid, _STRANGERS.get(type(event), Errno.ACCESS_DENIED))
             _check(event, job)
         for job, task_id in found:
             self._do(event, self._life.single_job(job, task_id))
@@ -85,7 +87,7 @@ class JobRequests:
             if event.array_throttle < 0:
                 raise RequestError(f"{event.array_throttle} tasks cannot run at a time", Errno.INVALID_ARRAY)
         for job, _ in found:
-            require_access(job, event.uid)
+            require_access(job, event.uid, Errno.INVALID_USER_ID)
             if event.changes:
                 check_update(life, job, event.changes, event.uid)
         for job, task_id in found if event.changes else ():
@@ -116,10 +118,10 @@ def _check(event: ev.JobRequest, job: Job) -> None:
         if job.spec.allocation_only:
             raise RequestError(f"job {job.job_id} has no script that could run again", Errno.BATCH_ONLY)
     elif isinstance(event, ev.Suspend):
-        require_administrator(event.uid, "suspend jobs")
+        require_administrator(event.uid, "suspend jobs", Errno.ACCESS_DENIED)
         require_running(job)
     elif isinstance(event, ev.Resume):
-        require_administrator(event.uid, "resume jobs")
+        require_administrator(event.uid, "resume jobs", Errno.ACCESS_DENIED)
         require_suspended(job)
     else:
         require_pending(job)

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from rota.core.jobs.lifecycle import Lifecycle
 
 
+#: Fields of `JobSpec` that owners of jobs can only take back.
+_OF_OPERATORS = frozenset({"contiguous", "deadline", "oversubscribe"})
+
+
 def check_update(life: Lifecycle, job: Job, changes: Mapping[str, Any], uid: int = 0) -> None:
     """Check that a job's request can be changed: of a running job only time limit and licences can.
 
@@ -59,16 +63,22 @@ def check_update(life: Lifecycle, job: Job, changes: Mapping[str, Any], uid: int
 
 
 def _check_as_user(job: Job, changes: Mapping[str, Any]) -> None:
-    """Check that a user, who is no administrator, may make some changes of their job.
+    """Check that a user, who is no operator, may make some changes of their job.
 
     Raises:
         RequestError: they may not.
     """
+    spec, priority = job.spec, changes.get("priority")
     longer = "time_limit" in changes and (changes["time_limit"] is None or changes["time_limit"] > job.time_limit)
     if longer and job.state is JobState.RUNNING:
-        raise RequestError("Access/permission denied: only an administrator gives it more time", Errno.ACCESS_DENIED)
-    if changes.get("nice", 0) < 0 or (changes.get("priority") or 0) > job.priority:
-        raise RequestError("Access/permission denied: only an administrator raises priorities", Errno.ACCESS_DENIED)
+        raise RequestError("Access/permission denied: only an operator gives it more time", Errno.ACCESS_DENIED)
+    if changes.get("nice", 0) < 0 or (priority or 0) > job.priority:
+        raise RequestError("Access/permission denied: only an operator raises priorities", Errno.ACCESS_DENIED)
+    if priority and priority != job.priority:
+        raise RequestError(f"only an operator sets the priority of job {job.job_id}", Errno.PRIORITY_NOT_KEPT)
+    for name in _OF_OPERATORS & changes.keys():
+        if changes[name] and changes[name] != getattr(spec, name):
+            raise RequestError(f"Access/permission denied: only an operator sets {name}", Errno.ACCESS_DENIED)
     if changes.keys() & {"user", "user_id", "group_id"}:
         raise RequestError("Access/permission denied: only an administrator gives jobs away", Errno.ACCESS_DENIED)
 
