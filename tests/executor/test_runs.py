@@ -274,8 +274,9 @@ def test_another_user(bench: Bench) -> None:
     out = theirs / "out"
     user = {"uid": NOBODY, "gid": NOBODY, "groups": (NOBODY, 12345), "stdout": str(out), "stderr": str(out)}
     epilog = bench.script('id -u > "$SLURM_OUT/epilog"; env >> "$SLURM_OUT/epilog"', "epilog")
-    env = {"PATH": os.environ["PATH"], "LD_PRELOAD": "/theirs.so", "SLURM_OUT": str(bench.folder)}
-    bench.run(1, "unset LD_PRELOAD; id -u; id -g; id -G; cat /proc/$$/oom_score_adj", env=env, epilog=epilog, **user)
+    user["env"] = {"PATH": os.environ["PATH"], "LD_PRELOAD": "/theirs.so", "SLURM_OUT": "/", "SLURM_JOB_GPUS": "0,1,2"}
+    user["own_env"] = {"SLURM_OUT": str(bench.folder)}
+    bench.run(1, "unset LD_PRELOAD; id -u; id -g; id -G; cat /proc/$$/oom_score_adj", epilog=epilog, **user)
     lines = [line for line in out.read_text().splitlines() if "LD_PRELOAD" not in line]
     adjusted = Path("/proc/self/oom_score_adj").read_text().strip()
     assert lines == [str(NOBODY), str(NOBODY), f"{NOBODY} 12345", adjusted]
@@ -283,6 +284,7 @@ def test_another_user(bench: Bench) -> None:
     said = (bench.folder / "epilog").read_text()
     assert said.startswith("0\n")
     assert "LD_PRELOAD" not in said
+    assert "SLURM_JOB_GPUS" not in said
 
 
 @as_root

@@ -326,7 +326,7 @@ def _plain(run: RunSpec) -> Record:
     """Give a run as the supervisor reads it."""
     values = {field.name: getattr(run, field.name) for field in fields(run)}
     names = {"job": values.pop("job_id"), "run": values.pop("restart_count")}
-    return {**names, **values, "env": dict(run.env), "rlimits": dict(run.rlimits)}
+    return {**names, **values, "env": dict(run.env), "own_env": dict(run.own_env), "rlimits": dict(run.rlimits)}
 
 
 def _report(record: Record) -> Report:

@@ -30,8 +30,10 @@ class RunSpec:
     restart_count: int = 0
     #: The first is the path of the program.
     argv: tuple[str, ...]
-    #: The whole environment. ``ROTA_RUN`` is added.
+    #: The user's variables, and those that are not the user's, which count more and are also the prolog's and epilog's.
+    #: ``ROTA_RUN`` is added.
     env: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    own_env: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     #: If it cannot be entered, the run is in ``/tmp``, and says so in its error output.
     cwd: str = "/"
     stdin: str = "/dev/null"

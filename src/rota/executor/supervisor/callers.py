@@ -212,7 +212,7 @@ _PARTS: dict[tuple[str, ...], Any] = {
     ("job", "run", "uid", "gid", "memory", "prolog_epilog_timeout"): int,
     ("mark", "prolog", "epilog", "cwd", "stdin", "stdout", "stderr"): str,
     ("argv", "groups", "cpus"): list,
-    ("env", "rlimits"): dict,
+    ("env", "own_env", "rlimits"): dict,
     ("append",): bool,
     ("umask",): int | None,
 }

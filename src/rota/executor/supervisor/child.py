@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 GRACE = 0.01
 #: Exit code of a child that gives up; nobody is told.
 GAVE_UP = 75
-#: How the variables begin that root's prolog gets from another user.
-_HANDED_ON = (b"ROTA_RUN", b"SLURM_", b"CUDA_VISIBLE_DEVICES", b"ROCR_VISIBLE_DEVICES", b"GPU_DEVICE_ORDINAL")
 
 
 class Surroundings:
@@ -46,10 +44,10 @@ class Surroundings:
 
 def encoded(request: dict[str, Any]) -> dict[str, Any]:
     """Give a request as a child needs it: what can be done before the fork is done once, and not in a copy."""
-    mark = {"ROTA_RUN": request["mark"]}  # the first variable
-    env = _variables(mark | request["env"] | mark)
+    env = _variables(_environment(request))
+    tools = _variables(environment_of_tools(request)) if request["prolog"] else {}
     paths = {name: _bytes(request[name]) for name in ("cwd", "stdin", "stdout", "stderr")}
-    return {**request, **paths, "argv": [*map(_bytes, request["argv"])], "env": env}
+    return {**request, **paths, "argv": [*map(_bytes, request["argv"])], "env": env, "tools": tools}
 
 
 def become_run(request: dict[str, Any], joining: list[str], around: Surroundings) -> NoReturn:
@@ -73,13 +71,13 @@ def become_run(request: dict[str, Any], joining: list[str], around: Surroundings
         os._exit(1)
 
 
-def become_epilog(program: str, env: dict[str, str], uid: int, around: Surroundings) -> NoReturn:
-    """Become the epilog of a run of some user. Never returns."""
+def become_epilog(program: str, env: dict[str, str], around: Surroundings) -> NoReturn:
+    """Become the epilog of a run. Never returns."""
     try:
         _begin([], around)
         os.umask(around.umask)
         _enter(b"/")
-        _execute([_bytes(program)], _harmless(_variables(env), uid))
+        _execute([_bytes(program)], _variables(env))
     finally:
         os._exit(1)
 
@@ -119,7 +117,7 @@ def _prolog(request: dict[str, Any]) -> None:
         try:
             os.setpgid(0, 0)
             _enter(b"/")
-            _execute([_bytes(program)], _harmless(request["env"], request["uid"]))
+            _execute([_bytes(program)], request["tools"])
         finally:
             os._exit(1)
     is_late = _is_late(pid, request["prolog_epilog_timeout"])
@@ -157,16 +155,22 @@ def failure_of(kind: str, program: str, code: int, *, is_late: bool) -> str:
     return f"{kind} {program} exited with {code}" if code else ""
 
 
-def _harmless(env: dict[bytes, bytes], uid: int) -> dict[bytes, bytes]:
-    """Give the environment of a run for its prolog or epilog.
+def environment_of_tools(request: dict[str, Any]) -> dict[str, str]:
+    """Give the environment of the prolog and the epilog of a run.
 
-    If root runs them for another user they get Slurm's variables only: others, like ``LD_PRELOAD``, would let the user
-    run programs as root.
+    If root runs them for another user, nothing in it is the user's: a variable like ``LD_PRELOAD`` would let the user
+    run programs as root, and a false list of GPUs would have them work on those of others.
     """
-    if os.geteuid() or uid in (-1, 0):
-        return env
-    kept = {name: value for name, value in env.items() if name.startswith(_HANDED_ON) and name != b"SLURM_CONF"}
-    return kept | {b"PATH": b"/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
+    if os.geteuid() or request["uid"] in (-1, 0):
+        return _environment(request)
+    path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+    return {**request["own_env"], "ROTA_RUN": request["mark"], "PATH": path}
+
+
+def _environment(request: dict[str, Any]) -> dict[str, str]:
+    """Give the environment of a run, in which the mark is the first variable."""
+    mark = {"ROTA_RUN": request["mark"]}
+    return {**mark, **request["env"], **request["own_env"], **mark}
 
 
 def _limit(limits: dict[str, tuple[int, int]]) -> None:

@@ -59,7 +59,7 @@ class Launcher:
             try:
                 pid = os.fork()
                 if not pid:
-                    child.become_epilog(run.epilog, run.env, run.uid, self._state.around)
+                    child.become_epilog(run.epilog, run.env, self._state.around)
                 run.epilog_pid, run.epilog_ticks = pid, _ticks(pid)
                 run.epilog_until = time.monotonic() + run.prolog_epilog_timeout if run.prolog_epilog_timeout else 0.0
                 self._state.commit([run.epilog_record()])

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import time
 
+from rota.executor.supervisor import child
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -79,8 +81,10 @@ class Run:
         self.prolog: str = request["prolog"]
         self.epilog: str = request["epilog"]
         self.prolog_epilog_timeout: int = request["prolog_epilog_timeout"]
-        #: Kept for the epilog only.
-        self.env: dict[str, str] = request.get("env", {}) if self.epilog else {}
+        #: The epilog's environment.
+        self.env: dict[str, str] = {}
+        if self.epilog:
+            self.env = request["env"] if "folders" in request else child.environment_of_tools(request)
         name = f"{self.job}.{self.restart}"
         self.group: Group | None = cgroups.group(name)
         self.memory_group: MemoryGroup | None = cgroups.memory_group(name) if self.memory else None
