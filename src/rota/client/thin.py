@@ -29,12 +29,12 @@ def main() -> int:
         return 1
 
 
-def connect() -> _socket.socket:
-    """Connect to the controller."""
+def connect(state: bytes = b"") -> _socket.socket:
+    """Connect to the controller of a state directory, by default the one that the user has chosen."""
     directory = posix.open(b".", posix.O_PATH | posix.O_CLOEXEC)  # it may not be readable
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
-        posix.chdir(posix.environ.get(b"ROTA_STATE") or STATE)  # a path of any length
+        posix.chdir(state or posix.environ.get(b"ROTA_STATE") or STATE)  # a path of any length
         connection.connect("rota.sock")
     finally:
         posix.fchdir(directory)
@@ -54,11 +54,15 @@ def send_call(connection: _socket.socket, name: str, arguments: list[str]) -> No
 
 
 def answers(connection: _socket.socket) -> int:
-    """Do what the controller says, up to the exit status."""
+    """Do what the controller says, up to the exit status: one of another user, who is not root, is only quoted."""
+    uid = int.from_bytes(connection.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)[4:8], sys.byteorder)
     while True:
         letter, data = frame(connection)
         if letter == b"x":
             return int(data)
+        if letter not in b"oe" and uid not in (0, posix.getuid()):
+            posix.write(2, b"error: a controller of another user must not use files or start programs here\n")
+            return 1
         if letter == b"m":
             return become(data, connection)
         if letter == b"r":
@@ -78,11 +82,7 @@ def answers(connection: _socket.socket) -> int:
 
 
 def become(data: bytes, connection: _socket.socket) -> int:
-    """Go on as another program of `rota.client`, if the controller is root's or this user's own."""
-    uid = int.from_bytes(connection.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)[4:8], sys.byteorder)
-    if uid not in (0, posix.getuid()):
-        posix.write(2, b"error: a controller of another user must not start programs here\n")
-        return 1
+    """Go on as another program of `rota.client`."""
     sys.path.insert(0, PACKAGES)
     from rota.client import thin  # noqa: PLW0406 - this program, as the others import it
 
