@@ -23,6 +23,7 @@ from rota.config.local_time import system_utc_offset
 from rota.config.this_machine import gpu_count
 from rota.controller.clock import ClusterClock
 from rota.controller.cluster import Cluster
+from rota.controller.crowd import allow_many_files
 from rota.controller.desk import COMMANDS, Desk
 from rota.controller.devices import Devices
 from rota.controller.door import Door
@@ -34,6 +35,7 @@ from rota.controller.spool import Spool
 from rota.controller.steps.clients import StepClients
 from rota.controller.steps.registry import Steps
 from rota.executor.local import LocalExecutor
+from rota.listings.text import plain
 from rota.model import InputError
 from rota.runtime.boot import boot_live
 from rota.store import Database, make_or_upgrade
@@ -152,7 +154,7 @@ async def _serve(settings: Settings, lock: int, ready: Callable[[], None]) -> No
     clock = ClusterClock(json.loads(facts[CLOCK]) if CLOCK in facts else None, last=database.last_time())
     booter = Booter(clock, log)
     reports = Reports(clock, loop, log)
-    executor = LocalExecutor(state, reports)
+    executor = LocalExecutor(state, reports, options=(f"--files={allow_many_files()}",))
     clients = StepClients()
     runs = LiveRuns(
         database,
@@ -215,12 +217,14 @@ def _describe(context: dict[str, Any]) -> str:
 
 
 class _OnlyOne:
-    """Makes sure that there is one controller for a state directory."""
+    """Makes sure that there is one controller for a state directory, which is nobody else's."""
 
     def __init__(self, state: Path) -> None:
         state.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if os.geteuid() == 0:
-            state.chmod(0o711)  # batch scripts are in it, and can only be read by their users
+        if state.stat().st_uid != os.geteuid():
+            raise InputError("this directory is another user's, who could have files there that mislead", path=state)
+        # Batch scripts of root's cluster are in it, and can only be read by their users.
+        state.chmod(0o711 if os.geteuid() == 0 else 0o700)
         self._path = state / "lock"
         self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
@@ -239,11 +243,19 @@ class _OnlyOne:
 
 def _log_to(path: Path) -> Callable[[str], None]:
     handler = RotatingFileHandler(path, maxBytes=_LOG_SIZE, backupCount=2)
-    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    handler.setFormatter(_OneRecord("%(asctime)s %(message)s"))
     logger = logging.getLogger("rota")
     logger.setLevel(logging.INFO)
     logger.addHandler(handler)
     return logger.info
+
+
+class _OneRecord(logging.Formatter):
+    """Writes records such that nothing in them looks like another one: further lines are indented."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Write a record."""
+        return "\n    ".join(plain(line) for line in super().format(record).split("\n"))
 
 
 def _mark(database: Database) -> str:

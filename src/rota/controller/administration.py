@@ -15,6 +15,7 @@ from rota.controller.srun import serve_step
 from rota.core import events as ev
 from rota.inspect.description import describe
 from rota.inspect.explain import explain
+from rota.listings import Answer
 from rota.model import RotaError
 
 if TYPE_CHECKING:
@@ -34,8 +35,7 @@ async def rota_call(cluster: Cluster, call: Call, terminal: Terminal) -> int | N
         terminal.out(json.dumps(_plan(cluster)) + "\n")
         return 0
     if name == "present":
-        await terminal.drain()
-        await in_child(cluster, lambda: terminal.send_all(json.dumps(present(cluster)), "", 0))
+        await in_child(cluster, call, terminal, lambda: Answer(json.dumps(present(cluster))))
         return None
     if name == "explain" and words and words[0].isdigit():
         return _explain(cluster, terminal, int(words[0]), as_json=words[1:] == ["json"])

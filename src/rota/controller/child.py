@@ -2,6 +2,9 @@
 
 A child begins as a copy of the controller at one moment, so it answers from one consistent state. It must not be made
 while the thread that commits is in the database, whose locks it would copy.
+
+Few children work at a time. One whose client does not read its answer waits by itself, and keeps only the user of this
+client from having many more.
 """
 
 from __future__ import annotations
@@ -11,44 +14,65 @@ import gc
 import os
 import signal
 import traceback
+from collections import defaultdict
 from typing import TYPE_CHECKING
+
+from rota.listings import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rota.controller.cluster import Cluster
+    from rota.controller.wire import Call, Terminal
 
 #: Signals that the controller handles, and a child must not.
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-#: Largest number of children at a time.
-_MOST = asyncio.Semaphore(4)
+#: Largest number of children that work at a time, and of children of each user.
+_WORKING = asyncio.Semaphore(4)
+_OF_USER: defaultdict[int, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(16))
 
 
-async def in_child(cluster: Cluster, answer: Callable[[], None]) -> None:
-    """Call a function in a child process, and wait for its end.
+async def in_child(cluster: Cluster, call: Call, terminal: Terminal, answer: Callable[[], Answer]) -> None:
+    """Answer a call in a child process, and wait for its end.
 
     Args:
         cluster: The cluster, which the function may use up: it is a copy.
-        answer: The function; it has to send the answer itself.
+        call: The call.
+        terminal: Where the answer goes.
+        answer: Gives the answer.
     """
-    async with _MOST:
-        with cluster.driver.no_commit():
-            pid = os.fork()
-            if pid == 0:
-                _be_child(cluster, answer)
-        ended = asyncio.get_running_loop().create_future()
+    await terminal.drain()
+    async with _OF_USER[call.uid]:
+        async with _WORKING:
+            working, done = os.pipe()
+            try:
+                with cluster.driver.no_commit():
+                    pid = os.fork()
+                    if pid == 0:
+                        _be_child(cluster, call, terminal, answer, done)
+            finally:
+                os.close(done)
+            await _readable(working)  # the child has closed its end: it has the answer
+            os.close(working)
         pidfd = os.pidfd_open(pid)
-        loop = asyncio.get_running_loop()
-        loop.add_reader(pidfd, ended.set_result, None)
         try:
-            await ended
+            await _readable(pidfd)
         finally:
-            loop.remove_reader(pidfd)
             os.close(pidfd)
             os.waitpid(pid, 0)  # noqa: ASYNC222 - it has ended
 
 
-def _be_child(cluster: Cluster, answer: Callable[[], None]) -> None:
+async def _readable(file: int) -> None:
+    loop = asyncio.get_running_loop()
+    ready = loop.create_future()
+    loop.add_reader(file, ready.set_result, None)
+    try:
+        await ready
+    finally:
+        loop.remove_reader(file)
+
+
+def _be_child(cluster: Cluster, call: Call, terminal: Terminal, answer: Callable[[], Answer], done: int) -> None:
     try:
         signal.set_wakeup_fd(-1)
         for number in _SIGNALS:
@@ -56,8 +80,12 @@ def _be_child(cluster: Cluster, answer: Callable[[], None]) -> None:
         gc.disable()
         os.close(cluster.lock)  # or another controller could not begin before this child has ended
         cluster.database.after_fork()
-        answer()
-    except BaseException:  # noqa: BLE001 - nothing may return to the controller's code
-        traceback.print_exc()
+        try:
+            found = answer()
+        except Exception as error:  # noqa: BLE001 - the user is to know
+            cluster.log(f"error: {' '.join(call.words)!r} of user {call.uid}:\n{traceback.format_exc()}")
+            found = Answer("", f"{call.words[0]}: error: this is a defect of rota: {error!r}\n", 1)
+        os.close(done)
+        terminal.send_all(*found)
     finally:
-        os._exit(0)
+        os._exit(0)  # nothing may return to the controller's code

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from rota.commands.getopt import UsageError
 from rota.controller.accounting.command import sacctmgr
 from rota.controller.administration import rota_call
+from rota.controller.crowd import Crowd, CrowdedError
 from rota.controller.listing import listing, scontrol
 from rota.controller.salloc import salloc
 from rota.controller.sbatch import sbatch
@@ -54,19 +55,27 @@ class Desk:
     def __init__(self, cluster: Cluster, commands: dict[str, Command]) -> None:
         self._cluster = cluster
         self._commands = commands
+        self._crowd = Crowd()
 
     async def serve(self, reader: StreamReader, writer: StreamWriter) -> None:
         """Take a command from a connection, and answer it."""
+        terminal = Terminal(reader, writer)
+        pid, uid, gid = _credentials(writer)
+        counts = self._cluster.rights.as_administrator(uid) != 0
         try:
-            await self._answer(reader, writer)
-        except (WireError, ConnectionError):
+            with self._crowd.present(uid, counts=counts):
+                async with self._crowd.turn(uid):
+                    call = await read_call(reader, (pid, uid, gid))
+                await self._answer(call, terminal)
+        except CrowdedError:
+            terminal.error("error: you have too many commands running at a time: try it again later\n")
+            terminal.end(1)
+        except (WireError, ConnectionError, TimeoutError):
             pass  # nobody is there to be told
         finally:
             writer.close()
 
-    async def _answer(self, reader: StreamReader, writer: StreamWriter) -> None:
-        call = await read_call(reader, _credentials(writer))
-        terminal = Terminal(reader, writer)
+    async def _answer(self, call: Call, terminal: Terminal) -> None:
         name = call.words[0]
         command = self._commands.get(name)
         status: int | None

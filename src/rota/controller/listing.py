@@ -32,8 +32,7 @@ async def listing(cluster: Cluster, call: Call, terminal: Terminal) -> int | Non
         return run(call.words, call.environment, LiveView(cluster, call.uid))
 
     if _takes_long(cluster, call):
-        await terminal.drain()
-        await in_child(cluster, lambda: terminal.send_all(*answer()))
+        await in_child(cluster, call, terminal, answer)
         return None
     out, err, code = answer()
     terminal.out(out)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rota.commands.submission import read_command_line, read_submission
 from rota.controller.submitting import RefusedError, client_of, submit, telling_problems
+from rota.controller.wire import TooLargeError
 from rota.listings.answer import VERSION
 from rota.listings.common import unknown_cluster
 from rota.model import JobState
@@ -35,7 +36,7 @@ async def sbatch(cluster: Cluster, call: Call, terminal: Terminal) -> int | None
         if told := _tell(line):
             terminal.out(told)
             return 0
-        script = await _script(line, terminal)
+        script = await _script(cluster, line, terminal)
         return await _submit(cluster, call, terminal, read_submission(line, script, client_of(call), now, utc_offset))
 
     return await telling_problems("sbatch", terminal, command)
@@ -48,12 +49,16 @@ def _tell(line: CommandLine) -> str:
     return _HELP if {"help", "usage"} & line.options.texts.keys() else ""
 
 
-async def _script(line: CommandLine, terminal: Terminal) -> str:
+async def _script(cluster: Cluster, line: CommandLine, terminal: Terminal) -> str:
     path = line.script_path
     if path is None:
         return ""
+    most = cluster.driver.engine.view.config.scheduler_int("max_script_size", _MOST_SCRIPT, 1, 512 << 20)
     try:
-        return (await terminal.read(path)).decode(errors="surrogateescape")
+        return (await terminal.read(path, most)).decode(errors="surrogateescape")
+    except TooLargeError:
+        why = f"error: the script has more than the {most} bytes of max_script_size"
+        raise RefusedError(why, f"error: Batch job submission failed: {_TOO_LONG}") from None
     except OSError:
         raise OSError(f"Unable to open file {path}") from None
 
@@ -64,11 +69,6 @@ async def _submit(cluster: Cluster, call: Call, terminal: Terminal, submitted: S
     named = config.cluster_name if texts.get("clusters") else ""
     if lines := unknown_cluster(texts.get("clusters", ""), config):
         raise RefusedError(*lines)
-    most = config.scheduler_int("max_script_size", _MOST_SCRIPT, 1, 512 << 20)
-    if len(submitted.submission.script) > most:
-        terminal.error(f"sbatch: error: the script has more than the {most} bytes of max_script_size\n")
-        terminal.error(f"sbatch: error: Batch job submission failed: {_TOO_LONG}\n")
-        return 1
     if texts.get("mail-type", "NONE").upper() != "NONE":
         terminal.error("sbatch: warning: --mail-type: rota sends no mail\n")
     job_id = driver.next_job_id

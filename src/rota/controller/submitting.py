@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import resource
+import select
 import socket
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rota.commands.option_error import OptionError, Problem
@@ -101,13 +104,22 @@ def client_of(call: Call) -> Client:
         work_dir=call.work_dir,
         environment=call.environment,
         umask=call.umask,
-        rlimits=_rlimits(call.pid),
+        rlimits=_rlimits(call.pid, call.uid),
     )
 
 
-def _rlimits(pid: int) -> Mapping[str, tuple[int, int]]:
-    """Read the limits of the client's process; none if it has gone."""
+def _rlimits(pid: int, uid: int) -> Mapping[str, tuple[int, int]]:
+    """Read the limits of the client's process; none if it has gone, as its number may be that of another one."""
     try:
-        return {name: resource.prlimit(pid, number) for name, number in _LIMITS.items()}
+        process = os.pidfd_open(pid)
     except OSError:
         return {}
+    try:
+        is_theirs = Path(f"/proc/{pid}").stat().st_uid == uid
+        limits = {name: resource.prlimit(pid, number) for name, number in _LIMITS.items()}
+        has_gone = select.select([process], [], [], 0)[0]
+    except OSError:
+        return {}
+    finally:
+        os.close(process)
+    return limits if is_theirs and not has_gone else {}

@@ -35,12 +35,17 @@ if TYPE_CHECKING:
 
 VERSION = "1"
 _LENGTH = struct.Struct(">I")
-#: Largest message of a client, bytes.
-_LARGEST = 64 << 20
+#: Largest call, which is a little more than the kernel lets words and environment of a program be; largest file that a
+#: client sends, unless something else is said; and the largest result. Bytes.
+_CALL, _FILE, _RESULT = 8 << 20, 16 << 20, 64 << 10
 
 
 class WireError(Exception):
     """A client does not say what it should, or has gone."""
+
+
+class TooLargeError(OSError):
+    """A file of a client is too large."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,20 +98,30 @@ class Terminal:
         if await _exactly(self._reader, 1) != b"+":
             raise WireError("no result")
         try:
-            return json.loads(await _message(self._reader))
-        except ValueError:
+            return json.loads(await _message(self._reader, _RESULT))
+        except (ValueError, RecursionError):
             raise WireError("no JSON") from None
 
-    async def read(self, path: str) -> bytes:
+    async def read(self, path: str, most: int = _FILE) -> bytes:
         """Read a file of the client, or its standard input if the path is empty.
+
+        Args:
+            path: The path.
+            most: Bytes that it may have.
 
         Raises:
             OSError: the client cannot read it.
+            TooLargeError: it is too large.
             WireError: the client has gone.
         """
         self._send(b"r", path)
         answer = await _exactly(self._reader, 1)
-        data = await _message(self._reader)
+        (length,) = _LENGTH.unpack(await _exactly(self._reader, _LENGTH.size))
+        if length > most:
+            while length:
+                length -= len(await _exactly(self._reader, min(length, 1 << 16)))
+            raise TooLargeError(f"it has more than {most} bytes")
+        data = await _exactly(self._reader, length)
         if answer != b"+":
             raise OSError(data.decode(errors="replace"))
         return data
@@ -115,8 +130,10 @@ class Terminal:
         """Send a whole answer without the event loop, from a child process."""
         connection = self._writer.get_extra_info("socket")
         data = memoryview(b"".join(_frame(*one) for one in ((b"o", out), (b"e", err), (b"x", str(status)))))
+        ready = select.poll()
+        ready.register(connection, select.POLLOUT)
         while data:
-            select.select([], [connection], [])
+            ready.poll()
             data = data[os.write(connection.fileno(), data) :]
 
     def write_file(self, path: str, text: str) -> None:
@@ -131,7 +148,7 @@ class Terminal:
         """
         self._send(b"q", "")
         await _exactly(self._reader, 1)
-        return (await _message(self._reader)).decode(errors="replace")
+        return (await _message(self._reader, _RESULT)).decode(errors="replace")
 
     async def drain(self) -> None:
         """Wait until the client has taken what was written."""
@@ -162,7 +179,7 @@ async def read_call(reader: StreamReader, credentials: tuple[int, int, int]) -> 
         WireError: it is no such message.
     """
     pid, uid, gid = credentials
-    texts = (await _message(reader)).decode(errors="surrogateescape").split("\0")
+    texts = (await _message(reader, _CALL)).decode(errors="surrogateescape").split("\0")
     if texts.pop() or len(texts) < 4 or texts[0] != VERSION:
         raise WireError("no message of this version")
     try:
@@ -177,9 +194,9 @@ async def read_call(reader: StreamReader, credentials: tuple[int, int, int]) -> 
     return Call(uid=uid, gid=gid, pid=pid, umask=umask, work_dir=texts[2], words=words, environment=environment)
 
 
-async def _message(reader: StreamReader) -> bytes:
+async def _message(reader: StreamReader, most: int) -> bytes:
     (length,) = _LENGTH.unpack(await _exactly(reader, _LENGTH.size))
-    if length > _LARGEST:
+    if length > most:
         raise WireError(f"a message of {length} bytes")
     return await _exactly(reader, length)
 

@@ -45,7 +45,7 @@ class LocalExecutor:
     Args:
         state: The state directory. Made if it does not exist; only its owner may read it.
         listener: Function that takes the reports, in the event loop in which `start` was called.
-        options: ``--no-cgroups`` and ``--no-memory-cgroups``: what a supervisor that is started does without.
+        options: Options of a supervisor that is started: see `rota.executor.supervisor.main`.
     """
 
     def __init__(self, state: Path, listener: Listener, *, options: tuple[str, ...] = ()) -> None:

@@ -1,6 +1,7 @@
 """The program: ``python -I -S main.py STATE_DIR`` becomes the keeper of a state directory, unless it has one.
 
-``--no-cgroups`` leaves control groups alone, ``--no-memory-cgroups`` only those that limit memory. The program returns
+``--no-cgroups`` leaves control groups alone, ``--no-memory-cgroups`` only those that limit memory. ``--files=N`` is the
+limit on open files of runs that have none of their own, by default that of the caller. The program returns
 when it has become a process of its own; the caller then waits until it can connect.
 """
 
@@ -70,8 +71,12 @@ def _keep(directory: str, options: set[str], umask: int) -> None:
     kernel.become_subreaper()
     around = Surroundings()
     around.umask = umask
-    around.files = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (around.files[1], around.files[1]))
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    for option in options:
+        if option.startswith("--files="):
+            soft = min(int(option[8:]), hard)
+    around.files = soft, hard
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     # The kernel is to end a run rather than the one that watches all.
     oom_score = kernel.read("/proc/self/oom_score_adj").decode().strip()
     if kernel.write("/proc/self/oom_score_adj", "-900"):
