@@ -84,6 +84,15 @@ class Client(NamedTuple):
 class ScriptError(ValueError):
     """The script is none; the text may have several lines."""
 
+    #: The exit status of the command.
+    status = 1
+
+
+class NotRootError(ScriptError):
+    """Only root may ask for this."""
+
+    status = 255
+
 
 class Submitted(NamedTuple):
     """A submission, and how its answer is given."""
@@ -195,7 +204,7 @@ def _from_now(fields: dict[str, Any], now: int) -> None:
 def _other_user(name: str, client: Client) -> dict[str, Any]:
     """Give the user as whom root submits."""
     if client.uid:
-        raise ScriptError("--uid only permitted by root user")
+        raise NotRootError("--uid only permitted by root user")
     found = find_user(name)
     if found is None:
         raise ScriptError(f"Invalid --uid specification: {name}")

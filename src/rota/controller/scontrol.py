@@ -98,6 +98,8 @@ async def _jobs(cluster: Cluster, request: JobsRequest, uid: int) -> list[str]:
         refused = await cluster.driver.request(_event(request.command, about))
         if refused is not None:
             problems.append(_sentence(refused, shown))
+            if request.command in {"hold", "release", "uhold"}:
+                problems.append(f"slurm_suspend error: {message_of(refused.errno, refused.message)[0]}")
     return problems
 
 
@@ -189,7 +191,9 @@ async def _reservation(cluster: Cluster, request: Change, uid: int) -> list[str]
     if request.entity != "reservation" or request.command == "update":
         return [_NOT_SUPPORTED.format(f"{request.command} {request.entity}")]
     event: ev.Event
+    failed = "Error creating the reservation"
     if request.command == "delete":
+        failed = f"delete_reservation reservationname={request.name}"
         event = ev.DeleteReservation(name=request.name, uid=uid)
     else:
         engine = cluster.driver.engine
@@ -198,10 +202,10 @@ async def _reservation(cluster: Cluster, request: Change, uid: int) -> list[str]
             found = parse_reservation(pairs, engine.view.config)
             reservation = found.reservation(cluster.clock.now(), engine.utc_offset)
         except (OptionError, InputError, RequestError) as error:
-            return [f"Error creating the reservation: {error}"]
+            return [f"{failed}: {error}"]
         event = ev.CreateReservation(reservation=reservation, uid=uid)
     refused = await cluster.driver.request(event)
-    return [] if refused is None else [_sentence(refused)]
+    return [] if refused is None else [f"{failed}: {_sentence(refused).removeprefix('slurm_update error: ')}"]
 
 
 def _with_dates(

@@ -58,11 +58,12 @@ async def telling_problems(name: str, terminal: Terminal, command: Callable[[], 
             terminal.error(f"{name}: error: {error.option}: {error}\n")
         return _USAGE
     except RefusedError as error:
-        lines = error.args
+        lines, status = error.args, 1
     except (ScriptError, OSError) as error:
         lines = tuple(f"error: {text}" for text in str(error).split("\n"))
+        status = error.status if isinstance(error, ScriptError) else 1
     terminal.error("".join(f"{name}: {line}\n" for line in lines))
-    return 1
+    return status
 
 
 async def submit(
