@@ -7,7 +7,8 @@ import signal
 import pytest
 
 from rota.commands.option_error import OptionError
-from rota.commands.submission import Client, ScriptError, Submitted, read_command_line, read_submission, slurm_message
+from rota.commands.refusals import refusal
+from rota.commands.submission import Client, ScriptError, Submitted, read_command_line, read_submission
 
 _NOW = 1_800_000_000
 
@@ -109,14 +110,15 @@ def test_exported_variables() -> None:
         ("--bogus", "unrecognized option '--bogus'"),
         ("-9", "invalid option -- '9'"),
         ("--requeue=yes", "option '--requeue' doesn't allow an argument"),
-        ("--time=bogus", "error: Invalid --time specification"),
+        ("-tbogus", "error: Invalid --time specification"),
+        ("-nbogus", 'error: Invalid numeric value "bogus" for --ntasks.'),
         ("-J", "option requires an argument -- 'J'"),
     ],
 )
 def test_options_that_cannot_be_used(word: str, message: str) -> None:
     with pytest.raises(OptionError) as caught:
         read_command_line([word], _NOW, lambda _: 0)
-    assert slurm_message(caught.value) == message
+    assert refusal("sbatch", caught.value).lines[0] == message
 
 
 @pytest.mark.parametrize("option", ["--container=x", "--gid=0", "--profile=all", "--reboot"])

@@ -27,9 +27,15 @@ class OptionError(ValueError):
         option: The option, as it is written: ``--nodes``, ``StartTime``.
         problem: What is wrong with it.
         kind: The kind of problem.
+        name: Its long name, if that is not the option without dashes.
+        value: Its value, as far as it is known.
     """
 
-    def __init__(self, option: str, problem: str, kind: Problem = Problem.VALUE) -> None:
+    def __init__(
+        self, option: str, problem: str, kind: Problem = Problem.VALUE, *, name: str = "", value: str = ""
+    ) -> None:
         super().__init__(problem)
         self.option = option
         self.kind = kind
+        self.name = name or option.lstrip("-")
+        self.value = value

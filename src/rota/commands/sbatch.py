@@ -135,7 +135,7 @@ def parse_options(
         try:
             fields[option.target] = read = option.read(value)
         except ValueError as error:
-            raise OptionError(shown, str(error)) from None
+            raise OptionError(shown, str(error), name=name, value=value) from None
         texts[name] = value
         if isinstance(read, dict):
             fields.update(read)

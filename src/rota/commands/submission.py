@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rota.commands.getopt import UsageError
 from rota.commands.moments import parse_slurm_time
-from rota.commands.option_error import OptionError, Problem
+from rota.commands.option_error import OptionError
 from rota.commands.sbatch import Options, options_of, parse_options, request
 from rota.commands.sbatch_options import OPTIONS, Flag, Option
 from rota.commands.script_environment import script_environment
@@ -186,12 +186,15 @@ def read_submission(
 
 
 def at_times(fields: dict[str, Any], texts: Mapping[str, str], now: int, utc_offset: Callable[[int], int]) -> None:
-    """Set the fields that are points of time, of options that were read without knowing the time now."""
+    """Set the fields that are points of time, of options that were read without knowing the time now.
+
+    Raises:
+        OptionError: one of them is none.
+    """
     table = _table(now, utc_offset)
     for name in ("begin", "deadline"):
-        option = table[name]
-        if name in texts and isinstance(option, Option):
-            fields[option.target] = option.read(texts[name])
+        if name in texts:
+            fields |= parse_options([f"--{name}={texts[name]}"], table).fields
     _from_now(fields, now)
 
 
@@ -319,19 +322,3 @@ def _signal(name: str) -> int:
     if name.isascii() and name.isdigit():
         return int(name) if int(name) in set(signal.valid_signals()) else 0
     return signal_number(name) or 0
-
-
-def slurm_message(error: OptionError) -> str:
-    """Give the message of ``sbatch`` about an option, without the name of the command."""
-    option = error.option
-    if error.kind is Problem.UNKNOWN:
-        long = option.startswith("--")
-        return f"unrecognized option '{option}'" if long else f"invalid option -- '{option[1:]}'"
-    if error.kind is Problem.AMBIGUOUS:
-        return f"option '{option}' is ambiguous; possibilities: {error}"
-    if error.kind is Problem.NO_VALUE:
-        long = option.startswith("--")
-        return f"option '{option}' requires an argument" if long else f"option requires an argument -- '{option[1:]}'"
-    if error.kind is Problem.UNWANTED_VALUE:
-        return f"option '{option}' doesn't allow an argument"
-    return f"error: Invalid {option} specification"

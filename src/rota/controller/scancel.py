@@ -12,6 +12,7 @@ from rota.core import events as ev
 from rota.listings.answer import VERSION
 from rota.listings.common import unknown_cluster
 from rota.model import Errno, JobState
+from rota.users import find_user
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,6 +37,9 @@ async def scancel(cluster: Cluster, call: Call, terminal: Terminal) -> int:
         return 0
     if lines := unknown_cluster(request.clusters, cluster.driver.engine.view.config):
         terminal.error("".join(f"scancel: {line}\n" for line in lines))
+        return 1
+    if request.user and find_user(request.user) is None:
+        terminal.error(f"scancel: error: Invalid user name: {request.user}\n")
         return 1
     status = 0
 

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rota.commands.option_error import OptionError, Problem
+from rota.commands.refusals import refusal
 from rota.commands.slurm_messages import message_of
-from rota.commands.submission import Client, ScriptError, slurm_message
+from rota.commands.submission import Client, ScriptError
 from rota.core import events as ev
 from rota.core.plain import shape_of
 from rota.model import Errno
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from rota.controller.wire import Call, Terminal
     from rota.model import JobSpec
 
-#: Exit status for options that cannot be used.
-_USAGE = 255
 #: Limits that a job inherits from its submission.
 _LIMITS = {
     name.removeprefix("RLIMIT_"): getattr(resource, name) for name in dir(resource) if name.startswith("RLIMIT_")
@@ -51,12 +50,11 @@ async def telling_problems(name: str, terminal: Terminal, command: Callable[[], 
     try:
         return await command()
     except OptionError as error:
-        terminal.error(f"{name}: {slurm_message(error)}\n")
+        lines, status = refusal(name, error)
+        terminal.error("".join(f"{name}: {line}\n" for line in lines))
         if error.kind is not Problem.VALUE:
             terminal.error(f'Try "{name} --help" for more information\n')
-        elif str(error):
-            terminal.error(f"{name}: error: {error.option}: {error}\n")
-        return _USAGE
+        return status
     except RefusedError as error:
         lines, status = error.args, 1
     except (ScriptError, OSError) as error:
