@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from rota.model import ClusterConfig, JobSpec, JobState, MultifactorConf, StepRecord
+from rota.model import ClusterConfig, JobSpec, JobState, MultifactorConf, StepRecord, TaskUsage
 from rota.model.accounting import AccountingRecord, JobDetails
 from rota.model.association import AccountingLines
 from rota.model.lines import (
@@ -53,6 +53,7 @@ class Snapshot:
     job_lines: list[JobLine] = field(default_factory=list)
     job_details: dict[int, JobDetails] = field(default_factory=dict)
     job_steps: dict[int, list[StepRecord]] = field(default_factory=dict)
+    job_tasks: dict[int, list[TaskUsage]] = field(default_factory=dict)
     node_lines: list[NodeLine] = field(default_factory=list)
     partition_lines: list[PartitionLine] = field(default_factory=list)
     reservation_lines: list[ReservationLine] = field(default_factory=list)
@@ -90,6 +91,9 @@ class Snapshot:
 
     def steps(self, job_id: int) -> list[StepRecord]:
         return self.job_steps.get(job_id, [])
+
+    def tasks(self, job_id: int) -> list[TaskUsage]:
+        return self.job_tasks.get(job_id, [])
 
     def allocation(self, _job_id: int) -> tuple[AllocationLine, ...]:
         return ()

@@ -21,7 +21,7 @@ from rota.listings import Answer, run
 from .rig import Snapshot, rig
 
 VIEW = replace(rig(), now=1_795_365_600)
-COMMANDS = ("squeue", "sinfo", "scontrol", "sacct", "sprio", "sshare", "sdiag")
+COMMANDS = ("squeue", "sinfo", "scontrol", "sacct", "sprio", "sshare", "sdiag", "sstat")
 _WORDS = st.one_of(
     st.text(max_size=12),
     st.sampled_from(

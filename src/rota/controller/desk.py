@@ -40,7 +40,7 @@ COMMANDS: dict[str, Command] = {
     "scancel": scancel,
     "scontrol": scontrol,
     "srun": srun,
-    **dict.fromkeys(("sacct", "sdiag", "sinfo", "sprio", "squeue", "sreport", "sshare"), listing),
+    **dict.fromkeys(("sacct", "sdiag", "sinfo", "sprio", "squeue", "sreport", "sshare", "sstat"), listing),
 }
 
 

@@ -42,7 +42,7 @@ async def listing(cluster: Cluster, call: Call, terminal: Terminal) -> int | Non
 
 def _takes_long(cluster: Cluster, call: Call) -> bool:
     """Whether an answer could be about many jobs, or is a document."""
-    if len(cluster.driver.engine.jobs) > _MANY or call.words[0] in {"sacct", "sacctmgr", "sreport"}:
+    if len(cluster.driver.engine.jobs) > _MANY or call.words[0] in {"sacct", "sacctmgr", "sreport", "sstat"}:
         return True
     if any(_DOCUMENT.match(word) for word in call.words[1:]):
         return True

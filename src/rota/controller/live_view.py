@@ -11,11 +11,12 @@ from sqlalchemy import or_, select
 
 from rota.controller.run_environment import expand
 from rota.core.plain import shape_of
+from rota.executor.tasks import Processes
 from rota.inspect.view import EngineView
 from rota.listings.answer import RELEASE
 from rota.model.accounting import AccountingRecord, JobDetails
 from rota.model.node import NodeState
-from rota.model.step import StepRecord
+from rota.model.step import StepRecord, TaskUsage
 from rota.store.schema import jobs as ended
 from rota.users import find_user, group_name, user_name
 
@@ -94,6 +95,18 @@ class LiveView(EngineView):
             return self._live_steps(self._view.line(job), job.spec.payload, job.steps)
         record = self._recent.get(job_id)
         return () if record is None else record.steps
+
+    def tasks(self, job_id: int) -> Sequence[TaskUsage]:
+        """Give what the tasks of a job's running steps use at this moment; of a job that has ended none."""
+        job = self._engine.jobs.get(job_id)
+        if job is None or not job.alloc:
+            return ()
+        mark = self._live.runs.mark_of(job_id, job.restart_count)
+        return self._processes.tasks(mark, job.user_id, self._view.line(job).nodes[0])
+
+    @cached_property
+    def _processes(self) -> Processes:
+        return Processes()
 
     def recent_count(self) -> int:
         """Count the jobs that ended in the last ``MinJobAge`` seconds."""

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from rota.core import ClusterView
     from rota.listings import AccountingQuery
-    from rota.model import ClusterConfig, MultifactorConf, PriorityFactors, StepRecord
+    from rota.model import ClusterConfig, MultifactorConf, PriorityFactors, StepRecord, TaskUsage
     from rota.model.accounting import AccountingRecord, JobDetails
     from rota.model.association import AccountingLines
     from rota.model.lines import (
@@ -93,6 +93,10 @@ class EngineView:
 
     def steps(self, _job_id: int) -> Sequence[StepRecord]:
         """Give the steps of a job: none."""
+        return ()
+
+    def tasks(self, _job_id: int) -> Sequence[TaskUsage]:
+        """Give what the tasks of a job use: there are no processes."""
         return ()
 
     def allocation(self, job_id: int) -> tuple[AllocationLine, ...]:

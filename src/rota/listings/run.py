@@ -36,6 +36,8 @@ def _command(name: str) -> Command | None:
         from rota.listings.sreport import sreport as found
     elif name == "sdiag":
         from rota.listings.sdiag import sdiag as found
+    elif name == "sstat":
+        from rota.listings.sstat import sstat as found
     else:
         return None
     return found

@@ -17,7 +17,7 @@ from rota.commands.moments import parse_slurm_time
 from rota.listings.answer import Answer
 from rota.listings.common import ALONE, VERBOSE, about, clock_of, is_here, words_of
 from rota.listings.sacct_fields import BRIEF, DEFAULT, FIELDS, LONG, Row, Rows
-from rota.listings.sacct_table import help_format, put
+from rota.listings.sacct_table import fields_of, help_format, put
 from rota.listings.text import NULL
 from rota.listings.view import AccountingQuery
 from rota.model import JobState
@@ -142,14 +142,14 @@ def sacct(argv: Sequence[str], environ: Mapping[str, str], view: View) -> Answer
     if (told := about(parsed, _USAGE)) is not None:
         return told
     if parsed.has("helpformat"):
-        return Answer(help_format())
+        return Answer(help_format(FIELDS))
     if parsed.words:
         listed = "".join(f"sacct: error:  {word}\n" for word in parsed.words)
         raise UsageError(f"sacct: error: Unknown arguments:\n{listed}")
     fields = _fields(parsed, environ)
     form = form_of(parsed)
     if not _here(parsed, view):
-        return Answer(put(fields, [], parsed)) if form is None else _document([], form)
+        return Answer(put([(*one, None) for one in fields], [], parsed)) if form is None else _document([], form)
     wanted = _wanted(parsed, view)
     window = wanted.window if parsed.has("truncate") else None
     rows = Rows(
@@ -167,7 +167,7 @@ def sacct(argv: Sequence[str], environ: Mapping[str, str], view: View) -> Answer
         make = AccountingObjects(view, rows)
         return _document([make.job(one, _steps(one, wanted.ids, parsed)) for one in chosen], form)
     listed_rows = [row for record in chosen for row in _rows(record, wanted.ids, parsed)]
-    return Answer(put([(name, width, rows.text(name)) for name, width, _ in fields], listed_rows, parsed))
+    return Answer(put([(name, width, rows.text(name)) for name, width in fields], listed_rows, parsed))
 
 
 def _document(objects: list[dict[str, Any]], form: Form) -> Answer:
@@ -362,30 +362,12 @@ def _units(parsed: Parsed) -> str:
     return text.upper()
 
 
-def _fields(parsed: Parsed, environ: Mapping[str, str]) -> list[tuple[str, int, None]]:
+def _fields(parsed: Parsed, environ: Mapping[str, str]) -> list[tuple[str, int]]:
     """Give the fields of the format: name and width, negative: aligned to the left."""
     text = ",".join(parsed.all("format")) if parsed.has("format") else None
     if text is None:
         text = LONG if parsed.has("long") else BRIEF if parsed.has("brief") else environ.get("SACCT_FORMAT", DEFAULT)
-    found: list[tuple[str, int, None]] = []
-    for word in text.split(","):
-        name, percent, size = word.lstrip().partition("%")
-        if not name:  # as in Slurm, what follows is passed over
-            break
-        if name.lower() == "all":
-            found += [(one, width, None) for one, width in FIELDS.items()]
-            continue
-        low = name.lower()
-        full = next((one for one in FIELDS if one.lower() == low), None)
-        full = full or next((one for one in FIELDS if one.lower().startswith(low)), None)
-        if full is None:
-            raise UsageError(f'sacct: error: Invalid field requested: "{name}"\n')
-        found.append((full, _width(size) if percent else FIELDS[full], None))
-    return found
-
-
-def _width(text: str) -> int:
-    left = text.startswith("-")
-    digits = text.lstrip("-")
-    size = min(int(digits[:9]), 4096) if digits.isascii() and digits.isdigit() else 0
-    return -size if left else size
+    if "all" in text.lower():
+        words = (word.strip() for word in text.split(","))
+        text = ",".join(",".join(FIELDS) if word.partition("%")[0].lower() == "all" else word for word in words)
+    return fields_of(text, FIELDS, "sacct")

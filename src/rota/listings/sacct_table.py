@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from rota.commands.getopt import UsageError
-from rota.listings.sacct_fields import FIELDS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from rota.commands.getopt import Parsed
 
@@ -18,12 +17,44 @@ _MOST_FIELDS = 500
 _WIDEST = 8192
 
 
-def help_format() -> str:
+def help_format(known: Iterable[str]) -> str:
     """Give what ``--helpformat`` prints: the names of all fields, four on a line."""
-    names = list(FIELDS)
+    names = list(known)
     return "".join(
         f"{' '.join(f'{one:<19}' for one in names[place : place + 4])}\n" for place in range(0, len(names), 4)
     )
+
+
+def fields_of(text: str, known: Mapping[str, int], command: str) -> list[tuple[str, int]]:
+    """Give the fields of a format: name and width, negative: aligned to the left.
+
+    Args:
+        text: Names, in any case and shortened, with commas; ``%`` and a width may follow.
+        known: All fields, with their widths.
+        command: For messages.
+
+    Raises:
+        UsageError: there is no such field.
+    """
+    found: list[tuple[str, int]] = []
+    for word in text.split(","):
+        name, percent, size = word.lstrip().partition("%")
+        if not name:  # as in Slurm, what follows is passed over
+            break
+        low = name.lower()
+        full = next((one for one in known if one.lower() == low), None)
+        full = full or next((one for one in known if one.lower().startswith(low)), None)
+        if full is None:
+            raise UsageError(f'{command}: error: Invalid field requested: "{name}"\n')
+        found.append((full, _width(size) if percent else known[full]))
+    return found
+
+
+def _width(text: str) -> int:
+    left = text.startswith("-")
+    digits = text.lstrip("-")
+    size = min(int(digits[:9]), 4096) if digits.isascii() and digits.isdigit() else 0
+    return -size if left else size
 
 
 def put(fields: Sequence[tuple[str, int, object]], rows: list[T], parsed: Parsed) -> str:

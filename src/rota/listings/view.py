@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from rota.model import ClusterConfig, MultifactorConf, PriorityFactors, StepRecord
+    from rota.model import ClusterConfig, MultifactorConf, PriorityFactors, StepRecord, TaskUsage
     from rota.model.accounting import AccountingRecord, JobDetails
     from rota.model.association import AccountingLines
     from rota.model.lines import (
@@ -88,6 +88,9 @@ class View(Protocol):
 
     def steps(self, job_id: int) -> Sequence[StepRecord]:
         """Give the steps of a job, in the order in which they were started."""
+
+    def tasks(self, job_id: int) -> Sequence[TaskUsage]:
+        """Give what the tasks of a job's running steps use at this moment, in any order."""
 
     def allocation(self, job_id: int) -> Sequence[AllocationLine]:
         """Give what a live job has of each node; none of a job without an allocation, or that has ended."""

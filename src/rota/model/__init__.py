@@ -21,7 +21,7 @@ from rota.model.node import Node, NodeState
 from rota.model.partition import Partition, PartitionState
 from rota.model.priority import PriorityFactors, PriorityFactorsRequest, PriorityWeights
 from rota.model.reason import Reason
-from rota.model.step import StepRecord
+from rota.model.step import StepRecord, TaskUsage
 
 __all__ = [
     "LONGEST",
@@ -54,5 +54,6 @@ __all__ = [
     "RequestError",
     "RotaError",
     "StepRecord",
+    "TaskUsage",
     "User",
 ]

@@ -61,3 +61,25 @@ class StepRecord:
     #: Signal that ended the step; 0: none.
     signal: int = 0
     usage: Usage = Usage()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskUsage:
+    """What the processes of one task of a running step use, as measured at one moment."""
+
+    #: Id of its step, as `StepRecord.step_id`, its number in that step, and the name of its node.
+    step_id: str
+    task: int
+    node: str
+    pids: tuple[int, ...] = ()
+    #: Processor time, of processes that its own have waited for too, seconds.
+    cpu_seconds: float = 0.0
+    #: The largest resident memory of all of them now, and of each of them before, bytes.
+    max_rss: int = 0
+    #: Virtual memory, bytes.
+    virtual: int = 0
+    #: Page faults that needed a disk.
+    pages: int = 0
+    #: Bytes read from and written to disks.
+    read_bytes: int = 0
+    written_bytes: int = 0

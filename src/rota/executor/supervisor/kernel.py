@@ -129,7 +129,7 @@ def _status_by_pidfd(pidfd: int) -> int | None:
 class Stat:
     """What /proc/PID/stat says of a process."""
 
-    __slots__ = ("parent", "pid", "session", "state", "status", "system", "ticks", "user")
+    __slots__ = ("pages", "parent", "pid", "session", "state", "status", "system", "ticks", "user")
 
     def __init__(self, pid: int, line: bytes) -> None:
         # The name is in parentheses and may contain anything.
@@ -138,6 +138,8 @@ class Stat:
         self.state = fields[0].decode()
         self.parent = int(fields[1])
         self.session = int(fields[3])
+        #: Page faults that needed a disk.
+        self.pages = int(fields[9])
         #: Seconds of it and of the children that it has waited for.
         self.user = (int(fields[11]) + int(fields[13])) / TICKS
         self.system = (int(fields[12]) + int(fields[14])) / TICKS
