@@ -268,7 +268,7 @@ def test_programs_by_task(cluster: LiveCluster) -> None:
     assert few.returncode == 1
 
 
-@pytest.mark.parametrize("option", ["--bcast=/tmp/x", "--x11", "--het-group=0", "--test-only", "-Z", "--container=c"])
+@pytest.mark.parametrize("option", ["--bcast=/tmp/x", "--x11", "--het-group=0", "-Z", "--container=c"])
 def test_what_is_not_done_is_refused_by_name(cluster: LiveCluster, option: str) -> None:
     done = cluster.run("srun", option, "true", check=False)
     assert done.returncode == 255

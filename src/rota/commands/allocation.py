@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from rota.commands.submission import Client
     from rota.model import JobSpec
 
-_NOT_SALLOCS = "array error export export-file ignore-pbs input no-requeue open-mode output parsable requeue wait wrap"
+_NOT_SALLOCS = (
+    "array error export export-file ignore-pbs input no-requeue open-mode output parsable requeue test-only wait wrap"
+)
 _SALLOC: dict[str, Option | Flag] = {
     **{name: option for name, option in OPTIONS.items() if name not in _NOT_SALLOCS.split()},
     **{name: Flag("") for name in ("bell", "help", "no-bell", "no-shell", "usage", "version")},
@@ -54,7 +56,6 @@ _NOT_DONE = (
     "power",
     "profile",
     "reboot",
-    "test-only",
     "x11",
 )
 

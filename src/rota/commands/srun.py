@@ -70,7 +70,6 @@ _NOT_DONE = [
     "send-libs",
     "task-epilog",
     "task-prolog",
-    "test-only",
     "x11",
 ]
 #: Options of a step by variable. Those that a job sets are for ``srun`` within it.

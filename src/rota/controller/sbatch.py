@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rota.commands.submission import read_command_line, read_submission
 from rota.controller.submitting import RefusedError, client_of, submit, telling_problems
 from rota.controller.wire import TooLargeError
+from rota.controller.would_start import tell_start
 from rota.listings.answer import VERSION
 from rota.listings.common import unknown_cluster
 from rota.model import JobState
@@ -30,7 +31,7 @@ _HELP = (
 async def sbatch(cluster: Cluster, call: Call, terminal: Terminal) -> int | None:
     """Submit a job; give the exit status."""
 
-    async def command() -> int:
+    async def command() -> int | None:
         now, utc_offset = cluster.clock.now(), cluster.driver.engine.utc_offset
         line = read_command_line(call.words[1:], now, utc_offset)
         if told := _tell(line):
@@ -63,7 +64,7 @@ async def _script(cluster: Cluster, line: CommandLine, terminal: Terminal) -> st
         raise OSError(f"Unable to open file {path}") from None
 
 
-async def _submit(cluster: Cluster, call: Call, terminal: Terminal, submitted: Submitted) -> int:
+async def _submit(cluster: Cluster, call: Call, terminal: Terminal, submitted: Submitted) -> int | None:
     driver, texts = cluster.driver, submitted.texts
     config = driver.engine.view.config
     named = config.cluster_name if texts.get("clusters") else ""
@@ -72,6 +73,9 @@ async def _submit(cluster: Cluster, call: Call, terminal: Terminal, submitted: S
     if texts.get("mail-type", "NONE").upper() != "NONE":
         terminal.error("sbatch: warning: --mail-type: rota sends no mail\n")
     job_id = driver.next_job_id
+    if "test-only" in texts:
+        await tell_start(cluster, call, terminal, job_id, submitted.spec, quiet="quiet" in texts)
+        return None
     end = _Ending(job_id)
     if "wait" in texts:
         driver.on_finished.append(end)

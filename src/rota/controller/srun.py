@@ -18,10 +18,12 @@ from rota.controller.steps.layout import StepError
 from rota.controller.steps.spec import MPI_TYPES, read_programs, step_spec
 from rota.controller.submitting import RefusedError, client_of, telling_problems
 from rota.controller.wire import WireError
+from rota.controller.would_start import tell_start
 from rota.listings.answer import VERSION
 from rota.model import JobState
 
 if TYPE_CHECKING:
+    from rota.commands.allocation import Allocation
     from rota.commands.srun import SrunLine
     from rota.controller.cluster import Cluster
     from rota.controller.run import Run
@@ -55,6 +57,9 @@ async def srun(cluster: Cluster, call: Call, terminal: Terminal) -> int | None:
         if line.texts.get("mpi") == "list":
             terminal.out("MPI plugin types are...\n" + "".join(f"\t{one}\n" for one in MPI_TYPES))
             return 0
+        if "test-only" in line.texts:
+            await _test(cluster, call, terminal)
+            return None
         if not line.options.rest:
             terminal.error("srun: fatal: No command given to execute.\n")
             return 1
@@ -100,11 +105,24 @@ def _job_of(cluster: Cluster, call: Call, text: str) -> _Place:
     return _Place(job, run)
 
 
+async def _test(cluster: Cluster, call: Call, terminal: Terminal) -> None:
+    """Say when a job of its own would start: that of ``srun`` within a job too."""
+    line = read_srun(call.words[1:], call.environment, within=False)
+    wanted = _allocation(cluster, call, line)
+    job_id, quiet = cluster.driver.next_job_id, "quiet" in line.texts
+    await tell_start(cluster, call, terminal, job_id, wanted.spec, quiet=quiet)
+
+
+def _allocation(cluster: Cluster, call: Call, line: SrunLine) -> Allocation:
+    """Make the request for a job of its own."""
+    name = line.options.rest[0].rpartition("/")[2] if line.options.rest else ""
+    clock, utc_offset = cluster.clock, cluster.driver.engine.utc_offset
+    return allocation(call.words, line.options, client_of(call), name=name, now=clock.now(), utc_offset=utc_offset)
+
+
 async def _in_new_job(cluster: Cluster, call: Call, terminal: Terminal, line: SrunLine) -> int | None:
     """Make a job, and have ``srun`` run again within it."""
-    name = line.options.rest[0].rpartition("/")[2]
-    clock, utc_offset = cluster.clock, cluster.driver.engine.utc_offset
-    wanted = allocation(call.words, line.options, client_of(call), name=name, now=clock.now(), utc_offset=utc_offset)
+    wanted = _allocation(cluster, call, line)
     job = await allocate(cluster, call, terminal, wanted, _MESSAGES)
     if job is None:
         terminal.error("srun: error: Job allocation has been revoked.\n")
