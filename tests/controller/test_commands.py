@@ -311,3 +311,10 @@ def test_other_clusters_and_mail(cluster: LiveCluster) -> None:
     done = cluster.run("sbatch", "-H", "--parsable", "-M", "four", "--mail-type=END", "--wrap", "true")
     assert done.stdout.strip().endswith(";four")
     assert "rota sends no mail" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["sattach", "sbcast", "scrontab", "strigger"])
+def test_commands_that_rota_does_not_have_are_refused_by_name(cluster: LiveCluster, name: str) -> None:
+    done = cluster.run(name, "1.0", check=False)
+    assert (done.returncode, done.stderr) == (1, f"{name}: error: {name} is not supported by rota\n")
+    assert cluster.run(name, "--version").stdout == "slurm-wlm 22.05.8\n"

@@ -136,6 +136,19 @@ def test_steps_and_allocations(tmp_path: Path) -> None:
         assert (refused.returncode, refused.stdout) == (1, "")
         assert "Access/permission denied" in refused.stderr
         assert cluster.run("srun", f"--jobid={job_id}", "id", "-u").stdout == "0\n"
+        batch = cluster.submit("-n1", "-o", "/dev/null", "--wrap", "sleep 600")
+        cluster.wait(lambda: cluster.run("squeue", "-h", "-t", "R", "-j", str(batch)).stdout)
+        refused = _as_nobody(cluster, "srun", f"--jobid={batch}", "id")
+        assert (refused.returncode, refused.stdout) == (1, "")
+        assert "Access/permission denied" in refused.stderr
+        assert _as_nobody(cluster, "rota-call", "join", str(batch)).returncode
+        cluster.run("scancel", "-u", "root")
+        theirs = int(_as_nobody(cluster, "sbatch", "--parsable", "-o", "/dev/null", "--wrap", "sleep 600").stdout)
+        cluster.wait(lambda: cluster.run("squeue", "-h", "-t", "R", "-j", str(theirs)).stdout)
+        assert _as_nobody(cluster, "srun", f"--jobid={theirs}", "id", "-u").stdout == f"{_NOBODY}\n"
+        refused = cluster.run("srun", f"--jobid={theirs}", "id", "-u", check=False)  # root, as in Slurm
+        assert "Access/permission denied" in refused.stderr
+        cluster.run("scancel", str(theirs))
         theirs = int(_as_nobody(cluster, "salloc", "--no-shell", "-n1").stderr.split()[-1])
         # Not even root's processes run as those of others, as in Slurm 22.05.
         assert "Access/permission denied" in cluster.run("srun", f"--jobid={theirs}", "id", check=False).stderr

@@ -16,7 +16,7 @@ from rota.core import events as ev
 from rota.inspect.description import describe
 from rota.inspect.explain import explain
 from rota.listings import Answer
-from rota.model import RotaError
+from rota.model import JobState, RotaError
 
 if TYPE_CHECKING:
     from rota.controller.cluster import Cluster
@@ -41,6 +41,8 @@ async def rota_call(cluster: Cluster, call: Call, terminal: Terminal) -> int | N
         return _explain(cluster, terminal, int(words[0]), as_json=words[1:] == ["json"])
     if name == "attach" and len(words) == 2 and words[0].isdigit():
         return await _attach(cluster, call, terminal, int(words[0]), words[1])
+    if name == "join" and len(words) == 1 and words[0].isdigit():
+        return await _join(cluster, call, int(words[0]))
     terminal.error(f"rota: error: no command {name!r}\n")
     return 2
 
@@ -75,6 +77,15 @@ async def _attach(cluster: Cluster, call: Call, terminal: Terminal, job_id: int,
     if found is None or call.uid not in {0, found[0].user_id}:
         return 1
     return await serve_step(cluster, terminal, job_id, step_id)
+
+
+async def _join(cluster: Cluster, call: Call, job_id: int) -> int:
+    """Take a process of a job's user into the job."""
+    job = cluster.driver.engine.jobs.get(job_id)
+    if job is None or job.state is not JobState.RUNNING or call.uid != job.user_id:
+        return 1
+    await cluster.executor.join(job_id, job.restart_count, call.pid)
+    return 0
 
 
 def _explain(cluster: Cluster, terminal: Terminal, job_id: int, *, as_json: bool) -> int:

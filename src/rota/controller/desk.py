@@ -17,6 +17,7 @@ from rota.controller.sbatch import sbatch
 from rota.controller.scancel import scancel
 from rota.controller.srun import srun
 from rota.controller.wire import Terminal, WireError, read_call
+from rota.listings.answer import VERSION
 
 if TYPE_CHECKING:
     from asyncio import StreamReader, StreamWriter
@@ -31,6 +32,16 @@ if TYPE_CHECKING:
 _CREDENTIALS = struct.Struct("3i")
 
 
+async def _refuse(_: Cluster, call: Call, terminal: Terminal) -> int:
+    """Refuse a command of Slurm that rota does not have."""
+    name, *words = call.words
+    if {"-V", "--version"} & set(words):
+        terminal.out(f"{VERSION}\n")
+        return 0
+    terminal.error(f"{name}: error: {name} is not supported by rota\n")
+    return 1
+
+
 #: The commands by name.
 COMMANDS: dict[str, Command] = {
     "rota-call": rota_call,
@@ -41,6 +52,7 @@ COMMANDS: dict[str, Command] = {
     "scontrol": scontrol,
     "srun": srun,
     **dict.fromkeys(("sacct", "sdiag", "sinfo", "sprio", "squeue", "sreport", "sshare", "sstat"), listing),
+    **dict.fromkeys(("sattach", "sbcast", "scrontab", "strigger"), _refuse),
 }
 
 

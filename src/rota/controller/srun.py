@@ -14,7 +14,7 @@ from rota.commands.job_ids import parse_job_id
 from rota.commands.srun import read_srun, step_request
 from rota.controller.allocations import Messages, allocate, allocation_spec, until_over
 from rota.controller.run_environment import allocation_environment
-from rota.controller.steps.layout import StepError
+from rota.controller.steps.layout import StepError, TooManyNodesError
 from rota.controller.steps.spec import MPI_TYPES, read_programs, step_spec
 from rota.controller.submitting import RefusedError, client_of, telling_problems
 from rota.controller.wire import WireError
@@ -66,10 +66,11 @@ async def srun(cluster: Cluster, call: Call, terminal: Terminal) -> int | None:
         mpi = _mpi_type(cluster, line)
         if not job_text:
             return await _in_new_job(cluster, call, terminal, line)
-        job, run = _job_of(cluster, call, job_text)
+        place = _job_of(cluster, call, job_text)
+        job = place.job
         if call.environment.get("ROTA_RUN") != cluster.runs.mark_of(job.job_id, job.restart_count):
-            return await _elsewhere(cluster, call, terminal, job)
-        return await _step(cluster, call, terminal, line, _Place(job, run), mpi=mpi)
+            return await _elsewhere(cluster, call, terminal, place)
+        return await _step(cluster, call, terminal, line, place, mpi=mpi)
 
     return await telling_problems("srun", terminal, command)
 
@@ -93,11 +94,15 @@ def _job_of(cluster: Cluster, call: Call, text: str) -> _Place:
         RefusedError: there is none that runs, or it is somebody else's.
     """
     found = parse_job_id(text)
-    job = None if found is None else cluster.driver.engine.jobs.get(found.job_id)
+    if found is None:
+        raise RefusedError(f'error: Invalid numeric value "{text}" for --jobid.')
+    job = cluster.driver.engine.jobs.get(found.job_id)
     run = None if job is None else cluster.runs.run_of(job.job_id, job.restart_count)
     if job is None or run is None or job.state not in {JobState.RUNNING, JobState.SUSPENDED}:
+        pending = job is not None and job.state is JobState.PENDING
+        why = "Job is pending execution" if pending else "Invalid job id specified"
         raise RefusedError(
-            f"error: Unable to confirm allocation for job {text}: Invalid job id specified",
+            f"error: Unable to confirm allocation for job {text}: {why}",
             f"Check SLURM_JOB_ID environment variable. Expired or invalid job {text}",
         )
     if call.uid != job.user_id:  # not root either: its files and environment would be in the hands of the job's user
@@ -136,16 +141,26 @@ async def _in_new_job(cluster: Cluster, call: Call, terminal: Terminal, line: Sr
     return 0
 
 
-async def _elsewhere(cluster: Cluster, call: Call, terminal: Terminal, job: Job) -> int | None:
+async def _elsewhere(cluster: Cluster, call: Call, terminal: Terminal, place: _Place) -> int | None:
     """Have ``srun`` run again within the job."""
-    if not job.spec.allocation_only:
-        raise RefusedError(f"error: job {job.job_id} has a batch script: rota starts its steps from within it only")
+    job = place.job
     argv = [str(cluster.state / "bin" / "srun"), *call.words[1:]]
     env = {"SLURM_JOB_ID": str(job.job_id), "SLURM_JOBID": str(job.job_id)}
-    spec = allocation_spec(cluster, job, "srun", hold=False, argv=argv, env=env, quiet=False)
-    terminal.become("allocation", spec)
-    await terminal.closed()
-    return None
+    if job.spec.allocation_only:
+        spec = allocation_spec(cluster, job, "srun", hold=False, argv=argv, env=env, quiet=False)
+        terminal.become("allocation", spec)
+        await terminal.closed()
+        return None
+    if call.uid != job.user_id:
+        raise RefusedError(f"error: Unable to create step for job {job.job_id}: Access/permission denied")
+    env["ROTA_RUN"] = cluster.runs.mark_of(job.job_id, job.restart_count)
+    terminal.become("guest", {"job": job.job_id, "argv": argv, "env": env, "cpus": place.run.cpus})
+    gone, over = asyncio.ensure_future(terminal.closed()), asyncio.ensure_future(until_over(cluster, job.job_id))
+    await asyncio.wait([gone, over], return_when=asyncio.FIRST_COMPLETED)
+    for one in (gone, over):
+        one.cancel()
+    await asyncio.wait([gone, over])
+    return None if gone.done() and not gone.cancelled() else 0
 
 
 def _mpi_type(cluster: Cluster, line: SrunLine) -> str:
@@ -181,6 +196,8 @@ async def _step(
     gone: asyncio.Future[None] = asyncio.ensure_future(terminal.closed())
     try:
         made = await cluster.steps.create(place.job, request, busy, gone)
+    except TooManyNodesError as error:
+        raise RefusedError(f"error: {error}") from None
     except StepError as error:
         raise RefusedError(f"error: Unable to create step for job {place.job.job_id}: {error}") from None
     finally:

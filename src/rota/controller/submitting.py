@@ -87,11 +87,11 @@ async def submit(
     refused = await cluster.driver.submit(event, [add_submission(spec.payload, data)])
     if refused is None:
         return
-    sentence, more = refusal(refused.errno, refused.message, spec)
+    sentence, more = sentence_of(refused.errno, refused.message, spec)
     raise RefusedError(*([f"error: {more}"] if more else []), f"error: {failed}: {sentence}")
 
 
-def refusal(errno: Errno, message: str, spec: JobSpec) -> tuple[str, str]:
+def sentence_of(errno: Errno, message: str, spec: JobSpec) -> tuple[str, str]:
     """Give Slurm's sentence about a request that is refused, and what there is to say beside it; empty: nothing."""
     sentence, more = message_of(errno, message)
     return sentence, f"invalid partition specified: {spec.partition}" if errno is Errno.INVALID_PARTITION_NAME else more

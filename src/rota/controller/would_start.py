@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rota.controller.child import in_child
-from rota.controller.submitting import refusal
+from rota.controller.submitting import sentence_of
 from rota.core import events as ev
 from rota.core.effects import Refused
 from rota.listings.clock import Clock
@@ -51,16 +51,16 @@ def _answer(cluster: Cluster, call: Call, job_id: int, spec: JobSpec) -> tuple[s
     """Submit the job to this process's copy of the engine; give what is said, and the exit status."""
     name, engine, now = call.words[0], cluster.driver.engine, cluster.clock.now()
     at_once = spec._replace(hold=False, dependency="", begin_time=0)
-    event = ev.Submit(job_id, at_once, uid=cluster.authority(call.uid))
+    event = ev.Submit(job_id, at_once, uid=cluster.rights.as_operator(call.uid))
     refused = next((one for one in engine.handle(event, now) if isinstance(one, Refused)), None)
     if refused is not None:
-        sentence, more = refusal(refused.errno, refused.message, spec)
+        sentence, more = sentence_of(refused.errno, refused.message, spec)
         return (f"{name}: error: {more}\n" if more else "") + _FAILED.format(sentence), 1
     future = engine.view.future(job_id)
     found = None if future is None else future.earliest()
     if future is None or found is None:
         limited = Errno.ACCOUNTING_POLICY if future is None else Errno.REQUESTED_NODE_CONFIG_UNAVAILABLE
-        return _FAILED.format(refusal(limited, "", spec)[0]), 1
+        return _FAILED.format(sentence_of(limited, "", spec)[0]), 1
     start, nodes = max(found[0], spec.begin_time), engine.view.names(found[1])
     cpus = sum(node.cpus for node in engine.view.nodes() if node.name in nodes) if spec.exclusive else spec.num_cpus
     when = Clock(now, engine.utc_offset, call.environment.get("SLURM_TIME_FORMAT", "")).moment(start)

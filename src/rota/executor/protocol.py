@@ -156,6 +156,9 @@ class Executor(Protocol):
     def kill(self, job_id: int, restart_count: int, signal: int, wait: float) -> None:
         """End a run: resume it, send it a signal, and after ``wait`` seconds SIGKILL to what is left of it."""
 
+    async def join(self, job_id: int, restart_count: int, pid: int) -> None:
+        """Take a process into the control groups of a run, where there are any. Its mark it has to have already."""
+
     def suspend(self, job_id: int, restart_count: int) -> None:
         """Stop all processes of a run for a while."""
 

@@ -20,6 +20,10 @@ class StepError(Exception):
     """A step that cannot be made; the text is Slurm's."""
 
 
+class TooManyNodesError(StepError):
+    """A step asks for more nodes than its job has."""
+
+
 class StepBusyError(StepError):
     """A step that has to wait for others of its job."""
 
@@ -100,7 +104,7 @@ def _counts(request: StepRequest, in_job: int) -> tuple[int, tuple[int, int], st
         warning = f"Warning: can't run {tasks} processes on {least} nodes, setting nnodes to {tasks}"
         least = tasks
     if least > in_job:
-        raise StepError("Requested node configuration is not available")
+        raise TooManyNodesError(f"Only allocated {in_job} nodes asked for {least}")
     return tasks, (least, max(min(most or in_job, in_job, tasks), least)), warning
 
 
