@@ -344,8 +344,8 @@ def test_options_without_a_meaning_are_read_past(option: str) -> None:
         ("--nice=2147483646", "--nice", "'2147483646' is not within ±2147483645"),
         ("--wrap", "--wrap", "has no value"),
         # What sbatch knows and rota cannot replay.
-        ("-F hosts", "-F", "no option that rota knows"),
-        ("-O", "-O", "no option that rota knows"),
+        ("-F hosts", "-F", "is not supported by rota"),
+        ("-Z", "-Z", "no option that rota knows"),
         ("--dependency=afterok", "--dependency", "Job dependency problem: 'afterok' names"),
         ("--hint=xx", "--hint", "'xx' is not multithread, nomultithread, compute_bound or memory_bound"),
         ("--ntasks-per-socket=0", "--ntasks-per-socket", "'0' is not a whole number of at least 1"),

@@ -27,7 +27,7 @@ from rota.model.lines import (
     ReservationLine,
     Statistics,
 )
-from rota.model.step import Usage
+from rota.model.step import StepClient, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -94,6 +94,9 @@ class Snapshot:
 
     def tasks(self, job_id: int) -> list[TaskUsage]:
         return self.job_tasks.get(job_id, [])
+
+    def step_client(self, _job_id: int, _step_id: str) -> StepClient:
+        return StepClient()
 
     def allocation(self, _job_id: int) -> tuple[AllocationLine, ...]:
         return ()

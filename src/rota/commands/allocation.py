@@ -53,6 +53,7 @@ _NOT_DONE = (
     "gpu-bind",
     "gpu-freq",
     "mcs-label",
+    "no-kill",
     "power",
     "profile",
     "reboot",
@@ -131,7 +132,4 @@ def allocation(
         warning_seconds=seconds,
         warning_batch_only=batch_only,
     )
-    spec = request(fields)._replace(allocation_only=True)
-    if "overcommit" in texts:
-        spec = spec._replace(num_cpus=max(spec.min_nodes, 1))
-    return Allocation(spec, submission, texts)
+    return Allocation(request(fields)._replace(allocation_only=True), submission, texts)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rota.commands.gpus import settle_gpus
 from rota.commands.option_error import OptionError, Problem
-from rota.commands.sbatch_options import ALL_MEMORY, MOST, OPTIONS, SHORT, Flag, Option
+from rota.commands.sbatch_options import ALL_MEMORY, MOST, NOT_SUPPORTED, OPTIONS, SHORT, Flag, Option
 from rota.model import JobSpec
 
 if TYPE_CHECKING:
@@ -118,6 +118,8 @@ def parse_options(
         else:
             name, value, shown, attached = letters.get(word[1], word[1]), word[2:], word[:2], len(word) > 2
         option = table.get(name)
+        if option is None and name in NOT_SUPPORTED:
+            raise OptionError(shown, "is not supported by rota")
         if option is None:
             raise OptionError(shown, "no option that rota knows", Problem.UNKNOWN)
         if isinstance(option, Flag) or not (long or option.needed):
@@ -246,6 +248,8 @@ def _settle_processors(fields: dict[str, Any]) -> JobSpec:
             raise OptionError("--ntasks-per-node", f"{tasks} tasks need {nodes} nodes, and --nodes allows {most}")
     num_cpus = (tasks or max(nodes, 1) * max(per_node, 1)) * cpus
     num_cpus = max(num_cpus, fields.pop("least_cpus", 0))
+    if fields.pop("overcommit", False):
+        num_cpus = max(nodes, 1)
     if num_cpus > MOST:
         raise OptionError("--ntasks", f"{num_cpus} CPUs are too many")
     on_each = cpus * per_node if per_node and tasks != 1 else cpus

@@ -311,6 +311,7 @@ OPTIONS: dict[str, Option | Flag] = {
     "ntasks-per-gpu": Option("ntasks_per_gpu", _count),
     "ntasks-per-node": Option("ntasks_per_node", _count),
     "ntasks-per-socket": Option("ntasks_per_socket", _count),
+    "overcommit": Flag("overcommit"),
     "oversubscribe": Flag("sharing", "oversubscribe"),
     "partition": Option("partition", _text),
     "prefer": Option("prefer", _features),
@@ -336,18 +337,28 @@ OPTIONS.update((name, Option("", str, needed=False)) for name in ("get-user-env"
 OPTIONS.update(
     (name, Flag("")) for name in ["ignore-pbs", "parsable", "quiet", "reboot", "test-only", "verbose", "wait"]
 )
+#: Options of Slurm that rota does not have.
+NOT_SUPPORTED = frozenset(
+    {
+        *("bb", "bbf", "bcast-exclude", "cluster-constraint", "core-spec", "gpus-per-socket", "gres-flags", "nodefile"),
+        *("switches", "thread-spec", "tmp"),
+    }
+)
 SHORT = {
     "A": "account",
     "B": "extra-node-info",
     "C": "constraint",
     "D": "chdir",
+    "F": "nodefile",
     "G": "gpus",
     "H": "hold",
     "J": "job-name",
     "L": "licenses",
     "M": "clusters",
     "N": "nodes",
+    "O": "overcommit",
     "Q": "quiet",
+    "S": "core-spec",
     "V": "version",
     "W": "wait",
     "a": "array",

@@ -49,7 +49,8 @@ _COMMANDS = {
     "abort": 5, "all": 3, "cancel_reboot": 8, "cluster": 2, "completing": 3, "create": 2, "delete": 3, "details": 3,
     "errnumstr": 2, "exit": 1, "fsdampeningfactor": 3, "help": 2, "hide": 2, "hold": 3, "holdu": 4, "listpids": 1,
     "notify": 1, "oneliner": 1, "pidinfo": 3, "ping": 3, "quiet": 4, "quit": 4, "reboot": 3, "reconfigure": 3,
-    "release": 3, "requeue": 3, "requeuehold": 8, "resume": 3, "setdebug": 4, "schedloglevel": 3, "show": 3,
+    "release": 3, "requeue": 3, "requeuehold": 8, "resume": 3, "setdebug": 4, "setdebugflags": 9,
+    "schedloglevel": 3, "show": 3,
     "shutdown": 2, "suspend": 2, "takeover": 8, "token": 3, "top": 3, "uhold": 2, "update": 1, "verbose": 4,
     "version": 4, "wait_job": 2, "write": 2,
 }  # fmt: skip
@@ -66,23 +67,23 @@ _REFUSED = frozenset(
         "abort",
         "cancel_reboot",
         "completing",
-        "errnumstr",
         "fsdampeningfactor",
-        "listpids",
         "notify",
         "pidinfo",
         "reboot",
         "setdebug",
+        "setdebugflags",
         "schedloglevel",
         "shutdown",
         "takeover",
         "token",
         "top",
-        "wait_job",
-        "write",
-        "cluster",
     ]
 )
+#: Commands that only set how those after them work, of which there are none.
+_SILENT = frozenset({"all", "cluster", "details", "exit", "hide", "oneliner", "quiet", "quit", "verbose"})
+#: Commands that take words, and the most of them.
+_ASKING = {"errnumstr": 1, "listpids": 2, "wait_job": 1, "write": 3}
 _JOBS = frozenset({"hold", "holdu", "uhold", "release", "requeue", "requeuehold", "suspend", "resume"})
 
 
@@ -123,9 +124,10 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Other:
-    """A command without arguments: ``ping``, ``version``, ``reconfigure``, ``help``, or empty for nothing at all."""
+    """Another command: ``ping``, ``version``, ``reconfigure``, ``help``, ``listpids`` …, or empty for none at all."""
 
     command: str
+    words: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,7 +224,29 @@ def _request(
         return _change(command, rest)
     if command == "ping" and rest:
         raise UsageError("too many arguments for keyword:ping\n")
-    return Other(command=command if command in {"ping", "version", "reconfigure", "help"} else "")
+    if command in _ASKING:
+        _check_words(command, rest)
+    return Other(command="silent" if command in _SILENT else command, words=tuple(rest))
+
+
+def _check_words(command: str, words: Sequence[str]) -> None:
+    """Check the words of a command that asks.
+
+    Raises:
+        UsageError: there are too few or too many, or they are none that it takes.
+    """
+    if command == "errnumstr" and len(words) != 1:
+        raise UsageError("one arguments required for keyword:errnumstr\n")
+    if not words and command in {"wait_job", "write"}:
+        raise UsageError(f"too few arguments for keyword:{command}\n")
+    if len(words) > _ASKING[command]:
+        raise UsageError(f"too many arguments for keyword:{command}\n")
+    if command == "write" and words[0].lower() != "batch_script":
+        known = words[0].lower() == "config"
+        what = (
+            "scontrol: error: write config is not supported by rota" if known else f"invalid write argument:{words[0]}"
+        )
+        raise UsageError(f"{what}\n")
 
 
 def _show(words: Sequence[str]) -> Show:

@@ -27,7 +27,7 @@ _WITH_VALUE = (
 )
 _OPTIONAL_VALUE = ("bcast", "compress", "het-group", "immediate", "kill-on-bad-exit", "resv-ports", "send-libs", "x11")
 _FLAGS = (
-    "disable-status exact help interactive label multi-prog no-allocate overcommit overlap preserve-env pty quiet "
+    "disable-status exact help interactive label multi-prog no-allocate overlap preserve-env pty quiet "
     "quit-on-interrupt test-only unbuffered usage verbose version"
 )
 _TABLE: dict[str, Option | Flag] = {
@@ -41,7 +41,6 @@ _LETTERS = {
     "E": "preserve-env",
     "I": "immediate",
     "K": "kill-on-bad-exit",
-    "O": "overcommit",
     "T": "threads",
     "W": "wait",
     "X": "disable-status",
@@ -63,10 +62,13 @@ _NOT_DONE = [
     "mcs-label",
     "network",
     "no-allocate",
+    "no-kill",
     "power",
+    "preserve-env",
     "profile",
     "prolog",
     "reboot",
+    "resv-ports",
     "send-libs",
     "task-epilog",
     "task-prolog",

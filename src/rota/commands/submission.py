@@ -63,7 +63,7 @@ _VARIABLES = {
 _ALTERNATIVES = ({"mem", "mem-per-cpu", "mem-per-gpu"}, {"exclusive", "oversubscribe"}, {"requeue", "no-requeue"})
 #: Options that rota does not carry out.
 _NOT_DONE = frozenset({"container", "cpu-freq", "export-file", "gid", "gpu-bind", "gpu-freq", "mcs-label", "power"})
-_NOT_DONE |= {"profile", "reboot"}
+_NOT_DONE |= {"no-kill", "profile", "reboot"}
 _WRAPPER = "#!/bin/sh\n# This script was created by sbatch --wrap.\n\n{}\n"
 
 

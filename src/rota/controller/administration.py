@@ -12,11 +12,13 @@ from rota.config.hostlist import fold
 from rota.controller.child import in_child
 from rota.controller.present import present
 from rota.controller.srun import serve_step
+from rota.controller.submitting import client_of
 from rota.core import events as ev
 from rota.inspect.description import describe
 from rota.inspect.explain import explain
 from rota.listings import Answer
 from rota.model import JobState, RotaError
+from rota.model.step import StepClient
 
 if TYPE_CHECKING:
     from rota.controller.cluster import Cluster
@@ -76,7 +78,7 @@ async def _attach(cluster: Cluster, call: Call, terminal: Terminal, job_id: int,
     found = cluster.steps.find(job_id, step_id)
     if found is None or call.uid not in {0, found[0].user_id}:
         return 1
-    return await serve_step(cluster, terminal, job_id, step_id)
+    return await serve_step(cluster, terminal, job_id, step_id, StepClient(f"{client_of(call).host}:{call.pid}"))
 
 
 async def _join(cluster: Cluster, call: Call, job_id: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from typing import TYPE_CHECKING
 
@@ -9,8 +10,11 @@ from rota.controller.child import in_child
 from rota.controller.live_view import LiveView
 from rota.controller.scontrol import change
 from rota.listings import run
+from rota.listings.run import every
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rota.controller.cluster import Cluster
     from rota.controller.wire import Call, Terminal
     from rota.listings import Answer
@@ -31,6 +35,9 @@ async def listing(cluster: Cluster, call: Call, terminal: Terminal) -> int | Non
     def answer() -> Answer:
         return run(call.words, call.environment, LiveView(cluster, call.uid))
 
+    if seconds := every(call.words):
+        await _repeat(answer, terminal, seconds)
+        return None
     if _takes_long(cluster, call):
         await in_child(cluster, call, terminal, answer)
         return None
@@ -40,11 +47,28 @@ async def listing(cluster: Cluster, call: Call, terminal: Terminal) -> int | Non
     return code
 
 
+async def _repeat(answer: Callable[[], Answer], terminal: Terminal, seconds: int) -> None:
+    """Answer again and again, until the client has gone."""
+    gone = asyncio.ensure_future(terminal.closed())
+    try:
+        while not gone.done():
+            out, err, _ = answer()
+            terminal.out(out)
+            terminal.error(err)
+            await terminal.drain()
+            await asyncio.wait([gone], timeout=seconds)
+    finally:
+        gone.cancel()
+        await asyncio.wait([gone])
+
+
 def _takes_long(cluster: Cluster, call: Call) -> bool:
     """Whether an answer could be about many jobs, or is a document."""
     if len(cluster.driver.engine.jobs) > _MANY or call.words[0] in {"sacct", "sacctmgr", "sreport", "sstat"}:
         return True
     if any(_DOCUMENT.match(word) for word in call.words[1:]):
+        return True
+    if "listpids" in call.words:
         return True
     if call.words[0] == "squeue" and not any(_ENDED.match(word) for word in call.words[1:]):
         return False

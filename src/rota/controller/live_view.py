@@ -16,7 +16,7 @@ from rota.inspect.view import EngineView
 from rota.listings.answer import RELEASE
 from rota.model.accounting import AccountingRecord, JobDetails
 from rota.model.node import NodeState
-from rota.model.step import StepRecord, TaskUsage
+from rota.model.step import StepClient, StepRecord, TaskUsage
 from rota.store.schema import jobs as ended
 from rota.users import find_user, group_name, user_name
 
@@ -107,6 +107,10 @@ class LiveView(EngineView):
     @cached_property
     def _processes(self) -> Processes:
         return Processes()
+
+    def step_client(self, job_id: int, step_id: str) -> StepClient:
+        """Give what is known of a running step that is not recorded."""
+        return self._live.step_clients.client(job_id, step_id)
 
     def recent_count(self) -> int:
         """Count the jobs that ended in the last ``MinJobAge`` seconds."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import fields
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from rota.commands.create_reservation import parse_reservation
+from rota.commands.job_ids import parse_job_id
 from rota.commands.moments import parse_slurm_time
 from rota.commands.option_error import OptionError
 from rota.commands.scontrol import Change, JobsRequest, Other, Show, parse_scontrol
@@ -44,6 +46,8 @@ async def change(cluster: Cluster, call: Call, terminal: Terminal) -> int | None
     """Carry out a command that changes something; give the exit status, ``None``: it only reads."""
     line = parse_scontrol(call.words[1:], cluster.clock.now(), cluster.driver.engine.utc_offset)
     request = line.request
+    if isinstance(request, Other) and request.command == "write":
+        return await _write_script(cluster, call, terminal, request.words[1:])
     if isinstance(request, Show) or (isinstance(request, Other) and request.command != "reconfigure"):
         return None
     uid = cluster.rights.as_administrator(call.uid)
@@ -60,6 +64,34 @@ async def change(cluster: Cluster, call: Call, terminal: Terminal) -> int | None
     else:
         problems = await _reconfigure(cluster, uid)
     return _end(terminal, line, problems)
+
+
+async def _write_script(cluster: Cluster, call: Call, terminal: Terminal, words: tuple[str, ...]) -> int:
+    """Write the script of a live job into a file of the client, or to standard output; as in Slurm, always with 0."""
+    number, target = parse_job_id(words[0]) if words else None, words[1] if len(words) > 1 else ""
+    job = None if number is None else cluster.driver.engine.jobs.get(number.job_id)
+    script = "" if job is None else cluster.runs.submission(job.spec.payload).script
+    if job is None or not script:
+        why = "Invalid job id specified"
+    elif cluster.rights.over_job(call.uid, job.job_id) not in {0, job.user_id}:
+        why = "Invalid user id"
+    else:
+        await _save_script(terminal, script, job.job_id, target)
+        return 0
+    if words:
+        terminal.error(f"job script retrieval failed: {why}\n")
+    return 0
+
+
+async def _save_script(terminal: Terminal, script: str, job_id: int, target: str) -> None:
+    path = target or f"slurm-{job_id}.sh"
+    if target == "-":
+        terminal.out(script)
+        return
+    terminal.write_file(path, script)
+    with suppress(OSError):  # the client has said what is wrong
+        if await terminal.read(path) == script.encode(errors="surrogateescape"):
+            terminal.out(f"batch script for job {job_id} written to {path}\n")
 
 
 def _end(terminal: Terminal, line: Scontrol, problems: list[str]) -> int:

@@ -21,6 +21,7 @@ from rota.controller.wire import WireError
 from rota.controller.would_start import tell_start
 from rota.listings.answer import VERSION
 from rota.model import JobState
+from rota.model.step import StepClient
 
 if TYPE_CHECKING:
     from rota.commands.allocation import Allocation
@@ -227,12 +228,13 @@ async def _step(
         await _ended(cluster, place.job.job_id, step_id, {"status": 1, "cancelled": False, "usage": _NOTHING})
         raise RefusedError(f"error: {error}") from None
     terminal.become("step", spec)
-    return await serve_step(cluster, terminal, place.job.job_id, step_id)
+    client = StepClient(f"{client_of(call).host}:{call.pid}", layout.distribution.title())
+    return await serve_step(cluster, terminal, place.job.job_id, step_id, client)
 
 
-async def serve_step(cluster: Cluster, terminal: Terminal, job_id: int, step_id: str) -> int | None:
+async def serve_step(cluster: Cluster, terminal: Terminal, job_id: int, step_id: str, client: StepClient) -> int | None:
     """Stay connected to a client that runs a step, and record how it ends."""
-    with cluster.step_clients.connected(job_id, step_id, terminal):
+    with cluster.step_clients.connected(job_id, step_id, terminal, client):
         try:
             await _ended(cluster, job_id, step_id, await terminal.result())
         except (WireError, ValueError):  # it was killed, or says what cannot be

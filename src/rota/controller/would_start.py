@@ -13,6 +13,7 @@ from rota.controller.child import in_child
 from rota.controller.submitting import sentence_of
 from rota.core import events as ev
 from rota.core.effects import Refused
+from rota.listings import Answer
 from rota.listings.clock import Clock
 from rota.listings.text import fold
 from rota.model import Errno
@@ -39,12 +40,11 @@ async def tell_start(
         quiet: Whether only what is wrong is said.
     """
 
-    def answer() -> None:
+    def answer() -> Answer:
         text, status = _answer(cluster, call, job_id, spec)
-        terminal.send_all("", text if status or not quiet else "", status)
+        return Answer("", text if status or not quiet else "", status)
 
-    await terminal.drain()
-    await in_child(cluster, answer)
+    await in_child(cluster, call, terminal, answer)
 
 
 def _answer(cluster: Cluster, call: Call, job_id: int, spec: JobSpec) -> tuple[str, int]:

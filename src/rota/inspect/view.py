@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rota.model.step import StepClient
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -98,6 +100,10 @@ class EngineView:
     def tasks(self, _job_id: int) -> Sequence[TaskUsage]:
         """Give what the tasks of a job use: there are no processes."""
         return ()
+
+    def step_client(self, _job_id: int, _step_id: str) -> StepClient:
+        """Give what is known of a step that is not recorded: nothing."""
+        return StepClient()
 
     def allocation(self, job_id: int) -> tuple[AllocationLine, ...]:
         """Give what a live job has of each node."""

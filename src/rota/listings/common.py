@@ -28,6 +28,24 @@ def about(parsed: Parsed, usage: str) -> Answer | None:
     return Answer(usage) if parsed.has("usage") or parsed.has("help") else None
 
 
+def seconds_between(parsed: Parsed, refusal: str) -> int:
+    """Give the value of ``--iterate``, seconds; 0: it was not given.
+
+    Args:
+        parsed: The command line.
+        refusal: What is said of a value that cannot be used, with ``{}`` for it.
+
+    Raises:
+        UsageError: it cannot be used.
+    """
+    text = parsed.last("iterate")
+    if text is None:
+        return 0
+    if not (text.isascii() and text.isdigit() and int(text[:9]) > 0):
+        raise UsageError(refusal.format(text))
+    return int(text[:9])
+
+
 def clock_of(view: View, environ: Mapping[str, str]) -> Clock:
     """Make the clock that formats times as the user wants."""
     return Clock(view.now, view.utc_offset, environ.get("SLURM_TIME_FORMAT", ""))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rota.commands.getopt import UsageError
 from rota.listings import sprio, squeue, sshare
-from rota.listings.run import run
+from rota.listings.run import every, run
 from rota.listings.text import NULL, fold
 from rota.model import InputError
 
@@ -46,6 +46,8 @@ def check(command_line: str) -> str:
     checks: dict[str, Callable[[Sequence[str]], object]] = {"squeue": squeue.check, "sprio": sprio.check}
     try:
         checks.get(command, sshare.check)(arguments)
+        if every((command, *arguments)):
+            raise InputError("--iterate is for a live cluster", field=command)
     except UsageError as error:
         raise _error(error.err) from None
     return command

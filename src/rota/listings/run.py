@@ -43,6 +43,21 @@ def _command(name: str) -> Command | None:
     return found
 
 
+def every(argv: Sequence[str]) -> int:
+    """Give the seconds after which a command line is to be answered again and again; 0: once is enough.
+
+    Raises:
+        UsageError: the command line is refused.
+    """
+    if argv[0] == "squeue":
+        from rota.listings.squeue import every as found
+    elif argv[0] == "sinfo":
+        from rota.listings.sinfo import every as found
+    else:
+        return 0
+    return found(argv[1:])
+
+
 def run(argv: Sequence[str], environ: Mapping[str, str], view: View) -> Answer:
     """Evaluate a command line.
 

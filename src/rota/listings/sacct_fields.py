@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rota.listings.clock import Clock
     from rota.listings.view import View
     from rota.model.accounting import AccountingRecord
+    from rota.model.lines import JobLine
     from rota.model.step import StepRecord, Usage
 
     Text = Callable[["Row"], str]
@@ -262,8 +263,11 @@ class Rows:
 def allocated(row: Row) -> Mapping[str, int]:
     """Give the allocated TRES of a job or step."""
     job, step = row.record.job, row.step
-    if step is None:
-        return job.tres_allocated
+    return job.tres_allocated if step is None else step_tres(job, step)
+
+
+def step_tres(job: JobLine, step: StepRecord) -> Mapping[str, int]:
+    """Give what a step has of its job: with its nodes everything that it has there."""
     share = len(step.nodes) / len(job.nodes) if job.nodes else 1.0
     counts = {
         name: int(count * share) for name, count in job.tres_allocated.items() if name not in {"cpu", "node", "billing"}

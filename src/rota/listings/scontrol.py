@@ -15,6 +15,7 @@ from rota.commands.scontrol import Other, Scontrol, Show, parse_scontrol
 from rota.listings.answer import VERSION, Answer
 from rota.listings.common import clock_of, cluster_heading
 from rota.listings.scontrol_choice import choose_jobs, choose_nodes
+from rota.listings.scontrol_questions import error_text, list_pids, wait_job
 from rota.listings.show_config import ping, show_config
 from rota.listings.show_job import show_job
 from rota.listings.show_machine import show_license, show_node, show_partition, show_reservation, show_step
@@ -35,6 +36,7 @@ scontrol [-adoQV] [-M CLUSTER] [--json | --yaml] COMMAND
   update KEY=VALUE ...  change a job, node, partition or reservation
   hold uhold release requeue requeuehold suspend resume JOBS
   create delete reconfigure ping version
+  listpids [JOB[.STEP]]  wait_job JOB  errnumstr NUMBER  write batch_script JOB [FILE | -]
 """
 
 
@@ -67,6 +69,14 @@ def _other(request: Other, view: View) -> Answer:
         return Answer(ping(view))
     if request.command == "help":
         return Answer(_HELP)
+    if request.command == "silent":
+        return Answer()
+    if request.command == "errnumstr":
+        return error_text(request.words[0])
+    if request.command == "wait_job":
+        return wait_job(request.words[0], view)
+    if request.command == "listpids":
+        return list_pids(request.words, view)
     if not request.command:
         return Answer(err="scontrol: error: no command is given, and rota's scontrol has no interactive mode\n", code=1)
     return Answer(err="scontrol: error: here nothing can be changed\n", code=1)
@@ -77,7 +87,9 @@ def _show(asked: Scontrol, request: Show, environ: Mapping[str, str], view: View
         return _document(request, asked.form, view)
     shown = _Shown(asked, environ, view)
     found: dict[str, Callable[[str | None], Answer]] = {
-        "aliases": lambda _: Answer(),
+        "aliases": lambda _: Answer(" ".join(node.name for node in view.nodes()) + "\n"),
+        **dict.fromkeys(("bbstat", "burstbuffer", "dwstat"), lambda _: Answer()),
+        "frontend": lambda _: Answer("No nodes in the system\n"),
         "config": lambda _: Answer(show_config(view, shown.clock)),
         "daemons": lambda _: Answer("slurmctld slurmd\n"),
         "federation": lambda _: Answer(),
@@ -139,7 +151,7 @@ class _Shown:
             ]
             if wanted.step and not steps:
                 return Answer(f"Job step {name} not found\n", code=1)
-        text = "".join(show_step(one, self.clock, one_line=self._one_line) for one in steps)
+        text = "".join(show_step(one, self._view, self.clock, one_line=self._one_line) for one in steps)
         return Answer(text or "No job steps in the system\n")
 
     # ---- the machine ------------------------------------------------------------------------------------------

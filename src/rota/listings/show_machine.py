@@ -8,6 +8,7 @@ from rota.listings.clock import full_duration
 from rota.listings.node_columns import share_text
 from rota.listings.node_facts import gres_used, reserved, tres_allocated, tres_configured
 from rota.listings.records import record
+from rota.listings.sacct_fields import step_tres
 from rota.listings.text import NULL, fold, or_null, plain, tres_text
 
 if TYPE_CHECKING:
@@ -136,18 +137,20 @@ def show_license(one: LicenseLine, *, one_line: bool) -> str:
     return record(lines, one_line=one_line, indent="    ", end="\n")
 
 
-def show_step(one: Step, clock: Clock, *, one_line: bool) -> str:
+def show_step(one: Step, view: View, clock: Clock, *, one_line: bool) -> str:
     """Format a step."""
     step, batch = one.step, one.step.step_id == "batch"
     cpus = 0 if batch else step.cpus
-    tres = NULL if batch else f"cpu={step.cpus},node={len(step.nodes)}"
+    client = view.step_client(one.job.job_id, step.step_id)
+    counts = step_tres(one.job, step)
+    tres = NULL if batch else tres_text(counts, ("cpu", "mem", "node", *sorted(counts.keys() - {"cpu", "mem", "node"})))
     lines = [
         f"StepId={one.shown_id} UserId={one.job.user_id} StartTime={clock.moment(step.start_time)} TimeLimit=UNLIMITED",
         f"State={step.state.value} Partition={one.job.partition} NodeList={fold(step.nodes)}",
         f"Nodes={len(step.nodes)} CPUs={cpus} Tasks={step.tasks} Name={or_null(step.name)} Network=(null)",
         f"TRES={tres}",
         "ResvPorts=(null)",
-        "CPUFreqReq=Default",
-        "SrunHost:Pid=(null):0",
+        f"CPUFreqReq=Default{f' Dist={client.distribution}' if client.distribution else ''}",
+        f"SrunHost:Pid={client.process or '(null):0'}",
     ]
     return record(lines, one_line=one_line)

@@ -17,7 +17,7 @@ from rota.listings.answer import Answer
 from rota.listings.clock import full_duration
 from rota.listings.columns import Format, parse_format, parse_named_format
 from rota.listings.columns import table as as_table
-from rota.listings.common import ALONE, HIDDEN, VERBOSE, about, clock_of, cluster_heading, words_of
+from rota.listings.common import ALONE, HIDDEN, VERBOSE, about, clock_of, cluster_heading, seconds_between, words_of
 from rota.listings.node_columns import LETTERS, NodeColumns, partition_text
 from rota.listings.node_groups import Group, group_nodes, state_number
 from rota.listings.text import fold
@@ -39,7 +39,7 @@ _OPTIONS = table(
         Option("federation", ignored=ALONE),
         Option("help"),
         Option("hide", ignored=HIDDEN),
-        Option("iterate", "i", NEEDED, refused=True),
+        Option("iterate", "i", NEEDED),
         Option("local", ignored=ALONE),
         Option("long", "l"),
         Option("clusters cluster", "M", NEEDED),
@@ -114,6 +114,10 @@ class _Shape(NamedTuple):
     complaint: str
 
 
+#: What is said of a value of ``--iterate`` that cannot be used.
+_ITERATE = "sinfo: error: Error: invalid entry for --iterate={}\n"
+
+
 def sinfo(argv: Sequence[str], environ: Mapping[str, str], view: View) -> Answer:
     """Evaluate a command line.
 
@@ -128,6 +132,21 @@ def sinfo(argv: Sequence[str], environ: Mapping[str, str], view: View) -> Answer
     parsed = parse(argv, _OPTIONS)
     if (told := about(parsed, _USAGE)) is not None:
         return told
+    dated = bool(seconds_between(parsed, _ITERATE))
+    answer = _answer(parsed, environ, view, dated=dated)
+    return answer._replace(out=f"{answer.out}\n") if dated else answer
+
+
+def every(argv: Sequence[str]) -> int:
+    """Give the seconds after which a command line is to be answered again; 0: once is enough.
+
+    Raises:
+        UsageError: the command line is refused.
+    """
+    return seconds_between(parse(argv, _OPTIONS), _ITERATE)
+
+
+def _answer(parsed: Parsed, environ: Mapping[str, str], view: View, *, dated: bool) -> Answer:
     clock = clock_of(view, environ)
     heading = cluster_heading("sinfo", parsed, view)
     if (asked := form_of(parsed)) is not None:
@@ -149,7 +168,7 @@ def sinfo(argv: Sequence[str], environ: Mapping[str, str], view: View) -> Answer
     _sort(groups, parsed, environ)
     given = parsed.has("format") or parsed.has("Format")
     form = _sized(shape, "" if given else _text(parsed, environ), NodeColumns(view, clock), groups)
-    if parsed.has("long") and not parsed.has("noheader"):
+    if (parsed.has("long") or dated) and not parsed.has("noheader"):
         heading += f"{clock.heading()}\n"
     return Answer(heading + as_table(form, groups, header=not parsed.has("noheader")), shape.complaint)
 

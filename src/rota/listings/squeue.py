@@ -18,7 +18,7 @@ from rota.commands.hosts import expand_hosts
 from rota.listings.answer import Answer
 from rota.listings.columns import parse_format, parse_named_format, sort_records
 from rota.listings.columns import table as as_table
-from rota.listings.common import ALONE, HIDDEN, VERBOSE, about, clock_of, cluster_heading, words_of
+from rota.listings.common import ALONE, HIDDEN, VERBOSE, about, clock_of, cluster_heading, seconds_between, words_of
 from rota.listings.job_columns import ALL_LETTERS, TASKS_SHOWN, JobColumns
 from rota.listings.squeue_ids import choose, parse_ids, partitions_apart, tasks_apart
 from rota.listings.squeue_steps import steps_table
@@ -49,7 +49,7 @@ _OPTIONS = table(
         Option("federation", ignored=ALONE),
         Option("help"),
         Option("hide", ignored=HIDDEN),
-        Option("iterate", "i", NEEDED, refused=True),
+        Option("iterate", "i", NEEDED),
         Option("jobs", "j", OPTIONAL),
         Option("json"),
         Option("long", "l"),
@@ -148,6 +148,10 @@ class _Query(NamedTuple):
         return self.parsed.has(key) or variable in self.environ
 
 
+#: What is said of a value of ``--iterate`` that cannot be used.
+_ITERATE = "squeue: error: --iterate={}\n\n"
+
+
 def squeue(argv: Sequence[str], environ: Mapping[str, str], view: View) -> Answer:
     """Evaluate a command line.
 
@@ -162,13 +166,28 @@ def squeue(argv: Sequence[str], environ: Mapping[str, str], view: View) -> Answe
     parsed = parse(argv, _OPTIONS)
     if (told := about(parsed, _USAGE)) is not None:
         return told
+    dated = bool(seconds_between(parsed, _ITERATE))
+    answer = _answer(parsed, environ, view, dated=dated)
+    return answer._replace(out=f"{answer.out}\n") if dated else answer
+
+
+def every(argv: Sequence[str]) -> int:
+    """Give the seconds after which a command line is to be answered again; 0: once is enough.
+
+    Raises:
+        UsageError: the command line is refused.
+    """
+    return seconds_between(parse(argv, _OPTIONS), _ITERATE)
+
+
+def _answer(parsed: Parsed, environ: Mapping[str, str], view: View, *, dated: bool) -> Answer:
     query = _with_words(parsed, environ)
     _check_formats(query)
     heading = cluster_heading("squeue", parsed, view)
     if (form := form_of(parsed)) is not None:
         return _document(query, view, form)
     clock = clock_of(view, environ)
-    if query.has("long") and not query.has("noheader"):
+    if (query.has("long") or dated) and not query.has("noheader"):
         heading += f"{clock.heading()}\n"
     if query.steps is not None:
         return steps_table(query.steps, parsed, view, clock, heading)

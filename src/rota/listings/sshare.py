@@ -70,6 +70,7 @@ _OPTIONS = table(
     [
         Option("accounts", "A", NEEDED),
         Option("all", "a"),
+        Option("helpformat", "e"),
         Option("help"),
         Option("json", refused=True),
         Option("long", "l"),
@@ -87,6 +88,10 @@ _OPTIONS = table(
     ],
 )
 _USAGE = "Usage: sshare [OPTIONS]\n"
+_NAMES = sorted([*_COLUMNS, "Cluster", "ID"])
+_HELP_FORMAT = "".join(
+    f"{' '.join(f'{name:<17}' for name in _NAMES[place : place + 4])}\n" for place in range(0, len(_NAMES), 4)
+)
 
 
 def sshare(argv: Sequence[str], environ: Mapping[str, str], view: View) -> Answer:  # noqa: ARG001 -- as all commands
@@ -103,6 +108,8 @@ def sshare(argv: Sequence[str], environ: Mapping[str, str], view: View) -> Answe
     parsed = check(argv)
     if (told := about(parsed, _USAGE)) is not None:
         return told
+    if parsed.has("helpformat"):
+        return Answer(_HELP_FORMAT)
     heading = cluster_heading("sshare", parsed, view)
     fair_tree = view.priority_conf.fair_tree
     long, fmt = parsed.has("long"), parsed.last("format")

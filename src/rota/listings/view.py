@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         ReservationLine,
         Statistics,
     )
+    from rota.model.step import StepClient
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +92,9 @@ class View(Protocol):
 
     def tasks(self, job_id: int) -> Sequence[TaskUsage]:
         """Give what the tasks of a job's running steps use at this moment, in any order."""
+
+    def step_client(self, job_id: int, step_id: str) -> StepClient:
+        """Give what is known of a running step that is not recorded."""
 
     def allocation(self, job_id: int) -> Sequence[AllocationLine]:
         """Give what a live job has of each node; none of a job without an allocation, or that has ended."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rota.model.job_state import JobState
 
@@ -61,6 +61,15 @@ class StepRecord:
     #: Signal that ended the step; 0: none.
     signal: int = 0
     usage: Usage = Usage()
+
+
+class StepClient(NamedTuple):
+    """What is known of a step as long as its ``srun`` is connected."""
+
+    #: Host and process id of that, ``host:pid``; empty: there is none.
+    process: str = ""
+    #: How tasks are distributed: ``Block``, ``Cyclic`` or ``Plane``; empty: not known.
+    distribution: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from rota.model.step import StepClient
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from contextlib import AbstractContextManager
@@ -16,24 +18,30 @@ class StepClients:
     """The clients that run steps, by job and step."""
 
     def __init__(self) -> None:
-        self._terminals: dict[tuple[int, str], Terminal] = {}
+        self._terminals: dict[tuple[int, str], tuple[Terminal, StepClient]] = {}
 
-    def connected(self, job_id: int, step_id: str, terminal: Terminal) -> AbstractContextManager[None]:
+    def connected(
+        self, job_id: int, step_id: str, terminal: Terminal, client: StepClient
+    ) -> AbstractContextManager[None]:
         """Give a context in which a client runs a step."""
-        return self._connected((job_id, step_id), terminal)
+        return self._connected((job_id, step_id), (terminal, client))
 
     @contextmanager
-    def _connected(self, key: tuple[int, str], terminal: Terminal) -> Iterator[None]:
-        self._terminals[key] = terminal
+    def _connected(self, key: tuple[int, str], one: tuple[Terminal, StepClient]) -> Iterator[None]:
+        self._terminals[key] = one
         try:
             yield
         finally:
-            if self._terminals.get(key) is terminal:
+            if self._terminals.get(key) is one:
                 del self._terminals[key]
+
+    def client(self, job_id: int, step_id: str) -> StepClient:
+        """Say what is known of the client that runs a step."""
+        return self._terminals[job_id, step_id][1] if (job_id, step_id) in self._terminals else StepClient()
 
     def signal(self, job_id: int, number: int, step_id: str | None = None) -> bool:
         """Send a signal to the tasks of a step, or of all steps of a job; say whether there were any."""
-        found = [one for key, one in self._terminals.items() if key[0] == job_id and step_id in {None, key[1]}]
+        found = [one for key, (one, _) in self._terminals.items() if key[0] == job_id and step_id in {None, key[1]}]
         for terminal in found:
             terminal.signal(number)
         return bool(found)

@@ -40,6 +40,8 @@ class Layout:
     node_of_task: tuple[int, ...]
     #: Processors of each task.
     cpus_per_task: int
+    #: ``block``, ``cyclic`` or ``plane``.
+    distribution: str
     #: What is to be told to the user; empty: nothing.
     warning: str = ""
 
@@ -85,6 +87,7 @@ def lay_out(request: StepRequest, allocation: Sequence[AllocationLine], held: Ma
         held=(0,) * len(cpus) if request.overlap else tuple(cpus),
         node_of_task=tuple(places),
         cpus_per_task=cpus_per_task,
+        distribution=_distribution(request, tasks, len(chosen)),
         warning=warning,
     )
 
@@ -140,6 +143,10 @@ def _choose(request: StepRequest, room: Mapping[str, int], nodes: tuple[int, int
     return sorted(several, key=list(room).index)
 
 
+def _distribution(request: StepRequest, tasks: int, nodes: int) -> str:
+    return request.distribution or ("cyclic" if tasks <= nodes else "block")
+
+
 def _distribute(request: StepRequest, room: Sequence[int], tasks: int) -> list[int]:
     """Give the node of each task: filled one after the other, in turn, or in turn by planes. Each node gets a task."""
     room = [max(count, 1) for count in room]
@@ -147,7 +154,7 @@ def _distribute(request: StepRequest, room: Sequence[int], tasks: int) -> list[i
         room = [min(count, request.ntasks_per_node) for count in room]
     while sum(room) < tasks:  # overcommitted
         room = [count * 2 for count in room]
-    kind = request.distribution or ("cyclic" if tasks <= len(room) else "block")
+    kind = _distribution(request, tasks, len(room))
     if kind in {"cyclic", "plane"}:
         return _in_turn(room, tasks, max(request.plane_size, 1))
     counts = [1] * len(room)
