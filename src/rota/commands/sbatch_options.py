@@ -341,7 +341,7 @@ OPTIONS.update(
 NOT_SUPPORTED = frozenset(
     {
         *("bb", "bbf", "bcast-exclude", "cluster-constraint", "core-spec", "gpus-per-socket", "gres-flags", "nodefile"),
-        *("switches", "thread-spec", "tmp"),
+        *("thread-spec", "tmp"),
     }
 )
 SHORT = {
