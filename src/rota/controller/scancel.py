@@ -52,28 +52,33 @@ async def scancel(cluster: Cluster, call: Call, terminal: Terminal) -> int:
             status = errno & 255
         elif not request.verbose:
             return
-        terminal.error(f"scancel: error: Kill job error on job {shown}: {text}\n")
+        terminal.error(f"scancel: error: Kill job error on job id {shown}: {text}\n")
 
     for one in request.jobs:
-        if one.step and (errno := _end_step(cluster, call, request, one)) is not None:
-            problem(errno, message_of(errno, "")[0], f"step id {one.job_id}")
+        if one.step and (errno := _end_step(cluster, call, request, one)) is not None and not request.quiet:
+            is_there = one.job_id in cluster.driver.engine.jobs
+            status = errno & 255 if is_there else 1
+            step = one.job_id if is_there else one
+            terminal.error(f"scancel: error: Kill job error on job step id {step}: {message_of(errno, '')[0]}\n")
     for job_id, task_id in _targets(cluster, request):
         shown = str(job_id) if task_id is None else f"{job_id}_{task_id}"
         if request.verbose:
             terminal.error(f"scancel: Terminating job {shown}\n")
         wrong = await _end(cluster, call, request, job_id, task_id)
         if wrong is not None:
-            problem(*wrong, f"id {shown}")
+            problem(*wrong, shown)
     return status
 
 
 def _end_step(cluster: Cluster, call: Call, request: ScancelRequest, one: JobId) -> Errno | None:
     """End or signal a step; give what was wrong, ``None``: nothing."""
     job = cluster.driver.engine.jobs.get(one.job_id)
-    if job is not None and cluster.rights.over_job(call.uid, one.job_id) not in {0, job.user_id}:
+    if job is None:
+        return Errno.INVALID_JOB_ID
+    if cluster.rights.over_job(call.uid, one.job_id) not in {0, job.user_id}:
         return Errno.INVALID_USER_ID
     if cluster.steps.find(one.job_id, one.step) is None:
-        return Errno.INVALID_JOB_ID
+        return None if job.state is JobState.PENDING else Errno.INVALID_JOB_ID
     cluster.step_clients.signal(one.job_id, request.signal or signal.SIGKILL, one.step)
     return None
 
