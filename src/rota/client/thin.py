@@ -22,7 +22,10 @@ def main() -> int:
         posix.write(2, text.encode())
         return 1
     try:
-        send_call(connection, name, sys.argv[1:])
+        try:
+            send_call(connection, name, sys.argv[1:])
+        except BrokenPipeError:
+            pass  # it says why it does not listen
         return answers(connection)
     except OSError:
         posix.write(2, f"{name}: error: the connection to the controller was lost\n".encode())

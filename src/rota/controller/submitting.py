@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
-import select
 import socket
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,9 +26,22 @@ if TYPE_CHECKING:
     from rota.controller.wire import Call, Terminal
     from rota.model import JobSpec
 
-#: Limits that a job inherits from its submission.
+#: Limits that a job inherits from its submission, as the kernel names them.
 _LIMITS = {
-    name.removeprefix("RLIMIT_"): getattr(resource, name) for name in dir(resource) if name.startswith("RLIMIT_")
+    "AS": "address space",
+    "CORE": "core file size",
+    "CPU": "cpu time",
+    "DATA": "data size",
+    "FSIZE": "file size",
+    "MEMLOCK": "locked memory",
+    "MSGQUEUE": "msgqueue size",
+    "NICE": "nice priority",
+    "NOFILE": "open files",
+    "NPROC": "processes",
+    "RSS": "resident set",
+    "RTPRIO": "realtime priority",
+    "SIGPENDING": "pending signals",
+    "STACK": "stack size",
 }
 
 
@@ -112,17 +123,15 @@ def client_of(call: Call) -> Client:
 
 
 def _rlimits(pid: int, uid: int) -> Mapping[str, tuple[int, int]]:
-    """Read the limits of the client's process; none if it has gone, as its number may be that of another one."""
+    """Read the limits of the client's process; none if it has gone, as its number may be that of another user's."""
     try:
-        process = os.pidfd_open(pid)
+        with Path(f"/proc/{pid}/limits").open() as file:
+            lines = file.read().splitlines() if os.fstat(file.fileno()).st_uid == uid else []
     except OSError:
         return {}
-    try:
-        is_theirs = Path(f"/proc/{pid}").stat().st_uid == uid
-        limits = {name: resource.prlimit(pid, number) for name, number in _LIMITS.items()}
-        has_gone = select.select([process], [], [], 0)[0]
-    except OSError:
-        return {}
-    finally:
-        os.close(process)
-    return limits if is_theirs and not has_gone else {}
+    columns = {line[4:26].rstrip(): line[26:].split() for line in lines}
+    return {name: (_number(columns[text][0]), _number(columns[text][1])) for name, text in _LIMITS.items() if columns}
+
+
+def _number(text: str) -> int:
+    return -1 if text == "unlimited" else int(text)
