@@ -52,3 +52,11 @@ def users_of(groups: Iterable[str]) -> frozenset[str]:
             names.update(group.gr_mem)
             numbers.add(group.gr_gid)
     return frozenset(names.union(user.pw_name for user in pwd.getpwall() if user.pw_gid in numbers))
+
+
+def is_users(pid: int, user_id: int) -> bool:
+    """Whether there is a process of this id, and it is a user's."""
+    try:
+        return os.stat(f"/proc/{pid}").st_uid == user_id  # noqa: PTH116 - one system call
+    except OSError:
+        return False

@@ -19,6 +19,7 @@ from rota.inspect.explain import explain
 from rota.listings import Answer
 from rota.model import JobState, RotaError
 from rota.model.step import StepClient
+from rota.users import is_users
 
 if TYPE_CHECKING:
     from rota.controller.cluster import Cluster
@@ -85,6 +86,8 @@ async def _join(cluster: Cluster, call: Call, job_id: int) -> int:
     """Take a process of a job's user into the job."""
     job = cluster.driver.engine.jobs.get(job_id)
     if job is None or job.state is not JobState.RUNNING or call.uid != job.user_id:
+        return 1
+    if not is_users(call.pid, call.uid):  # the process that has connected is gone, and its number is another one's
         return 1
     await cluster.executor.join(job_id, job.restart_count, call.pid)
     return 0
