@@ -1,9 +1,12 @@
-"""A live cluster for tests: a real controller with real processes, in a directory of its own.
+"""A live cluster for tests: a real controller with real processes, in a directory of its own. It needs no root.
 
 ::
 
-    with LiveCluster(tmp_path) as cluster:
-        cluster.run("sbatch", "--wait", "--wrap", "hostname")
+    with LiveCluster(tmp_path, virtual_nodes(4)) as cluster:
+        cluster.run("sbatch", "--wait", "-N4", "--wrap", "srun hostname")
+
+Programs that call Slurm's commands themselves find them within `LiveCluster.on_path`. With pytest the fixture
+``rota_cluster`` does all of this: see `rota.testing.pytest_plugin`.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -21,7 +25,7 @@ from rota.store import Database
 from rota.store.location import database_url
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 #: Seconds after which a command or a condition is given up.
 _PATIENCE = 60.0
@@ -32,7 +36,7 @@ class LiveCluster:
 
     Args:
         directory: Where its state and the files of its jobs are.
-        conf: Text of slurm.conf; empty: this machine.
+        conf: Text of slurm.conf, such as `virtual_nodes` gives; empty: this machine.
         options: Further options of ``rota up``.
     """
 
@@ -60,6 +64,18 @@ class LiveCluster:
         """The environment in which commands find the cluster."""
         outer = {name: value for name, value in os.environ.items() if not name.startswith(("SLURM", "SBATCH"))}
         return {**outer, "ROTA_STATE": str(self.state), "PATH": f"{self.state / 'bin'}:{outer['PATH']}"}
+
+    @contextmanager
+    def on_path(self) -> Iterator[None]:
+        """Give a context in which programs that this process starts find the cluster's commands."""
+        before, now = dict(os.environ), self.environment
+        os.environ.clear()
+        os.environ.update(now)
+        try:
+            yield
+        finally:
+            os.environ.clear()
+            os.environ.update(before)
 
     def up(self) -> None:
         """Start the controller."""
@@ -164,3 +180,20 @@ class LiveCluster:
             if time.monotonic() > until:
                 raise AssertionError("this has not become true")
             time.sleep(0.02)
+
+
+def virtual_nodes(nodes: int = 4, *, cpus: int = 4, memory: int = 4000) -> str:
+    """Give a slurm.conf with nodes ``n1``, ``n2`` …, which may have more processors than the machine.
+
+    Args:
+        nodes: The number of nodes.
+        cpus: Processors of each.
+        memory: Memory of each, MiB.
+    """
+    return (
+        "ClusterName=test\n"
+        "SelectType=select/cons_tres\n"
+        "SelectTypeParameters=CR_Core\n"
+        f"NodeName=n[1-{nodes}] CPUs={cpus} RealMemory={memory}\n"
+        "PartitionName=main Nodes=ALL Default=YES\n"
+    )
