@@ -49,6 +49,16 @@ def test_messages_and_exit_codes(cluster: LiveCluster, record: str) -> None:
     assert [line for line in lines if line.rstrip() not in said] == []
 
 
+@pytest.mark.parametrize(
+    "option", ["--job-name", "--comment", "--account", "--wckey", "--partition", "--licenses", "--qos"]
+)
+def test_texts_have_a_longest_length(cluster: LiveCluster, option: str) -> None:
+    # As recorded from Slurm 22.05.8.
+    done = cluster.run("sbatch", "-H", f"{option}={'x' * 1025}", "--wrap", "true", check=False)
+    sentence = "Pathname of a file, directory or other parameter too long"
+    assert (done.returncode, done.stderr) == (1, f"sbatch: error: Batch job submission failed: {sentence}\n")
+
+
 # ---- anything at all --------------------------------------------------------------------------------------------
 
 _OPTIONS = """

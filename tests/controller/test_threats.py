@@ -405,15 +405,15 @@ def test_a_user_has_a_quarter_of_the_connections(tmp_path: Path) -> None:
 
 
 def test_answers_that_are_not_read_keep_nobody_waiting(cluster: LiveCluster) -> None:
-    big = "x" * 3000
-    for _ in range(40):
+    big = "x" * 1000
+    for _ in range(100):
         cluster.submit("-H", "-J", big, "--comment", big, "--wrap", "true")
     with ExitStack() as stack:
         for _ in range(20):
             connection = stack.enter_context(_connect(cluster))
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             connection.sendall(_message("squeue", "--json"))
-        assert len(json.loads(cluster.run("squeue", "--json").stdout)["jobs"]) >= 40
+        assert len(json.loads(cluster.run("squeue", "--json").stdout)["jobs"]) >= 100
         assert "COMMENT" in cluster.run("sacct", "-o", "comment").stdout.upper()
     cluster.run("scancel", "-u", "root")
 
@@ -423,6 +423,17 @@ def test_a_message_that_is_too_large_is_not_read(cluster: LiveCluster) -> None:
         connection.sendall(struct.pack(">I", 1 << 30))
         assert connection.recv(1) == b""
     assert cluster.run("squeue", "-h").returncode == 0
+
+
+def test_what_takes_long_is_not_begun_for_those_who_may_not_do_it(cluster: LiveCluster) -> None:
+    (cluster.directory / "tree.cfg").write_text("Cluster - 'threats'\n")
+    done = _try(cluster, "sacctmgr", "-i", "load", "tree.cfg")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "sufficient privileges to load files" in done.stderr  # as in Slurm 22.05.8
+    names = ",".join(map(str, range(20_000)))
+    done = _try(cluster, "sacctmgr", "-i", "add", "user", names, "account=root")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "doesn't have privilege" in done.stderr
 
 
 def test_a_script_that_is_too_large_is_refused_after_it_was_sent(cluster: LiveCluster) -> None:

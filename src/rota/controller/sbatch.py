@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from rota.commands.submission import read_command_line, read_submission
-from rota.controller.submitting import RefusedError, client_of, submit, telling_problems
+from rota.controller.submitting import TOO_LONG, RefusedError, client_of, submit, telling_problems
 from rota.controller.wire import TooLargeError
 from rota.controller.would_start import tell_start
 from rota.listings.answer import VERSION
@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from rota.controller.wire import Call, Terminal
     from rota.model import JobRecord
 
-#: Slurm's default of ``max_script_size``, bytes; and its sentence about what is larger.
+#: Slurm's default of ``max_script_size``, bytes.
 _MOST_SCRIPT = 4 << 20
-_TOO_LONG = "Pathname of a file, directory or other parameter too long"
 _HELP = (
     "Usage: sbatch [OPTIONS...] script [args...]\n\n"
     "The options are those of Slurm 22.05; the reference in rota's documentation lists them.\n"
@@ -59,7 +58,7 @@ async def _script(cluster: Cluster, line: CommandLine, terminal: Terminal) -> st
         return (await terminal.read(path, most)).decode(errors="surrogateescape")
     except TooLargeError:
         why = f"error: the script has more than the {most} bytes of max_script_size"
-        raise RefusedError(why, f"error: Batch job submission failed: {_TOO_LONG}") from None
+        raise RefusedError(why, f"error: Batch job submission failed: {TOO_LONG}") from None
     except OSError:
         raise OSError(f"Unable to open file {path}") from None
 

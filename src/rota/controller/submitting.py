@@ -45,6 +45,11 @@ _LIMITS = {
 }
 
 
+#: Slurm's sentence about texts that are too long, and the longest of most of them, characters.
+TOO_LONG = "Pathname of a file, directory or other parameter too long"
+_LONGEST = 1024
+
+
 class RefusedError(Exception):
     """What a command asks for is refused; the arguments are lines that say why."""
 
@@ -91,6 +96,10 @@ async def submit(
     Raises:
         RefusedError: it is refused.
     """
+    details = submission.details
+    texts = (spec.name, spec.account, spec.partition, spec.constraint, spec.licenses, spec.reservation, spec.qos)
+    if max(map(len, (*texts, details.comment, details.wckey, details.mail_user))) > _LONGEST:
+        raise RefusedError(f"error: {failed}: {TOO_LONG}")
     spec = spec._replace(payload=str(job_id))
     cluster.runs.keep(spec.payload, submission)
     data = compress(shape_of(Submission).encode(submission))

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _QUESTION = "Would you like to commit changes? (You have 30 seconds to decide)\n(N/y): "
 _NO_PRIVILEGE = "sacctmgr: error: Your user doesn't have privilege to perform this action\n"
+#: Characters of a command line beyond which it is not even planned for others than operators: that takes time.
+_MOST_WORDS = 10_000
 _PLANS: dict[tuple[str, str], Callable[[Draft], Plan]] = {
     ("add", "account"): add_accounts,
     ("add", "coordinator"): add_coordinators,
@@ -51,7 +53,11 @@ async def sacctmgr(cluster: Cluster, call: Call, terminal: Terminal) -> int | No
     if line.command == "dump":
         return dump(cluster, line, terminal)
     text = ""
+    if cluster.rights.as_operator(call.uid) and sum(map(len, call.words)) > _MOST_WORDS:
+        raise UsageError(_NO_PRIVILEGE)
     if line.command == "load":
+        if cluster.rights.as_administrator(call.uid):
+            raise UsageError(" Your user does not have sufficient privileges to load files.\n")
         name = _file_of(line)
         try:
             text = (await terminal.read(name)).decode(errors="replace")
