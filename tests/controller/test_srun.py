@@ -134,6 +134,14 @@ def test_steps_side_by_side_have_processors_of_their_own(cluster: LiveCluster) -
     assert _steps(cluster, job_id)[1:] == ["0|COMPLETED|0:0|2|2", "1|COMPLETED|0:0|2|2"]
 
 
+@pytest.mark.slow
+def test_a_step_of_more_tasks_than_a_process_may_have_files(cluster: LiveCluster) -> None:
+    # Each task needs three files of srun; the tasks themselves have the limit of the user.
+    options = "-n400 -N4 --overcommit"
+    done = cluster.run("bash", "-c", f"ulimit -Sn 1024; srun {options} bash -c 'echo $(ulimit -Sn) $(cat)' < /dev/null")
+    assert done.stdout.split() == ["1024"] * 400
+
+
 def test_an_overlapping_step_does_not_wait(cluster: LiveCluster) -> None:
     job_id = _submit(
         cluster,

@@ -1,6 +1,8 @@
 """Processes of a step: what is done to them, and what is said of them."""
 
+import math
 import os
+import select
 import signal
 
 TYPE_CHECKING = False
@@ -31,6 +33,41 @@ def guard() -> int:
                 kill(pid, signal.SIGKILL)
     finally:
         os._exit(0)
+
+
+def ready(readers: list[int], writers: list[int], seconds: float | None) -> tuple[list[int], list[int]]:
+    """Wait until files can be read or written: as `select` does, which takes none above 1023.
+
+    Args:
+        readers: Files to be read.
+        writers: Files to be written; some can be both.
+        seconds: For how long; ``None``: until there is one.
+    """
+    wanted = dict.fromkeys(readers, select.POLLIN)
+    for file in writers:
+        wanted[file] = wanted.get(file, 0) | select.POLLOUT
+    poll = select.poll()
+    for file, what in wanted.items():
+        poll.register(file, what)
+    found = poll.poll(None if seconds is None else math.ceil(seconds * 1000))
+    readable = [file for file, what in found if what & ~select.POLLOUT]
+    return readable, [file for file, what in found if what & (select.POLLOUT | select.POLLERR)]
+
+
+def allow_files() -> tuple[int, int]:
+    """Let this process have as many open files as it may; give the limits that it had."""
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (before[1], before[1]))
+    return before
+
+
+def limit_files(limits: tuple[int, int]) -> None:
+    """Undo `allow_files`."""
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_NOFILE, limits)
 
 
 def kill(group: int, number: int) -> None:

@@ -9,7 +9,6 @@ Like `rota.client.thin` this imports little: it is a program that starts often.
 
 import json
 import os
-import select
 import signal
 import time
 
@@ -17,13 +16,16 @@ from rota.client import streams, thin
 from rota.client.processes import (
     HANDED_ON,
     TO_END,
+    allow_files,
     encoded,
     end_text,
     exit_status,
     guard,
     kill,
+    limit_files,
     memory,
     program_path,
+    ready,
     say,
     tasks_text,
     usage,
@@ -97,7 +99,7 @@ class Step:
         for one in (signal.SIGCHLD, signal.SIGINT, signal.SIGWINCH, *HANDED_ON, *TO_END):
             signal.signal(one, lambda *_: None)
         self._wakeup = read_end
-        self._guard, self._floor = guard(), memory()
+        self._guard, self._floor, self._files = guard(), memory(), allow_files()
         try:
             self._mpi = None if self._spec["mpi"] == "none" else self._mpi_server()
         except OSError as error:
@@ -142,6 +144,7 @@ class Step:
             streams.take_terminal(ends[0])
         for target, end in enumerate(ends):
             os.dup2(end, target)
+        limit_files(self._files)
         env = {**self._spec["env"], **self._spec["nodes"][task["node"]], **task["env"]}
         env["SLURM_TASK_PID"] = str(os.getpid())
         if self._mpi is not None:
@@ -173,7 +176,7 @@ class Step:
             readers.append(self._controller.fileno())
         if self._mpi is not None:
             readers += self._mpi.readers
-        readable, writable, _ = select.select(readers, self._streams.writers, [], self._pause())
+        readable, writable = ready(readers, self._streams.writers, self._pause())
         if self._wakeup in readable:
             for number in os.read(self._wakeup, 4096):
                 self._take_signal(number)

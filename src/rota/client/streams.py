@@ -2,6 +2,8 @@
 
 import os
 
+from rota.client.processes import ready
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -149,9 +151,7 @@ class Streams:
 
     def flush(self) -> None:
         """Write what tasks have printed before they ended: so it comes before what is said about their ends."""
-        import select
-
-        for end in select.select(list(self._outputs), [], [], 0)[0]:
+        for end in ready(list(self._outputs), [], 0)[0]:
             self._read(end)
 
     def _feed(self) -> None:
