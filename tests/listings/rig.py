@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from rota.listings.privacy import Privacy
 from rota.model import ClusterConfig, JobSpec, JobState, MultifactorConf, StepRecord, TaskUsage
 from rota.model.accounting import AccountingRecord, JobDetails
 from rota.model.association import AccountingLines
@@ -66,6 +67,7 @@ class Snapshot:
     tres: tuple[str, ...] = ()
     user: str = "root"
     conf: MultifactorConf | None = None
+    privacy: Privacy = field(default_factory=Privacy)
 
     @property
     def priority_conf(self) -> MultifactorConf:

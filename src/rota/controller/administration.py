@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rota.config.hostlist import fold
 from rota.controller.child import in_child
+from rota.controller.live_view import LiveView
 from rota.controller.present import present
 from rota.controller.srun import serve_step
 from rota.controller.submitting import client_of
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
 async def rota_call(cluster: Cluster, call: Call, terminal: Terminal) -> int | None:
     """Carry out a command of `rota`; give the exit status, ``None``: it has been given."""
     name, *words = call.words[1:] or ("",)
+    private = LiveView(cluster, call.uid).privacy.kinds
+    if name in {"explain", "plan", "present"} and private & {"accounts", "jobs", "usage", "users"}:
+        terminal.error("rota: error: Access/permission denied: PrivateData in slurm.conf hides other users' jobs\n")
+        return 1
     if name == "status":
         terminal.out(json.dumps(_status(cluster)) + "\n")
         return 0

@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING
 from sqlalchemy import or_, select
 
 from rota.controller.run_environment import expand
+from rota.core.accounts.rights import coordinated
 from rota.core.plain import shape_of
 from rota.executor.tasks import Processes
 from rota.inspect.view import EngineView
 from rota.listings.answer import RELEASE
+from rota.listings.privacy import Privacy
+from rota.model import User
 from rota.model.accounting import AccountingRecord, JobDetails
 from rota.model.node import NodeState
 from rota.model.step import StepClient, StepRecord, TaskUsage
@@ -29,7 +32,8 @@ if TYPE_CHECKING:
     from rota.controller.cluster import Cluster
     from rota.core import Engine
     from rota.listings.view import AccountingQuery
-    from rota.model.lines import JobLine, NodeLine
+    from rota.model import PriorityFactors
+    from rota.model.lines import JobLine, NodeLine, ReservationLine
 
 #: Slurm's MinJobAge where it is not set, seconds.
 _MIN_JOB_AGE = 300
@@ -50,6 +54,17 @@ class LiveView(EngineView):
         self._uid = uid
         self._now = cluster.clock.now()
         super().__init__(self._view, self.user_name(uid))
+
+    @cached_property
+    def privacy(self) -> Privacy:
+        """What is hidden from the user who asks."""
+        kinds = frozenset(self.config.get("PrivateData").lower().replace(" ", "").split(",")) - {"", "none"}
+        if not kinds or not self._live.rights.as_operator(self._uid):
+            return Privacy()
+        tree = self._view.tree
+        who = tree.users.get(self.user, User(name=self.user))
+        accounts = frozenset(one.account for one in tree.associations if one.user == self.user)
+        return Privacy(kinds=kinds, user=self.user, coordinated=coordinated(tree, who), accounts=accounts)
 
     # ---- names ------------------------------------------------------------------------------------------------
 
@@ -74,11 +89,24 @@ class LiveView(EngineView):
 
     def jobs(self, *, ended: bool = True) -> tuple[JobLine, ...]:
         """Give all live jobs and, with ``ended``, those that ended in the last ``MinJobAge`` seconds."""
-        live = self._view.jobs()
-        if not ended:
-            return live
-        recent = {job_id: record.job for job_id, record in self._recent.items()}
-        return tuple(({job.job_id: job for job in live} | recent).values())
+        jobs = self._view.jobs()
+        if ended:
+            recent = {job_id: record.job for job_id, record in self._recent.items()}
+            jobs = tuple(({job.job_id: job for job in jobs} | recent).values())
+        if "jobs" not in self.privacy.kinds:
+            return jobs
+        return tuple(job for job in jobs if self.privacy.shows("jobs", job.user, job.account))
+
+    def factors(self) -> tuple[PriorityFactors, ...]:
+        """Give the priority factors of pending jobs."""
+        return tuple(one for one in super().factors() if self.privacy.shows("jobs", one.user, one.account))
+
+    def reservations(self) -> tuple[ReservationLine, ...]:
+        """Give the advance reservations; where they are private, those that the user may use."""
+        everything, privacy = super().reservations(), self.privacy
+        if "reservations" not in privacy.kinds:
+            return everything
+        return tuple(one for one in everything if self.user in one.users or privacy.accounts.intersection(one.accounts))
 
     def details(self, job_id: int) -> JobDetails | None:
         """Give what is kept of a job beside its line, with the names of its files; ``None``: nothing."""

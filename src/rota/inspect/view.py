@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rota.listings.privacy import Privacy
 from rota.model.step import StepClient
 
 if TYPE_CHECKING:
@@ -68,6 +69,11 @@ class EngineView:
     def user(self) -> str:
         """Name of the user who asks."""
         return self._user
+
+    @property
+    def privacy(self) -> Privacy:
+        """What is hidden from the user who asks: nothing."""
+        return Privacy()
 
     def utc_offset(self, time: int, /) -> int:
         """Give local time minus UTC in seconds, at a Unix time."""

@@ -276,7 +276,10 @@ def _chosen(wanted: _Wanted, nodes: frozenset[str], view: View) -> list[Accounti
     chosen = [
         record
         for record in view.accounted(wanted.query)
-        if _shown(record, wanted) and wanted.more.passes(record, view) and (not nodes or nodes & {*record.job.nodes})
+        if view.privacy.shows("jobs", record.job.user, record.job.account)
+        and _shown(record, wanted)
+        and wanted.more.passes(record, view)
+        and (not nodes or nodes & {*record.job.nodes})
     ]
     chosen.sort(key=_order)
     return chosen

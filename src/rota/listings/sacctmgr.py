@@ -20,6 +20,7 @@ from rota.model.tres import STATIC_TRES
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from rota.listings.privacy import Privacy
     from rota.listings.sacctmgr_fields import Field
     from rota.listings.view import View
     from rota.model import Association
@@ -131,9 +132,13 @@ def _accounts(line: Line, view: View) -> Answer:
     cluster = view.config.cluster_name
     tree = _Inherited(view)
     rows = []
+    privacy, seen = view.privacy, tree.seen(view.privacy)
+    if "accounts" in privacy.kinds and not privacy.coordinated:
+        raise UsageError("sacctmgr: error: Access/permission denied\n Problem with query.\n")
     for account in sorted(view.accounting().accounts, key=lambda one: one.name):
         if not (
-            asked.named(account.name)
+            ("accounts" not in privacy.kinds or account.name in privacy.coordinated)
+            and asked.named(account.name)
             and asked.allows("Accounts", account.name)
             and asked.allows("Clusters", cluster)
             and asked.allows("Descriptions", account.description)
@@ -145,6 +150,7 @@ def _accounts(line: Line, view: View) -> Answer:
             rows += [
                 row._replace(cluster=cluster, association=tree.shown(one), parent=tree.parent(one))
                 for one in tree.of_account(account.name)
+                if one.id in seen or not one.user
             ]
         else:
             rows.append(row)
@@ -163,7 +169,8 @@ def _users(line: Line, view: View) -> Answer:
     rows = []
     for user in sorted(view.accounting().users, key=lambda one: one.name):
         if not (
-            asked.named(user.name)
+            view.privacy.shows("users", user.name)
+            and asked.named(user.name)
             and asked.allows("Users", user.name)
             and asked.allows("Clusters", cluster)
             and asked.allows("DefaultAccounts", user.default_account)
@@ -204,10 +211,12 @@ def _associations(line: Line, view: View) -> Answer:
     default = {user.name: user.default_account for user in view.accounting().users}
     rows = []
     depths: dict[int, int] = {}
+    seen = tree.seen(view.privacy)
     for one in tree.all:
         shown = tree.shown(one)
         if not (
-            asked.allows("Accounts", one.account)
+            one.id in seen
+            and asked.allows("Accounts", one.account)
             and asked.allows("Users", one.user)
             and asked.allows("Partitions", one.partition)
             and asked.allows("Clusters", cluster)
@@ -307,6 +316,17 @@ class _Inherited:
         #: In the order of listings.
         self.all: list[Association] = [line.association for line in view.associations()]
         self._by_id = {one.id: one for one in self.all}
+
+    def seen(self, privacy: Privacy) -> set[int]:
+        """Give the ids of the associations that a user may see: accounts above them too."""
+        found: set[int] = set()
+        for one in self.all:
+            if privacy.shows("users", one.user or "\0", one.account):
+                place: Association | None = one
+                while place is not None:
+                    found.add(place.id)
+                    place = self._by_id.get(place.parent_id)
+        return found
 
     def of_user(self, name: str) -> list[Association]:
         """Give the associations of a user, in the order in which they were made."""

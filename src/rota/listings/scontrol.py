@@ -83,6 +83,10 @@ def _other(request: Other, view: View) -> Answer:
 
 
 def _show(asked: Scontrol, request: Show, environ: Mapping[str, str], view: View) -> Answer:
+    if request.entity == "nodes":
+        view.privacy.require("nodes", error=" error")
+    if request.entity in {"nodes", "partitions"}:
+        view.privacy.require("partitions", error=" error")
     if asked.form is not None:
         return _document(request, asked.form, view)
     shown = _Shown(asked, environ, view)

@@ -149,6 +149,9 @@ def every(argv: Sequence[str]) -> int:
 def _answer(parsed: Parsed, environ: Mapping[str, str], view: View, *, dated: bool) -> Answer:
     clock = clock_of(view, environ)
     heading = cluster_heading("sinfo", parsed, view)
+    if not parsed.has("reservation"):
+        view.privacy.require("partitions")
+        view.privacy.require("nodes")
     if (asked := form_of(parsed)) is not None:
         return _document(parsed, environ, view, asked)
     if parsed.has("reservation"):

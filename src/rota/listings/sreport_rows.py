@@ -156,7 +156,9 @@ def accounts_rows(asked: Asked, view: View) -> list[Row]:
             continue
         level = depth.get(account, 1)
         of_account = [] if "users" in asked.conditions else [("", sums[account])]
-        of_users = sorted((user, seconds) for (name, user), seconds in used.items() if name == account)
+        of_users = sorted(
+            (user, seconds) for (name, user), seconds in used.items() if name == account and _shows(view, user, name)
+        )
         for user, seconds in [*of_account, *of_users]:
             rows += _rows(asked, whole, seconds, Row(cluster, account=account, user=user, depth=level + bool(user)))
     return rows
@@ -169,7 +171,7 @@ def users_rows(asked: Asked, view: View) -> list[Row]:
     return [
         row
         for (account, user), seconds in ordered
-        if asked.allows("accounts", account)
+        if asked.allows("accounts", account) and _shows(view, user, account)
         for row in _rows(asked, whole, seconds, Row(cluster, account=account, user=user))
     ]
 
@@ -180,7 +182,7 @@ def top_users_rows(asked: Asked, view: View) -> list[Row]:
     used: dict[tuple[str, str], Counter[str]] = {}
     names: dict[str, list[str]] = {}
     for (account, user), seconds in _by_user(asked, view).items():
-        if asked.allows("accounts", account):
+        if asked.allows("accounts", account) and _shows(view, user, account):
             names.setdefault(user, []).append(account)
             used.setdefault((user, "" if "group" in asked.flags else account), Counter()).update(seconds)
     first = asked.tres[0]
@@ -190,6 +192,11 @@ def top_users_rows(asked: Asked, view: View) -> list[Row]:
         for (user, account), seconds in ordered
         for row in _rows(asked, whole, seconds, Row(cluster, account=account or ", ".join(names[user]), user=user))
     ]
+
+
+def _shows(view: View, user: str, account: str) -> bool:
+    """Whether the user who asks may see what another one has used."""
+    return all(view.privacy.shows(kind, user, account) for kind in ("usage", "users"))
 
 
 def _rows(asked: Asked, whole: Mapping[str, float], seconds: Counter[str], row: Row) -> list[Row]:

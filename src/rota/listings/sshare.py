@@ -117,10 +117,22 @@ def sshare(argv: Sequence[str], environ: Mapping[str, str], view: View) -> Answe
     users = words_of(parsed.last("users"))
     wanted = None if parsed.has("all") and not users else users or {view.user}
     accounts = words_of(parsed.last("accounts"))
-    associations = [(one.association, one.depth) for one in view.associations()]
+    associations = _seen(view)
     rows = _rows(associations, view.tres, accounts, wanted, parsed.has("Users"))
     lines = _lines(names, rows, parsed, fair_tree=fair_tree)
     return Answer(heading + "".join(f"{line}\n" for line in lines))
+
+
+def _seen(view: View) -> list[tuple[Association, int]]:
+    """Give the associations that the user may see; those below one that they may not begin at the left margin."""
+    seen: list[tuple[Association, int]] = []
+    depths: dict[int, int] = {}
+    for line in view.associations():
+        one = line.association
+        if view.privacy.shows_association(one):
+            depth = depths[one.id] = depths.get(one.parent_id, -1) + 1
+            seen.append((one, depth if view.privacy.kinds else line.depth))
+    return seen
 
 
 def check(argv: Sequence[str]) -> Parsed:

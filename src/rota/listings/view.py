@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from rota.listings.privacy import Privacy
     from rota.model import ClusterConfig, MultifactorConf, PriorityFactors, StepRecord, TaskUsage
     from rota.model.accounting import AccountingRecord, JobDetails
     from rota.model.association import AccountingLines
@@ -68,6 +69,10 @@ class View(Protocol):
     @property
     def user(self) -> str:
         """Name of the user who asks."""
+
+    @property
+    def privacy(self) -> Privacy:
+        """What is hidden from the user who asks."""
 
     def utc_offset(self, time: int, /) -> int:
         """Give local time minus UTC in seconds, at a Unix time."""

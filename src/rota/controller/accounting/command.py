@@ -13,6 +13,7 @@ from rota.controller.accounting.files import dump, plan_load
 from rota.controller.accounting.modify import modify_accounts, modify_cluster, modify_qos, modify_users
 from rota.controller.accounting.plan import Draft, Plan
 from rota.controller.listing import listing
+from rota.controller.live_view import LiveView
 from rota.core.accounts.rights import require_rights
 from rota.model import Errno, RequestError
 from rota.users import user_name
@@ -51,6 +52,8 @@ async def sacctmgr(cluster: Cluster, call: Call, terminal: Terminal) -> int | No
     if line.command in {"list", "help", "version"}:
         return await listing(cluster, call, terminal)
     if line.command == "dump":
+        if LiveView(cluster, call.uid).privacy.kinds & {"accounts", "usage", "users"}:
+            raise UsageError("sacctmgr: error: Access/permission denied\n")
         return dump(cluster, line, terminal)
     text = ""
     if cluster.rights.as_operator(call.uid) and sum(map(len, call.words)) > _MOST_WORDS:
