@@ -16,8 +16,10 @@ import asyncio
 import json
 import traceback
 from dataclasses import replace
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
+from rota.controller.activity import Tally
 from rota.controller.committer import Committer
 from rota.core import events as ev
 from rota.core.effects import Accepted, JobFinished, Kill, Launch, Log, PluginFault, Refused
@@ -135,6 +137,7 @@ class LiveDriver:
         #: Answers that wait for a commit.
         self._committing: set[Answer] = set()
         #: Called with the id of each job that has been launched, and with each job that has ended, when it is on disk.
+        self.tally = Tally(clock.now())
         self.on_launched: list[Callable[[int], None]] = []
         self.on_finished: list[Callable[[JobRecord], None]] = []
         #: Numbers of the last event, and of the last one before the last snapshot.
@@ -204,6 +207,7 @@ class LiveDriver:
         """Submit a job with the id `next_job_id`; see `request`."""
         answer, refused = self._ask(event, writes)
         if refused is None:
+            self.tally.submitted()
             self.next_job_id = event.job_id + _ids_of(event)
         return answer
 
@@ -277,8 +281,10 @@ class LiveDriver:
             self._then.append(then)
 
     def _handle(self, event: ev.Event) -> list[Effect]:
-        now = self._clock.now()
+        now, began = self._clock.now(), perf_counter()
         effects = self.engine.handle(event, now)
+        if isinstance(event, ev.SchedulePass):
+            self.tally.passed(perf_counter() - began)
         if not any(isinstance(one, Refused) for one in effects):
             self._seq += 1
             self._writes.append(add_event(self._seq, now, json.dumps(encode(event), separators=(",", ":"))))
@@ -393,6 +399,7 @@ class LiveDriver:
     def launch(self, effect: Launch) -> None:
         """Start a job."""
         self._runs.launch(effect)
+        self.tally.started()
         for listener in list(self.on_launched):
             listener(effect.job_id)
 
@@ -415,6 +422,7 @@ class LiveDriver:
     def finished_with(self, effect: JobFinished) -> None:
         """Tell those who wait for the job."""
         self._runs.kept(effect.record)
+        self.tally.ended(effect.record.state)
         for listener in list(self.on_finished):
             listener(effect.record)
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from rota.core import Engine
     from rota.listings.view import AccountingQuery
     from rota.model import PriorityFactors
-    from rota.model.lines import JobLine, NodeLine, ReservationLine
+    from rota.model.lines import JobLine, NodeLine, ReservationLine, Statistics
 
 #: Slurm's MinJobAge where it is not set, seconds.
 _MIN_JOB_AGE = 300
@@ -139,6 +139,10 @@ class LiveView(EngineView):
     def step_client(self, job_id: int, step_id: str) -> StepClient:
         """Give what is known of a running step that is not recorded."""
         return self._live.step_clients.client(job_id, step_id)
+
+    def statistics(self) -> Statistics:
+        """Give the statistics of ``sdiag``."""
+        return replace(super().statistics(), activity=self._live.driver.tally.activity())
 
     def recent_count(self) -> int:
         """Count the jobs that ended in the last ``MinJobAge`` seconds."""

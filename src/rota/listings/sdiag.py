@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from rota.listings.view import View
-    from rota.model.lines import BackfillStatistics, Statistics
+    from rota.model.lines import Activity, BackfillStatistics, Statistics
 
 _SORTED = "rota counts no remote calls"
 _OPTIONS = table(
@@ -56,18 +56,30 @@ def sdiag(argv: Sequence[str], environ: Mapping[str, str], view: View) -> Answer
 
 
 def _lines(found: Statistics, view: View) -> Iterator[str]:
-    now, since = (Clock(one, view.utc_offset).heading() for one in (found.now, found.boot_time))
-    yield from (_LINE, f"sdiag output at {now} ({found.now})", f"Data since      {since} ({found.boot_time})", _LINE)
-    started = found.main.jobs_started + (found.backfill.jobs_started if found.backfill else 0)
-    yield f"Jobs started:   {started}"
+    done = found.activity
+    began = found.boot_time if done is None else done.since
+    now, since = (Clock(one, view.utc_offset).heading() for one in (found.now, began))
+    yield from (_LINE, f"sdiag output at {now} ({found.now})", f"Data since      {since} ({began})", _LINE)
+    if done is None:
+        started = found.main.jobs_started + (found.backfill.jobs_started if found.backfill else 0)
+        yield f"Jobs started:   {started}"
+    else:
+        yield from _done(done)
     yield ""
     yield f"Job states ts:  {now} ({found.now})"
     yield f"Jobs pending:   {found.jobs.get('PENDING', 0)}"
     yield f"Jobs running:   {found.jobs.get('RUNNING', 0)}"
     yield ""
-    yield "Main schedule statistics:"
+    yield f"Main schedule statistics{'' if done is None else ' (microseconds)'}:"
+    if done is not None:
+        yield f"\tLast cycle:   {done.last_pass}"
+        yield f"\tMax cycle:    {done.longest_pass}"
     yield f"\tTotal cycles: {found.main.cycles}"
+    if done is not None:
+        yield f"\tMean cycle:   {done.mean_pass}"
     yield f"\tMean depth cycle:  {int(found.main.mean_depth)}"
+    if done is not None:
+        yield f"\tCycles per minute: {done.passes // max((found.now - done.since) // 60, 1)}"
     yield f"\tLast queue length: {found.main.last_queue_length}"
     if found.backfill is not None:
         yield from _backfill(found.backfill)
@@ -77,10 +89,27 @@ def _lines(found: Statistics, view: View) -> Iterator[str]:
         yield from (f"\t{where}: {count}" for where, count in found.faults.items())
 
 
+def _done(done: Activity) -> Iterator[str]:
+    """Say what the controller has done. It has one thread, and no agents that wait to send something."""
+    yield "Server thread count:  1"
+    yield "Agent queue size:     0"
+    yield "Agent count:          0"
+    yield "Agent thread count:   0"
+    yield "DBD Agent queue size: 0"
+    yield ""
+    yield f"Jobs submitted: {done.jobs.get('submitted', 0)}"
+    yield f"Jobs started:   {done.jobs.get('started', 0)}"
+    yield f"Jobs completed: {done.jobs.get('completed', 0)}"
+    yield f"Jobs canceled:  {done.jobs.get('canceled', 0)}"
+    yield f"Jobs failed:    {done.jobs.get('failed', 0)}"
+
+
 def _backfill(found: BackfillStatistics) -> Iterator[str]:
     yield ""
     yield "Backfilling stats"
     yield f"\tTotal backfilled jobs (since last slurm start): {found.jobs_started}"
+    yield f"\tTotal backfilled jobs (since last stats cycle start): {found.jobs_started}"
+    yield "\tTotal backfilled heterogeneous job components: 0"
     yield f"\tTotal cycles: {found.cycles}"
     yield f"\tLast depth cycle: {found.last_depth}"
     yield f"\tLast queue length: {found.last_queue_length}"

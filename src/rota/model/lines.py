@@ -385,6 +385,21 @@ class BackfillStatistics:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Activity:
+    """What a controller has done since it was started."""
+
+    #: When that was, Unix seconds.
+    since: int
+    #: Number of jobs that were ``submitted``, ``started``, ``completed``, ``canceled`` and ``failed``.
+    jobs: Mapping[str, int]
+    #: Number of scheduling passes, and the times of the last and the longest one, and on average, microseconds.
+    passes: int
+    last_pass: int
+    longest_pass: int
+    mean_pass: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Statistics:
     """The statistics of ``sdiag``."""
 
@@ -401,3 +416,5 @@ class Statistics:
     backfill: BackfillStatistics | None
     #: Number of plugin faults, by plugin and function: ``sched/easy: slurm_sched_p_schedule``.
     faults: Mapping[str, int]
+    #: ``None``: there is no controller.
+    activity: Activity | None = None
