@@ -34,6 +34,7 @@ from rota.controller.reports import Reports
 from rota.controller.spool import Spool
 from rota.controller.steps.clients import StepClients
 from rota.controller.steps.registry import Steps
+from rota.controller.tokens import Tokens
 from rota.executor.local import LocalExecutor
 from rota.listings.text import plain
 from rota.model import InputError
@@ -184,6 +185,7 @@ async def _serve(settings: Settings, lock: int, ready: Callable[[], None]) -> No
         steps=Steps(driver, clock),
         step_clients=clients,
         clock=clock,
+        tokens=Tokens(database),
         state=state,
         conf=str(settings.conf or ""),
         lock=lock,

@@ -20,7 +20,7 @@ _NUMBERS = frozenset({"cores-per-socket", "cpus-per-gpu", "cpus-per-task", "jobi
 _NUMBERS |= {f"ntasks-per-{part}" for part in ("core", "gpu", "node", "socket")}
 _NUMBERS |= {"sockets-per-node", "threads-per-core"}
 #: Options that the controller refuses.
-_BY_CONTROLLER = {
+BY_CONTROLLER = {
     "array": Errno.INVALID_ARRAY,
     "constraint": Errno.INVALID_FEATURE,
     "dependency": Errno.DEPENDENCY,
@@ -48,7 +48,7 @@ def refusal(command: str, error: OptionError) -> Refusal:
     own = (f"error: {error.option}: {error}",) if str(error) else ()
     if error.name in _NUMBERS and error.value:
         return Refusal((f'error: Invalid numeric value "{error.value}" for --{error.name}.',), 1)
-    if (errno := _BY_CONTROLLER.get(error.name)) is not None:
+    if (errno := BY_CONTROLLER.get(error.name)) is not None:
         return Refusal((*own, f"error: {FAILED[command]}: {MESSAGES[errno]}"), 1)
     return Refusal((f"error: Invalid --{error.name} specification", *own))
 

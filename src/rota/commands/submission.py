@@ -136,7 +136,13 @@ def read_command_line(words: Sequence[str], now: int, utc_offset: Callable[[int]
 
 
 def read_submission(
-    line: CommandLine, script: str, client: Client, now: int, utc_offset: Callable[[int], int]
+    line: CommandLine,
+    script: str,
+    client: Client,
+    now: int,
+    utc_offset: Callable[[int], int],
+    *,
+    directives: bool = True,
 ) -> Submitted:
     """Make a submission.
 
@@ -146,6 +152,7 @@ def read_submission(
         client: The process that submits.
         now: The time now, Unix seconds.
         utc_offset: Gives local time minus UTC in seconds, at a Unix time.
+        directives: Whether the options of the environment and of the script's directives count.
 
     Raises:
         OptionError: an option cannot be used.
@@ -159,8 +166,10 @@ def read_submission(
         _check_script(script)
         path, arguments = line.script_path, line.options.rest[1:]
         name = path.rpartition("/")[2] or "sbatch"
-    sources = [parse_options(words, table) for words in _directives(script)]
-    sources += options_of(client.environment, _VARIABLES, table)
+    sources: list[Options] = []
+    if directives:
+        sources += [parse_options(words, table) for words in _directives(script)]
+        sources += options_of(client.environment, _VARIABLES, table)
     fields, texts = _merge([*sources, line.options])
     if problem := next((f"--{option}" for option in texts if option in _NOT_DONE), None):
         raise OptionError(problem, "is not supported by rota")

@@ -14,6 +14,7 @@ from rota.controller.live_view import LiveView
 from rota.controller.present import present
 from rota.controller.srun import serve_step
 from rota.controller.submitting import client_of
+from rota.controller.token_call import token_call
 from rota.core import events as ev
 from rota.inspect.description import describe
 from rota.inspect.explain import explain
@@ -51,6 +52,8 @@ async def rota_call(cluster: Cluster, call: Call, terminal: Terminal) -> int | N
         return await _attach(cluster, call, terminal, int(words[0]), words[1])
     if name == "join" and len(words) == 1 and words[0].isdigit():
         return await _join(cluster, call, int(words[0]))
+    if name == "token":
+        return await token_call(cluster, call, terminal, words)
     terminal.error(f"rota: error: no command {name!r}\n")
     return 2
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rota.controller.live_runs import LiveRuns
     from rota.controller.steps.clients import StepClients
     from rota.controller.steps.registry import Steps
+    from rota.controller.tokens import Tokens
     from rota.executor.protocol import Executor
     from rota.model import ClusterConfig
     from rota.store import Database
@@ -32,6 +33,7 @@ class Cluster:
     steps: Steps
     step_clients: StepClients
     clock: ClusterClock
+    tokens: Tokens
     #: Directory of its state.
     state: Path
     #: Path of slurm.conf; empty: there is none.

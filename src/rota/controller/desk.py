@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from rota.commands.getopt import UsageError
 from rota.controller.accounting.command import sacctmgr
 from rota.controller.administration import rota_call
+from rota.controller.api.call import api_call
 from rota.controller.crowd import Crowd, CrowdedError
 from rota.controller.listing import listing, scontrol
 from rota.controller.salloc import salloc
@@ -44,6 +45,7 @@ async def _refuse(_: Cluster, call: Call, terminal: Terminal) -> int:
 
 #: The commands by name.
 COMMANDS: dict[str, Command] = {
+    "rota-api": api_call,
     "rota-call": rota_call,
     "salloc": salloc,
     "sacctmgr": sacctmgr,

@@ -20,6 +20,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from rota.controller.activity import Tally
+from rota.controller.changes import changes_of
 from rota.controller.committer import Committer
 from rota.core import events as ev
 from rota.core.effects import Accepted, JobFinished, Kill, Launch, Log, PluginFault, Refused
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
 
+    from rota.controller.changes import Change
     from rota.controller.clock import ClusterClock
     from rota.core import Engine
     from rota.core.effects import Background, Effect, ResumeRun, SendSignal, SuspendRun
@@ -140,6 +142,11 @@ class LiveDriver:
         self.tally = Tally(clock.now())
         self.on_launched: list[Callable[[int], None]] = []
         self.on_finished: list[Callable[[JobRecord], None]] = []
+        #: Called with the changes of job states, when they are on disk.
+        self.on_changes: list[Callable[[list[Change]], None]] = []
+        self._changes: list[Change] = []
+        #: When the state last changed, Unix seconds.
+        self.changed_at = clock.now()
         #: Numbers of the last event, and of the last one before the last snapshot.
         self._seq = 0
         self.saved_seq = 0
@@ -247,6 +254,17 @@ class LiveDriver:
             self._writes += writes
             self._commit_soon()
 
+    def keep(self, writes: list[Write]) -> Answer:
+        """Write something else with the next commit; the answer comes when it is on disk."""
+        answer: Answer = self._loop.create_future()
+        if self.trouble:
+            answer.set_result(_cannot_write(self.trouble))
+            return answer
+        self._writes += writes
+        self._answers.append((answer, None))
+        self._commit_soon()
+        return answer
+
     def clock_changed(self) -> None:
         """Keep the clock, which has caught up, and do what is due."""
         self.write(set_fact(CLOCK, json.dumps(self._clock.save())))
@@ -297,6 +315,10 @@ class LiveDriver:
             if isinstance(effect, Launch):
                 self._writes += self._runs.choose(self.engine, effect)
         self._effects += effects
+        if effects or not isinstance(event, ev.SchedulePass | ev.Tick):
+            self.changed_at = now
+        if self.on_changes:
+            self._changes += changes_of(event, effects, self.engine, now)
         self._commit_soon()
         self._follow_up()
         return effects
@@ -347,6 +369,7 @@ class LiveDriver:
         effects, self._effects = self._effects, []
         answers, self._answers = self._answers, []
         then, self._then = self._then, []
+        changes, self._changes = self._changes, []
         waiting = {answer for answer, _ in answers}
         self._committing |= waiting
 
@@ -359,6 +382,8 @@ class LiveDriver:
                     answer.set_result(refused)
             for call in then:
                 call()
+            for listener in list(self.on_changes) if changes else ():
+                listener(changes)
 
         self._committer.commit(writes, done)
 
@@ -377,6 +402,7 @@ class LiveDriver:
         self._log(f"error: the database cannot be written: {error}; no work is taken until it can")
         lost = [*self._committing, *(answer for answer, _ in self._answers)]
         self._writes, self._effects, self._answers, self._then, self._committing = [], [], [], [], set()
+        self._changes = []
         for answer in lost:
             if not answer.done():
                 answer.set_result(_cannot_write(self.trouble))

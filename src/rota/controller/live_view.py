@@ -16,6 +16,7 @@ from rota.executor.tasks import Processes
 from rota.inspect.view import EngineView
 from rota.listings.answer import RELEASE
 from rota.listings.privacy import Privacy
+from rota.listings.view import AccountingQuery
 from rota.model import User
 from rota.model.accounting import AccountingRecord, JobDetails
 from rota.model.node import NodeState
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
     from rota.controller.cluster import Cluster
     from rota.core import Engine
-    from rota.listings.view import AccountingQuery
+    from rota.core.job import Job
     from rota.model import PriorityFactors
     from rota.model.lines import JobLine, NodeLine, ReservationLine, Statistics
 
@@ -65,6 +66,11 @@ class LiveView(EngineView):
         who = tree.users.get(self.user, User(name=self.user))
         accounts = frozenset(one.account for one in tree.associations if one.user == self.user)
         return Privacy(kinds=kinds, user=self.user, coordinated=coordinated(tree, who), accounts=accounts)
+
+    @property
+    def uid(self) -> int:
+        """The user who asks."""
+        return self._uid
 
     # ---- names ------------------------------------------------------------------------------------------------
 
@@ -202,8 +208,7 @@ class LiveView(EngineView):
             yield record
         yield from ending.values()
         for job in jobs.values():
-            ids = {job.job_id} if job.array is None else {job.job_id, job.array.job_id}
-            if query.job_ids and query.job_ids.isdisjoint(ids):
+            if query.job_ids and not _is_of(job, query.job_ids):
                 continue
             line = self._view.line(job)
             yield AccountingRecord(
@@ -229,6 +234,35 @@ class LiveView(EngineView):
         for data in self._live.database.job_records(selection):
             record: AccountingRecord = shape.decode(data)
             yield record
+
+
+class OneJobView(LiveView):
+    """A live cluster with the jobs of one id, or of one job array: of ten thousand, lines are made of these alone.
+
+    Args:
+        cluster: The cluster.
+        uid: The user.
+        job_id: Which jobs.
+    """
+
+    def __init__(self, cluster: Cluster, uid: int, job_id: int) -> None:
+        super().__init__(cluster, uid)
+        self._job_id = job_id
+
+    def jobs(self, *, ended: bool = True) -> tuple[JobLine, ...]:
+        """Give the live jobs and, with ``ended``, those that ended in the last ``MinJobAge`` seconds."""
+        since = self._recently() if ended else self._now + 1
+        query = AccountingQuery(job_ids=frozenset({self._job_id}), start=since)
+        lines = (record.job for record in self.accounted(query))
+        return tuple(
+            line
+            for line in lines
+            if self._job_id in {line.job_id, line.array_job_id} and self.privacy.shows("jobs", line.user, line.account)
+        )
+
+
+def _is_of(job: Job, job_ids: frozenset[int]) -> bool:
+    return job.job_id in job_ids or (job.array is not None and job.array.job_id in job_ids)
 
 
 def _selection(query: AccountingQuery) -> Select[Any]:

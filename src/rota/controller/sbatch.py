@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from rota.commands.submission import read_command_line, read_submission
-from rota.controller.submitting import TOO_LONG, RefusedError, client_of, submit, telling_problems
+from rota.controller.submitting import TOO_LONG, RefusedError, client_of, largest_script, submit, telling_problems
 from rota.controller.wire import TooLargeError
 from rota.controller.would_start import tell_start
 from rota.listings.answer import VERSION
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from rota.controller.wire import Call, Terminal
     from rota.model import JobRecord
 
-#: Slurm's default of ``max_script_size``, bytes.
-_MOST_SCRIPT = 4 << 20
 _HELP = (
     "Usage: sbatch [OPTIONS...] script [args...]\n\n"
     "The options are those of Slurm 22.05; the reference in rota's documentation lists them.\n"
@@ -53,7 +51,7 @@ async def _script(cluster: Cluster, line: CommandLine, terminal: Terminal) -> st
     path = line.script_path
     if path is None:
         return ""
-    most = cluster.driver.engine.view.config.scheduler_int("max_script_size", _MOST_SCRIPT, 1, 512 << 20)
+    most = largest_script(cluster)
     try:
         return (await terminal.read(path, most)).decode(errors="surrogateescape")
     except TooLargeError:

@@ -64,7 +64,9 @@ async def scancel(cluster: Cluster, call: Call, terminal: Terminal) -> int:
         shown = str(job_id) if task_id is None else f"{job_id}_{task_id}"
         if request.verbose:
             terminal.error(f"scancel: Terminating job {shown}\n")
-        wrong = await _end(cluster, call, request, job_id, task_id)
+        wrong = await end_job(
+            cluster, call.uid, job_id, task_id, number=request.signal, batch=request.batch, full=request.full
+        )
         if wrong is not None:
             problem(*wrong, shown)
     return status
@@ -114,25 +116,45 @@ def _passes(cluster: Cluster, request: ScancelRequest, job: Job) -> bool:
     )
 
 
-async def _end(
-    cluster: Cluster, call: Call, request: ScancelRequest, job_id: int, task_id: int | None
+async def end_job(
+    cluster: Cluster,
+    uid: int,
+    job_id: int,
+    task_id: int | None,
+    *,
+    number: int | None = None,
+    batch: bool = False,
+    full: bool = False,
 ) -> tuple[Errno, str] | None:
-    """Cancel or signal a job; give what was wrong, ``None``: nothing."""
-    uid, number = cluster.rights.over_job(call.uid, job_id), request.signal
+    """Cancel or signal a job.
+
+    Args:
+        cluster: The cluster.
+        uid: The user who asks.
+        job_id: The job.
+        task_id: A task of a job array; ``None``: all of them.
+        number: The signal; ``None``: the job is cancelled.
+        batch: Whether the signal is for the batch script alone: ``scancel -b``.
+        full: Whether it is for all processes: ``scancel -f``.
+
+    Returns:
+        What was wrong; ``None``: nothing.
+    """
+    counts_as = cluster.rights.over_job(uid, job_id)
+    job = cluster.driver.engine.jobs.get(job_id)
     event: ev.Event
-    if number is None or (number == signal.SIGKILL and not request.batch):
-        event = ev.Cancel(job_id=job_id, task_id=task_id, uid=uid)
-    elif (request.batch or request.full) and (job := cluster.driver.engine.jobs.get(job_id)) is not None:
-        if uid not in {0, job.user_id}:
+    if number is None or (number == signal.SIGKILL and not batch):
+        event = ev.Cancel(job_id=job_id, task_id=task_id, uid=counts_as)
+        if job is not None and counts_as in {0, job.user_id}:
+            cluster.runs.cancelled_by[job_id if job.array is None else job.array.job_id] = uid
+    elif (batch or full) and job is not None:
+        if counts_as not in {0, job.user_id}:
             return Errno.ACCESS_DENIED, message_of(Errno.ACCESS_DENIED, "")[0]
         if job.state is JobState.RUNNING:
-            cluster.executor.signal(job_id, job.restart_count, number, batch_only=request.batch)
+            cluster.executor.signal(job_id, job.restart_count, number, batch_only=batch)
         return None
     else:
-        event = ev.SignalJob(job_id=job_id, task_id=task_id, signal=number, uid=uid)
-    job = cluster.driver.engine.jobs.get(job_id)
-    if job is not None and isinstance(event, ev.Cancel) and uid in {0, job.user_id}:
-        cluster.runs.cancelled_by[job_id if job.array is None else job.array.job_id] = call.uid
+        event = ev.SignalJob(job_id=job_id, task_id=task_id, signal=number, uid=counts_as)
     refused = await cluster.driver.request(event)
     if refused is None:
         return None

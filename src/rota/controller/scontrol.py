@@ -127,7 +127,7 @@ async def _jobs(cluster: Cluster, request: JobsRequest, uid: int) -> list[str]:
         if is_pending and request.command in {"requeue", "suspend", "resume"}:
             problems.append(f"Job is pending execution for job {shown}")
             continue
-        refused = await cluster.driver.request(_event(request.command, about))
+        refused = await cluster.driver.request(job_event(request.command, about))
         if refused is not None:
             problems.append(_sentence(refused, shown))
             if request.command in {"hold", "release", "uhold"}:
@@ -135,7 +135,8 @@ async def _jobs(cluster: Cluster, request: JobsRequest, uid: int) -> list[str]:
     return problems
 
 
-def _event(command: str, about: dict[str, Any]) -> ev.Event:
+def job_event(command: str, about: dict[str, Any]) -> ev.Event:
+    """Give the event of ``hold``, ``uhold``, ``release``, ``requeue``, ``requeuehold``, ``suspend`` or ``resume``."""
     if command in {"hold", "uhold"}:
         return ev.Hold(**about, by_user=command == "uhold")
     if command == "release":
@@ -146,29 +147,46 @@ def _event(command: str, about: dict[str, Any]) -> ev.Event:
 
 
 async def _update_jobs(cluster: Cluster, request: JobUpdate, uid: int) -> list[str]:
-    given = {one.name: getattr(request, one.name) for one in fields(request)}
-    asked = {name: value for name, value in given.items() if value is not None and name not in {"jobs", "of_name"}}
-    if details := sorted(_DETAILS & asked.keys()):
-        return [_NOT_SUPPORTED.format(f"an update of {', '.join(details)}")]
+    if details := unsupported(request):
+        return [_NOT_SUPPORTED.format(details)]
     problems = []
     for job_id, task_id in _targets(cluster, request.jobs, request.of_name):
-        changes = {_FIELDS.get(name, name): value for name, value in asked.items() if name not in _OTHERS}
         try:
-            changes |= _times(cluster, job_id, request)
+            refused = await update_job(cluster, request, job_id, task_id, uid)
         except RequestError as error:
             problems.append(f"{error} for job {job_id}")
             continue
-        event = ev.UpdateJob(
-            job_id=job_id,
-            task_id=task_id,
-            changes=changes,
-            array_throttle=request.array_throttle,
-            uid=cluster.rights.over_job(uid, job_id),
-        )
-        refused = await cluster.driver.request(event)
         if refused is not None:
             problems.append(_sentence(refused, job_id))
     return problems
+
+
+def unsupported(request: JobUpdate) -> str:
+    """Say which part of an update rota does not do; empty: none."""
+    asked = sorted(name for name in _DETAILS if getattr(request, name) is not None)
+    return f"an update of {', '.join(asked)}" if asked else ""
+
+
+async def update_job(
+    cluster: Cluster, request: JobUpdate, job_id: int, task_id: int | None, uid: int
+) -> Refused | None:
+    """Change a job for a user, whichever the request names, and give why that is refused; ``None``: it is done.
+
+    Raises:
+        RequestError: a change of the time limit cannot be made.
+    """
+    given = {one.name: getattr(request, one.name) for one in fields(request)}
+    changes = {_FIELDS.get(name, name): value for name, value in given.items() if value is not None}
+    changes = {name: value for name, value in changes.items() if name not in _OTHERS}
+    changes |= _times(cluster, job_id, request)
+    event = ev.UpdateJob(
+        job_id=job_id,
+        task_id=task_id,
+        changes=changes,
+        array_throttle=request.array_throttle,
+        uid=cluster.rights.over_job(uid, job_id),
+    )
+    return await cluster.driver.request(event)
 
 
 def _times(cluster: Cluster, job_id: int, request: JobUpdate) -> dict[str, Any]:

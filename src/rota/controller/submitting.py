@@ -12,6 +12,7 @@ from rota.commands.refusals import refusal
 from rota.commands.slurm_messages import message_of
 from rota.commands.submission import Client, ScriptError
 from rota.core import events as ev
+from rota.core.effects import Refused
 from rota.core.plain import shape_of
 from rota.model import Errno
 from rota.model.submission import Submission
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from rota.controller.wire import Call, Terminal
     from rota.model import JobSpec
 
+#: Slurm's default of ``max_script_size``, bytes.
+_MOST_SCRIPT = 4 << 20
 #: Limits that a job inherits from its submission, as the kernel names them.
 _LIMITS = {
     "AS": "address space",
@@ -96,25 +99,35 @@ async def submit(
     Raises:
         RefusedError: it is refused.
     """
-    details = submission.details
-    texts = (spec.name, spec.account, spec.partition, spec.constraint, spec.licenses, spec.reservation, spec.qos)
-    if max(map(len, (*texts, details.comment, details.wckey, details.mail_user))) > _LONGEST:
-        raise RefusedError(f"error: {failed}: {TOO_LONG}")
-    spec = spec._replace(payload=str(job_id))
-    cluster.runs.keep(spec.payload, submission)
-    data = compress(shape_of(Submission).encode(submission))
-    event = ev.Submit(job_id, spec, uid=cluster.rights.as_operator(call.uid))
-    refused = await cluster.driver.submit(event, [add_submission(spec.payload, data)])
+    refused = await hand_in(cluster, call.uid, job_id, spec, submission)
     if refused is None:
         return
     sentence, more = sentence_of(refused.errno, refused.message, spec)
     raise RefusedError(*([f"error: {more}"] if more else []), f"error: {failed}: {sentence}")
 
 
+async def hand_in(cluster: Cluster, uid: int, job_id: int, spec: JobSpec, submission: Submission) -> Refused | None:
+    """Hand a job of a user in, and give why it is refused; ``None``: it is on disk. See `submit`."""
+    details = submission.details
+    texts = (spec.name, spec.account, spec.partition, spec.constraint, spec.licenses, spec.reservation, spec.qos)
+    if max(map(len, (*texts, details.comment, details.wckey, details.mail_user))) > _LONGEST:
+        return Refused(job_id=job_id, errno=Errno.INVALID_EVENT, message=TOO_LONG)
+    spec = spec._replace(payload=str(job_id))
+    cluster.runs.keep(spec.payload, submission)
+    data = compress(shape_of(Submission).encode(submission))
+    event = ev.Submit(job_id, spec, uid=cluster.rights.as_operator(uid))
+    return await cluster.driver.submit(event, [add_submission(spec.payload, data)])
+
+
 def sentence_of(errno: Errno, message: str, spec: JobSpec) -> tuple[str, str]:
     """Give Slurm's sentence about a request that is refused, and what there is to say beside it; empty: nothing."""
     sentence, more = message_of(errno, message)
     return sentence, f"invalid partition specified: {spec.partition}" if errno is Errno.INVALID_PARTITION_NAME else more
+
+
+def largest_script(cluster: Cluster) -> int:
+    """Give the number of bytes that a script may have."""
+    return cluster.driver.engine.view.config.scheduler_int("max_script_size", _MOST_SCRIPT, 1, 512 << 20)
 
 
 def client_of(call: Call) -> Client:

@@ -154,6 +154,11 @@ class Terminal:
         """Wait until the client has taken what was written."""
         await self._writer.drain()
 
+    @property
+    def backlog(self) -> int:
+        """The bytes that the client has not taken yet."""
+        return self._writer.transport.get_write_buffer_size()
+
     async def closed(self) -> None:
         """Wait until the client has gone."""
         while await self._reader.read(4096):

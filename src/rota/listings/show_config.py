@@ -87,7 +87,12 @@ def show_config(view: View, clock: Clock) -> str:
     return head + "".join(f"{line}\n" for line in lines) + "\n" + ping(view)
 
 
+def controller_host(view: View) -> str:
+    """Give the name of the host on which the controller is."""
+    host = view.config.get("SlurmctldHost", "") or view.config.get("ControlMachine", "") or "localhost"
+    return plain(host).partition("(")[0]
+
+
 def ping(view: View) -> str:
     """Give what ``scontrol ping`` prints: where the controller is, and that it is up."""
-    host = view.config.get("SlurmctldHost", "") or view.config.get("ControlMachine", "") or "localhost"
-    return f"Slurmctld(primary) at {plain(host).partition('(')[0]} is UP\n"
+    return f"Slurmctld(primary) at {controller_host(view)} is UP\n"

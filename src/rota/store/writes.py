@@ -68,6 +68,11 @@ def set_fact(name: str, value: str) -> list[Write]:
     return [Write(_DROP_FACT, {"fact": name}), Write(_ADD_FACT, {"name": name, "value": value})]
 
 
+def drop_fact(name: str) -> Write:
+    """Remove a fact."""
+    return Write(_DROP_FACT, {"fact": name})
+
+
 def purge(ended_before: int, saved: int) -> list[Write]:
     """Remove jobs that ended before a time, and events before it that a snapshot with the number ``saved`` includes."""
     return [

@@ -37,7 +37,7 @@ def document(kind: str, objects: Iterable[dict[str, Any]], *errors: dict[str, An
     """Put objects into a document.
 
     Args:
-        kind: ``jobs``, ``nodes``, ``partitions`` or ``reservations``.
+        kind: ``jobs``, ``nodes``, ``partitions``, ``reservations`` and so on.
         objects: What it holds.
         errors: What was wrong, if anything.
     """
@@ -75,6 +75,11 @@ def _document(
 def text_of(data: dict[str, Any], form: Form) -> str:
     """Format a document. Bytes of names that are no UTF-8 become U+FFFD."""
     return _yaml(data) if form == "yaml" else _json(data)
+
+
+def compact_text_of(data: Any) -> str:
+    """Format data in one line, as programs read it. Bytes of names that are no UTF-8 become U+FFFD."""
+    return _HALF.sub("\ufffd", json.dumps(data, ensure_ascii=False, separators=(",", ":")))
 
 
 def _json(data: dict[str, Any]) -> str:
