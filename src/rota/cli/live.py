@@ -73,8 +73,19 @@ state_option = click.option(
     help="Keep ended jobs for so long, such as 90-0 for 90 days.  [default: for ever]",
 )
 @click.option("--database", default="", help="URL of a PostgreSQL database.  [default: SQLite in the state directory]")
+@click.option("--http", is_flag=True, help="Serve HTTP too, on a Unix socket: see `rota http`.")
+@click.option("--http-tcp", default="", metavar="HOST:PORT", help="Serve HTTP on TCP too, on loopback.")
 @click.option("--foreground", is_flag=True, help="Run the controller in this process.")
-def up(*, state: Path | None, conf: Path | None, keep: str | None, database: str, foreground: bool) -> None:
+def up(
+    *,
+    state: Path | None,
+    conf: Path | None,
+    keep: str | None,
+    database: str,
+    http: bool,
+    http_tcp: str,
+    foreground: bool,
+) -> None:
     """Start a live cluster on this machine, or start it again.
 
     When the command returns, jobs can be submitted: see `rota env`.
@@ -82,7 +93,13 @@ def up(*, state: Path | None, conf: Path | None, keep: str | None, database: str
     from rota.cli.serve import Settings, serve
 
     directory = (state or default_state()).absolute()
-    settings = Settings(directory, conf, keep=_seconds(keep) if keep else 0, database=database)
+    settings = Settings(
+        directory, conf, keep=seconds_of(keep, "--keep") if keep else 0, database=database, http=http, http_tcp=http_tcp
+    )
+    if settings.http:
+        from rota.cli.http_process import check_http
+
+        check_http()
     if foreground:
         serve(settings, lambda: click.echo(f"rota: up, state in {settings.state}; end with Ctrl-C", err=True))
         return
@@ -103,11 +120,16 @@ def up(*, state: Path | None, conf: Path | None, keep: str | None, database: str
     click.echo(f"rota is up. For its commands in this shell: {_env_command(settings.state)}")
 
 
-def _seconds(text: str) -> int:
+def seconds_of(text: str, option: str) -> int:
+    """Read a time such as ``90-0``, in seconds.
+
+    Raises:
+        InputError: it is none.
+    """
     try:
         return parse_time_seconds(text) or 0
     except ValueError as error:
-        raise InputError(str(error), field="--keep") from None
+        raise InputError(str(error), field=option) from None
 
 
 @click.command()

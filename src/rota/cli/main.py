@@ -49,6 +49,8 @@ COMMANDS: dict[str, Command] = {
     "status": Command("rota.cli.live", "status", "Show a live cluster."),
     "env": Command("rota.cli.live", "env", "Put Slurm's commands for a live cluster on the path."),
     "down": Command("rota.cli.live", "down", "Stop a live cluster."),
+    "http": Command("rota.cli.http", "http", "Serve a live cluster over HTTP."),
+    "token": Command("rota.cli.http", "token", "Make a token for HTTP."),
     "unit": Command("rota.cli.live", "unit", "Print a systemd unit that keeps a live cluster up."),
     "plugin": Command("rota.cli.plugin", "plugin", "List, show and check plugins."),
 }

@@ -17,6 +17,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from rota import __version__
+from rota.cli.http_process import HttpProcess
 from rota.client.commands import install
 from rota.config import read_slurm_conf, this_machine
 from rota.config.local_time import system_utc_offset
@@ -64,10 +65,23 @@ class Settings:
         conf: slurm.conf; ``None``: as before or, if there was none, this machine.
         keep: Seconds for which jobs that have ended are kept; 0: for ever.
         database: URL of the database; empty: as before, or SQLite in the state directory.
+        http: Whether it is served over HTTP.
+        http_tcp: ``HOST:PORT`` on loopback where this is done beside the Unix socket; empty: nowhere.
     """
 
-    def __init__(self, state: Path, conf: Path | None, *, keep: int = 0, database: str = "") -> None:
+    def __init__(
+        self,
+        state: Path,
+        conf: Path | None,
+        *,
+        keep: int = 0,
+        database: str = "",
+        http: bool = False,
+        http_tcp: str = "",
+    ) -> None:
         self.database = database
+        self.http = http or bool(http_tcp)
+        self.http_tcp = http_tcp
         self.state = state
         self.keep = keep
         self.conf = None if conf is None else conf.absolute()
@@ -200,16 +214,22 @@ async def _serve(settings: Settings, lock: int, ready: Callable[[], None]) -> No
     door = Door(Desk(cluster, COMMANDS))
     await door.open()
     housekeeping = loop.create_task(Housekeeping(driver, clock, keep=settings.keep, listen=door.look).run())
-    log(f"rota {__version__} is up, process {os.getpid()}")
-    ready()
-    await stop.wait()
-    housekeeping.cancel()
-    door.close()
-    driver.close()
-    await executor.shut_down()
-    booter.close()
-    database.close()
-    log("down")
+    http = HttpProcess(state, settings.http_tcp, log)
+    try:
+        if settings.http:
+            await http.start()
+        log(f"rota {__version__} is up, process {os.getpid()}")
+        ready()
+        await stop.wait()
+    finally:
+        await http.stop()
+        housekeeping.cancel()
+        door.close()
+        driver.close()
+        await executor.shut_down()
+        booter.close()
+        database.close()
+        log("down")
 
 
 def _describe(context: dict[str, Any]) -> str:

@@ -1,0 +1,52 @@
+"""The application: its paths, its guard, and its OpenAPI at ``/openapi.json``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fastapi import FastAPI
+
+from rota import __version__
+from rota.api.controller import Controller
+from rota.api.events import Events
+from rota.api.forecasts import Forecasts
+from rota.api.guard import Guard
+from rota.api.metrics import Metrics
+from rota.api.own import own_paths
+from rota.api.problems import MEDIA_TYPE, tell
+from rota.api.slurm import slurm_paths
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+_ABOUT = "A live cluster of rota. Problems are those of RFC 9457; `rota token` makes tokens."
+
+
+def make_app() -> ASGIApp:
+    """Make the application for the cluster whose state directory is the working directory."""
+    controller, metrics = Controller(), Metrics()
+    app = FastAPI(title="rota", version=__version__, description=_ABOUT, docs_url=None, redoc_url=None)
+    app.include_router(own_paths(controller, Events(controller), Forecasts()))
+    app.include_router(slurm_paths(controller))
+    app.include_router(metrics.paths(controller))
+    tell(app)
+    make_openapi = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        return _with_problems(make_openapi())
+
+    app.openapi = openapi  # type: ignore[method-assign] # as FastAPI's documentation says
+    return Guard(app, metrics.count)
+
+
+def _with_problems(found: dict[str, Any]) -> dict[str, Any]:
+    """Say which operations tell problems: all do, and those of slurmrestd have their own form beside it."""
+    form = {"schema": {"$ref": "#/components/schemas/Problem"}}
+    for path, operations in found["paths"].items():
+        for operation in operations.values():
+            told = operation["responses"].setdefault("default", {"description": "It was not done."})
+            content = told.setdefault("content", {})
+            if not path.startswith("/slurm"):
+                content.clear()
+            content[MEDIA_TYPE] = form
+    return found

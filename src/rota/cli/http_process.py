@@ -1,0 +1,99 @@
+"""The process `rota http` of a cluster that was started with ``rota up --http``: started, watched, ended."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from contextlib import suppress
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from rota.model import InputError
+
+if TYPE_CHECKING:
+    from asyncio.subprocess import Process
+    from collections.abc import Callable
+    from pathlib import Path
+
+#: Seconds until it has to serve, until it is started again, and until it has to have ended.
+_PATIENCE, _AGAIN, _LAST = 30.0, 5.0, 5.0
+_LOG = "http.log"
+_NEEDED = ("fastapi", "prometheus_client", "uvicorn")
+
+
+def check_http() -> None:
+    """Check that what HTTP needs is installed.
+
+    Raises:
+        InputError: it is not.
+    """
+    missing = [name for name in _NEEDED if find_spec(name) is None]
+    if missing:
+        raise InputError(f"HTTP needs {', '.join(missing)}: install them with `pip install 'rota[http]'`")
+
+
+class HttpProcess:
+    """The process. It ends by itself with the controller, whatever becomes of this.
+
+    Args:
+        state: State directory of the cluster.
+        tcp: ``HOST:PORT`` on loopback; empty: none.
+        log: Writes a line for the administrator.
+    """
+
+    def __init__(self, state: Path, tcp: str, log: Callable[[str], None]) -> None:
+        self._state = state
+        self._tcp = tcp
+        self._log = log
+        self._process: Process | None = None
+        self._watch: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Start it, and wait until it serves.
+
+        Raises:
+            InputError: it cannot serve; the text says why.
+        """
+        self._process = await self._started()
+        self._watch = asyncio.get_running_loop().create_task(self._keep(self._process))
+
+    async def _started(self) -> Process:
+        words = [sys.executable, "-m", "rota", "http", "--lifeline", "--state", str(self._state)]
+        words += ["--tcp", self._tcp] if self._tcp else []
+        log = self._state / _LOG
+        with log.open("w") as file:
+            pipe = asyncio.subprocess.PIPE
+            process = await asyncio.create_subprocess_exec(*words, stdin=pipe, stdout=pipe, stderr=file)
+        line = b""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_PATIENCE):
+                line = await process.stdout.readline() if process.stdout is not None else b""
+        if not line:
+            with suppress(ProcessLookupError):
+                process.kill()
+            last = log.read_text().strip().rpartition("\n")[2]
+            raise InputError(last.removeprefix("rota: error: ") or "it does not answer", path="rota http")
+        self._log(line.decode().strip())
+        return process
+
+    async def _keep(self, process: Process) -> None:
+        """Start it again whenever it ends."""
+        while True:
+            status = await process.wait()
+            self._log(f"error: HTTP has ended with status {status}: see {_LOG}")
+            await asyncio.sleep(_AGAIN)
+            try:
+                self._process = process = await self._started()
+            except InputError as error:
+                self._log(f"error: {error}")
+
+    async def stop(self) -> None:
+        """End it."""
+        if self._watch is not None:
+            self._watch.cancel()
+        if self._process is None or self._process.returncode is not None:
+            return
+        self._process.terminate()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_LAST):
+                await self._process.wait()
