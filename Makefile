@@ -73,6 +73,7 @@ bench: .venv/run.stamp ## time and memory per job; a live cluster beside Slurm a
 	$(BIN)/python benchmarks/bench.py
 	$(BIN)/python benchmarks/bench_live.py
 	$(BIN)/python benchmarks/bench_accounting.py
+	$(BIN)/python benchmarks/bench_http.py
 
 .PHONY: format
 format: .venv/dev.stamp ## write the code in the one format
