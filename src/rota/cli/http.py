@@ -45,7 +45,7 @@ def http(*, state: Path | None, path: Path | None, tcp: str, lifeline: bool) -> 
 
 @click.command()
 @state_option
-@click.option("--user", default="", help="The user, for administrators.  [default: you]")
+@click.option("--user", default="", help="Whose, if root or who runs the cluster asks.  [default: yours]")
 @click.option("--lifetime", metavar="TIME", help="How long it is valid, such as 1-0 for a day.  [default: for ever]")
 @click.option("--list", "shown", is_flag=True, help="List tokens instead.")
 @click.option("--revoke", metavar="ID", help="Revoke a token instead.")

@@ -61,7 +61,7 @@ class HttpProcess:
         words = [sys.executable, "-m", "rota", "http", "--lifeline", "--state", str(self._state)]
         words += ["--tcp", self._tcp] if self._tcp else []
         log = self._state / _LOG
-        with log.open("w") as file:
+        with log.open("a") as file:
             pipe = asyncio.subprocess.PIPE
             process = await asyncio.create_subprocess_exec(*words, stdin=pipe, stdout=pipe, stderr=file)
         line = b""
