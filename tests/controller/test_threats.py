@@ -1,6 +1,8 @@
 """What local users may try on a machine where root runs a cluster: files, processes, sockets, and what is shown.
 
 Who may ask for what is in `test_rights`; docs/threat-model.md says what each test stands for.
+
+Over 400 lines: one machine and its users for all of them.
 """
 
 from __future__ import annotations

@@ -14,19 +14,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rota.commands.forms import form_of
 from rota.commands.getopt import NEEDED, OPTIONAL, Option, Parsed, UsageError, parse, table
-from rota.commands.hosts import expand_hosts
 from rota.listings.answer import Answer
 from rota.listings.columns import parse_format, parse_named_format, sort_records
 from rota.listings.columns import table as as_table
 from rota.listings.common import ALONE, HIDDEN, VERBOSE, about, clock_of, cluster_heading, seconds_between, words_of
 from rota.listings.job_columns import ALL_LETTERS, TASKS_SHOWN, JobColumns
+from rota.listings.squeue_filters import in_partition, in_states, named, on_nodes, one_of, with_license
 from rota.listings.squeue_ids import choose, parse_ids, partitions_apart, tasks_apart
 from rota.listings.squeue_steps import steps_table
-from rota.listings.text import NULL
-from rota.model import JobState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from rota.commands.forms import Form
     from rota.listings.clock import Clock
@@ -85,36 +83,6 @@ Usage: squeue [-A account] [--clusters names] [-i seconds] [--job jobid]
               [-L licenses] [-w nodes] [--federation] [--local] [--sibling]
 \t      [-ahjlrsv]
 """
-#: States that are no base states.
-_FLAGS = [
-    "COMPLETING",
-    "CONFIGURING",
-    "RESIZING",
-    "RESV_DEL_HOLD",
-    "REQUEUED",
-    "REQUEUE_FED",
-    "REQUEUE_HOLD",
-    "REVOKED",
-    "SIGNALING",
-    "SPECIAL_EXIT",
-    "STAGE_OUT",
-    "STOPPED",
-]
-_COMPACT_FLAGS = ["CG", "CF", "RS", "RD", "RQ", "RF", "RH", "RV", "SI", "SE", "SO", "ST"]
-_BASE = [
-    "PENDING",
-    "RUNNING",
-    "SUSPENDED",
-    "COMPLETED",
-    "CANCELLED",
-    "FAILED",
-    "TIMEOUT",
-    "NODE_FAIL",
-    "PREEMPTED",
-    "BOOT_FAIL",
-    "DEADLINE",
-    "OUT_OF_MEMORY",
-]
 #: Environment variables by option.
 _ENVIRON = {
     "accounts": "SQUEUE_ACCOUNT",
@@ -321,24 +289,22 @@ def _filters(query: _Query, view: View) -> tuple[list[Callable[[JobLine], bool]]
     found: list[Callable[[JobLine], bool]] = []
     complaint = ""
     asked = "PENDING" if query.has("start") else query.value("states")
-    states = None if asked is None and form_of(query.parsed) is not None else _states(asked)
-    if states is not None:
-        found.append(lambda job: job.base_state in states or job.state in states or (job.completing and _CG in states))
+    if (asked is not None or form_of(query.parsed) is None) and (in_them := in_states(asked)) is not None:
+        found.append(in_them)
     if (accounts := query.value("accounts")) is not None:
-        found.append(_one_of("account", words_of(accounts.lower())))
+        found.append(one_of("account", words_of(accounts.lower())))
     if (names := query.value("names")) is not None:
-        found.append(_named(words_of(names)))
+        found.append(named(words_of(names)))
     if (partitions := query.value("partitions")) is not None:
-        found.append(_in_partition(words_of(partitions)))
+        found.append(in_partition(words_of(partitions)))
     if (qos := query.value("qos")) is not None:
-        found.append(_one_of("qos", words_of(qos)))
+        found.append(one_of("qos", words_of(qos)))
     if (reservation := query.parsed.last("reservation")) is not None:
         found.append(lambda job: job.request.reservation == reservation)
     if (licenses := query.value("licenses")) is not None:
-        found.append(_with_license(words_of(licenses)))
+        found.append(with_license(words_of(licenses)))
     if (nodes := query.parsed.last("node")) is not None:
-        named = _nodes(nodes, view)
-        found.append(lambda job: not named.isdisjoint(job.nodes))
+        found.append(on_nodes(nodes, view))
     users = view.user if query.has("me") else query.value("user")
     if users is not None:
         wanted = words_of(users)
@@ -346,62 +312,3 @@ def _filters(query: _Query, view: View) -> tuple[list[Callable[[JobLine], bool]]
         complaint = "".join(f"squeue: error: Invalid user: {name}\n\n" for name in unknown)
         found.append(lambda job: job.user in wanted or str(job.user_id) in wanted)
     return found, complaint
-
-
-_CG = "COMPLETING"
-
-
-def _one_of(attribute: str, values: frozenset[str]) -> Callable[[JobLine], bool]:
-    return lambda job: getattr(job, attribute) in values
-
-
-def _named(names: frozenset[str]) -> Callable[[JobLine], bool]:
-    return lambda job: (job.name or NULL) in names
-
-
-def _in_partition(names: frozenset[str]) -> Callable[[JobLine], bool]:
-    return lambda job: not names.isdisjoint(job.partition.split(","))
-
-
-def _with_license(names: frozenset[str]) -> Callable[[JobLine], bool]:
-    return lambda job: not names.isdisjoint(_license_names(job))
-
-
-def _license_names(job: JobLine) -> Iterable[str]:
-    return (item.partition(":")[0].partition("@")[0] for item in job.request.licenses.split(","))
-
-
-def _states(text: str | None) -> frozenset[str] | None:
-    """Parse ``-t``; ``None``: all states.
-
-    Raises:
-        UsageError: a state is unknown.
-    """
-    if not text:
-        return frozenset({"PENDING", "RUNNING", "SUSPENDED", _CG}) if text is None else frozenset()
-    known = {state.compact: state.value for state in JobState} | dict(zip(_COMPACT_FLAGS, _FLAGS, strict=True))
-    known |= {name: name for name in known.values()}
-    found = set()
-    for word in text.split(","):
-        name = word.strip().upper()
-        if name == "ALL":
-            return None
-        if name not in known:
-            raise UsageError(
-                f"squeue: error: Invalid job state specified: {word}\n"
-                f"squeue: error: Valid job states include: {','.join([*_BASE, *_FLAGS])}\n\n"
-            )
-        found.add(known[name])
-    return frozenset(found)
-
-
-def _nodes(text: str, view: View) -> frozenset[str]:
-    try:
-        named = expand_hosts(text)
-    except ValueError:
-        raise UsageError(f"squeue: error: '{text}' invalid entry for --nodelist\n") from None
-    known = {node.name for node in view.nodes()}
-    for name in named:
-        if name not in known:
-            raise UsageError(f"squeue: error: Invalid node name {name}\n")
-    return frozenset(named)
