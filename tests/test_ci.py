@@ -120,16 +120,9 @@ def test_the_same_cluster(rota_cluster):
 
 def test_the_fixture_of_pytest(tmp_path: Path) -> None:
     (tmp_path / "test_tool.py").write_text(_TEST)
-    words = ["-m", "pytest", "-q", "-p", "rota.testing.pytest_plugin", "--basetemp", str(tmp_path / "t")]
+    words = ["-m", "pytest", "-q", "--basetemp", str(tmp_path / "t")]
     done = subprocess.run(
         [sys.executable, *words], check=False, capture_output=True, text=True, cwd=tmp_path, env=_environment()
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "2 passed" in done.stdout
-
-
-def test_the_fixture_is_there_wherever_rota_is_installed() -> None:
-    assert (
-        '[project.entry-points.pytest11]\nrota = "rota.testing.pytest_plugin"'
-        in (_PROJECT / "pyproject.toml").read_text()
-    )

@@ -72,7 +72,8 @@ def _comparable(text: str, jobs: dict[str, str]) -> list[str]:
         words = re.sub(r"\bn0\d\b", "NODE", " ".join(line.split()))
         words = re.sub(r"(?<![.\w])\d[\d.:]*[KMG]?(?![.\w])", "#", words)
         words = re.sub(r"#(,#)*(,\d*\+)?", "#", words)
-        found.append(re.sub(r"(?<==)[#\w]*\+|#?\+", "+", words))
+        words = re.sub(r"(?<==)[#\w]*\+|#?\+", "+", words)
+        found.append(re.sub(r"NODE \+$", "NODE #", words))  # how many process ids fit depends on their digits
     return found
 
 
