@@ -360,3 +360,11 @@ def test_a_plugin_that_decides_otherwise_after_a_crash_is_noticed(tmp_path: Path
         assert [(one["job_id"], one["state"]) for one in cluster.records()] == [
             (job_id, "COMPLETED") for job_id in (first, third, second)
         ]
+
+
+def test_where_memory_is_not_given_it_is_not_limited(tmp_path: Path) -> None:
+    """Slurm counts such a node as one of 1 MiB, and kills no job for that."""
+    with LiveCluster(tmp_path, "NodeName=n[1-2] CPUs=4\nPartitionName=main Nodes=ALL Default=YES\n") as cluster:
+        assert cluster.run("srun", "-N2", "python3", "-c", "print(len(bytearray(40 << 20)))").stdout.split() == 2 * [
+            str(40 << 20)
+        ]

@@ -9,6 +9,9 @@ from types import MappingProxyType
 from rota.controller.devices import NodeDevices
 from rota.model.lines import AllocationLine, JobLine
 
+#: RealMemory, MiB, of nodes for which slurm.conf gives none.
+_NOT_GIVEN = 1
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
@@ -35,5 +38,6 @@ class Run:
 
     @property
     def memory(self) -> int:
-        """The memory of all processes together, bytes; 0: no limit."""
-        return sum(one.memory for one in self.allocation) << 20
+        """The memory of all processes together, bytes; 0: no limit, as on nodes without RealMemory in slurm.conf."""
+        each = [one.memory for one in self.allocation]
+        return 0 if min(each) <= _NOT_GIVEN else sum(each) << 20
