@@ -201,9 +201,11 @@ def test_scancel_of_a_step(cluster: LiveCluster) -> None:
 def test_an_allocation_ends_with_its_salloc(cluster: LiveCluster) -> None:
     command = [str(cluster.state / "bin" / "salloc"), "-n1", "bash", "-c", "touch shell; sleep 1000"]
     with subprocess.Popen(command, cwd=cluster.directory, env=cluster.environment, start_new_session=True) as client:
-        cluster.wait((cluster.directory / "shell").exists)
-        assert cluster.run("squeue", "-h", "-o", "%T").stdout == "RUNNING\n"
-        os.killpg(client.pid, signal.SIGKILL)
+        try:
+            cluster.wait((cluster.directory / "shell").exists)
+            assert cluster.run("squeue", "-h", "-o", "%T").stdout == "RUNNING\n"
+        finally:
+            os.killpg(client.pid, signal.SIGKILL)
     cluster.idle()
 
 
