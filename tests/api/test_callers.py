@@ -16,6 +16,7 @@ from .conftest import CONF
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from .conftest import Served
 
@@ -204,3 +205,29 @@ def test_questions_that_are_none(shared: LiveCluster, text: str) -> None:
     done = shared.run(*_AS_NOBODY, "rota-api", f"user:{_NOBODY}:{_NOBODY}", "jobs", text, check=False)
     assert (done.returncode, done.stderr) == (3, "")
     assert json.loads(done.stdout)["errno"] == 9000
+
+
+# ---- PrivateData ------------------------------------------------------------------------------------------------
+
+
+@only_root
+def test_private_data_hides_what_it_hides_from_commands(tmp_path: Path) -> None:
+    for one in (tmp_path, *tmp_path.parents):
+        if "pytest" in one.as_posix():
+            one.chmod(one.stat().st_mode | 0o011)
+    with LiveCluster(tmp_path, f"{CONF}PrivateData=jobs,nodes,partitions\n", ["--http"]) as cluster:
+        if cluster.run(*_AS_NOBODY, "curl", "--version", check=False).returncode:
+            pytest.skip("another user cannot run curl")
+        mine = Client(cluster.state / "http.sock").post("/v1/jobs", _JOB)["job_id"]
+        theirs = _as_nobody(cluster, "POST", "/v1/jobs", _JOB)[1]["job_id"]
+        for path in ("/v1/jobs", "/v1/queue", "/v1/accounting/jobs", "/slurm/v0.0.38/jobs"):
+            status, found = _as_nobody(cluster, "GET", path)
+            assert (status, [job["job_id"] for job in found["jobs"]]) == (200, [theirs]), path
+        for path in (f"/v1/jobs/{mine}", f"/slurm/v0.0.38/job/{mine}"):
+            assert _as_nobody(cluster, "GET", path)[0] in {404, 500}, path
+        closed = [f"/v1/jobs/{theirs}/explain", "/v1/plan", "/v1/forecast", "/v1/events", "/v1/nodes", "/v1/partitions"]
+        for path in (*closed, "/slurm/v0.0.38/nodes", "/slurm/v0.0.38/node/n1", "/slurm/v0.0.38/partitions"):
+            assert _as_nobody(cluster, "GET", path)[0] == 403, path
+        feed = cluster.run(*_AS_NOBODY, "rota-api", f"user:{_NOBODY}:{_NOBODY}", "events", "{}", check=False)
+        assert feed.returncode == 3
+        assert len(Client(cluster.state / "http.sock").get("/v1/jobs")["jobs"]) == 2

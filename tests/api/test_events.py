@@ -131,24 +131,26 @@ def test_what_cannot_be_told_any_more_is_missed(served: Served) -> None:
 
 
 def test_a_reader_that_takes_nothing_is_cut_off_and_can_go_on(served: Served) -> None:
-    # 80 events of 30 kB: more than what may wait for a reader, and what the socket takes beside it.
-    name = "x" * 30_000
+    # 2,400 events of 1.2 kB: more than what may wait for a reader, and what the socket takes beside it.
+    count, each, name = 2_400, 800, "x" * 1_000
     with _stream(served.client) as slow:
-        begin = slow.next()
-        jobs = [str(served.cluster.submit("-H", "-J", name, "--wrap", "true")) for _ in range(40)]
-        served.cluster.run("scancel", *jobs)
-        got = [begin]
+        got = [slow.next()]
+        for _ in range(count // each):
+            array = served.cluster.submit("-H", "-a", f"1-{each}", "-J", name, "--wrap", "true")
+            served.cluster.run("scancel", *(f"{array}_{task}" for task in range(1, each + 1)))
         while (event := slow.next()) is not None:
             got.append(event)
+    told = [event.data for event in got if event is not None and event.data]
+    assert 0 < len(told) < count
     assert got[-1] is not None
-    assert 1 < len(got) < 80
-    told = [event.data["job_id"] for event in got if event is not None and event.data]
     with _stream(served.client, got[-1].id) as stream:
-        while len(told) < 80:
+        while sum(one["state"] == "CANCELLED" for one in told) < count:
             event = stream.next()
             assert event is not None
-            told.append(event.data["job_id"])
-    assert told == [int(job) for job in jobs] * 2
+            assert event.name == "state"
+            told.append(event.data)
+    cancelled = [int(one["array_task"]) for one in told if one["state"] == "CANCELLED"]
+    assert cancelled == list(range(1, each + 1)) * (count // each)
 
 
 def test_a_controller_that_comes_back_is_followed_again(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import secrets
 from collections import deque
 from typing import TYPE_CHECKING
 
-from rota.api.controller import AwayError, Controller, UnauthorizedError
+from rota.api.controller import AwayError, Controller, RefusedError, UnauthorizedError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -129,13 +129,13 @@ class Events:
                     async with asyncio.timeout(_QUIET):
                         event = await reader.get()
                 except TimeoutError:
-                    await self._controller.ask(who, "me")
+                    await self._controller.ask(who, "everything")
                     yield b":\n\n"
                     continue
                 if not event:
                     return
                 yield event
-        except (UnauthorizedError, AwayError):
+        except (UnauthorizedError, RefusedError, AwayError):
             return
         finally:
             self._readers.discard(reader)

@@ -159,7 +159,7 @@ def _queue(router: APIRouter, controller: Controller, forecasts: Forecasts) -> N
 
         An answer of the last ten seconds is given again.
         """
-        await controller.ask(who, "me")
+        await controller.ask(who, "everything")
         return json_of(await forecasts.make(seconds))
 
 
@@ -173,6 +173,6 @@ def _events(router: APIRouter, controller: Controller, events: Events) -> None:
         The events are `begin`, `state`, with a job in its data, and `missed`: some cannot be told any more. Who sends
         the id of the last event that they have got is told those after it.
         """
-        await controller.ask(who, "me")
+        await controller.ask(who, "everything")
         await events.begin()
         return EventStream(events.read(who, last_event_id))
