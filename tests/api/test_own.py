@@ -44,7 +44,7 @@ def test_a_job_from_its_submission_to_its_accounting(served: Served) -> None:
     assert told == ["told", 2, 300, 3, 0, folder, f"{folder}/out-{job_id}"]
     assert (served.cluster.directory / f"out-{job_id}").read_text() == f"hello there {folder}\n"
     assert [step["step_id"] for step in job["steps"]] == ["batch"]
-    listed = served.client.get("/v1/accounting/jobs?limit=1000")["jobs"]
+    listed = served.client.get("/v1/accounting/jobs?state=FAILED&limit=1000")["jobs"]
     assert [one for one in listed if one["job_id"] == job_id] == [job]
     assert served.cluster.run("sacct", "-Xnj", str(job_id), "-o", "state,exitcode").stdout.split() == ["FAILED", "3:0"]
 
