@@ -23,14 +23,16 @@ class Example(NamedTuple):
 
 
 def _examples() -> list[Example]:
-    """Give the commands of the page, whose further lines are indented, and what is shown below each."""
+    """Give the commands of the page, whose further lines begin with ``>``, and what is shown below each."""
     found: list[Example] = []
-    for block in re.findall(r"^```console\n(.*?)^```$", _PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL):
+    for block in re.findall(
+        r"^```(?:console|text)\n(.*?)^```$", _PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    ):
         for line in block.splitlines():
             if line.startswith("$ "):
                 found.append(Example(line[2:], []))
-            elif line.startswith("  ") and not found[-1].shown:
-                found[-1] = Example(f"{found[-1].command}\n{line}", [])
+            elif line.startswith("> "):
+                found[-1] = Example(f"{found[-1].command}\n{line[2:]}", [])
             else:
                 found[-1].shown.append(line)
     return found
