@@ -3,8 +3,8 @@
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
-# Two suffice for the tests and leave a small machine usable; `make test JOBS=8` on a larger one.
-JOBS ?= 2
+# More than a small machine has processors, as tests of live clusters wait much; `make test JOBS=12` on a larger one.
+JOBS ?= 3
 # Only what the requirement files name, in the versions and with the hashes they name, and nothing built on the spot.
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 PINNED := --require-hashes --only-binary :all: -r

@@ -92,6 +92,7 @@ def test_github(tmp_path: Path, installs: bool) -> None:
     assert [path.name for path in folder.iterdir()] == ["out"]  # nothing else is in the user's checkout
 
 
+@pytest.mark.slow
 @_HOW
 def test_gitlab(tmp_path: Path, installs: bool) -> None:
     job = yaml.safe_load((_EXAMPLES / "gitlab-ci.yml").read_text())[".slurm"]

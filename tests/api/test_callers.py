@@ -78,6 +78,7 @@ def test_a_token_expires(served: Served) -> None:
     served.cluster.wait(lambda: served.with_token(token).ask("GET", "/v1/jobs").status == 401)
 
 
+@pytest.mark.slow
 def test_tokens_outlive_the_controller(tmp_path: Any) -> None:
     with LiveCluster(tmp_path, CONF, ["--http-tcp", "127.0.0.1:0"]) as cluster:
         client = Client(cluster.state / "http.sock")

@@ -6,6 +6,8 @@ import json
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import pytest
+
 from rota.testing.live import LiveCluster
 
 from .client import Client
@@ -153,6 +155,7 @@ def test_a_reader_that_takes_nothing_is_cut_off_and_can_go_on(served: Served) ->
     assert cancelled == list(range(1, each + 1)) * (count // each)
 
 
+@pytest.mark.slow
 def test_a_controller_that_comes_back_is_followed_again(tmp_path: Path) -> None:
     with LiveCluster(tmp_path, CONF) as cluster, serving(cluster):
         client = Client(cluster.state / "http.sock")

@@ -68,6 +68,7 @@ def _raw(served: Served) -> socket.socket:
     return made
 
 
+@pytest.mark.slow
 def test_a_request_that_does_not_come_to_its_end_is_given_up(served: Served) -> None:
     with _raw(served) as connection:
         connection.sendall(b"GET /v1/jobs HTTP/1.1\r\nHost: localhost\r\nX-Slow: ")
@@ -108,6 +109,7 @@ def test_many_connections_at_once(served: Served) -> None:
 # ---- the process ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_without_a_controller_it_says_so_and_goes_on_when_there_is_one(tmp_path: Path) -> None:
     with LiveCluster(tmp_path, CONF) as cluster, serving(cluster, "--socket", str(tmp_path / "s")):
         client = Client(tmp_path / "s")
@@ -124,6 +126,7 @@ def test_without_a_controller_it_says_so_and_goes_on_when_there_is_one(tmp_path:
     assert not (tmp_path / "s").exists()
 
 
+@pytest.mark.slow
 def test_it_ends_with_a_controller_that_has_started_it(tmp_path: Path) -> None:
     with LiveCluster(tmp_path, CONF, ["--http"]) as cluster:
         sock = cluster.state / "http.sock"
@@ -133,6 +136,7 @@ def test_it_ends_with_a_controller_that_has_started_it(tmp_path: Path) -> None:
         cluster.wait(lambda: not sock.exists())
 
 
+@pytest.mark.slow
 def test_it_is_started_again_when_it_was_killed(tmp_path: Path) -> None:
     with LiveCluster(tmp_path, CONF, ["--http"]) as cluster:
         sock = cluster.state / "http.sock"

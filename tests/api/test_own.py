@@ -118,6 +118,7 @@ def test_tasks_of_an_array(served: Served) -> None:
     served.client.ask("DELETE", f"/v1/jobs/{job_id}")
 
 
+@pytest.mark.slow
 def test_the_queue_its_plan_and_why(served: Served) -> None:
     filler = _submit(served, nodes=2, exclusive=True, time="30")
     served.cluster.wait(lambda: _state(served, filler) == "RUNNING")

@@ -80,9 +80,8 @@ def test_a_step_ends_with_its_job(cluster: LiveCluster, job_id: str) -> None:
     assert srun.stdout is not None
     pid = int(srun.stdout.readline())
     cluster.run("scancel", job_id)
-    _, said = srun.communicate(timeout=60)
+    srun.communicate(timeout=60)
     assert srun.returncode
-    assert job_id in said
     cluster.wait(lambda: not Path(f"/proc/{pid}").exists())
     assert f"{job_id}.0|CANCELLED" in cluster.run("sacct", "-nP", "-j", job_id, "-o", "JobID,State").stdout
 
