@@ -13,7 +13,7 @@ from rota.controller.child import in_child
 from rota.controller.live_view import LiveView
 from rota.controller.present import present
 from rota.controller.srun import serve_step
-from rota.controller.submitting import client_of
+from rota.controller.submitting import host_name
 from rota.controller.token_call import token_call
 from rota.core import events as ev
 from rota.inspect.description import describe
@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 async def rota_call(cluster: Cluster, call: Call, terminal: Terminal) -> int | None:
     """Carry out a command of `rota`; give the exit status, ``None``: it has been given."""
     name, *words = call.words[1:] or ("",)
-    private = LiveView(cluster, call.uid).privacy.kinds
-    if name in {"explain", "plan", "present"} and private & {"accounts", "jobs", "usage", "users"}:
+    if name in {"explain", "plan", "present"} and not LiveView(cluster, call.uid).privacy.shows_all_jobs:
         terminal.error("rota: error: Access/permission denied: PrivateData in slurm.conf hides other users' jobs\n")
         return 1
     if name == "status":
@@ -87,7 +86,7 @@ async def _attach(cluster: Cluster, call: Call, terminal: Terminal, job_id: int,
     found = cluster.steps.find(job_id, step_id)
     if found is None or call.uid not in {0, found[0].user_id}:
         return 1
-    return await serve_step(cluster, terminal, job_id, step_id, StepClient(f"{client_of(call).host}:{call.pid}"))
+    return await serve_step(cluster, terminal, job_id, step_id, StepClient(f"{host_name()}:{call.pid}"))
 
 
 async def _join(cluster: Cluster, call: Call, job_id: int) -> int:

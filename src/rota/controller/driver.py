@@ -138,8 +138,8 @@ class LiveDriver:
         self._then: list[Callable[[], None]] = []
         #: Answers that wait for a commit.
         self._committing: set[Answer] = set()
-        #: Called with the id of each job that has been launched, and with each job that has ended, when it is on disk.
         self.tally = Tally(clock.now())
+        #: Called with the id of each job that has been launched, and with each job that has ended, when it is on disk.
         self.on_launched: list[Callable[[int], None]] = []
         self.on_finished: list[Callable[[JobRecord], None]] = []
         #: Called with the changes of job states, when they are on disk.

@@ -16,7 +16,7 @@ from rota.controller.allocations import Messages, allocate, allocation_spec, unt
 from rota.controller.run_environment import allocation_environment
 from rota.controller.steps.layout import StepError, TooManyNodesError
 from rota.controller.steps.spec import MPI_TYPES, read_programs, step_spec
-from rota.controller.submitting import RefusedError, client_of, telling_problems
+from rota.controller.submitting import RefusedError, client_of, host_name, telling_problems
 from rota.controller.wire import WireError
 from rota.controller.would_start import tell_start
 from rota.listings.answer import VERSION
@@ -152,8 +152,6 @@ async def _elsewhere(cluster: Cluster, call: Call, terminal: Terminal, place: _P
         terminal.become("allocation", spec)
         await terminal.closed()
         return None
-    if call.uid != job.user_id:
-        raise RefusedError(f"error: Unable to create step for job {job.job_id}: Access/permission denied")
     env["ROTA_RUN"] = cluster.runs.mark_of(job.job_id, job.restart_count)
     terminal.become("guest", {"job": job.job_id, "argv": argv, "env": env, "cpus": place.run.cpus})
     gone, over = asyncio.ensure_future(terminal.closed()), asyncio.ensure_future(until_over(cluster, job.job_id))
@@ -228,7 +226,7 @@ async def _step(
         await _ended(cluster, place.job.job_id, step_id, {"status": 1, "cancelled": False, "usage": _NOTHING})
         raise RefusedError(f"error: {error}") from None
     terminal.become("step", spec)
-    client = StepClient(f"{client_of(call).host}:{call.pid}", layout.distribution.title())
+    client = StepClient(f"{host_name()}:{call.pid}", layout.distribution.title())
     return await serve_step(cluster, terminal, place.job.job_id, step_id, client)
 
 

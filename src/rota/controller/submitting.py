@@ -130,13 +130,18 @@ def largest_script(cluster: Cluster) -> int:
     return cluster.driver.engine.view.config.scheduler_int("max_script_size", _MOST_SCRIPT, 1, 512 << 20)
 
 
+def host_name() -> str:
+    """Give the short name of this machine."""
+    return socket.gethostname().partition(".")[0]
+
+
 def client_of(call: Call) -> Client:
     """Describe the process that submits."""
     return Client(
         user=user_name(call.uid),
         uid=call.uid,
         gid=call.gid,
-        host=socket.gethostname().partition(".")[0],
+        host=host_name(),
         work_dir=call.work_dir,
         environment=call.environment,
         umask=call.umask,

@@ -35,6 +35,11 @@ class Privacy:
     coordinated: frozenset[str] = frozenset()
     accounts: frozenset[str] = frozenset()
 
+    @property
+    def shows_all_jobs(self) -> bool:
+        """Whether the user may see what tells about all jobs together, such as plans and forecasts."""
+        return self.kinds.isdisjoint({"accounts", "jobs", "usage", "users"})
+
     def shows(self, kind: str, user: str, account: str = "") -> bool:
         """Whether the user may see what is another user's, charged to an account."""
         return kind not in self.kinds or user == self.user or account in self.coordinated

@@ -233,7 +233,11 @@ def _may_see(view: LiveView, job: JobLine) -> bool:
 
 def _require(view: LiveView, kind: str) -> None:
     if kind in view.privacy.kinds:
-        raise RequestError("Access/permission denied", Errno.ACCESS_DENIED)
+        raise _denied()
+
+
+def _denied() -> RequestError:
+    return RequestError("Access/permission denied", Errno.ACCESS_DENIED)
 
 
 def require_all(view: LiveView) -> None:
@@ -242,8 +246,8 @@ def require_all(view: LiveView) -> None:
     Raises:
         RequestError: it does.
     """
-    for kind in ("accounts", "jobs", "usage", "users"):
-        _require(view, kind)
+    if not view.privacy.shows_all_jobs:
+        raise _denied()
 
 
 # ---- the paths of slurmrestd ------------------------------------------------------------------------------------

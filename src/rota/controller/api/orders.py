@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import socket
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from rota.commands.job_ids import parse_job_id
@@ -18,7 +17,7 @@ from rota.controller.api import questions as q
 from rota.controller.live_view import LiveView
 from rota.controller.scancel import end_job
 from rota.controller.scontrol import job_event, unsupported, update_job
-from rota.controller.submitting import hand_in, largest_script
+from rota.controller.submitting import hand_in, host_name, largest_script
 from rota.listings.openapi import submission as layout
 from rota.listings.view import AccountingQuery
 from rota.model import Errno, JobState, RequestError
@@ -93,7 +92,7 @@ async def _hand_in(cluster: Cluster, caller: Caller, asked: q.Submitting, *, dir
         user=caller.name,
         uid=caller.uid,
         gid=caller.gid,
-        host=socket.gethostname().partition(".")[0],
+        host=host_name(),
         work_dir=asked.directory or caller.home,
         environment=asked.environment,
         umask=_UMASK,
