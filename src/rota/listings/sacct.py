@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rota.commands.forms import form_of
 from rota.commands.getopt import NEEDED, OPTIONAL, Option, Parsed, UsageError, parse, table
 from rota.commands.hosts import expand_hosts
-from rota.commands.job_ids import JobId, parse_job_id
-from rota.commands.lists import split_list
 from rota.commands.moments import parse_slurm_time
 from rota.listings.answer import Answer
 from rota.listings.common import ALONE, VERBOSE, about, clock_of, is_here, words_of
 from rota.listings.sacct_fields import BRIEF, DEFAULT, FIELDS, LONG, Row, Rows
-from rota.listings.sacct_table import fields_of, help_format, put
+from rota.listings.sacct_table import fields_of, help_format, ids_of, put
 from rota.listings.text import NULL
 from rota.listings.view import AccountingQuery
 from rota.model import JobState
@@ -26,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from rota.commands.forms import Form
+    from rota.commands.job_ids import JobId
     from rota.listings.view import View
     from rota.model.accounting import AccountingRecord
     from rota.model.lines import JobLine
@@ -212,15 +211,7 @@ def _wanted(parsed: Parsed, view: View) -> _Wanted:
 
 
 def _ids(parsed: Parsed) -> list[JobId]:
-    found = []
-    for word in (part for text in parsed.all("jobs") for part in split_list(text.split()[0] if text.split() else "")):
-        one = parse_job_id(word)
-        if one is not None and one.bracketed:
-            raise UsageError(f"sacct: fatal: Bad job array element specified: {one.job_id}\n")
-        if one is None:
-            raise UsageError(f"sacct: fatal: Bad job/step specified: {word}\n")
-        found.append(one)
-    return found
+    return ids_of("sacct", (text.split()[0] if text.split() else "" for text in parsed.all("jobs")))
 
 
 def _states(parsed: Parsed) -> frozenset[str]:

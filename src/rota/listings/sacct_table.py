@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from rota.commands.getopt import UsageError
+from rota.commands.job_ids import parse_job_id
+from rota.commands.lists import split_list
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from rota.commands.getopt import Parsed
+    from rota.commands.job_ids import JobId
 
 T = TypeVar("T")
 #: Most fields of a format, and characters of a line: a listing must not keep a controller busy.
@@ -23,6 +26,27 @@ def help_format(known: Iterable[str]) -> str:
     return "".join(
         f"{' '.join(f'{one:<19}' for one in names[place : place + 4])}\n" for place in range(0, len(names), 4)
     )
+
+
+def ids_of(command: str, texts: Iterable[str]) -> list[JobId]:
+    """Parse lists of jobs and steps.
+
+    Args:
+        command: For messages.
+        texts: The lists.
+
+    Raises:
+        UsageError: one of them is none.
+    """
+    found = []
+    for word in (part for text in texts for part in split_list(text)):
+        one = parse_job_id(word)
+        if one is not None and one.bracketed:
+            raise UsageError(f"{command}: fatal: Bad job array element specified: {one.job_id}\n")
+        if one is None:
+            raise UsageError(f"{command}: fatal: Bad job/step specified: {word}\n")
+        found.append(one)
+    return found
 
 
 def fields_of(text: str, known: Mapping[str, int], command: str) -> list[tuple[str, int]]:

@@ -11,12 +11,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rota.commands.getopt import NEEDED, Option, Parsed, UsageError, parse, table
-from rota.commands.job_ids import parse_job_id
-from rota.commands.lists import split_list
 from rota.listings.answer import Answer
 from rota.listings.clock import full_duration
 from rota.listings.common import VERBOSE, about
-from rota.listings.sacct_table import fields_of, help_format, put
+from rota.listings.sacct_table import fields_of, help_format, ids_of, put
 from rota.listings.squeue_steps import Step, running_steps
 from rota.listings.text import fold, size
 
@@ -115,14 +113,7 @@ def sstat(argv: Sequence[str], environ: Mapping[str, str], view: View) -> Answer
 
 
 def _ids(parsed: Parsed) -> list[JobId]:
-    found = []
-    for word in (part for text in (*parsed.all("jobs"), *parsed.words[:1]) for part in split_list(text)):
-        one = parse_job_id(word)
-        if one is not None and one.bracketed:
-            raise UsageError(f"sstat: fatal: Bad job array element specified: {one.job_id}\n")
-        if one is None:
-            raise UsageError(f"sstat: fatal: Bad job/step specified: {word}\n")
-        found.append(one)
+    found = ids_of("sstat", (*parsed.all("jobs"), *parsed.words[:1]))
     if not found:
         raise UsageError("sstat: error: You didn't give me any jobs to stat.\n")
     return found
