@@ -17,20 +17,31 @@ help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: run
-run: .venv/run.stamp ## replay a real machine's log under three schedulers, compare them, and run jobs on a live cluster
-	$(BIN)/rota replay KTH-SP2 --filter sc15 --scheduler sched/builtin --out rota-run/builtin
-	$(BIN)/rota replay KTH-SP2 --filter sc15 --scheduler sched/easy --out rota-run/easy
+run: .venv/run.stamp ## replay a real machine's log under three policies, compare them, run jobs on a live cluster, and see who loads its Lustre
 	$(BIN)/rota replay KTH-SP2 --filter sc15 --scheduler sched/backfill --out rota-run/backfill
-	$(BIN)/rota compare rota-run/builtin rota-run/easy rota-run/backfill --out rota-run/compare.html
+	$(BIN)/rota replay KTH-SP2 --filter sc15 --scheduler sched/easy --out rota-run/easy
+	$(BIN)/rota replay KTH-SP2 --filter sc15 --scheduler sched/easy --set easy_order=sjf --out rota-run/shortest
+	$(BIN)/rota compare rota-run/backfill rota-run/easy rota-run/shortest --out rota-run/compare.html
 	$(BIN)/rota up --state rota-run/live
 	eval "$$($(BIN)/rota env --state rota-run/live)" && cd rota-run && \
 	  sbatch --wait -a 1-4 -J squares --wrap 'echo $$((SLURM_ARRAY_TASK_ID * SLURM_ARRAY_TASK_ID)); sleep 1' && \
 	  sacct -X -o JobID,JobName,State,ExitCode,Elapsed,NodeList && sinfo && cat slurm-*_4.out
-	$(BIN)/rota down --state rota-run/live
+	@echo "Who loads the file system: jobs of that cluster, and a Lustre that is simulated"
+	@eval "$$($(BIN)/rota env --state rota-run/live)" && cd rota-run && \
+	  sbatch -a 1-4 -J checkpoints --wrap 'sleep 60' && \
+	  { ../$(BIN)/rota lustre-sim lustre --live --speed 60 --interval 2 & sim=$$!; \
+	    ../$(BIN)/rota jobstats serve --source dir:lustre --store jobstats --interval 2 --variable SLURM_JOB_ID & serve=$$!; \
+	    trap 'kill $$sim $$serve' EXIT; sleep 30; ../$(BIN)/rota iostat --store jobstats --once; }
+	$(BIN)/rota down --state rota-run/live --jobs cancel
 	@echo "The comparison: $(CURDIR)/rota-run/compare.html"
 	@if [ -t 1 ] && [ -n "$${DISPLAY:-}$${WAYLAND_DISPLAY:-}" -o "$$(uname)" = Darwin ]; then \
 	  $(BIN)/python -m webbrowser "file://$(CURDIR)/rota-run/compare.html"; \
 	fi
+
+.PHONY: picture
+picture: ## draw the README's picture from what make run has compared; needs Chromium
+	chromium --headless --no-sandbox --hide-scrollbars --window-size=1280,1370 \
+	  --screenshot=$(CURDIR)/docs/_static/compare.png file://$(CURDIR)/rota-run/compare.html
 
 .PHONY: test
 test: .venv/dev.stamp ## the tests, without the slow ones
@@ -43,6 +54,12 @@ clients: $(CLIENTS) ## programs of PyPI that call Slurm, for the slow tests, eac
 .PHONY: test-slow
 test-slow: .venv/dev.stamp clients ## the slow tests, and properties with many examples
 	$(BIN)/python -m pytest -n $(JOBS) -m "slow or hypothesis" --hypothesis-profile slow
+
+SECONDS ?= 600
+SEED ?= 1
+.PHONY: compare-slurm
+compare-slurm: .venv/dev.stamp ## random scenarios beside a real Slurm, for SECONDS=600 with SEED=1; needs root and Debian's Slurm
+	PYTHONPATH=tests $(BIN)/python -m slurm --seconds $(SECONDS) --seed $(SEED)
 
 .PHONY: check
 check: lint types docs ## the gate: style, types, layers, documentation
@@ -74,6 +91,9 @@ bench: .venv/run.stamp ## time and memory per job; a live cluster beside Slurm a
 	$(BIN)/python benchmarks/bench_live.py
 	$(BIN)/python benchmarks/bench_accounting.py
 	$(BIN)/python benchmarks/bench_http.py
+	$(BIN)/python benchmarks/bench_jobstats.py
+	$(BIN)/python benchmarks/bench_jobmeta.py
+	$(BIN)/python benchmarks/bench_lustre_store.py
 
 .PHONY: format
 format: .venv/dev.stamp ## write the code in the one format

@@ -15,10 +15,9 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from rota.cli.scenario import Scenario
 from rota.config import interchangeable, read_slurm_conf
 from rota.forecast.check import check, held
-from rota.replay.run import ReplayOptions
+from rota.replays import ReplayOptions, Scenario
 from rota.sacctmgr import read_associations
 from rota.workload import bundled, read_workload
 
@@ -55,7 +54,7 @@ def figures(futures: int, names: Iterable[str]) -> Iterator[dict[str, object]]:
         if name == "ubccr_medium" and not _TRACES.is_dir():
             continue
         made, begun = _WORKLOADS[name](), perf_counter()
-        checked = check(made.log, made.config, made.options, moments=_MOMENTS, futures=futures)
+        checked = check(made, moments=_MOMENTS, futures=futures)
         found = held(checked)
         yield {
             "workload": name,

@@ -27,6 +27,7 @@ _CONF = """
 ClusterName=bench
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
+MaxJobCount=1000000
 MaxJobCount=50000
 NodeName=n[1-4] CPUs=4 Sockets=1 CoresPerSocket=4
 PartitionName=debug Nodes=ALL Default=YES

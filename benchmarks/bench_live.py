@@ -29,6 +29,7 @@ ClusterName=bench
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 MaxArraySize=20001
+MaxJobCount=1000000
 MaxJobCount=50000
 NodeName=n[1-4] CPUs=4 Sockets=1 CoresPerSocket=4
 PartitionName=debug Nodes=ALL Default=YES
@@ -49,6 +50,40 @@ def _timed(call: Callable[[], object]) -> float:
     return time.perf_counter() - begun
 
 
+def _processor_times(pid: int | None) -> tuple[float, float]:
+    """Give the processor time of a process, and of the children that it has waited for, milliseconds."""
+    words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    user, system, of_children, system_of_children = (1e3 * int(one) / os.sysconf("SC_CLK_TCK") for one in words[11:15])
+    return user + system, of_children + system_of_children
+
+
+def _processor_time_of_a_job(cluster: LiveCluster) -> Figures:
+    """Say who needs how much processor time for one of many jobs."""
+    supervisor = cluster.status()["supervisor_pid"]
+    places = {"commands": (os.getpid(), 1), "controller": (cluster.pid(), 0), "supervisor": (supervisor, 0)}
+    places["jobs"] = supervisor, 1
+
+    def now() -> Figures:
+        return {f"cpu_{name}_ms": _processor_times(pid)[place] for name, (pid, place) in places.items()}
+
+    before = now()
+    _submit(["sbatch", "-o", "/dev/null"], cluster.environment)
+    after = now()
+    cluster.idle()
+    return {name: (used - before[name]) / _JOBS for name, used in after.items()}
+
+
+def _submit(words: list[str], environment: Mapping[str, str]) -> None:
+    """Submit jobs, several at a time."""
+
+    def submit_some(count: int) -> None:
+        for _ in range(count):
+            _run([*words, "--wrap", "true"], environment)
+
+    with ThreadPoolExecutor(_SUBMITTERS) as pool:
+        list(pool.map(submit_some, [_JOBS // _SUBMITTERS] * _SUBMITTERS))
+
+
 def _wait(condition: Callable[[], object]) -> None:
     until = time.monotonic() + _PATIENCE
     while not condition():
@@ -66,10 +101,6 @@ def batch_system(environment: Mapping[str, str], folder: Path) -> Figures:
     def queue_is_empty() -> bool:
         return not _run(["squeue", "-h"], environment).strip()
 
-    def submit_many(count: int) -> None:
-        for _ in range(count):
-            sbatch("--wrap", "true")
-
     def latency() -> float:
         mark = folder / f"mark-{time.monotonic_ns()}"
         begun = time.time()
@@ -81,14 +112,10 @@ def batch_system(environment: Mapping[str, str], folder: Path) -> Figures:
         sbatch("-a", f"0-{_TASKS - 1}", "--wrap", "true")
         _wait(queue_is_empty)
 
-    def submissions() -> None:
-        with ThreadPoolExecutor(_SUBMITTERS) as pool:
-            list(pool.map(submit_many, [_JOBS // _SUBMITTERS] * _SUBMITTERS))
-
     figures = {"latency_ms": 1e3 * statistics.median(latency() for _ in range(_PROBES))}
     _wait(queue_is_empty)
     figures["array_tasks_per_s"] = _TASKS / _timed(array)
-    figures["submissions_per_s"] = _JOBS / _timed(submissions)
+    figures["submissions_per_s"] = _JOBS / _timed(lambda: _submit(["sbatch", "-o", "/dev/null"], environment))
     _wait(queue_is_empty)
     figures["sbatch_ms"] = 1e3 * statistics.median(_timed(lambda: sbatch("-H", "--wrap", "true")) for _ in range(10))
     figures["squeue_10_ms"] = 1e3 * statistics.median(_timed(lambda: _run(["squeue"], environment)) for _ in range(10))
@@ -111,6 +138,7 @@ def rota(folder: Path) -> Figures:
         figures = {"up_ms": 1e3 * _timed(cluster.up)}
         figures |= batch_system(cluster.environment, folder)
         environment = cluster.environment
+        figures |= _processor_time_of_a_job(cluster)
         for _ in range(_PENDING):
             _run(["sbatch", "-H", "-o", "/dev/null", "--wrap", "true"], environment)
         status = Path(f"/proc/{cluster.pid()}/status").read_text()

@@ -22,7 +22,8 @@ import numpy as np
 
 import rota
 from rota.config import interchangeable, read_slurm_conf
-from rota.replay.run import Replay, ReplayOptions
+from rota.replays import ReplayOptions, Scenario
+from rota.replays.run import Replay
 from rota.workload import FILTERS, bundled, read_swf
 
 if TYPE_CHECKING:
@@ -37,7 +38,9 @@ RECORDED = Path(__file__).with_name("calls.json")
 #: The first jobs of the log.
 JOBS = 1500
 _PACKAGE = str(Path(rota.__file__).parent) + "/"
+#: Backfill's rounding is that of the version with which the counts were first recorded.
 _NODES = """
+SlurmVersion=25.11
 NodeName=n[1-50] CPUs=2 RealMemory=4000
 PartitionName=batch Nodes=ALL Default=YES MaxTime=UNLIMITED
 SelectType=select/cons_tres
@@ -51,7 +54,7 @@ SchedulerParameters=bf_interval=300,bf_max_job_test=500
 """
 
 
-class Scenario(NamedTuple):
+class Case(NamedTuple):
     """The configuration of a replay."""
 
     scheduler: str
@@ -61,10 +64,10 @@ class Scenario(NamedTuple):
 
 
 SCENARIOS = {
-    "fcfs": Scenario("sched/builtin"),
-    "easy": Scenario("sched/easy"),
-    "conservative": Scenario("sched/conservative"),
-    "backfill on shared nodes, multifactor": Scenario("sched/backfill", "priority/multifactor", _NODES),
+    "fcfs": Case("sched/builtin"),
+    "easy": Case("sched/easy"),
+    "conservative": Case("sched/conservative"),
+    "backfill on shared nodes, multifactor": Case("sched/backfill", "priority/multifactor", _NODES),
 }
 
 
@@ -77,7 +80,7 @@ def log() -> Workload:
     return FILTERS["sc15"](whole, whole.procs or 0).take(np.arange(JOBS))
 
 
-def count(scenario: Scenario, workload: Workload) -> Counter[str]:
+def count(scenario: Case, workload: Workload) -> Counter[str]:
     """Replay, and count the calls in each package."""
     calls: Counter[str] = Counter()
 
@@ -90,7 +93,7 @@ def count(scenario: Scenario, workload: Workload) -> Counter[str]:
     return calls
 
 
-def seconds(scenario: Scenario, workload: Workload) -> Counter[str]:
+def seconds(scenario: Case, workload: Workload) -> Counter[str]:
     """Replay, and add up the seconds of each package. Measuring takes time, so that only the shares are meaningful."""
     spent: Counter[str] = Counter()
     stack = [""]
@@ -110,10 +113,10 @@ def seconds(scenario: Scenario, workload: Workload) -> Counter[str]:
     return spent
 
 
-def _profile(scenario: Scenario, workload: Workload, note: Callable[[FrameType, str, Any], object]) -> None:
+def _profile(scenario: Case, workload: Workload, note: Callable[[FrameType, str, Any], object]) -> None:
     """Replay, with a function of `sys.setprofile` at work meanwhile."""
     options = ReplayOptions(scheduler=scenario.scheduler, priority=scenario.priority)
-    with Replay(workload, _config(scenario, workload), options) as replay:
+    with Replay(Scenario(workload, _config(scenario, workload), options)) as replay:
         sys.setprofile(note)
         try:
             replay.run()
@@ -121,7 +124,7 @@ def _profile(scenario: Scenario, workload: Workload, note: Callable[[FrameType, 
             sys.setprofile(None)
 
 
-def _config(scenario: Scenario, workload: Workload) -> ClusterConfig:
+def _config(scenario: Case, workload: Workload) -> ClusterConfig:
     if not scenario.machine:
         return interchangeable(workload.procs or 0)
     with TemporaryDirectory() as folder:

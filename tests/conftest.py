@@ -7,6 +7,7 @@ are, and other examples each time.
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,8 +24,12 @@ _PATIENT = settings(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture],
 )
 settings.register_profile("fast", _PATIENT, max_examples=50, derandomize=True)
-settings.register_profile("slow", _PATIENT, max_examples=300, print_blob=True)
+settings.register_profile("slow", _PATIENT, max_examples=150, print_blob=True)
 settings.load_profile("fast")
+
+# Where tests run in the background their programs would ignore Ctrl-C, too.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _PROJECT = Path(__file__).resolve().parents[1]
 

@@ -39,8 +39,9 @@ def test_a_plugin_of_the_documentation_is_complete(code: str) -> None:
         inspect.signature(plugin[symbol.name]).bind(*range(symbol.arity))
 
 
+@pytest.mark.slow
 def test_the_replay_in_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    (code,) = (code for page, code in CODE if page.name == "README.md" and "from rota.replay" in code)
+    (code,) = (code for page, code in CODE if page.name == "README.md" and "import rota\n" in code)
     exec(code, {})  # noqa: S102 - ours
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == [
         "sched/builtin",

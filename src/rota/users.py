@@ -6,6 +6,8 @@ import grp
 import os
 import pwd
 from contextlib import suppress
+from functools import lru_cache
+from time import monotonic
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -23,9 +25,16 @@ def find_user(who: str | int) -> pwd.struct_passwd | None:
 
 
 def user_name(user_id: int) -> str:
-    """Give the name of a user; the number as text if there is none."""
-    found = find_user(user_id)
-    return str(user_id) if found is None else found.pw_name
+    """Give the name of a user, which is looked up each minute; the number as text if there is none."""
+    try:
+        return _user_name(user_id, int(monotonic()) // 60)
+    except (KeyError, OverflowError):
+        return str(user_id)
+
+
+@lru_cache(maxsize=10_000)
+def _user_name(user_id: int, minute: int) -> str:  # noqa: ARG001 - what is known is forgotten with the minute
+    return pwd.getpwuid(user_id).pw_name
 
 
 def group_name(group_id: int) -> str:

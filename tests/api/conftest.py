@@ -13,6 +13,8 @@ import pytest
 from rota.testing.live import LiveCluster
 
 from .client import Client
+from .lustre import EVER, Lustre, fill
+from .lustre import serving as serving_lustre
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,3 +69,14 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     port = free_port()
     with LiveCluster(tmp_path_factory.mktemp("api"), CONF, ["--http-tcp", f"127.0.0.1:{port}"]) as cluster:
         yield Served(cluster, Client(cluster.state / "http.sock"), port)
+
+
+@pytest.fixture(scope="session")
+def lustre(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lustre]:
+    """A service whose store was filled before, and that reads nothing."""
+    folder = tmp_path_factory.mktemp("lustre")
+    fill(folder / "store")
+    (folder / "empty").mkdir()
+    options = ("--source", f"dir:{folder / 'empty'}", "--keep", EVER)
+    with serving_lustre(folder / "store", folder / "log", free_port(), *options) as found:
+        yield found

@@ -132,6 +132,7 @@ def test_what_cannot_be_told_any_more_is_missed(served: Served) -> None:
             assert event.name == "missed"
 
 
+@pytest.mark.slow
 def test_a_reader_that_takes_nothing_is_cut_off_and_can_go_on(served: Served) -> None:
     # 2,400 events of 1.2 kB: more than what may wait for a reader, and what the socket takes beside it.
     count, each, name = 2_400, 800, "x" * 1_000

@@ -6,9 +6,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
@@ -20,9 +17,11 @@ from rota.testing.live import LiveCluster
 
 from .client import Answer, Client
 from .conftest import free_port
+from .schemathesis import find_nothing, needs_schemathesis
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 #: Nothing starts, whatever is submitted.
 _CONF = """
@@ -32,7 +31,6 @@ PartitionName=debug Nodes=ALL Default=YES State=DOWN
 """
 #: These take long: see test_own and test_events.
 _LEFT_OUT = {"/v1/events", "/v1/forecast"}
-_SCHEMATHESIS = Path(__file__).parents[2] / ".venv" / "clients" / "schemathesis" / "bin" / "schemathesis"
 
 
 class Fuzzed:
@@ -192,33 +190,13 @@ def test_bodies_that_have_hurt_others(fuzzed: Fuzzed, path: str, body: str) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not _SCHEMATHESIS.exists(), reason="`make clients` installs schemathesis")
+@needs_schemathesis
 def test_schemathesis_finds_nothing(fuzzed: Fuzzed, tmp_path: Path) -> None:
     token = fuzzed.cluster.rota("token").stdout.strip()
-    document = tmp_path / "openapi.json"
-    document.write_text(json.dumps(fuzzed.openapi))
     # slurmrestd has status 500 for what it refuses, so that of its paths only the forms are checked.
-    for pattern, checks in (
+    for paths, checks in (
         ("^/v1/(?!events|forecast)", "not_a_server_error,content_type_conformance,response_schema_conformance"),
         ("^/slurm/", "content_type_conformance,response_schema_conformance"),
     ):
-        words = [
-            "run",
-            str(document),
-            "--url",
-            f"http://127.0.0.1:{fuzzed.port}",
-            "-H",
-            f"Authorization: Bearer {token}",
-        ]
-        words += ["--include-path-regex", pattern, "--checks", checks, "--max-examples", "25", "--seed", "1"]
-        done = subprocess.run(
-            [str(_SCHEMATHESIS), *words],
-            check=False,
-            capture_output=True,
-            text=True,
-            cwd=tmp_path,
-            env={**os.environ, "HOME": str(tmp_path)},
-            timeout=500,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
+        find_nothing(tmp_path, fuzzed.openapi, fuzzed.port, token, paths=paths, checks=checks)
     assert fuzzed.is_well()

@@ -39,7 +39,6 @@ PartitionName=short Nodes=n[01-02] MaxTime=10 DefaultTime=5
 """
 #: Differences in what is answered.
 _KNOWN = {
-    "GET /node/n01*.temporary_disk": "not known",
     "*_time": "another time",
     "*.last_busy": "likewise",
     "*.last_sched_evaluation": "likewise",
@@ -55,10 +54,9 @@ _KNOWN = {
     "*.group_*": "likewise",
     "*.user_*": "likewise",
     "*.priority": "another priority plugin",
-    "GET /job/*.tres_req_str": "memory that jobs get by default is not shown as asked for",
-    "GET /job/*.memory_per_cpu": "likewise",
     "GET /job/{array}*.tasks": "tasks on each node count as for sbatch, not only if their number is given",
     "GET /job/{array}*.cpus": "likewise",
+    "GET /job/{array}*.tres_req_str": "likewise",
     "GET /job/{held}*.node_count": "the least that is asked for, not what it comes to",
     "GET /job/{one}*.node_count": "up to two nodes are two, as for sbatch: slurmrestd's job had one",
     "GET /job/{one}*.nodes": "likewise",

@@ -30,10 +30,9 @@ def faults(symbol: str, problem: str, about: str = "") -> tuple[str, str]:
     return f"plugin sched/mine: {symbol}{about} {problem}", rf"plugin sched/mine: {symbol} misbehaved \d+ times"
 
 
-#: Nothing ran.
-NONE_ENDED = f"{JOBS} of {JOBS} jobs have not ended: "
-HELD = f"{NONE_ENDED}{JOBS} PENDING, JobHeldAdmin"
-WAITING = f"{NONE_ENDED}{JOBS - 1} PENDING, Priority; 1 PENDING, Resources"
+NOTHING_RAN = "error: no job has run: "
+HELD = f"{NOTHING_RAN}{JOBS} PENDING, JobHeldAdmin"
+WAITING = f"{NOTHING_RAN}{JOBS - 1} PENDING, Priority; 1 PENDING, Resources"
 SCHEDULE = "slurm_sched_p_schedule"
 NEWALLOC = "slurm_sched_p_newalloc"
 FOR_JOB = r" for job \d+"
@@ -162,7 +161,7 @@ ACTS = {
                 controller.requeue(job)
             return SLURM_SUCCESS
         """,
-        NONE_ENDED,
+        NOTHING_RAN,
         jobs=0,
     ),
     "puts back every job that it is told of": act(
@@ -171,7 +170,7 @@ ACTS = {
             controller.requeue(job_ptr)
             return SLURM_SUCCESS
         """,
-        NONE_ENDED,
+        NOTHING_RAN,
         jobs=0,
     ),
     "puts back what has ended": act("""

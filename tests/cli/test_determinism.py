@@ -32,7 +32,10 @@ def results(log: Path, scheduler: str, out: Path, **environment: str) -> dict[st
     return {path.name: path.read_bytes() for path in out.iterdir()}
 
 
-@pytest.mark.parametrize("scheduler", ["sched/easy", "sched/conservative", "sched/backfill"])
+@pytest.mark.parametrize(
+    "scheduler",
+    ["sched/easy", *(pytest.param(one, marks=pytest.mark.slow) for one in ("sched/conservative", "sched/backfill"))],
+)
 def test_two_runs_give_the_same_bytes(scheduler: str, tmp_path: Path) -> None:
     log = kth_head(tmp_path / "head.swf", 3000)
     first = results(log, scheduler, tmp_path / "first", PYTHONHASHSEED="0", TZ="UTC")

@@ -14,8 +14,8 @@ import pytest
 from rota.config import interchangeable
 from rota.inspect.explain import explain
 from rota.model import InputError
-from rota.replay import ReplayOptions, replay
-from rota.replay.run import Replay
+from rota.replays import ReplayOptions, Scenario, replay
+from rota.replays.run import Replay
 from rota.workload import read_swf
 
 from .conftest import PROCS, kth_head
@@ -256,10 +256,10 @@ def test_warnings_are_given_once(rota: Rota, log: Path) -> None:
 def test_starts_are_those_of_the_schedule(small_log: Path, scheduler: str, priority: str) -> None:
     workload, config = read_swf(small_log), interchangeable(PROCS)
     options = ReplayOptions(scheduler=scheduler, priority=priority)
-    schedule = replay(workload, config, options).schedule
+    schedule = replay(Scenario(workload, config, options)).schedule
     found = []
     for job_id in schedule.job_id.tolist():
-        with Replay(workload, config, options) as run:
+        with Replay(Scenario(workload, config, options)) as run:
             found.append(run.find_start(job_id))
     assert found == schedule.start.tolist()
 
@@ -379,7 +379,7 @@ def test_licences_and_other_jobs_are_named(rota: Rota, tmp_path: Path) -> None:
 
 
 def test_a_job_that_is_over(small_log: Path) -> None:
-    with Replay(read_swf(small_log), interchangeable(PROCS)) as run:
+    with Replay(Scenario(read_swf(small_log), interchangeable(PROCS))) as run:
         run.run()
         with pytest.raises(InputError, match="job 1 is not in the cluster at that time"):
             explain(run.engine.view, 1)

@@ -13,8 +13,8 @@ import pytest
 
 from rota.config import interchangeable
 from rota.inspect.view import EngineView
-from rota.replay import ReplayOptions, replay
-from rota.replay.run import Replay
+from rota.replays import ReplayOptions, Scenario, replay
+from rota.replays.run import Replay
 from rota.workload import read_swf
 
 from .conftest import PROCS
@@ -185,13 +185,13 @@ def test_looking_changes_nothing(small_log: Path) -> None:
     weights = {"priorityweightage": "1000", "priorityweightfairshare": "10000", "prioritymaxage": "10"}
     options = ReplayOptions(scheduler="sched/backfill", priority="priority/multifactor")
     config = with_changes(config, parameters=weights)
-    with Replay(workload, config, options) as run:
+    with Replay(Scenario(workload, config, options)) as run:
         moment = run.trace.start
         while run.run(moment):
             EngineView(run.engine.view)
             moment += 50
         watched = run.result().schedule
-    alone = replay(workload, config, options).schedule
+    alone = replay(Scenario(workload, config, options)).schedule
     assert watched.start.tolist() == alone.start.tolist()
     assert watched.end.tolist() == alone.end.tolist()
 

@@ -106,6 +106,14 @@ def test_the_plugin_of_the_documentation(rota: Rota, lab: Path) -> None:
     assert rota("plugin", "check", lab / "plugins" / "select_spread.py").status == 0
 
 
+def test_the_moment_is_given_as_to_explain(rota: Rota, small_log: Path) -> None:
+    """It was a number of seconds only."""
+    given = [rota("plan", small_log, "--at", at, "--json") for at in ("60", "0:01:00", "1970-01-12T13:47:40")]
+    assert [outcome.status for outcome in given] == [0, 0, 0]
+    assert given[0].out == given[1].out == given[2].out
+    assert "is no moment" in rota("plan", small_log, "--at", "soon").problem
+
+
 def test_a_plugin_that_picks_what_there_is_not(rota: Rota, lab: Path) -> None:
     (lab / "plugins").mkdir()
     (lab / "plugins" / "select_mad.py").write_text(
@@ -113,7 +121,9 @@ def test_a_plugin_that_picks_what_there_is_not(rota: Rota, lab: Path) -> None:
         "plugin_version = 100\n\ndef select_p_job_test(needs, candidates):\n    return [(77, 1)]\n"
     )
     (lab / "slurm.conf").write_text(CONF + f"SelectType=select/mad\nPluginDir={lab / 'plugins'}\n")
-    outcome = rota("replay", lab / "log.events", "--config", lab / "slurm.conf", "--check", "--json")
+    outcome = rota(
+        "replay", lab / "log.events", "--config", lab / "slurm.conf", "--check", "--json", "--tolerate-faults"
+    )
     assert outcome.status == 0
     assert json.loads(outcome.out)["jobs"] == 4
     told = outcome.err.splitlines()[0]

@@ -75,7 +75,13 @@ def test_the_priority_plugin_lives_longer(rota: Rota, small_log: Path, diary: Di
 
 def test_fini_follows_faults(rota: Rota, small_log: Path, diary: Diary, options: list[str]) -> None:
     diary.write("sched", "def slurm_sched_p_schedule(): raise SystemExit")
-    assert rota("replay", small_log, *options).status == 0
+    assert rota("replay", small_log, *options).status == 2
+    assert diary.lines == WHOLE_LIFE
+
+
+def test_fini_follows_tolerated_faults(rota: Rota, small_log: Path, diary: Diary, options: list[str]) -> None:
+    diary.write("sched", "def slurm_sched_p_schedule(): raise SystemExit")
+    assert rota("replay", small_log, *options, "--tolerate-faults").status == 0
     assert diary.lines == WHOLE_LIFE
 
 
@@ -84,7 +90,7 @@ def test_fini_follows_an_error_in_the_middle_of_the_log(
 ) -> None:
     with small_log.open("a") as log:
         log.write(job_line(99, 10_000, 10, PROCS + 1, 10) + "\n")
-    assert "job 99 cannot be replayed" in rota("replay", small_log, *options).problem
+    assert "job 99 cannot be replayed" in rota("replay", small_log, *options, "--strict").problem
     assert diary.lines == WHOLE_LIFE
 
 
@@ -102,7 +108,7 @@ def test_no_init_is_called_when_another_plugin_cannot_be_loaded(
     rota: Rota, small_log: Path, diary: Diary, options: list[str]
 ) -> None:
     diary.write("sched", "del slurm_sched_p_newalloc")
-    assert "slurm_sched_p_newalloc(job_ptr) is missing" in rota("replay", small_log, *options).problem
+    assert "slurm_sched_p_newalloc(job_ptr) is missing" in rota("replay", small_log, *options, "--strict").problem
     assert diary.lines == []
 
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from .conftest import Rota
 
 FIGURES = [
-    "jobs", "mean_wait_s", "max_wait_s", "mean_bounded_slowdown", "makespan_s", "utilisation", "events", "passes",
-    "wall_s", "us_per_job",
+    "jobs", "refused", "unfinished", "mean_wait_s", "max_wait_s", "mean_bounded_slowdown", "makespan_s", "utilisation",
+    "events", "passes", "faults", "wall_s", "us_per_job",
 ]  # fmt: skip
 TIMING = {"wall_s", "us_per_job"}
 #: Two partitions of whole nodes, of which the first is the default one, and one node that both share.
@@ -53,6 +53,7 @@ def test_json_has_just_the_figures(rota: Rota, small_log: Path) -> None:
     found = json.loads(outcome.out)
     assert list(found) == FIGURES
     assert found["jobs"] == JOBS
+    assert found.pop("faults") == {}
     assert all(isinstance(value, int | float) for value in found.values())
 
 
@@ -64,6 +65,8 @@ def test_the_figures_are_those_of_the_schedule(rota: Rota, small_log: Path, tmp_
     slowdown = np.maximum(1, (wait + run) / np.maximum(run, 10))
     assert untimed(found) == {
         "jobs": len(log),
+        "refused": 0,
+        "unfinished": 0,
         "mean_wait_s": pytest.approx(wait.mean()),
         "max_wait_s": wait.max(),
         "mean_bounded_slowdown": pytest.approx(slowdown.mean()),
@@ -71,6 +74,7 @@ def test_the_figures_are_those_of_the_schedule(rota: Rota, small_log: Path, tmp_
         "utilisation": pytest.approx((run * procs).sum() / (PROCS * makespan)),
         "events": found["events"],
         "passes": found["passes"],
+        "faults": {},
     }
 
 
@@ -85,7 +89,7 @@ def test_the_table_is_for_people(rota: Rota, small_log: Path, tmp_path: Path) ->
 def test_the_result_is_one_folder(rota: Rota, small_log: Path, tmp_path: Path) -> None:
     out = tmp_path / "a" / "new" / "folder"
     figures(rota, small_log, "--out", out)
-    assert {path.name for path in out.iterdir()} == RESULT_FILES - {"priorities.json"}
+    assert {path.name for path in out.iterdir()} == RESULT_FILES - {"priorities.json", "calibration.html"}
     assert [path.name for path in out.parent.iterdir()] == ["folder"]
 
 
@@ -207,7 +211,12 @@ def test_a_bundled_log_is_found_by_name_in_any_case(rota: Rota) -> None:
     assert found["jobs"] == 28_481
 
 
-def test_a_key_that_slurm_conf_does_not_have_is_warned_about(rota: Rota, small_log: Path) -> None:
-    outcome = rota("replay", small_log, "--set", "SchedulerTyp=sched/easy", "--json")
-    assert outcome.status == 0
-    assert outcome.err == "rota: warning: --set SchedulerTyp: no key of slurm.conf; nothing reads it\n"
+def test_a_log_without_a_machine_takes_its_processors(rota: Rota, small_log: Path, tmp_path: Path) -> None:
+    bare = tmp_path / "bare.swf"
+    bare.write_text(small_log.read_text().replace("; MaxProcs: 8\n", ""))
+    assert "name the machine's processors with --procs, or describe it with --config" in rota("replay", bare).problem
+    assert untimed(figures(rota, bare, "--procs", "8")) == untimed(figures(rota, small_log))
+    assert figures(rota, small_log, "--procs", "16")["mean_wait_s"] < figures(rota, small_log)["mean_wait_s"]
+    conf = tmp_path / "slurm.conf"
+    conf.write_text(SLURM_CONF)
+    assert rota("replay", bare, "--procs", "8", "--config", conf).problem.startswith("--procs: slurm.conf describes")

@@ -50,7 +50,7 @@ LOGS: dict[str, tuple[str | bytes, list[str], str]] = {
     "two jobs of one number": (log_with(GOOD), [], "{here}/log.swf:3: field 1 (job number): job 1 is on line 2 alrea"),
     "a job larger than the machine": (
         log_with(job_line(2, 5, 10, 9, 10)),
-        [],
+        ["--strict"],
         "{here}/log.swf:3: field 8 (requested processors): job 2 cannot be replayed: More processors requested ",
     ),
     "half a gzip file": (
@@ -58,7 +58,7 @@ LOGS: dict[str, tuple[str | bytes, list[str], str]] = {
         [],
         "{here}/log.swf: the gzip data is cut short: get the file again",
     ),
-    "no size of the machine": (GOOD + "\n", [], "{here}/log.swf: the header names neither MaxProcs nor MaxNodes: desc"),
+    "no size of the machine": (GOOD + "\n", [], "{here}/log.swf: the header names neither MaxProcs nor MaxNodes: name"),
     "no run times": (
         f"; MaxProcs: 8\n{job_line(1, 0, -1, 4, 10)}\n",
         [],
@@ -83,7 +83,7 @@ ARGUMENTS: dict[str, tuple[list[str], str]] = {
     ),
     "no such plugin directory": (["--plugin-dir", f"{HERE}/none"], "{here}/none: PluginDir: No such file or directory"),
     "no such slurm.conf": (["--config", f"{HERE}/none.conf"], "{here}/none.conf: "),
-    "a setting without =": (["--set", "bf_interval"], "--set: 'bf_interval' is not KEY=VALUE"),
+    "a setting without =": (["--set", "PriorityWeightAge"], "--set: 'PriorityWeightAge' is not KEY=VALUE"),
     "a setting without a key": (["--set", "=30"], "--set: '=30' is not KEY=VALUE"),
     "an unknown order": (
         ["--set", "SchedulerParameters=easy_order=x"],
@@ -106,7 +106,7 @@ ARGUMENTS: dict[str, tuple[list[str], str]] = {
         "SchedulerParameters: bf_interval=0: write seconds, or -1 for no cycles",
     ),
     "a half-life that is no time": (
-        ["--set", "PriorityDecayHalfLife=week"],
+        ["--set", "PriorityDecayHalfLife=week", "--priority", "priority/multifactor"],
         "PriorityDecayHalfLife: 'week' is not a time: ",
     ),
     "a result that is a file": (["--out", f"{HERE}/log.swf"], "{here}/log.swf: is a file, and a result is a folder"),
@@ -132,10 +132,6 @@ CONFIGURATIONS: dict[str, tuple[str, str]] = {
         "{here}/slurm.conf:3: Nodes: node n2 is not defined: ",
     ),
     "letters in a number": ("NodeName=n1 CPUs=eight\n", "{here}/slurm.conf:1: CPUs: 'eight' is not a whole number"),
-    "no default partition": (
-        "NodeName=n1 CPUs=8\nPartitionName=p Nodes=n1\n",
-        "No partition specified or system default partition: name one, or set Default=YES",
-    ),
     "not Key=Value": ("NodeName=n1 CPUs 8\n", "{here}/slurm.conf:1: "),
 }
 
@@ -181,7 +177,9 @@ def test_no_such_log_names_those_that_come_with_rota(rota: Rota, tmp_path: Path)
 
 
 def test_a_directory_is_no_log(rota: Rota, tmp_path: Path) -> None:
-    assert rota("replay", tmp_path).problem == f"{tmp_path}: is a directory: name a file in it"
+    assert rota("replay", tmp_path).problem == (
+        f"{tmp_path}: is an empty folder: name a file, or a folder with files of sacct"
+    )
 
 
 @pytest.mark.parametrize(

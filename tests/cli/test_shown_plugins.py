@@ -58,3 +58,12 @@ def test_example(name: str, rota: Rota, small_log: Path, plugins: Path) -> None:
     # Copied, since a checkout may be writable by others, and such a plugin is rightly refused.
     (plugins / f"{name}.py").write_bytes((EXAMPLES / f"{name}.py").read_bytes())
     assert_runs(rota, small_log, plugins, name.replace("_", "/", 1))
+
+
+def test_what_slurm_calls_otherwise_is_named(rota: Rota, small_log: Path, tmp_path: Path) -> None:
+    """`select/linear` works, and was named nowhere."""
+    assert "select/linear of Slurm: select/cons_tres is used for it" in rota("plugin", "list").out
+    conf = tmp_path / "slurm.conf"
+    conf.write_text("SelectType=select/foo\nNodeName=n[1-2] CPUs=8\nPartitionName=p Nodes=ALL Default=YES\n")
+    problem = rota("replay", small_log, "--config", conf).problem
+    assert problem.endswith("there is select/cons_tres, select/none, select/linear, select/cons_res, select/cray_aries")

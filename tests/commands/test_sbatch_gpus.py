@@ -58,7 +58,6 @@ from .conftest import different
                 "gres_per_task": "gpu:1",
                 "num_tasks": 4,
                 "num_cpus": 4,
-                "min_nodes": 2,
                 "ntasks_per_node": 2,
                 "min_cpus_per_node": 2,
             },

@@ -25,11 +25,11 @@ def test_what_is_handed_in() -> None:
     one, details = found.submission, found.submission.details
     assert one.arguments == ("-n", "4")  # options after the script are the script's
     assert (one.umask, one.rlimits) == (0o027, {"NOFILE": (10, 20)})
-    assert details.command == "/home/ann/job.sh"
+    assert details.command == "/home/ann/job.sh -n 4"
     assert (details.work_dir, details.std_out) == ("/home/ann/work", "/home/ann/work/out/%j")
     assert details.std_err == details.std_out
     assert (details.comment, details.submit_host) == ("two words", "host")
-    assert details.submit_line == "sbatch -J name -o out/%j -D work '--comment=two words' job.sh -n 4"
+    assert details.submit_line == "sbatch -J name -o out/%j -D work --comment=two words job.sh -n 4"
 
 
 def test_names_of_jobs_without_one() -> None:

@@ -83,8 +83,8 @@ def _problems(tmp_path: Path, text: str) -> list[str]:
 def test_an_unknown_key_of_a_node_or_a_partition_is_warned_about_once(tmp_path: Path) -> None:
     text = "NodeName=n1 RealMemry=1\nNodeName=n2 RealMemry=1\nPartitionName=p Nodes=ALL QOS=x Hiden=YES\n"
     assert _problems(tmp_path, text) == [
-        "RealMemry: no key of a NodeName line; nothing reads it",
-        "Hiden: no key of a PartitionName line; nothing reads it",
+        "RealMemry: no key of a NodeName line; nothing reads it; did you mean RealMemory?",
+        "Hiden: no key of a PartitionName line; nothing reads it; did you mean Hidden?",
     ]
     (part,) = read_slurm_conf(tmp_path / "slurm.conf").config.partitions
     assert (part.qos, part.options) == ("x", {"hiden": "YES"})
@@ -327,3 +327,15 @@ def test_how_jobs_share_is_read(tmp_path: Path, written: str, sharing: tuple[boo
     config = read_slurm_conf(_conf(tmp_path, f"{MACHINE}PartitionName=q Nodes=ALL {written}\n")).config
     part = next(one for one in config.partitions if one.name == "q")
     assert (part.exclusive, part.max_share, part.force_share) == sharing
+
+
+def test_an_error_in_a_default_line_names_that_line(tmp_path: Path) -> None:
+    """It named the line of the first node or partition that has the default."""
+    text = "NodeName=DEFAULT CPUs=many\nNodeName=n1\nPartitionName=p Nodes=ALL\n"
+    with pytest.raises(InputError, match=r"slurm\.conf:1: CPUs: 'many' is not"):
+        read_slurm_conf(_conf(tmp_path, text))
+    text = (
+        "NodeName=n1\nPartitionName=DEFAULT State=UP\nPartitionName=DEFAULT maxtime=soon\nPartitionName=p Nodes=ALL\n"
+    )
+    with pytest.raises(InputError, match=r"slurm\.conf:3: maxtime: 'soon' is not"):
+        read_slurm_conf(_conf(tmp_path, text))

@@ -82,7 +82,7 @@ class _Memory:
         self._last[key] = report
         self.listener(report)
 
-    def kill(self, job_id: int, restart_count: int, signal: int, wait: float) -> None:
+    def kill(self, job_id: int, restart_count: int, signal: int, wait: float, said: str = "") -> None:
         asyncio.get_running_loop().call_soon(self._end, (job_id, restart_count), 0, signal)
 
     def signal(self, job_id: int, restart_count: int, signal: int, *, batch_only: bool = False) -> None: ...

@@ -124,6 +124,24 @@ def test_another_policy_may_be_ones_own(cluster: LiveCluster, tmp_path: Path) ->
     assert list(found["groups"]) == ["debug"]
 
 
+def test_a_partition_and_nodes_can_be_set(cluster: LiveCluster) -> None:
+    narrow = _json(cluster, "whatif", "--set", "PartitionName=debug MaxNodes=3")
+    assert (narrow["present"]["not_started"], narrow["other"]["not_started"]) == (1, 3)
+    for setting in ("NodeName=n4 State=DRAIN", "PartitionName=debug State=DOWN"):
+        closed = _json(cluster, "whatif", "--set", setting)
+        assert (closed["present"]["not_started"], closed["other"]["not_started"]) == (1, 3)
+
+
+def test_a_limit_can_be_set(cluster: LiveCluster) -> None:
+    limit = ("--set-qos", "normal", "GrpTRES=cpu=15")
+    enforced = _json(cluster, "whatif", "--set", "AccountingStorageEnforce=limits", *limit)
+    assert (enforced["present"]["not_started"], enforced["other"]["not_started"]) == (1, 3)
+    idle = cluster.rota("whatif", *limit, "--futures", "2")
+    assert idle.stderr == (
+        "rota: warning: --set-qos normal GrpTRES=cpu=15: no limit holds without AccountingStorageEnforce=limits\n"
+    )
+
+
 def test_the_table_says_what_changes(cluster: LiveCluster) -> None:
     lines = cluster.rota("whatif", "--scheduler", "sched/easy", "--nodes", "+4", "--futures", "3").stdout.splitlines()
     assert lines[0] == "3 jobs wait. On average over 3 futures:"
@@ -149,7 +167,8 @@ def test_nothing_of_the_cluster_changes(cluster: LiveCluster) -> None:
         (("forecast", "2", "x"), "JOB: no job x waits; see squeue"),
         (("forecast", "--check"), "no job of this cluster has ended yet"),
         (("whatif",), "nothing is to change: name --scheduler, --priority, --set or --nodes"),
-        (("whatif", "--set", "PriorityWeightAeg=5"), "PriorityWeightAeg is no key of slurm.conf; did you mean"),
+        (("whatif", "--set", "PriorityWeightAeg=5"), "PriorityWeightAeg is no key of slurm.conf, and no option of one"),
+        (("whatif", "--set-qos", "nromal", "GrpJobs=1"), "there is no QOS nromal; did you mean normal?"),
         (("whatif", "--set", "PriorityWeightAge"), "'PriorityWeightAge' is not KEY=VALUE"),
         (("whatif", "--set", "SchedulerParameters=bf_interval=x"), "bf_interval=x is not an integer"),
         (("whatif", "--nodes", "-4"), "partition debug has 4 nodes: remove fewer"),
@@ -165,6 +184,7 @@ def test_bad_input_is_refused_with_a_reason(cluster: LiveCluster, words: tuple[s
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_past_runs_are_known_and_checked(tmp_path: Path) -> None:
     with LiveCluster(tmp_path, _FOUR_NODES) as cluster:
         assert cluster.rota("forecast").stdout == "No job waits.\n"

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 import signal
 import subprocess
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from rota.executor.supervisor.kernel import stat_of
 from rota.testing.live import LiveCluster
 
 if TYPE_CHECKING:
@@ -38,6 +40,28 @@ def test_it_is_answered_again_and_again(cluster: LiveCluster, words: str, lines:
         found = [process.stdout.readline() for _ in lines * 2]
         process.send_signal(signal.SIGINT)
     assert ["date" if _DATE.fullmatch(line) else line for line in found] == lines * 2
+    cluster.run("scancel", str(job_id))
+
+
+def _children(cluster: LiveCluster) -> list[int]:
+    """Give the children of the controller."""
+    every = (stat_of(int(path.name)) for path in Path("/proc").iterdir() if path.name.isdigit())
+    return [one.pid for one in every if one is not None and one.parent == cluster.pid()]
+
+
+def test_of_many_jobs_a_child_of_the_controller_tells(cluster: LiveCluster) -> None:
+    job_id = cluster.submit("-H", "-a", "0-1000", "--wrap", "true")
+    words = ["squeue", "-hr", "-i1", "-o", "%400i"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=cluster.environment) as process:
+        assert process.stdout is not None
+        cluster.wait(lambda: _children(cluster))  # it waits, as nobody reads so much
+        assert cluster.run("squeue", "-h", "-o", "%F").stdout == f"{job_id}\n"
+        for _ in range(2):
+            lines = [process.stdout.readline() for _ in range(1001)]
+            assert {line.strip() for line in lines} == {f"{job_id}_{task}" for task in range(1001)}
+            assert process.stdout.readline() == "\n"
+        process.send_signal(signal.SIGINT)
+    cluster.wait(lambda: not _children(cluster))
     cluster.run("scancel", str(job_id))
 
 

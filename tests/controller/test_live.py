@@ -270,6 +270,7 @@ def test_without_its_state_directory_a_cluster_takes_no_work(tmp_path: Path) -> 
         assert cluster.ended()[job_id]["exit_code"] == 2
 
 
+@pytest.mark.slow
 def test_a_replay_starts_the_jobs_in_the_same_order(tmp_path: Path) -> None:
     with LiveCluster(tmp_path, _FOUR_NODES) as cluster:
         for number, (tasks, seconds) in enumerate(((12, 2), (8, 1), (4, 2), (16, 1), (2, 1), (6, 2)), 1):
@@ -286,6 +287,7 @@ def test_a_replay_starts_the_jobs_in_the_same_order(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_it_goes_down_and_up_with_nothing_done_between(tmp_path: Path) -> None:
     with LiveCluster(tmp_path, _FOUR_NODES) as cluster:
         for _ in range(2):

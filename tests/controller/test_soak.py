@@ -19,6 +19,7 @@ ClusterName=soak
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 MaxArraySize=10001
+MaxJobCount=20000
 MinJobAge=2
 NodeName=n[1-4] CPUs=16 Sockets=1 CoresPerSocket=16
 PartitionName=debug Nodes=ALL Default=YES

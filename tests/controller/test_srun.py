@@ -187,6 +187,15 @@ def test_a_job_that_is_cancelled_ends_its_steps(cluster: LiveCluster) -> None:
     assert {line.split("|")[1] for line in _steps(cluster, job_id)} == {"CANCELLED"}
 
 
+def test_a_step_that_has_too_much_memory(cluster: LiveCluster) -> None:
+    greedy = "import time; x = bytearray(200_000_000); time.sleep(600)"
+    job_id = cluster.submit("--mem=60", "-o", "/dev/null", "--wrap", f"srun python3 -c '{greedy}'")
+    cluster.wait(lambda: job_id in cluster.ended())
+    shown = cluster.run("sacct", "-n", "-P", "-j", str(job_id), "-o", "JobID,State,ExitCode").stdout
+    # As Slurm shows all three: the exit code of what ran out of memory is 0:125.
+    assert shown.splitlines() == [f"{job_id}{step}|OUT_OF_MEMORY|0:125" for step in ("", ".batch", ".0")]
+
+
 def test_scancel_of_a_step(cluster: LiveCluster) -> None:
     script = "srun -n1 bash -c 'touch stepped; sleep 1000'; echo $?; srun -n1 echo more"
     job_id = _submit(cluster, script)
@@ -209,9 +218,10 @@ def test_an_allocation_ends_with_its_salloc(cluster: LiveCluster) -> None:
     cluster.idle()
 
 
-def test_a_client_that_gives_up_waiting_leaves_no_job(cluster: LiveCluster) -> None:
+@pytest.mark.parametrize("background", [[], ["sh", "-c", 'trap "" INT; exec "$@"', "sh"]], ids=["", "of-a-script"])
+def test_a_client_that_gives_up_waiting_leaves_no_job(cluster: LiveCluster, background: list[str]) -> None:
     holding = _submit(cluster, "sleep 1000", "-N4", "--exclusive")
-    command = [str(cluster.state / "bin" / "srun"), "-n1", "true"]
+    command = [*background, str(cluster.state / "bin" / "srun"), "-n1", "true"]
     with subprocess.Popen(command, env=cluster.environment, stderr=subprocess.PIPE, text=True) as client:
         assert client.stderr is not None
         assert "queued and waiting for resources" in client.stderr.readline()

@@ -473,6 +473,9 @@ def _reservation(at: _At) -> _Happening:
         flags=frozenset(rng.sample(("HOURLY", "MAINT", "FLEX", "IGNORE_JOBS", "OVERLAP"), rng.choice((0, 0, 1, 2)))),
     )
     found: _Happening = [(rng.choice((0, time)), ev.CreateReservation(reservation=one))]
+    if time % 2:
+        longer = ev.UpdateReservation(reservation=replace(one, end_time=one.end_time + 60))
+        found.append((time + 5, longer))
     if rng.random() < 0.3:
         found.append((time + rng.randint(10, 500), ev.DeleteReservation(name=name)))
     return found

@@ -20,6 +20,8 @@ from rota.commands.sbatch import OptionError, parse_request, split_words
 from rota.config import read_slurm_conf
 from rota.config.hostlist import fold
 from rota.core import events as ev
+from rota.inspect.view import EngineView
+from rota.listings import run
 from rota.model import JobState, NodeState, RequestError
 from rota.model.array import parse_array
 from rota.model.reservation import FLAGS, Reservation
@@ -52,15 +54,22 @@ class Scenario:
     columns: list[str]
     #: What of slurm.conf is its own.
     own: list[str] = field(default_factory=list)
+    #: When the clock begins, Unix seconds. If it is given, nothing is decided before time passes.
+    clock: int | None = None
     #: Each line with its answers.
     steps: list[tuple[str, list[str]]] = field(default_factory=list)
 
 
 def read_scenarios(path: Path) -> list[Scenario]:
     """Read a file of scenarios."""
+    return parse_scenarios(path.read_text(encoding="utf-8"))
+
+
+def parse_scenarios(text: str) -> list[Scenario]:
+    """Read the text of such a file."""
     base: dict[str, list[str]] = {"base": [], "base-sacctmgr": [], "columns": []}
     found: list[Scenario] = []
-    for line in path.read_text(encoding="utf-8").splitlines():
+    for line in text.splitlines():
         key, colon, value = line.partition(": ")
         if line.startswith("== "):
             columns = " ".join(base["columns"]) or "state reason nodes"
@@ -79,6 +88,8 @@ def read_scenarios(path: Path) -> list[Scenario]:
                 state, _, cpus = answer.rpartition(" ")
                 answer = f"{state} {_counted(cpus)}"
             found[-1].steps[-1][1].append(answer)
+        elif key == "clock":
+            found[-1].clock = int(value)
         elif key == "conf":
             found[-1].conf.append(value)
             found[-1].own.append(value)
@@ -125,12 +136,16 @@ class Player:
 
     def __init__(self, scenario: Scenario, directory: Path, harness: type[Harness] = Harness) -> None:
         self._scenario = scenario
-        self._submitted = 0
+        self._unknown = 0
+        self._begin = BEGIN if scenario.clock is None else scenario.clock
         self._uids: dict[str, int] = {}
-        settings = [line for line in scenario.conf if not line.lower().startswith(("nodename", "partitionname"))]
+        machines = ("nodename", "partitionname", "switchname")
+        settings = [line for line in scenario.conf if not line.lower().startswith(machines)]
         machine = [line for line in scenario.conf if line.lower().startswith(("nodename", "partitionname"))]
         last = {line.partition("=")[0].lower(): line for line in settings}
         last["schedulerparameters"] += ",requeue_delay=120"  # Slurm has no other
+        if scenario.clock is not None:  # Slurm's passes and its cycles take turns
+            last["schedulerparameters"] = re.sub(r"sched_interval=\d+", "sched_interval=1", last["schedulerparameters"])
         # A partition takes the place of one of the same name, and nodes that of all nodes.
         parts = {re.split(r"[= ]", line)[1]: line for line in machine if line.lower().startswith("partition")}
         own = [line for line in scenario.own if line.lower().startswith("nodename")]
@@ -140,6 +155,8 @@ class Player:
         ]
         conf = directory / "slurm.conf"
         conf.write_text("\n".join(["ClusterName=cluster", *last.values(), *machine]) + "\n", encoding="utf-8")
+        if switches := [line for line in scenario.conf if line.lower().startswith("switchname")]:
+            (directory / "topology.conf").write_text("\n".join(switches) + "\n", encoding="utf-8")
         self._accounts = directory / "accounts.script"
         with patch("rota.users.users_of", frozenset):  # each user is in the group of the same name
             config = read_slurm_conf(conf).config
@@ -148,8 +165,10 @@ class Player:
             sched=last.get("schedulertype", "=sched/backfill").partition("=")[2],
             priority="priority/multifactor",
             associations=self._tree(scenario.accounts),
-            now=BEGIN,
+            now=self._begin,
         )
+        # Else a pass is made at once.
+        self._rota._batch = scenario.clock is not None
 
     def _tree(self, commands: list[str]) -> AssociationTree:
         self._accounts.write_text("\n".join(["add cluster cluster", *commands]) + "\n", encoding="utf-8")
@@ -173,6 +192,12 @@ class Player:
         word, _, rest = line.partition(" ")
         if word == "wait":
             self._rota.wait(ceil(float(rest)))
+        elif word == "end":
+            number, code = map(int, rest.split())
+            if number * 1000 in self._rota.running:
+                self._rota.end(number * 1000, code)
+        elif word in {"squeue", "sprio", "sshare"}:
+            return self._listed(split_words(line))
         elif word == "look":
             return self._look(answers, by_task=rest == "-r")
         elif word == "user":
@@ -311,19 +336,24 @@ class Player:
             word, _, names = command.partition(" ")
             return self._request(word, names, answers, uid=self._uid(user))
         ending = dict(words.pop().split("=") for _ in range(sum(word.startswith(("run=", "exit=")) for word in words)))
-        run, exit_code = int(ending["run"]), int(ending.get("exit", 0))
+        time, exit_code = int(ending["run"]) if "run" in ending else None, int(ending.get("exit", 0))
         try:
             request = _request(words[1:])._replace(user=user, user_id=self._uid(user))
             request = request._replace(dependency=re.sub(r"(?<=:)\d+", r"\g<0>000", request.dependency))
             begin, deadline = (self._rota.now + time if time else 0 for time in (request.begin_time, request.deadline))
             request = request._replace(begin_time=begin, deadline=deadline)
-            self._rota.submit(request, job_id=(self._submitted + 1) * 1000, run=run, exit_code=exit_code)
+            if not answers[0].isdecimal():  # Slurm has refused it: the others are to be compared nevertheless
+                self._unknown -= 1
+                unknown = -self._unknown * 1_000_000
+                self._rota.cancel(self._rota.submit(request, job_id=unknown, uid=self._uid(user)))
+                return ["accepted"]
+            job_id = int(answers[0]) * 1000
+            self._rota.submit(request, job_id=job_id, run=time, exit_code=exit_code, uid=self._uid(user))
         except (RequestError, OptionError) as error:
             told = [answer.partition(_FAILED)[2] for answer in answers if _FAILED in answer]
             told = told or [answer.removeprefix("error: ") for answer in answers if answer.startswith("error: ")]
             return answers if told and all(one in str(error) for one in told) else [f"error: {error}"]
-        self._submitted += 1
-        return [str(self._submitted)]
+        return answers
 
     def _show(self, rest: str, answers: list[str]) -> list[str]:
         """Answer ``show KIND NAME KEY …``, as ``scontrol show`` does."""
@@ -357,6 +387,11 @@ class Player:
         if unknown := set(keys) - set(known):
             raise NotImplementedError(f"show {unknown}")
         return [f"{key}={known[key]}" for key in keys]
+
+    def _listed(self, words: list[str]) -> list[str]:
+        """Give what a command lists."""
+        answer = run(words, {}, EngineView(self._rota.engine.view))
+        return [re.sub(r"(?<=\d)000\b", "", line, count=1) for line in (answer.out + answer.err).splitlines()]
 
     def _look(self, answers: list[str], *, by_task: bool) -> list[str]:
         """Show the live jobs, and the ended ones that Slurm showed."""
@@ -392,12 +427,21 @@ class Player:
         dependency = re.sub(r"(?<=:)(\d+)000(?=\D)", r"\1", line.dependency) or "-"
         names = engine.view.names(held)
         counts = [pool.tres(pool.without(resources, ~(1 << place))) for place in indices(held)]
-        cpus = ";".join(
-            f"{name}:{tres.get('cpu', 0)}+{tres.get('gres/gpu', 0)}"
-            for name, tres in sorted(zip(names, counts, strict=True), key=lambda item: item[0])
-        )
+        # Slurm's CPU_IDs are those of whole cores, even where fewer of their processors count (CR_CPU).
+        shares = pool.by_index(resources)
+        ids = [shares[place].get("core", tres.get("cpu", 0)) for place, tres in zip(indices(held), counts, strict=True)]
+        each = sorted(zip(names, ids, counts, strict=True), key=lambda item: item[0])
+        cpus = ";".join(f"{name}:{number}+{tres.get('gres/gpu', 0)}" for name, number, tres in each)
+        counted = ";".join(f"{name}:{tres.get('cpu', 0)}" for name, _, tres in each)
+        start = line.start_time or line.planned_start
+        memory = ";".join(f"{name}:{tres.get('mem', 0)}" for name, tres in sorted(zip(names, counts, strict=True)))
         known = {
+            "memory": memory or "-",
+            "start": f"{start - self._begin:+}" if start is not None and not job.state.finished else "-",
+            "planned": fold(line.planned_nodes) or "-",
             "cpus": cpus or "-",
+            "mem": sum(tres.get("mem", 0) for tres in counts) if held else "-",
+            "counts": counted or "-",
             "state": line.state,
             "reason": line.reason_text(fold),
             "nodes": fold(names) or "-",

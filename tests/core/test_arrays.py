@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from rota.core import events as ev
 from rota.model import Errno, JobState, PartitionState, Reason, RequestError
 from rota.model.array import fold_tasks, parse_array
 from rota.testing import Harness, cluster, partition
+
+if TYPE_CHECKING:
+    from rota.core.effects import Kill
 
 SCHEDULERS = ("sched/builtin", "sched/backfill", "sched/easy", "sched/conservative")
 
@@ -83,6 +88,24 @@ def test_one_task_is_cancelled_or_held_by_itself() -> None:
         assert record.state is JobState.CANCELLED
         rota.send(ev.Cancel(job_id=1, task_id=2))
         assert [one.errno for one in rota.refused] == [Errno.INVALID_JOB_ID]
+
+
+class Unending(Harness):
+    """A cluster whose jobs do not end when they are told to."""
+
+    def kill(self, effect: Kill) -> None:
+        pass
+
+
+def test_the_tasks_that_wait_are_held_and_released_whatever_others_do() -> None:
+    with Unending(cluster(cpus=2)) as rota:
+        record = rota.submit(array="1-4")
+        rota.send(ev.Cancel(job_id=1, task_id=1))
+        for request, reason in ((ev.Hold, Reason.JOB_HELD_ADMIN), (ev.Release, Reason.RESOURCES)):
+            rota.send(request(job_id=1, request_id=1))
+            assert (rota.refused, rota.reason(record), record.array_task) == ([], reason, "[3-4]")
+        rota.send(ev.Release(job_id=1, task_id=1))
+        assert [one.errno for one in rota.refused] == [Errno.JOB_NOT_PENDING]
 
 
 def test_what_waits_of_an_array_is_cancelled_as_one_record() -> None:

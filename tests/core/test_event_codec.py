@@ -130,6 +130,7 @@ GOOD: list[ev.Event] = [
     ev.UpdateJob(job_id=2, changes={"time_limit": 60}),
     ev.UpdateAccounting(),
     ev.CreateReservation(reservation=Reservation(name="r", start_time=100, end_time=200, nodes=8, users=("ann",))),
+    ev.UpdateReservation(reservation=Reservation(name="old", start_time=100, end_time=900, nodes=4)),
     ev.DeleteReservation(name="old"),
     ev.UpdateNode(name="n3", state=NodeState.DOWN, reason="odd"),
     ev.UpdatePartition(name="batch", state=PartitionState.DOWN),

@@ -70,6 +70,7 @@ class Extremes:
             ),
             ev.UpdateAccounting: self.accounting,
             ev.CreateReservation: lambda: {"reservation": self.bend(self.reservation())},
+            ev.UpdateReservation: lambda: {"reservation": self.bend(self.reservation())},
             ev.DeleteReservation: lambda: {"name": self.word()},
             ev.UpdateNode: lambda: {
                 "name": self.word(),
@@ -256,7 +257,7 @@ def _send(rota: _Bent, event: ev.Event) -> None:
 
 
 @pytest.mark.parametrize("sched", SCHEDULERS)
-@pytest.mark.seeds(2, 100)
+@pytest.mark.seeds(2, 40)
 def test_an_extreme_event_is_carried_out_or_refused(sched: str, seeds: range) -> None:
     for seed in seeds:
         rng, life = Random(seed), draw_life(seed, sched)  # noqa: S311 - repeatable on purpose

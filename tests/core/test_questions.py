@@ -64,9 +64,12 @@ QUESTIONS: dict[str, Callable[[Harness], object]] = {
     "cpus_by_node": lambda rota: [rota.engine.view.cpus_by_node(job) for job in rota.live if job.alloc],
     "ended": lambda rota: list(map(rota.engine.view.ended, rota.finished)),
     "factors": lambda rota: rota.engine.view.factors(),
+    "find": lambda rota: [rota.engine.view.find(job.job_id, None) for job in rota.live if job.array is None],
     "future": lambda rota: rota.engine.view.future(_NOBODY),
+    "gres_of": lambda rota: [rota.engine.view.gres_of(job) for job in rota.live if job.alloc],
     "interchangeable": lambda rota: rota.engine.view.interchangeable,
     "job": lambda rota: _ask_about_jobs(rota.engine.view, (*rota.engine.jobs, _NOBODY)),
+    "job_count": lambda rota: rota.engine.view.job_count(),
     "jobs": lambda rota: rota.engine.view.jobs(),
     "keeps_usage": lambda rota: rota.engine.view.keeps_usage,
     "licenses": lambda rota: rota.engine.view.licenses(),
@@ -82,16 +85,20 @@ QUESTIONS: dict[str, Callable[[Harness], object]] = {
     "queue": lambda rota: rota.engine.view.queue(),
     "queue_length": lambda rota: rota.engine.view.queue_length,
     "reason": lambda rota: list(map(rota.engine.view.reason, rota.known)),
+    "reasons": lambda rota: rota.engine.view.reasons(),
+    "reservation": lambda rota: rota.engine.view.reservation("nobody"),
     "reservations": lambda rota: rota.engine.view.reservations(),
     "scheduler_parameters": lambda rota: rota.engine.view.scheduler_parameters(),
     "compute_deferred": lambda rota: rota.engine.view.compute_deferred(),
     "queue_position": lambda rota: rota.engine.view.queue_position(_NOBODY),
+    "settings": lambda rota: rota.engine.view.settings,
     "statistics": lambda rota: rota.engine.view.statistics(),
     "target_share": lambda rota: [
         rota.engine.view.target_share(line.association) for line in rota.engine.view.associations()
     ],
     "tree": lambda rota: len(rota.engine.view.tree),
     "tres": lambda rota: rota.engine.view.tres,
+    "usable_parts": lambda rota: rota.engine.view.usable_parts([-1]).count(),
     "usage": lambda rota: rota.engine.view.usage(),
     "utc_offset": lambda rota: rota.engine.view.utc_offset(rota.now),
     "waiting": lambda rota: rota.engine.view.waiting(),
@@ -193,6 +200,7 @@ def test_in_the_middle_of_a_script_asking_changes_nothing(rng: Random, machine: 
         _require_that_asking_changes_nothing(rota)
 
 
+@pytest.mark.slow
 @settings(max_examples=settings().max_examples // 2)  # each is played twice
 @given(**_PLAYS)
 def test_a_script_goes_on_as_if_nobody_had_asked(rng: Random, machine: str, sched: str, priority: str) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
+
 from rota.core import events as ev
 from rota.core.timers import TimerKind
 from rota.model import JobState, Reason
@@ -63,6 +65,7 @@ ABOUT_JOBS = [kind for kind in ev.EVENTS.values() if issubclass(kind, ev.JobRequ
 REFUSED = [(kind, False) for kind in (*ABOUT_JOBS, ev.Submit, ev.CreateReservation, ev.DeleteReservation)]
 
 
+@pytest.mark.slow
 def test_they_come_to_everything() -> None:
     seen: Counter[object] = Counter()
     for seed in range(12):

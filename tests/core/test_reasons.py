@@ -239,6 +239,16 @@ def _pending(rota: Harness) -> dict[int, Reason]:
     return {job.job_id: rota.reason(job) for job in rota.live if job.state is JobState.PENDING}
 
 
+def _counted(rota: Harness, reasons: dict[int, Reason]) -> dict[Reason, tuple[int, int]]:
+    """Count jobs and processors by reason, tasks of arrays each."""
+    counts: dict[Reason, tuple[int, int]] = {}
+    for job_id, reason in reasons.items():
+        job, (jobs, cpus) = rota.job(job_id), counts.get(reason, (0, 0))
+        tasks = max(job.waiting_tasks, 1)
+        counts[reason] = jobs + tasks, cpus + tasks * job.num_cpus
+    return counts
+
+
 # ---- the properties -------------------------------------------------------------------------------------------
 
 
@@ -266,6 +276,7 @@ def test_reasons_agree_with_what_can_be_seen(rng: Random) -> None:
         state, trace = rota.engine.state, list(rota.trace)
         reasons = _pending(rota)
         assert reasons == _pending(rota)
+        assert rota.engine.view.reasons() == _counted(rota, reasons), "all at once is as one by one"
         assert (rota.trace, rota.faults) == (trace, [])
         rota.engine.check_invariants()
         used: Counter[str] = Counter()

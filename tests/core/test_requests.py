@@ -148,8 +148,6 @@ def _machine() -> Harness:
         ({"partition": "inactive"}, Errno.PARTITION_NOT_AVAIL, "INACTIVE"),
         ({"cpus": 0}, Errno.TOO_MANY_REQUESTED_CPUS, "at least 1"),
         ({"cpus": -2}, Errno.TOO_MANY_REQUESTED_CPUS, "at least 1"),
-        ({"cpus": 9}, Errno.TOO_MANY_REQUESTED_CPUS, "9 requested"),
-        ({"nodes": 5}, Errno.INVALID_NODE_COUNT, "5 nodes"),
         ({"limit": -1}, Errno.INVALID_TIME_LIMIT, "-1"),
         ({"priority": -1}, Errno.INTERNAL, "-1"),
         ({"priority": 2**32}, Errno.INTERNAL, "4294967296"),
@@ -167,6 +165,35 @@ def test_a_submission_that_cannot_be_met_is_refused_with_a_number_and_a_sentence
         assert rota.refused[0].job_id == fields.get("job_id", 2)
 
 
+@pytest.mark.parametrize(
+    ("fields", "errno", "words", "reason"),
+    [
+        ({"cpus": 9}, Errno.TOO_MANY_REQUESTED_CPUS, "9 requested", Reason.PARTITION_CONFIG),
+        ({"nodes": 5}, Errno.INVALID_NODE_COUNT, "5 nodes", Reason.PARTITION_NODE_LIMIT),
+        ({"cpus": 3, "max_nodes": 1}, Errno.REQUESTED_NODE_CONFIG_UNAVAILABLE, "3 processors", None),
+    ],
+)
+def test_what_can_never_run_waits_as_in_slurm_or_is_refused(
+    fields: dict[str, Any], errno: Errno, words: str, reason: Reason | None
+) -> None:
+    """The reasons are those of data/real_slurm/linear.txt, `impossible-waits`."""
+    with _machine() as rota:
+        if reason is None:
+            with pytest.raises(RequestError, match=words) as caught:
+                rota.submit(**fields)
+            assert caught.value.errno is errno
+        else:
+            assert rota.reason(rota.submit(**fields).job_id) is reason
+        held = rota.submit(hold=True, **fields)
+        assert rota.reason(held.job_id) is Reason.JOB_HELD_USER
+        rota.release(held)
+        assert rota.reason(held.job_id) is (reason or Reason.BAD_CONSTRAINTS)
+        rota.engine.refuse_impossible()
+        with pytest.raises(RequestError, match=words) as caught:
+            rota.submit(hold=True, **fields)
+        assert caught.value.errno is errno
+
+
 def test_without_a_default_partition_one_must_be_named() -> None:
     config = cluster(cpus=4)
     config.partitions[0].default = False
@@ -180,13 +207,11 @@ def test_without_a_default_partition_one_must_be_named() -> None:
 @pytest.mark.parametrize(
     ("request_", "errno"),
     [
-        (lambda rota, job: rota.hold(job), Errno.JOB_NOT_PENDING),
-        (lambda rota, job: rota.release(job), Errno.JOB_NOT_PENDING),
         (lambda rota, job: rota.node("n9", NodeState.DOWN), Errno.INVALID_NODE_NAME),
         (lambda rota, job: rota.partition("fast", PartitionState.DOWN), Errno.INVALID_PARTITION_NAME),
         (lambda rota, job: rota.cancel(99), Errno.INVALID_JOB_ID),
     ],
-    ids=["hold", "release", "node", "partition", "cancel"],
+    ids=["node", "partition", "cancel"],
 )
 def test_a_request_that_makes_no_sense_for_a_running_job_is_refused(
     request_: Callable[[Harness, Job], None], errno: Errno
@@ -228,7 +253,7 @@ def test_licences_of_a_running_job_change_at_once() -> None:
         change(num_cpus=2)
         said = [one.message for one in rota.refused]
         assert "Invalid license specification: lic:4 requested, there are lic:3" in said[0]
-        assert "only its time limit and licences can change" in said[1]
+        assert "only its time limit, licences and name can change" in said[1]
         assert rota.engine.view.licenses()[0].used == 3
         change(licenses="")
         rota.wait(100)

@@ -17,7 +17,6 @@ def test_a_user_may_not_release_what_an_administrator_holds() -> None:
         with pytest.raises(RequestError) as refused:
             rota.release(job, by_user=True)
         assert refused.value.errno is Errno.ACCESS_DENIED
-        rota.hold(job, by_user=True)
         assert rota.reason(job) is Reason.JOB_HELD_ADMIN
         rota.release(job)
         assert rota.reason(job) is Reason.BEGIN_TIME
@@ -81,6 +80,7 @@ def test_a_configuration_that_cannot_be_used_changes_nothing() -> None:
 
 def test_a_refused_job_calls_for_no_pass() -> None:
     with Harness(passes=False) as rota:
+        rota.engine.refuse_impossible()
         rota.send(SchedulePass())
         rota.engine.handle(Submit(job_id=9, spec=JobSpec(num_cpus=5)), rota.now)
         assert not rota.engine.pass_due

@@ -93,6 +93,29 @@ def test_a_run_that_ignores_sigterm_is_killed_in_the_end(bench: Bench) -> None:
     assert time.monotonic() - begun >= 0.4
 
 
+def test_why_a_run_is_ended_is_said_in_its_error_output(bench: Bench) -> None:
+    bench.launch(1, "trap 'echo over; exit' TERM; echo ready; while :; do sleep 0.01; done")
+    bench.printed(1)
+    bench.executor.kill(1, 0, signal.SIGTERM, 2 * PATIENCE, "it is ended\n")
+    bench.end(1)
+    assert bench.out(1).read_text().startswith("ready\nit is ended\n")
+
+
+@pytest.mark.parametrize("opened", ["2<kept", "2> >(cat >>kept)", "2>&-"])
+def test_nothing_is_said_but_in_a_file_that_the_script_writes_to(bench: Bench, opened: str) -> None:
+    """A script can open what it may only read: a supervisor of root's must not write there.
+
+    Bash itself may say there that a command of the script was terminated.
+    """
+    kept = bench.folder / "kept"
+    kept.write_text("before\n")
+    bench.launch(1, f"trap exit TERM; exec {opened}; echo ready; while :; do sleep 0.01; done")
+    bench.printed(1)
+    bench.executor.kill(1, 0, signal.SIGTERM, 2 * PATIENCE, "it is ended\n")
+    bench.end(1)
+    assert kept.read_text() in ("before\n", "before\nTerminated\n")
+
+
 def test_a_run_that_heeds_sigterm_ends_as_it_likes(bench: Bench) -> None:
     bench.launch(1, "trap 'exit 9' TERM; echo; while :; do sleep 0.01; done")
     bench.printed(1)

@@ -319,7 +319,7 @@ def job_of(text: str, names: Mapping[str, str]) -> tuple[JobLine, JobDetails]:
         batch=one["BatchFlag"] == "1",
         assoc_id=int(names["associd"]),
         tmp_disk=_mib(one["MinTmpDiskNode"]),
-        derived_exit_code=int(one["DerivedExitCode"].partition(":")[0]),
+        derived_exit_code=int(one["DerivedExitCode"].partition(":")[0]) << 8,
         last_sched_eval=unix(one["LastSchedEval"]) or 0,
         scheduler=one["Scheduler"].removesuffix(":*"),
         accrue_time=unix(one["AccrueTime"]),

@@ -13,7 +13,8 @@ import pytest
 from rota.config import read_slurm_conf
 from rota.inspect.view import EngineView
 from rota.listings import render
-from rota.replay.run import Replay, ReplayOptions
+from rota.replays import ReplayOptions, Scenario
+from rota.replays.run import Replay
 from rota.sacctmgr import read_associations
 from rota.workload import read_workload
 
@@ -75,7 +76,7 @@ def view(tmp_path_factory: pytest.TempPathFactory) -> Iterator[View]:
         associations=read_associations([folder / "rig.script"], "rig").tree,
     )
     with Replay(
-        read_workload(folder / "jobs.events"), read_slurm_conf(folder / "slurm.conf").config, options
+        Scenario(read_workload(folder / "jobs.events"), read_slurm_conf(folder / "slurm.conf").config, options)
     ) as replay:
         replay.run(60)
         yield EngineView(replay.engine.view)

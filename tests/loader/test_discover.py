@@ -113,3 +113,42 @@ def test_what_is_not_a_regular_file(plugins: Path) -> None:
     for name, problem in (("sched_b.py", "not a regular file"), ("sched_c.py", "no such file")):
         with pytest.raises(InputError, match=problem):
             candidate_from_file(plugins / name)
+
+
+class TestFolders:
+    """Files in a folder that is named like an API, as the built-in plugins are."""
+
+    JOBMETA = "def fetch(ids):\n    return {}\n"
+
+    def test_one_without_identity_symbols_is_named_by_its_place(self, plugins: Path) -> None:
+        (plugins / "jobmeta").mkdir()
+        (plugins / "jobmeta" / "pid.py").write_text(self.JOBMETA)
+        (plugins / "jobmeta_tid.py").write_text(self.JOBMETA)
+        (plugins / "jobmeta" / "_helper.py").write_text("")
+        search = SearchPath((plugins,), entry_points=False, built_in=None)
+        found = {one.plugin_type: one for one in discover(search)}
+        assert set(found) == {"jobmeta/pid", "jobmeta/tid"}
+        assert all(not one.problems and one.identity for one in found.values())
+        assert [one.where for one in discover(search, "jobmeta/pid")] == [str(plugins / "jobmeta" / "pid.py")]
+        assert [one.plugin_type for one in discover(search, major="sched")] == []
+
+    def test_others_are_found_there_too(self, plugins: Path, write_plugin: WritePlugin) -> None:
+        path = write_plugin(plugins, "sched/mine")
+        (plugins / "sched").mkdir()
+        path.rename(plugins / "sched" / "mine.py")
+        search = SearchPath((plugins,), entry_points=False, built_in=None)
+        (found,) = discover(search)
+        assert (found.plugin_type, found.problems) == ("sched/mine", ())
+
+    def test_one_in_the_wrong_place(self, plugins: Path, write_plugin: WritePlugin) -> None:
+        path = write_plugin(plugins, "sched/mine")
+        (plugins / "sched").mkdir()
+        path.rename(plugins / "sched" / "other.py")
+        (found,) = discover(SearchPath((plugins,), entry_points=False, built_in=None))
+        assert found.problems == ("plugin_type is 'sched/mine': then the file must be called sched/mine.py",)
+
+    def test_a_file_by_its_path(self, plugins: Path) -> None:
+        (plugins / "jobmeta").mkdir()
+        for name, expected in (("sched_job_id.py", "jobmeta/sched_job_id"), ("jobmeta_x.py", "jobmeta/x")):
+            (plugins / "jobmeta" / name).write_text(self.JOBMETA)
+            assert candidate_from_file(plugins / "jobmeta" / name).plugin_type == expected

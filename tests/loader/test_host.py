@@ -284,7 +284,7 @@ class TestSelect:
         [
             ("sched", r"'sched' is not a plugin type"),
             ("sched/../x", "is not a plugin type"),
-            ("seelct/x", "there is no API 'seelct': this rota has priority, sched"),
+            ("seelct/x", "there is no API 'seelct': this rota has jobmeta, priority, sched"),
             ("sched/nope", r"there is no plugin sched/nope in .*: there is .*sched/easy"),
         ],
     )

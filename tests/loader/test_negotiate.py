@@ -103,7 +103,7 @@ def test_a_scheduler_may_leave_out_its_version_and_a_priority_plugin_may_not() -
 
 def test_an_api_that_is_not_hosted() -> None:
     terms = negotiate(Identity(plugin_type="seelct/x", plugin_name="x", plugin_version=1), APIS, RELEASE)
-    assert terms.problems == ("there is no API 'seelct': this rota has priority, sched, select",)
+    assert terms.problems == ("there is no API 'seelct': this rota has jobmeta, priority, sched, select",)
 
 
 def winner(*candidates: Candidate, majors: tuple[int, ...] = (0, 1, 2)) -> int | None:

@@ -93,7 +93,7 @@ def test_show(three: Path) -> None:
     assert set(shown) == {"type", "chosen", "functions", "candidates"}
     assert shown["chosen"] == shown["candidates"][1]["where"]
     assert [one["name"] for one in shown["functions"]] == [one.name for one in SCHED_API.symbols]
-    assert set(shown["functions"][0]) == {"name", "signature", "in_source"}
+    assert set(shown["functions"][0]) == {"name", "signature", "optional", "in_source"}
 
 
 def test_show_when_none_is_chosen(three: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -31,10 +32,9 @@ HOUR = 3600
 
 
 def _with_options(config: ClusterConfig, unit: int) -> ClusterConfig:
-    """Have a cycle plan the whole queue of a machine, on a grid of ``unit`` seconds."""
-    return with_parameters(
-        config, SchedulerParameters=f"bf_interval={unit},bf_resolution={unit},bf_window=43200,bf_max_job_test=1000"
-    )
+    """Have a cycle plan the whole queue of a machine, on a grid of ``unit`` seconds; ends are rounded up to it."""
+    parameters = f"bf_interval={unit},bf_resolution={unit},bf_window=43200,bf_max_job_test=1000"
+    return with_parameters(config, SlurmVersion="25.11", SchedulerParameters=parameters)
 
 
 def _machine(rng: Random, kind: str) -> ClusterConfig:
@@ -171,11 +171,10 @@ def test_a_cycle_more_may_delay_a_job_that_is_not_the_first(cycles: int, start: 
     """Cycles take place after a change: if another job ends at 4 hours there is one at 5 hours, else at 6.
 
     The one at 5 hours starts the sixth job on time, and the ninth has to wait for what it would have had otherwise.
+    Each node is one core.
     """
-    config = _with_options(
-        cluster(nodes=_nodes("1/1 3/2 4/2 2/1 4/1"), SelectType="select/cons_tres", SelectTypeParameters="CR_Core"),
-        HOUR,
-    )
+    nodes = [replace(node, threads_per_core=node.cpus) for node in _nodes("1/1 3/2 4/2 2/1 4/1")]
+    config = _with_options(cluster(nodes=nodes, SelectType="select/cons_tres", SelectTypeParameters="CR_Core"), HOUR)
     queue = _queue_of("1/0x6 4/0x2 4/0x5 10/0x5 14/0x2 1/0x4 7/0x6 1/0x1 1/2x3 1/0x2", HOUR)
     delayed = [(place, after // HOUR) for place, alone, after in _delayed(config, queue, cycles) if after > alone]
     assert delayed == ([] if start is None else [(9, start)])

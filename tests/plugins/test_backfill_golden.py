@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from rota.config import read_slurm_conf
-from rota.replay.run import Replay, ReplayOptions
+from rota.replays import ReplayOptions, Scenario
+from rota.replays.run import Replay
 from rota.workload import read_workload
 
 if TYPE_CHECKING:
@@ -57,17 +58,17 @@ def plan(
     now: int = 221,
     cores: int = 4,
 ) -> list[tuple[int, str, str, int | None]]:
-    """Plan a queue of sbatch lines: job, state, nodes, offset of its start."""
+    """Plan a queue of sbatch lines, of root, who may set priorities: job, state, nodes, offset of its start."""
     (folder / "slurm.conf").write_text(
-        f"SelectTypeParameters=CR_Core,FIRST_FIT\nSchedulerParameters={params}\nLicenses=lic1:1\n"
+        f"SlurmVersion=26.05\nSelectTypeParameters=CR_Core\nSchedulerParameters={params}\nLicenses=lic1:1\n"
         f"NodeName={nodes} CPUs={cores} CoresPerSocket={cores}\n"
         f"PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE OverSubscribe={over}\n"
     )
-    lines = [f"-dt {now} -e submit_batch_job | -sim-walltime -1 --uid=u {one} x\n" for one in jobs]
+    lines = [f"-dt {now} -e submit_batch_job | -sim-walltime -1 --uid=root {one} x\n" for one in jobs]
     (folder / "log.events").write_text("".join(lines))
     config = read_slurm_conf(folder / "slurm.conf").config
     options = ReplayOptions(scheduler="sched/backfill", plugin_dir=())
-    with Replay(read_workload(folder / "log.events"), config, options) as replay:
+    with Replay(Scenario(read_workload(folder / "log.events"), config, options)) as replay:
         return [(one.job_id, one.state, one.nodes, one.start) for one in replay.plan(now)]
 
 
@@ -78,6 +79,21 @@ def test_a_cycle_is_slurms(number: str, case: Case, tmp_path: Path) -> None:
     ]
     planned = plan(tmp_path, jobs, nodes="node[01-16]", over=case.over, params=case.params, now=case.now)
     assert sorted(planned) == case.results
+
+
+def test_a_batch_of_ends_goes_on_past_jobs_on_other_nodes(tmp_path: Path) -> None:
+    """As recorded: priority, nodes, tasks, minutes; the fourteenth is planned on node12 at 900 s.
+
+    Of the two nodes that it may have, node01 has jobs that end at 600 and 900 s, and node12 one that ends at 900 s. The
+    first batch begins at 600 s. In it is an end on other nodes too, after which Slurm takes the next job of these nodes
+    whenever that ends, and it is the one on node12.
+    """
+    queue = """145 6 6 30; 327 4 8 7; 106 3 6 15; 451 3 12 7; 142 16 32 60; 269 6 6 7; 179 16 32 1; 341 1 4 15;
+        450 1 2 10; 126 8 32 5; 297 8 24 60; 235 3 6 5; 391 1 2 45; 226 1 4 5; 17 6 12 1; 381 6 24 10; 66 2 8 10;
+        493 1 2 15"""
+    jobs = ["--priority={} -N {} -n {} -t {}".format(*one.split()) for one in queue.split(";")]
+    planned = {job: (nodes, start) for job, _, nodes, start in plan(tmp_path, jobs, nodes="node[01-16]", over="NO")}
+    assert planned[14] == ("node12", 900)
 
 
 NOW = 221

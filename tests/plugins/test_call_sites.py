@@ -6,6 +6,7 @@ in and out of slurmctld between 2003 and 2021, and the last release with all of 
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
@@ -225,5 +226,37 @@ def test_a_refused_submission_reaches_no_plugin() -> None:
     recorded = _Recorded()
     recorded.calls()
     with pytest.raises(RequestError):
-        recorded.rota.submit(cpus=99)
+        recorded.rota.submit(cpus=0)
     assert recorded.calls() == []
+
+
+def test_how_often_and_for_which_jobs_the_functions_are_called() -> None:
+    """The table of docs/plugins/sched.md: a priority for each submission, an allocation and its end for each run."""
+    parts = [partition("a", (0, 1)), partition("b", (2, 3))]
+    recorded = _Recorded(cluster(nodes=4, partitions=parts))
+    rota = recorded.rota
+    recorded.calls()
+    rota.submit(cpus=1, partition="a,b", limit=60)  # job 1 is one job, wherever it may run
+    rota.submit(cpus=1, array="0-4", partition="b", limit=60)  # jobs 2 to 6: five tasks in one submission
+    rota.submit(cpus=1, begin_time=1000, partition="a", limit=60)  # job 7 waits for its time
+    rota.submit(cpus=1, dependency="afterok:1", partition="a", limit=60)  # job 8 waits for job 1
+    rota.submit(cpus=1, hold=True, partition="a")  # job 9 never runs
+    rota.submit(cpus=2, partition="b", limit=60)  # job 10 waits for the array, and is cancelled
+    rota.requeue(1)
+    rota.cancel(10)
+    with pytest.raises(RequestError):
+        rota.submit(cpus=0)
+    rota.end(1)
+    rota.run_to_end(5000)
+    calls = recorded.calls()
+    count = {
+        name: Counter(call.arguments[-1] for call in calls if call.symbol == name)
+        for name in ("slurm_sched_p_initial_priority", "priority_p_set", "slurm_sched_p_newalloc")
+    }
+    assert count["slurm_sched_p_initial_priority"] == dict.fromkeys((1, 2, 7, 8, 10), 1)
+    assert count["priority_p_set"] == count["slurm_sched_p_initial_priority"]
+    assert sorted(count["slurm_sched_p_newalloc"].values()) == [1] * 7 + [2]
+    assert count["slurm_sched_p_newalloc"][1] == 2  # it was requeued
+    assert not {9, 10} & set(count["slurm_sched_p_newalloc"])
+    freed = Counter(call.arguments[-1] for call in calls if call.symbol == "slurm_sched_p_freealloc")
+    assert freed == count["slurm_sched_p_newalloc"]

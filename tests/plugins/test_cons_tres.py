@@ -102,6 +102,18 @@ def test_many_nodes_are_taken_at_once_as_one_by_one(seed: int, plugin: Any) -> N
             needs = pool.needs(spec, Partition(name="p", nodes=(1 << count) - 1))
             picked = []
             for many in (1, count + 1):
-                with patch.object(plugin, "_MANY", many):
+                with patch("rota.plugins.select._runs._MANY", many):
                     picked.append(plugin.select_p_job_test(needs, candidates))
             assert picked[0] == picked[1]
+
+
+@pytest.mark.parametrize(("named", "nodes"), [("n2", [2, 3]), ("n3", [2, 3]), ("n0", [0, 1]), ("n0,n3", [0, 1, 3])])
+def test_nodes_beside_those_that_are_named_come_first(named: str, nodes: list[int], plugin: Any) -> None:
+    """Slurm's rule: upwards from the first that is named, then downwards, in a run of one weight."""
+    machine = [Node(name=f"n{place}", cpus=2, cores_per_socket=2) for place in range(4)]
+    pool: Any = make_pool(cluster(nodes=machine, SelectType="select/cons_tres"), machine)
+    weights = np.array([1, 1, 5, 5], np.int64)
+    candidates = Candidates(np.arange(4), np.full(4, 2), weights)
+    spec = JobSpec(len(nodes), 60, min_nodes=len(nodes), required_nodes=named)
+    needs = pool.needs(spec, Partition(name="p", nodes=15))
+    assert [node for node, _ in plugin.select_p_job_test(needs, candidates)] == nodes

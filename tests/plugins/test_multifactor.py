@@ -342,6 +342,16 @@ def test_jobs_from_before_a_restart_have_priorities_that_go_on(rota: Harness) ->
     assert again.priority == 9180 + 142
 
 
+def test_factors_are_those_of_before_a_restart_as_priorities_are(rota: Harness) -> None:
+    """They were computed at the submission, and sprio's sum must be the priority at any time."""
+    job = _submit(rota, "ann", qos="low", nodes=10, cpus=160)
+    rota.wait(100)  # within the period
+    before = _factors(rota, job)
+    rota.restart()
+    assert _factors(rota, rota.job(job.job_id)) == before
+    assert before[0].priority_age == 0
+
+
 @pytest.mark.parametrize("flags", ["", "NO_FAIR_TREE", "DEPTH_OBLIVIOUS"])
 def test_a_maximum_age_of_0_makes_every_job_that_may_start_old(flags: str) -> None:
     """Whoever may not start yet has no age all the same."""

@@ -1,1 +1,1 @@
-"""Tests of `rota.replay`: a package only so that its modules have names of their own."""
+"""Tests of `rota.replays`: a package only so that its modules have names of their own."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rota.model import NodeState
-from rota.replay.failures import Failure
+from rota.replays.failures import Failure
 from rota.workload import FILTERS, Workload, bundled, read_swf
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rota.core import Engine
 from rota.interfaces import SLURM_SUCCESS
-from rota.replay.driver import ReplayDriver
-from rota.replay.trace import make_trace
+from rota.replays.driver import ReplayDriver
+from rota.replays.trace import make_trace
 from rota.testing import cluster, priority, scheduler
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ def play(
         pass_per_event=pass_per == "event",
         on_finished=finished,
         on_effect=([] if effects is None else effects).append,
+        on_refused=lambda _rows, effect: None if effects is None else effects.append(effect),
     ).run()
     engine.check_invariants()
     left = {job.job_id: Ran(job.start_time, job.end_time, str(job.state)) for job in engine.jobs.values()}

@@ -9,7 +9,7 @@ import pytest
 
 from rota.interfaces import SLURM_SUCCESS
 from rota.model import YEAR
-from rota.replay import driver as driver_module
+from rota.replays import driver as driver_module
 from rota.testing import cluster, partition, priority, scheduler
 
 from .conftest import log_of

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import strategies as st
 
 from rota.model import InputError, Node, NodeState
-from rota.replay.failures import Failure, NodeChange, node_changes, read_failures
+from rota.replays.failures import Failure, NodeChange, node_changes, read_failures
 
 from .conftest import failure
 

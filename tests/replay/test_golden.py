@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from rota.config import interchangeable
-from rota.replay import ReplayOptions, replay
+from rota.replays import ReplayOptions, Scenario, replay
 from rota.workload import FILTERS, read_swf
 
 from .conftest import DATA, KTH_PROCS
@@ -23,7 +23,7 @@ from .conftest import DATA, KTH_PROCS
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from rota.replay import Schedule
+    from rota.replays import Schedule
     from rota.workload import Workload
 
 
@@ -61,7 +61,7 @@ def schedule_of(log: Workload, procs: int, policy: str) -> Schedule:
     how = POLICIES[policy]
     config = with_changes(interchangeable(procs), parameters={"schedulerparameters": how.parameters})
     options = ReplayOptions(scheduler=how.scheduler, estimate=how.estimate, pass_per="event", check=True)
-    return replay(log, config, options).schedule
+    return replay(Scenario(log, config, options)).schedule
 
 
 def assert_same_starts(schedule: Schedule, job_number: np.ndarray, wait: np.ndarray) -> None:
@@ -78,6 +78,14 @@ def assert_same_starts(schedule: Schedule, job_number: np.ndarray, wait: np.ndar
 def test_every_job_of_kth_sp2_starts_when_it_was_published_to(policy: str, kth: Workload) -> None:
     with np.load(WAITS) as published:
         assert_same_starts(schedule_of(kth, KTH_PROCS, policy), published["job_number"], published[policy])
+
+
+@pytest.mark.slow
+def test_easy_with_predictions_is_as_good_as_it_was_published_to_be(kth: Workload, examples: Path) -> None:
+    """The same article has the mean bounded slowdowns of EASY, 92.6, and of EASY++, 63.5."""
+    options = ReplayOptions(scheduler="sched/easypp", plugin_dir=[examples], pass_per="event", check=True)
+    found = replay(Scenario(kth, interchangeable(KTH_PROCS), options)).summary
+    assert found.mean_bounded_slowdown == pytest.approx(63.5, abs=0.05)
 
 
 @pytest.mark.slow

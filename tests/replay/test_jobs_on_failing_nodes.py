@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rota.model import JobSpec, JobState, NodeState, Reason
-from rota.replay import ReplayOptions
-from rota.replay import driver as driver_module
-from rota.replay.failures import Failure, node_changes
-from rota.replay.run import Replay
+from rota.replays import ReplayOptions, Scenario
+from rota.replays import driver as driver_module
+from rota.replays.failures import Failure, node_changes
+from rota.replays.run import Replay
 from rota.results.schedule import STATES
 from rota.testing import cluster, with_parameters
 from rota.workload import Workload
@@ -63,7 +63,7 @@ def ran(
 ) -> tuple[dict[int, tuple[int, int, str]], int]:
     """Replay; give start, end and state of each job, and when the clock stopped."""
     options = ReplayOptions(scheduler=scheduler, failures=failures, pass_per=pass_per, check=True)
-    with Replay(log, config, options) as run:
+    with Replay(Scenario(log, config, options)) as run:
         assert not run.run()
         schedule = run.result().schedule
         columns = (schedule.job_id, schedule.start, schedule.end, schedule.state)
@@ -133,7 +133,7 @@ def test_a_job_that_is_lost_too_often_is_held(most: str, lost: int, held: bool) 
     # Slurm's MaxBatchRequeue is 5 by default (man slurm.conf).
     machine = cluster(nodes=4, MaxBatchRequeue=most)
     failures = [failure(50 * i, 10, DOWN, "n0") for i in range(1, lost + 1)]
-    with Replay(log_of((0, 100, 4, 120)), machine, ReplayOptions(failures=failures)) as run:
+    with Replay(Scenario(log_of((0, 100, 4, 120)), machine, ReplayOptions(failures=failures))) as run:
         run.run(10_000)
         live = run.engine.jobs
         assert [run.engine.view.reason(job) for job in live.values()] == ([Reason.JOB_HOLD_MAX_REQUEUE] if held else [])
@@ -158,7 +158,7 @@ def test_within_one_second(pass_per: str) -> None:
 def test_a_job_is_lost_once_when_several_nodes_fail_in_a_second(pass_per: str) -> None:
     log = log_of_wishes([Wish(0, 100, 1, 100, requeue=True)])
     with Replay(
-        log, FOUR_NODES, ReplayOptions(failures=[failure(10, 20, DOWN, "n0", "n1", "n2")], pass_per=pass_per)
+        Scenario(log, FOUR_NODES, ReplayOptions(failures=[failure(10, 20, DOWN, "n0", "n1", "n2")], pass_per=pass_per))
     ) as run:
         run.run(run.moment("15"))
         # Had there been a pass after each node, it would have started on n1 and on n2 to be lost again.
@@ -187,7 +187,7 @@ def test_failures_before_the_first_job_count() -> None:
 def test_a_job_that_no_node_is_left_for_is_told_of() -> None:
     told: list[str] = []
     options = ReplayOptions(failures=[failure(5, None, DOWN, "n0")], report=told.append, scheduler="sched/builtin")
-    with Replay(log_of((0, 10, 1, 10), (5, 10, 4, 10)), FOUR_NODES, options) as run:
+    with Replay(Scenario(log_of((0, 10, 1, 10), (5, 10, 4, 10)), FOUR_NODES, options)) as run:
         assert not run.run()
         run.result()
     assert told == ["1 of 2 jobs have not ended: 1 PENDING, ReqNodeNotAvail"]
@@ -198,7 +198,7 @@ def test_timers_do_not_make_a_job_give_up_a_node_that_comes_back(monkeypatch: py
     monkeypatch.setattr(driver_module, "_IDLE_TICKS", 10)
     failures = [failure(0, 10**5, DOWN, "n0")]
     options = ReplayOptions(priority="priority/multifactor", failures=failures)
-    with Replay(log_of((0, 10, 4, 10)), FOUR_NODES, options) as run:
+    with Replay(Scenario(log_of((0, 10, 4, 10)), FOUR_NODES, options)) as run:
         run.run()
         schedule = run.result().schedule
     assert (schedule.start.tolist(), schedule.end.tolist()) == ([10**5], [10**5 + 10])
@@ -213,7 +213,9 @@ def test_jobs_that_are_lost_again_and_again_are_not_given_up(monkeypatch: pytest
 
 
 def test_a_replay_that_is_over_is_not_played_again() -> None:
-    with Replay(log_of((0, 10, 1, 10)), FOUR_NODES, ReplayOptions(failures=[failure(20, 5, DOWN, "n0")])) as run:
+    with Replay(
+        Scenario(log_of((0, 10, 1, 10)), FOUR_NODES, ReplayOptions(failures=[failure(20, 5, DOWN, "n0")]))
+    ) as run:
         assert not run.run(run.moment("15"))
         events = run.engine.events
         assert not run.run()
@@ -223,7 +225,7 @@ def test_a_replay_that_is_over_is_not_played_again() -> None:
 def test_no_run_is_remembered_when_all_is_over() -> None:
     # Runs are stopped whose end would have come then (job 1), later (2), and in the second of another's end (3, 4).
     log = log_of_wishes([Wish(0, 50, 1, 60), Wish(0, 70, 1, 80), Wish(0, 60, 1, 90), Wish(0, 60, 1, 90)])
-    with Replay(log, FOUR_NODES, ReplayOptions(failures=[failure(50, 5, DOWN, "n0", "n1", "n3")])) as run:
+    with Replay(Scenario(log, FOUR_NODES, ReplayOptions(failures=[failure(50, 5, DOWN, "n0", "n1", "n3")]))) as run:
         run.run()
         assert not run._driver._stopped
 
@@ -298,7 +300,7 @@ def test_whatever_fails_every_job_ends_once(scheduler: str, rng: Random, config:
     changes = node_changes(failures, config.nodes, 0)
     options = ReplayOptions(scheduler=scheduler, failures=failures, pass_per=pass_per, check=True)
     finished: list[int] = []
-    with Replay(log_of_wishes(wishes), config, options) as run:
+    with Replay(Scenario(log_of_wishes(wishes), config, options)) as run:
         note = run._driver._on_finished
 
         def on_finished(row: int, job: JobRecord) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rota.config import interchangeable
-from rota.replay import ReplayOptions, replay
+from rota.replays import ReplayOptions, Scenario, replay
 from rota.workload import FILTERS, read_swf
 
 from .conftest import DATA
@@ -87,7 +87,7 @@ def test_row(row: Row, log: Workload, examples: Path) -> None:
         pass_per=row["pass_per"],
         check=True,
     )
-    figures = replay(log, config, options).summary.as_dict()
+    figures = replay(Scenario(log, config, options)).summary.as_dict()
     assert {key: figures[key] for key in EXACT} == {key: int(row[key]) for key in EXACT}
     expected = {key: float(row[key]) for key in CLOSE}
     assert {key: figures[key] for key in CLOSE} == pytest.approx(expected, rel=TOLERANCE, abs=0)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from rota.core.plugin_api.guard import PluginGuard, SelectCalls
+from rota.core.plugin_api.calls import SelectCalls
+from rota.core.plugin_api.guard import PluginGuard
 from rota.model import JobSpec, Node, Partition
 from rota.resources import Candidates, Needs, make_pool
 from rota.testing import cluster
@@ -47,7 +48,7 @@ def candidates(*cpus: int) -> Candidates:
 
 def calls(plugin: Plugin, faults: list[str]) -> SelectCalls:
     """Guard a plugin."""
-    return SelectCalls(PluginGuard(plugin, lambda *fault: faults.append(fault[-1])))
+    return SelectCalls(PluginGuard(plugin, lambda fault: faults.append(fault.message)))
 
 
 @pytest.mark.parametrize("answer", [[(1, 2)], None])

@@ -157,3 +157,13 @@ def test_processors_of_a_job_that_should_have_ended_are_not_free_yet() -> None:
     running, job = (Job(number, JobSpec(CPUS, 60), 0, partition, CPUS) for number in (1, 2))
     running.alloc, running.end_time, pool.free = CPUS, 120, 0
     assert ProcessorSpace(pool, 120, [running], resolution=60, window=3600).earliest(job, 60, 120) == (180, 1)
+
+
+@pytest.mark.parametrize(("ends_rounded_up", "free"), [(True, 120), (False, 60)])
+def test_what_is_reserved_ends_at_a_full_minute(*, ends_rounded_up: bool, free: int) -> None:
+    """Slurm 22.05.8 takes the one before the end, later code the one after."""
+    machine = Machine("select/linear")
+    space: NodeSpace[Job] = NodeSpace(machine.pool, 0, [], resolution=60, window=3600, ends_rounded_up=ends_rounded_up)
+    job = Job(1, JobSpec(1, 60), 0, machine.partition, 1)
+    space.reserve(job, 0, 90, 2**NODES - 1)
+    assert space.earliest(job, 60, 0) == (free, 1)

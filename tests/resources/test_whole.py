@@ -199,7 +199,9 @@ def _would_do(spec: JobSpec, machine: Machine, chosen: tuple[int, ...]) -> bool:
 
 def _could_serve(spec: JobSpec, node: Node) -> bool:
     memory = spec.mem_per_node or spec.mem_per_cpu * node.cpus
-    return node.cpus >= spec.min_cpus_per_node and node.real_memory >= memory and bool(not spec.gres or node.gres)
+    tasks = 1 if spec.num_tasks == 1 else spec.ntasks_per_node  # all that may be on a node must fit there
+    cpus = max(spec.min_cpus_per_node, tasks * spec.cpus_per_task)
+    return node.cpus >= cpus and node.real_memory >= memory and bool(not spec.gres or node.gres)
 
 
 def _has_features(text: str, nodes: list[set[str]]) -> bool:

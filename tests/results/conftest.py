@@ -11,18 +11,18 @@ import numpy as np
 import pytest
 
 from rota.model import JobState, Node
-from rota.replay import ReplayOptions, replay
+from rota.replays import ReplayOptions, Scenario, replay
 from rota.results.priority_history import JobFactors, PriorityHistory
 from rota.results.schedule import STATES, ReplayResult, Schedule, summarise
 from rota.testing import cluster
 from rota.workload import read_workload
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from rota.model import ClusterConfig
-    from rota.replay.failures import Failure
+    from rota.replays.failures import Failure
 
 COMPLETED, CANCELLED, RUNNING = (STATES.index(s) for s in (JobState.COMPLETED, JobState.CANCELLED, JobState.RUNNING))
 #: Job number, user, submit, start, end, processors, requested time.
@@ -54,7 +54,14 @@ class MakeResult(Protocol):
     """Build a result from a schedule."""
 
     def __call__(
-        self, schedule: Schedule, *, options: str = "", workload: str = "log.swf", origin: int = 0
+        self,
+        schedule: Schedule,
+        *,
+        options: str = "",
+        workload: str = "log.swf",
+        origin: int = 0,
+        faults: Mapping[str, int] | None = None,
+        refused: int = 0,
     ) -> ReplayResult:
         """Build it, on a machine of ten processors."""
 
@@ -69,12 +76,16 @@ EVENTS = """\
 -dt 20.0 -e submit_batch_job | -sim-walltime 7200 --uid=eve -N 1 -n 4 -t 120 job.sh
 -dt 30.0 -e submit_batch_job | -sim-walltime 1200 --uid=joe -N 1 -n 2 -t 30 job.sh
 """
+#: Two nodes of four processors with the feature old, and one of eight with new and two GPUs. Job 1 has both old ones
+#: for 3000 s and may keep them for 3600. Job 2 wants them, too, and waits for that; it is planned at 3600. Job 3 comes
+#: after it, and has half of the new node and a GPU from the first backfill cycle on, for 1000 s.
+TWO_TYPES = """\
+-dt 0.0 -e submit_batch_job | -sim-walltime 3000 --uid=ann -N 2 -n 8 -t 60 -C old job.sh
+-dt 0.0 -e submit_batch_job | -sim-walltime 600 --uid=bob -N 2 -n 8 -t 30 -C old job.sh
+-dt 0.0 -e submit_batch_job | -sim-walltime 1000 --uid=eve -N 1 -n 4 -t 30 -C new --gres=gpu:1 job.sh
+"""
 #: Nodes share out nothing but processors, one by one.
 SHARED_NODES: dict[str, Any] = {"SelectType": "select/cons_tres", "SelectTypeParameters": "CR_CPU"}
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "browser: drives a headless chromium; skipped where there is none")
 
 
 def rows_to_schedule(rows: Sequence[Row]) -> Schedule:
@@ -93,7 +104,15 @@ def make_schedule() -> MakeSchedule:
 
 @pytest.fixture
 def make_result() -> MakeResult:
-    def build(schedule: Schedule, *, options: str = "", workload: str = "log.swf", origin: int = 0) -> ReplayResult:
+    def build(
+        schedule: Schedule,
+        *,
+        options: str = "",
+        workload: str = "log.swf",
+        origin: int = 0,
+        faults: Mapping[str, int] | None = None,
+        refused: int = 0,
+    ) -> ReplayResult:
         return ReplayResult(
             workload=workload,
             scheduler="sched/easy",
@@ -102,7 +121,9 @@ def make_result() -> MakeResult:
             machine_procs=10,
             origin=origin,
             schedule=schedule,
-            summary=summarise(schedule, 10, events=2 * len(schedule), passes=3, wall_s=0.5),
+            summary=summarise(
+                schedule, 10, events=2 * len(schedule), passes=3, wall_s=0.5, faults=faults or {}, refused=refused
+            ),
         )
 
     return build
@@ -194,11 +215,19 @@ def small_replay(tmp_path: Path) -> Callable[..., ReplayResult]:
         nodes = [Node(name=f"n{i}", cpus=4) for i in (1, 2, 3)]
         machine = config or cluster(nodes=nodes, **(SHARED_NODES | parameters))
         options = ReplayOptions(scheduler=scheduler, history=history, failures=failures, check=True)
-        result = replay(read_workload(events), machine, options)
+        result = replay(Scenario(read_workload(events), machine, options))
         events.unlink()
         return result
 
     return build
+
+
+@pytest.fixture
+def two_types(small_replay: Callable[..., ReplayResult]) -> ReplayResult:
+    nodes = [Node(name=f"n{i}", cpus=4, features=("old",)) for i in (1, 2)]
+    nodes.append(Node(name="m1", cpus=8, features=("new",), gres=("gpu:2",)))
+    config = cluster(nodes=nodes, SelectType="select/cons_tres", SelectTypeParameters="CR_CPU", GresTypes="gpu")
+    return small_replay(config=config, text=TWO_TYPES)
 
 
 @pytest.fixture

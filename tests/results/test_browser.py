@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from web.browser import CHROMIUM
 
 from results.conftest import EVENTS
-from rota.replay.failures import read_failures
+from rota.replays.failures import read_failures
 from rota.results.report import write_comparison, write_report
 from rota.testing import cluster
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from results.conftest import MakeHistory, MakeResult, RandomLog
     from rota.results.schedule import ReplayResult, Schedule
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 FLAGS = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
     *("--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage"),
@@ -220,12 +219,12 @@ def test_report_draws_without_complaints(
     seen = look(tmp_path / "report.html", CONTROLS)
     assert seen["title"] == "log.swf – sched/easy"
     assert seen["problems"] == []
-    assert seen["drawn"] == [True] * 6
+    assert seen["drawn"] == [True] * 7
     if jobs == 400:
         words, length, found, missing, back = seen["states"]
         assert words.endswith(" jobs")
         assert length == 21600
-        assert re.match(r"Job \d+ · User \d+ · Processors \d+ · Submitted day \d", found)
+        assert re.match(r"Job \d+ · User user\d+ · Processors \d+ · Submitted day \d", found)
         assert missing == "There is no job 123456."
         assert back is True
         assert seen["hit"] >= 0
@@ -248,7 +247,7 @@ def test_fair_share_chart_follows_its_controls(fair_result: ReplayResult, tmp_pa
     write_report(fair_result, tmp_path / "report.html")
     page = look(tmp_path / "report.html", SHARES)
     assert page["problems"] == []
-    assert page["drawn"] == [True] * 7
+    assert page["drawn"] == [True] * 8
     seen = page["seen"]
     # What is expected here is written down in conftest.fair_history.
     assert seen["used"]["labels"] == [
@@ -279,7 +278,35 @@ def test_compare_draws_without_complaints(random_log: RandomLog, make_result: Ma
     write_comparison(results, tmp_path / "compare.html")
     seen = look(tmp_path / "compare.html")
     assert seen["problems"] == []
-    assert seen["drawn"] == [True] * 5
+    assert seen["drawn"] == [True] * 8  # two distributions, and three curves of each run
+
+
+#: Chooses the runs in turn, and says which of the tables are seen, and whether it is told that they are the same.
+PAIRS = """() => {
+const choose = (which, run) => {
+  const select = document.getElementById(`pair-${which}`);
+  select.value = run;
+  select.dispatchEvent(new Event("change"));
+};
+const shown = () => [...document.querySelectorAll("[data-pair]")].filter((part) => !part.hidden)
+  .map((part) => part.dataset.pair);
+const seen = [shown()];
+choose("other", 2);
+seen.push(shown());
+choose("one", 1);
+seen.push(shown());
+choose("other", 1);
+seen.push(shown(), [document.getElementById("pair-same").hidden]);
+return { pairs: seen };
+}"""
+
+
+def test_any_two_runs_can_be_put_side_by_side(random_log: RandomLog, make_result: MakeResult, tmp_path: Path) -> None:
+    results = [make_result(random_log(50, 2), options=f"x={n}") for n in range(3)]
+    write_comparison(results, tmp_path / "compare.html")
+    seen = look(tmp_path / "compare.html", PAIRS)
+    assert seen["problems"] == []
+    assert seen["pairs"] == [["0-1"], ["0-2"], ["1-2"], [], [False]]
 
 
 def test_packing_never_overlaps(random_log: RandomLog, make_result: MakeResult, tmp_path: Path) -> None:
@@ -314,7 +341,8 @@ def plan_of(result: ReplayResult, folder: Path, points: str) -> dict[str, Any]:
     write_report(result, folder / "report.html")
     page = look(folder / "report.html", PLAN.replace("POINTS", points))
     assert page["problems"] == []
-    assert page["drawn"] == [True] * 7
+    assert len(page["drawn"]) >= 9
+    assert all(page["drawn"])
     seen: dict[str, Any] = page["seen"]
     return seen
 
@@ -338,12 +366,12 @@ def test_a_planned_job_explains_itself(small_replay: Callable[..., ReplayResult]
     assert told["Planned start"][0].startswith("day 0 01:00:00 (in 00:")
     assert told["Time limit"] == ["00:30:00 (to day 0 01:30:00)"]
     # Job 4 began at 60 and has a limit of 30 minutes.
-    assert told["Waits for"] == ["job 1 (user 1), runs to day 0 01:00:00", "job 4 (user 4), runs to day 0 00:31:00"]
+    assert told["Waits for"] == ["job 1 (ann), runs to day 0 01:00:00", "job 4 (joe), runs to day 0 00:31:00"]
     assert told["In the end"] == ["started day 0 00:50:00 (00:10:00 earlier)"]
     assert seen["waitsFor"] == [1, 4]
     told = facts(third)
     assert (told["Job"], told["Nodes"], told["Reason"]) == (["3, waits"], ["n1"], ["Priority"])
-    assert told["Waits for"][0] == "job 2 (user 2), planned to day 0 01:30:00"
+    assert told["Waits for"][0] == "job 2 (bob), planned to day 0 01:30:00"
     assert first == held, "what it holds up to its limit is the job's own"
     told = facts(first)
     assert (told["Job"], told["Nodes"]) == (["1, runs"], ["n1, n2 (2)"])
@@ -357,8 +385,8 @@ def test_a_planned_job_explains_itself(small_replay: Callable[..., ReplayResult]
 def test_the_plan_follows_keyboard_and_controls(small_replay: Callable[..., ReplayResult], tmp_path: Path) -> None:
     seen = plan_of(small_replay(), tmp_path, "[[4500, 2, 0.5]]")
     down, down_again, on, escape, up, moment = seen["keys"]
-    assert down.startswith("Job 2, waits · User 2 · ")
-    assert "Waits for job 1 (user 1), runs to day 0 01:00:00 · job 4" in down
+    assert down.startswith("Job 2, waits · User bob · ")
+    assert "Waits for job 1 (ann), runs to day 0 01:00:00 · job 4" in down
     assert down_again.startswith("Job 3, waits")
     assert on.startswith("Job 1, runs")
     assert escape == seen["overview"]
@@ -380,7 +408,7 @@ def test_interchangeable_processors_are_stacked(small_replay: Callable[..., Repl
     told = facts(seen["pointed"][0])
     assert told["Job"] == ["2, waits"]
     assert "Nodes" not in told
-    assert told["Waits for"][0] == "job 1 (user 1), runs to day 0 01:00:00"
+    assert told["Waits for"][0] == "job 1 (ann), runs to day 0 01:00:00"
 
 
 def test_of_many_that_a_job_waits_for_few_are_told(small_replay: Callable[..., ReplayResult], tmp_path: Path) -> None:
@@ -391,10 +419,10 @@ def test_of_many_that_a_job_waits_for_few_are_told(small_replay: Callable[..., R
     told = facts(seen["pointed"][0])
     # Who it is matters here: to which second they run depends on when the backfill cycles were.
     assert told["Job"] == ["5, waits"]
-    assert [line[:21] for line in told["Waits for"]] == [
-        "job 4 (user 1), plann",
-        "job 3 (user 1), plann",
-        "job 1 (user 1), runs ",
+    assert [line[:19] for line in told["Waits for"]] == [
+        "job 4 (ann), planne",
+        "job 3 (ann), planne",
+        "job 1 (ann), runs t",
         "and 1 other",
     ]
 
@@ -405,7 +433,7 @@ def test_jobs_whose_nodes_are_open_stand_below(small_replay: Callable[..., Repla
     assert seen["planned"] == {"2": []}
     told = facts(seen["pointed"][0])
     assert (told["Job"], told["Nodes"]) == (["2, waits"], ["left open"])
-    assert told["Waits for"][0] == "job 1 (user 1), runs to day 0 01:00:00"
+    assert told["Waits for"][0] == "job 1 (ann), runs to day 0 01:00:00"
 
 
 def test_closed_nodes_say_so(small_replay: Callable[..., ReplayResult], tmp_path: Path) -> None:

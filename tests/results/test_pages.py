@@ -153,7 +153,7 @@ def test_what_is_slow_to_import_waits_until_it_is_needed() -> None:
 
 
 def test_the_vendored_version_is_the_one_that_is_noted() -> None:
-    vendor = files("rota.results.report") / "vendor"
+    vendor = files("rota.pages") / "vendor"
     banner = (vendor / "uplot" / "uPlot.iife.min.js").read_text().splitlines()[0]
     version = re.search(r"\(v([\d.]+)\)", banner)
     assert version is not None

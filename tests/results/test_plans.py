@@ -16,7 +16,7 @@ from results.test_columns import unpack_numbers
 from rota.config.hostlist import NodeNames, expand, fold_counts, read_counts
 from rota.config.lines import Line
 from rota.model import InputError
-from rota.replay.failures import read_failures
+from rota.replays.failures import read_failures
 from rota.results.plan_history import Plan, PlanHistory, PlannedJob
 from rota.results.report import planning
 from rota.results.report.planning import plan_data, runs_of
@@ -176,7 +176,7 @@ def test_plans_and_nodes_are_read_back_and_give_the_same_page(
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        ({"format": "rota-plans-0"}, "format is not rota-plans-1"),
+        ({"format": "rota-plans-0"}, "format is not rota-plans-2"),
         ({"plans": [{"time": 1}]}, "'waiting' is missing"),
         ({"hostlists": []}, "list index out of range"),
         ({"plans": 3}, "not iterable"),

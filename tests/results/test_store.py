@@ -124,14 +124,14 @@ def test_jobs_parquet_says_what_it_holds(result: ReplayResult, tmp_path: Path) -
     ]
 
 
-def test_the_caller_writes_the_swf_into_the_same_folder(result: ReplayResult, tmp_path: Path) -> None:
-    write_result(result, tmp_path / "out", swf=write_swf)
+def test_the_caller_writes_further_files_into_the_same_folder(result: ReplayResult, tmp_path: Path) -> None:
+    write_result(result, tmp_path / "out", more={"schedule.swf.gz": write_swf})
     assert (tmp_path / "out" / "schedule.swf.gz").read_bytes() == b"swf"
 
 
 def test_a_previous_result_is_replaced_entirely(result: ReplayResult, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    write_result(result, out, swf=write_swf)
+    write_result(result, out, more={"schedule.swf.gz": write_swf})
     write_result(result, out)
     assert "schedule.swf.gz" not in everything(out)
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
@@ -186,7 +186,7 @@ def test_a_failure_half_way_leaves_all_as_it_was(result: ReplayResult, tmp_path:
     before = everything(tmp_path / "out")
     for out in (tmp_path / "out", tmp_path / "new" / "deep"):
         with pytest.raises(InputError, match="No space left on device"):
-            write_result(result, out, swf=fail)
+            write_result(result, out, more={"schedule.swf.gz": fail})
     assert everything(tmp_path / "out") == before
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
@@ -196,7 +196,7 @@ def test_an_interrupt_half_way_leaves_nothing(result: ReplayResult, tmp_path: Pa
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        write_result(result, tmp_path / "out", swf=interrupt)
+        write_result(result, tmp_path / "out", more={"schedule.swf.gz": interrupt})
     assert not list(tmp_path.iterdir())
 
 

@@ -53,6 +53,7 @@ def test_what_a_dump_says() -> None:
     assert (alice.shares_raw, alice.qos) == (SHARES_PARENT, ("-prio",))
     assert tree.find("bob", "", "debug") is not tree.find("bob", "lab")
     assert "QOS prio, urgent have no priority here" in loaded.warnings[0]
+    assert loaded.tree.qos.keys() >= {"prio", "urgent"}
 
 
 def test_qos_come_from_a_list_beside_the_dump() -> None:

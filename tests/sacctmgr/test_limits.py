@@ -339,9 +339,9 @@ BAD_QOS = {
     "PreemptExemptTime=-3": "PreemptExemptTime: '-3' is not a time: "
     "write minutes, [hours:]minutes:seconds, days-hours or UNLIMITED",
     "GraceTime=x": "GraceTime: 'x' is not a time: write minutes, [hours:]minutes:seconds, days-hours or UNLIMITED",
-    "LimitFactor=x": "LimitFactor: 'x' is not a number of at least 0",
-    "UsageThreshold=-0.5": "UsageThreshold: '-0.5' is not a number of at least 0",
-    "UsageFactor=nan": "UsageFactor: 'nan' is not a number of at least 0",
+    "LimitFactor=x": "LimitFactor: 'x' is not a number from 0 to 1e+50",
+    "UsageThreshold=-0.5": "UsageThreshold: '-0.5' is not a number from 0 to 1e+50",
+    "UsageFactor=nan": "UsageFactor: 'nan' is not a number from 0 to 1e+50",
     "MaxSubmitPU=-2": "MaxSubmitJobsPerUser: '-2' is not a whole number from 0 to 4294967293, nor -1 for no limit",
     "MaxTRESPU=cpu": "MaxTRESPerUser: 'cpu' is not TRES=count, such as cpu=100 or mem=64G",
 }

@@ -22,6 +22,7 @@ from rota.core.plain import Record, shape_of
 from rota.core.snapshot import FORMAT
 from rota.model import ClusterConfig
 from rota.model.accounting import AccountingRecord
+from rota.model.mail import Letter
 from rota.model.submission import Submission
 from rota.store.schema import VERSION
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _SHAPES = Path(__file__).with_name("shapes.txt")
-_STORED = (AccountingRecord, Run, Submission, ClusterConfig, *EVENTS.values())
+_STORED = (AccountingRecord, Run, Submission, Letter, ClusterConfig, *EVENTS.values())
 _WHAT_TO_DO = f"""
 What is stored has another shape than version {VERSION} of the database says.
  1. Raise VERSION in src/rota/store/schema.py.

@@ -168,6 +168,7 @@ def test_what_was_stored_is_valid_now(state: Path) -> None:
         assert not shape.problem(shape.decode(data))
 
 
+@pytest.mark.slow
 def test_killed_before_each_change_and_the_commit(state: Path) -> None:
     url = database_url(state)
     with _connected(url) as connection:  # more than one batch, and more than SQLite keeps in memory until it commits

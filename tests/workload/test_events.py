@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from rota.model import YEAR, InputError, JobSpec
-from rota.replay.trace import make_trace
+from rota.replays.trace import make_trace
 from rota.workload import FILTERS, Workload, read_workload
 from rota.workload.events import is_event_file, read_events
 
@@ -86,8 +86,8 @@ def test_lines_of_a_test_cluster() -> None:
     assert log.run_time.tolist() == [15, 1201, 155, 1500, 0]
     assert log.requested_time.tolist() == [420, 1800, 960, 1500, 1800]
     assert log.requested_procs.tolist() == [12, 1, 1, 24, 1]
-    # 24 tasks with at most 12 on a node need two.
-    assert [one.min_nodes for one in log.requests] == [1, 1, 1, 2, 1]
+    # 24 tasks with at most 12 on a node: two nodes.
+    assert [(one.num_tasks, one.ntasks_per_node) for one in log.requests][3] == (24, 12)
     assert [one.mem_per_node for one in log.requests] == [0, 0, 500_000, 0, 0]
     assert [one.account for one in log.requests] == ["account2", "account1", "account2", "account2", "account2"]
     # user5, user1 and user4, account2 and account1, in the order in which they come.
@@ -133,7 +133,7 @@ def test_the_whole_log_of_the_test_cluster_against_tables_of_the_same_jobs(trace
         assert row["wall_time"] == fields[3]
         assert run == (limit if fields[3] == "-1" else int(fields[3]))
         assert one.num_cpus == int(row["n_tasks"]) == int(fields[4])
-        assert one.min_nodes == -(-one.num_cpus // int(row["ntasks_per_node"]))
+        assert one.ntasks_per_node == int(row["ntasks_per_node"])
         assert one.mem_per_node == int(row["mem"] or 0) == max(int(fields[6]), 0)
         assert one.time_limit == limit == int(fields[8])
         assert one.user == row["user"] == fields[11]
@@ -156,7 +156,7 @@ def test_the_whole_log_of_the_test_cluster_against_tables_of_the_same_jobs(trace
         ("--ntasks 6", {"num_cpus": 6}),
         ("-N 3", {"num_cpus": 3, "min_nodes": 3}),
         ("-N 2-4 --ntasks-per-node=4", {"num_cpus": 8, "min_nodes": 2}),
-        ("-n 9 --ntasks-per-node=4", {"num_cpus": 9, "min_nodes": 3}),
+        ("-n 9 --ntasks-per-node=4", {"num_cpus": 9, "ntasks_per_node": 4}),
         ("-N 4 -n 9 --ntasks-per-node=4", {"num_cpus": 9, "min_nodes": 4}),
         ("-t 5", {"time_limit": 300}),
         ("-t 0:30", {"time_limit": 60}),

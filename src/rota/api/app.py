@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
 
@@ -13,7 +13,8 @@ from rota.api.forecasts import Forecasts
 from rota.api.guard import Guard
 from rota.api.metrics import Metrics
 from rota.api.own import own_paths
-from rota.api.problems import MEDIA_TYPE, tell
+from rota.api.problem import document_problems
+from rota.api.problems import tell
 from rota.api.slurm import slurm_paths
 
 if TYPE_CHECKING:
@@ -30,23 +31,5 @@ def make_app() -> ASGIApp:
     app.include_router(slurm_paths(controller))
     app.include_router(metrics.paths(controller))
     tell(app)
-    make_openapi = app.openapi
-
-    def openapi() -> dict[str, Any]:
-        return _with_problems(make_openapi())
-
-    app.openapi = openapi  # type: ignore[method-assign] # as FastAPI's documentation says
+    document_problems(app, besides="/slurm")
     return Guard(app, metrics.count)
-
-
-def _with_problems(found: dict[str, Any]) -> dict[str, Any]:
-    """Say which operations tell problems: all do, and those of slurmrestd have their own form beside it."""
-    form = {"schema": {"$ref": "#/components/schemas/Problem"}}
-    for path, operations in found["paths"].items():
-        for operation in operations.values():
-            told = operation["responses"].setdefault("default", {"description": "It was not done."})
-            content = told.setdefault("content", {})
-            if not path.startswith("/slurm"):
-                content.clear()
-            content[MEDIA_TYPE] = form
-    return found

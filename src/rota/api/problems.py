@@ -5,18 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from rota.api.controller import AwayError, DefectError, RefusedError, UnauthorizedError
+from rota.api.problem import problem
 from rota.model import Errno
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from fastapi import FastAPI, Request, Response
 
-MEDIA_TYPE = "application/problem+json"
 _DEFECT = "this is a defect of rota: see controller.log in its state directory"
 _STATUS = {
     Errno.ACCESS_DENIED: 403,
@@ -43,27 +40,18 @@ def tell(app: FastAPI) -> None:
 async def _told(request: Request, error: Exception) -> Response:
     if isinstance(error, RefusedError):
         status = 404 if error.errno in _NAMES and request.method == "GET" else _status_of(error.errno)
-        return _problem(status, str(error), errno=error.errno, field=error.field)
+        return problem(status, str(error), errno=error.errno, field=error.field)
     if isinstance(error, RequestValidationError):
         first = error.errors()[0]
-        return _problem(422, first["msg"], field=".".join(str(one) for one in first["loc"]))
+        return problem(422, first["msg"], field=".".join(str(one) for one in first["loc"]))
     if isinstance(error, HTTPException):
-        return _problem(error.status_code, error.detail, error.headers)
+        return problem(error.status_code, error.detail, error.headers)
     if isinstance(error, UnauthorizedError):
-        return _problem(401, str(error), {"WWW-Authenticate": "Bearer"})
+        return problem(401, str(error), {"WWW-Authenticate": "Bearer"})
     if isinstance(error, AwayError):
-        return _problem(503, str(error))
-    return _problem(500, _DEFECT)
+        return problem(503, str(error))
+    return problem(500, _DEFECT)
 
 
 def _status_of(errno: int) -> int:
     return next((status for one, status in _STATUS.items() if one == errno), 400)
-
-
-def _problem(
-    status: int, title: str, headers: Mapping[str, str] | None = None, *, errno: int = 0, field: str = ""
-) -> Response:
-    content = {"type": "about:blank", "title": title, "status": status}
-    content |= {"errno": errno} if errno else {}
-    content |= {"field": field} if field else {}
-    return JSONResponse(content, status, headers, MEDIA_TYPE)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-from contextlib import suppress
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 from rich import box
@@ -15,18 +13,19 @@ from rich.table import Table
 from rich.text import Text
 
 from rota.model import InputError
-from rota.results.report import compare_results, write_comparison
-from rota.results.report.comparison import distinct
-from rota.results.store import read_result
+from rota.results.report import wording
+from rota.results.report.metrics import say_difference
+from rota.results.result import Result
+from rota.results.side_by_side import compare as compare_runs
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rota.results.report import Comparison
-    from rota.results.report.comparison import MetricRow
+    from rota.results.report.metrics import MetricRow
+    from rota.results.side_by_side import Comparison
 
 #: With more runs than this the table has a row for each run instead of a column.
-_MAX_COLUMNS = 4
+_MAX_COLUMNS = 3
+#: Classes of jobs for which waits can be shown.
+_WAYS = ("partition", "qos", "account", "node-type", "size", "time")
 #: Width of tables in a file: enough that nothing is cut off.
 _FILE_WIDTH = 240
 
@@ -34,101 +33,101 @@ _FILE_WIDTH = 240
 @click.command()
 @click.argument("results", nargs=-1, required=True, metavar="A B…", type=click.Path(path_type=Path))
 @click.option("--out", metavar="FILE", type=click.Path(path_type=Path), help="Also write a self-contained HTML page.")
+@click.option("--by", "by", multiple=True, type=click.Choice(_WAYS), help="Also mean waits by this; may be repeated.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
-def compare(results: tuple[Path, ...], out: Path | None, as_json: bool) -> None:
+def compare(results: tuple[Path, ...], out: Path | None, by: tuple[str, ...], as_json: bool) -> None:
     """Put the results of several replays side by side.
 
-    A B… are folders that `rota replay --out` wrote, of one workload. The others are measured against the first.
+    A B… are folders that `rota replay --out` wrote, of one workload. The others are measured against the first. Runs
+    are called by what differs between them. Figures are of the jobs that all runs have run to an end.
     """
-    comparison = compare_results([read_result(folder) for folder in results], _names(results))
+    comparison = compare_runs(*(Result.read(folder) for folder in results))
     if out is not None:
-        _write_page(comparison, out)
+        comparison.report(out)
     if as_json:
-        click.echo(json.dumps(comparison_json(comparison), indent=2, ensure_ascii=False, allow_nan=False))
+        click.echo(json.dumps(comparison.as_dict(), indent=2, ensure_ascii=False, allow_nan=False))
     else:
-        _print_table(comparison)
+        _print_table(comparison, by)
 
 
-def comparison_json(comparison: Comparison) -> dict[str, Any]:
-    """Give the comparison as JSON data: times in seconds, shares from 0 to 1, and ratios to the first run."""
-    rows = comparison.metrics()
-    runs = [
-        {
-            "name": name,
-            **{key: getattr(result, key) for key in ("workload", "scheduler", "priority", "options", "machine_procs")},
-            "jobs": result.summary.jobs,
-            "metrics": {row.metric.key: row.values[i] for row in rows},
-            "ratios": {row.metric.key: row.ratios[i] for row in rows},
-            "starts": asdict(change),
-        }
-        for i, (name, result, change) in enumerate(
-            zip(comparison.names, comparison.results, comparison.start_changes(), strict=True)
-        )
-    ]
-    return {
-        "runs": runs,
-        "best": {row.metric.key: [comparison.names[i] for i in sorted(row.best)] for row in rows},
-        "by_size": [asdict(row) for row in comparison.by_size()],
-        "by_requested_time": [asdict(row) for row in comparison.by_requested_time()],
-        "users": [asdict(user) for user in comparison.user_changes()],
-    }
-
-
-def _names(folders: Sequence[Path]) -> tuple[str, ...]:
-    """Name the runs by their folders or, if two folders have the same name, by their paths."""
-    short = [folder.resolve().name for folder in folders]
-    return tuple(short) if len(set(short)) == len(short) else distinct([str(folder) for folder in folders])
-
-
-def _write_page(comparison: Comparison, out: Path) -> None:
-    """Write the page to a temporary file beside its destination and rename that: there is never half a page.
-
-    Raises:
-        InputError: it cannot be written.
-    """
-    draft = out.with_name(f".{out.name}.new")
-    try:
-        write_comparison(comparison, draft)
-        draft.replace(out)
-    except OSError as error:
-        with suppress(OSError):
-            draft.unlink()
-        raise InputError(f"cannot be written: {error.strerror or error}", path=out) from error
-
-
-def _print_table(comparison: Comparison) -> None:
-    """Print the metrics, with a column for each run while they fit, else with a row for each run."""
+def _print_table(comparison: Comparison, by: tuple[str, ...]) -> None:
+    """Print the figures, with a column for each run while they fit, else with a row for each run."""
     console = Console()
     if not console.is_terminal:
         console = Console(width=_FILE_WIDTH)
     first = comparison.results[0]
-    console.print(f"{first.workload}: {len(first.schedule)} jobs, {first.machine_procs} processors", markup=False)
-    console.print(_table(comparison))
     console.print(
-        "Durations are days-hours:minutes:seconds; × is the ratio to the first run; * marks the best.", markup=False
+        f"{first.workload}: {len(first.schedule)} jobs, {first.machine_procs} processors, "
+        f"figures of {len(comparison.common)} jobs",
+        markup=False,
     )
+    for doubt in comparison.doubts():
+        console.print(doubt, markup=False, highlight=False, style="bold")
+    console.print(_table(comparison))
+    console.print(_legend(comparison), markup=False, highlight=False)
+    for way in by:
+        console.print(_classes(comparison, way))
+
+
+def _classes(comparison: Comparison, way: str) -> Table:
+    """Make a table of mean waits, with a row for each class of jobs.
+
+    Raises:
+        InputError: the runs do not tell of such classes, or all jobs are in one.
+    """
+    found = {"size": comparison.by_size(), "time": comparison.by_requested_time()}
+    found |= {group.key.replace("_", "-"): rows for group, rows in comparison.groups()}
+    if way not in found:
+        ways = ", ".join(found)
+        raise InputError(f"all jobs have the same, or the first run does not tell it: take one of {ways}", field="--by")
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column(Text(f"Mean wait by {way}"), overflow="fold")
+    for name in ("Jobs", *comparison.names):
+        table.add_column(Text(name), justify="right", overflow="fold")
+    for row in found[way]:
+        table.add_row(*map(Text, (row.label, f"{row.jobs:,}", *map(wording.duration, row.mean_wait))))
+    return table
+
+
+def _legend(comparison: Comparison) -> str:
+    text = "Durations are days-hours:minutes:seconds; × is the ratio to the first run, Δ the difference to it"
+    unit = comparison.figures.unit
+    if not unit:
+        return f"{text}. There are too few weeks and users for intervals, so nothing is marked."
+    return f"{text}, with its 95 % interval over {unit}; * marks where that excludes none."
 
 
 def _table(comparison: Comparison) -> Table:
-    rows = comparison.metrics()
-    labels = ["", *(row.metric.label for row in rows)]
-    columns = [labels] + [[name, *(_cell(row, i) for row in rows)] for i, name in enumerate(comparison.names)]
-    if len(comparison.names) > _MAX_COLUMNS:
+    runs, rows = comparison.runs(), comparison.figures.rows()
+    is_wide = len(runs) > _MAX_COLUMNS
+    labels = ["", "Jobs run", "refused", "not run to an end", "plugin faults", "drain after the last submission"]
+    columns = [[*labels, *(label for row in rows for label in _labels(row, is_wide=is_wide))]]
+    for i, run in enumerate(runs):
+        counts = [f"{one:,}" for one in (run.ran, run.refused, run.unfinished, run.faults)]
+        cells = [cell for row in rows for cell in _cells(row, i, is_wide=is_wide)]
+        columns.append([run.name, *(f"{one}  " for one in (*counts, wording.duration(run.drain))), *cells])
+    if is_wide:
         columns = [list(column) for column in zip(*columns, strict=True)]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    # On a terminal that is too narrow, cells are folded: nothing is cut off.
     for i, column in enumerate(columns):
         # Aligned here: rich would strip the blanks that stand for a missing ratio or mark.
         width = max(map(len, column)) if i else 0
         columns[i] = [cell.rjust(width) for cell in column]
-        table.add_column(Text(columns[i][0]), no_wrap=True)
+        table.add_column(Text(columns[i][0]), overflow="fold")
     for line in list(zip(*columns, strict=True))[1:]:
         table.add_row(*(Text(cell, style="bold" if cell.endswith("*") else "") for cell in line))
     return table
 
 
-def _cell(row: MetricRow, run: int) -> str:
-    """Format a value: ``01:53:56 ×0.98 *``. Missing ratios and marks are blank, so that columns align."""
-    ratio = row.ratios[run]
-    versus = "" if run == 0 or ratio is None else f"×{ratio:.2f}"
-    mark = "*" if run in row.best else " "
-    return f"{row.metric.say(row.values[run])} {versus:>6} {mark}"
+def _labels(row: MetricRow, *, is_wide: bool) -> list[str]:
+    return [row.metric.label] if is_wide else [row.metric.label, "  Δ"]
+
+
+def _cells(row: MetricRow, run: int, *, is_wide: bool) -> list[str]:
+    """Format a value, ``01:53:56 ×0.98 *``, and below it the difference. What is missing is blank, to align columns."""
+    ratio, difference = row.ratios[run], row.differences[run]
+    versus = "" if difference is None or ratio is None else f"×{ratio:.2f}"
+    mark = "*" if difference is not None and difference.is_marked else " "
+    value = f"{row.metric.say(row.values[run])} {versus:>6} {mark}"
+    return [value] if is_wide else [value, "" if difference is None else f"{say_difference(row.metric, difference)}  "]

@@ -4,24 +4,32 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from rota.cli.live import ask
-from rota.cli.scenario import read_scenario, scenario_or_cluster
+from rota.cli.scenario import keep_option, read_scenario, required, scenario_or_cluster
 from rota.inspect.description import describe
 from rota.inspect.explain import explain as explain_job
 from rota.model import InputError
-from rota.replay.run import Replay
+from rota.replays.moment import Moment
+from rota.replays.run import Replay
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from rota.inspect.explain import Explanation
 
 
 @click.command()
 @click.argument("job_id", metavar="JOB", type=int)
 @scenario_or_cluster
 @click.option("--at", metavar="TIME", help="When: see rota replay --until.  [default: just before it starts]")
+@keep_option
 @click.option("--json", "as_json", is_flag=True, help="Print all of it as JSON.")
-def explain(*, job_id: int, at: str | None, as_json: bool, **words: Any) -> None:
+def explain(*, job_id: int, at: str | None, keep: Path | None, as_json: bool, **words: Any) -> None:
     """Say what a job's priority is made of, and which jobs are before it in the queue.
 
     Without WORKLOAD the job is one of the live cluster, see `rota up`. Else the workload is replayed with the same
@@ -33,19 +41,26 @@ def explain(*, job_id: int, at: str | None, as_json: bool, **words: Any) -> None
         click.echo(ask("explain", str(job_id), *(["json"] if as_json else [])), nl=False)
         return
     scenario = read_scenario(**words)
-    start, moment = None, 0
+    if keep is not None:
+        moment = Moment(scenario, required(at), keep)
+        with moment.engine() as engine:
+            _print(explain_job(engine.view, job_id), None, moment.utc_offset, as_json=as_json)
+        return
+    start, until = None, 0
     if at is None:
-        with Replay(scenario.log, scenario.config, scenario.options) as first:
+        with Replay(scenario) as first:
             start = first.find_start(job_id)
             submit = first.trace.submit[first.trace.job_id.index(job_id)]
             # A job that starts at once, or never, is explained as of its submission.
-            moment = submit if start is None else max(start - 1, submit)
-        scenario.options.report = lambda _text: None  # the first replay has reported everything
-    with Replay(scenario.log, scenario.config, scenario.options) as run:
-        run.run(run.moment(at) if at is not None else moment)
-        explanation = explain_job(run.engine.view, job_id)
-        start = explanation.start_time if start is None else start
-        utc_offset = run.utc_offset
+            until = submit if start is None else max(start - 1, submit)
+        scenario = scenario.using(report=lambda _text: None)  # the first replay has reported everything
+    with Replay(scenario) as run:
+        run.run(run.moment(at) if at is not None else until)
+        _print(explain_job(run.engine.view, job_id), start, run.utc_offset, as_json=as_json)
+
+
+def _print(explanation: Explanation, start: int | None, utc_offset: Callable[[int], int], *, as_json: bool) -> None:
+    start = explanation.start_time if start is None else start
     if as_json:
         click.echo(json.dumps({**asdict(explanation), "starts": start}))
     else:

@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING
 import click
 
 from rota.cli.live import ask, known_state, state_option
+from rota.cli.scenario import say
 from rota.config.local_time import system_utc_offset
-from rota.config.plugins import plugin_dirs, plugin_types
 from rota.forecast.future import waiting_jobs
 from rota.forecast.futures import deadline, run_futures
 from rota.forecast.present import Present
 from rota.forecast.ranges import forecasts
 from rota.listings.clock import Clock, duration
 from rota.model import InputError
-from rota.runtime.boot import LIVE_PLUGINS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -143,20 +142,16 @@ def print_table(rows: Sequence[tuple[str, ...]], right: frozenset[int] = frozens
 def _check(state: Path, *, as_json: bool) -> None:
     """Print how often ranges have held in the cluster's own past."""
     from rota.forecast.check import check, held
-    from rota.replay.run import ReplayOptions
-    from rota.store.history import read_history
+    from rota.replays.scenario import Scenario
 
-    workload, config = read_history(state)
-    types = plugin_types(config, LIVE_PLUGINS)
-    options = ReplayOptions(
-        scheduler=types.sched, priority=types.priority, select=types.select, plugin_dir=plugin_dirs(config, [])
-    )
-    found = held(check(workload, config, options, moments=_MOMENTS, futures=_CHECKED))
+    scenario = Scenario.from_files(state, report=say)
+    found = held(check(scenario, moments=_MOMENTS, futures=_CHECKED))
     if as_json:
         click.echo(json.dumps(found._asdict()))
         return
     click.echo(
-        f"In a replay of the {len(workload):,} jobs that have run, {found.jobs:,} waited at {found.moments} moments.\n"
+        f"In a replay of the {len(scenario.workload):,} jobs that have run, {found.jobs:,} waited at {found.moments} "
+        f"moments.\n"
         f"{found.inside:.0%} of them started between early and late, of which 80% should.\n"
         f"The median error is {duration(round(found.error))}; that of the scheduler's plan is "
         f"{duration(round(found.plan_error))}, for the {found.planned:,} jobs that it had planned."

@@ -168,7 +168,7 @@ def status(*, state: Path | None, as_json: bool) -> None:
         "processes by": found["processes"],
         "memory limits by": found["memory_limits"],
     }
-    rows |= {"trouble": found["trouble"]} if found["trouble"] else {}
+    rows |= {name: found[name] for name in ("trouble", "mail") if found[name]}
     for name, count in found["plugin_faults"].items():
         rows[f"fault of {name}"] = f"{count:,} times"
     for name, text in rows.items():

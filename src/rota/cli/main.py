@@ -5,7 +5,7 @@ Exit status, for every command:
 === =============================================================================================================
 0   done
 1   a defect of rota, with a traceback; or the reader of the output has closed it
-2   the user's input cannot be used: one line says what is wrong, where and why
+2   the user's input cannot be used: one line says what is wrong, where and why; or a plugin misbehaves in a replay
 130 interrupted (Ctrl-C)
 === =============================================================================================================
 
@@ -45,6 +45,7 @@ COMMANDS: dict[str, Command] = {
     "forecast": Command("rota.cli.forecast", "forecast", "Say when the jobs that wait on a live cluster will start."),
     "whatif": Command("rota.cli.whatif", "whatif", "Compare a live cluster's queue under another policy or machine."),
     "compare": Command("rota.cli.compare", "compare", "Put the results of several replays side by side."),
+    "sweep": Command("rota.cli.sweep", "sweep", "Replay a workload many times, and show what makes a difference."),
     "up": Command("rota.cli.live", "up", "Start a live cluster on this machine."),
     "status": Command("rota.cli.live", "status", "Show a live cluster."),
     "env": Command("rota.cli.live", "env", "Put Slurm's commands for a live cluster on the path."),
@@ -52,6 +53,9 @@ COMMANDS: dict[str, Command] = {
     "http": Command("rota.cli.http", "http", "Serve a live cluster over HTTP."),
     "token": Command("rota.cli.http", "token", "Make a token for HTTP."),
     "unit": Command("rota.cli.live", "unit", "Print a systemd unit that keeps a live cluster up."),
+    "iostat": Command("rota.cli.iostat", "iostat", "Show who loads a Lustre file system, as top does."),
+    "jobstats": Command("rota.cli.jobstats", "jobstats", "Read what each job does to a Lustre file system."),
+    "lustre-sim": Command("rota.cli.lustre_sim", "lustre_sim", "Simulate the statistics of a Lustre file system."),
     "plugin": Command("rota.cli.plugin", "plugin", "List, show and check plugins."),
 }
 
@@ -95,7 +99,8 @@ def main(args: Sequence[str] | None = None) -> int:
         The exit status: see the top of this module.
     """
     try:
-        status = cli.main(args, prog_name="rota", standalone_mode=False)
+        words = list(sys.argv[1:] if args is None else args)
+        status = cli.main(words, prog_name="rota", standalone_mode=False, obj=words)
         sys.stdout.flush()  # here, where a closed pipe can still be handled
     except click.ClickException as error:
         error.show()
@@ -114,8 +119,14 @@ def main(args: Sequence[str] | None = None) -> int:
 
 def _report(error: Exception) -> int:
     """Report an error: in one line if it is the user's, with a traceback if it is a defect of rota."""
-    from rota.model import InvariantError, RotaError
+    from rota.model import InvariantError, PluginFaultError, RotaError
 
+    if isinstance(error, PluginFaultError):
+        if error.__cause__ is not None:
+            traceback.print_exception(error.__cause__)
+        print(f"rota: error: {' '.join(str(error).splitlines())}", file=sys.stderr)
+        print("rota: the replay ends here; --tolerate-faults goes on with rota's default, FIFO", file=sys.stderr)
+        return 2
     if isinstance(error, RotaError) and not isinstance(error, InvariantError):
         print(f"rota: error: {' '.join(str(error).splitlines())}", file=sys.stderr)
         return 2

@@ -9,23 +9,28 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rota.cli.live import ask
-from rota.cli.scenario import read_scenario, scenario_or_cluster
+from rota.cli.scenario import keep_option, read_scenario, required, scenario_or_cluster
 from rota.listings.clock import duration
 from rota.model import InputError
-from rota.replay.queue_plan import Planned
-from rota.replay.run import Replay
+from rota.replays.moment import Moment
+from rota.replays.queue_plan import Planned
+from rota.replays.run import Replay
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
 
 @click.command()
 @scenario_or_cluster
 @click.option(
-    "--at", type=click.IntRange(0), help="Seconds after the log's start.  [default: when the first job is submitted]"
+    "--at",
+    metavar="TIME",
+    help="When: 2022-01-01T12:00:00, or D-HH:MM:SS after the log's start.  [default: when the first job is submitted]",
 )
+@keep_option
 @click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON.")
-def plan(*, at: int | None, as_json: bool, **words: Any) -> None:
+def plan(*, at: str | None, keep: Path | None, as_json: bool, **words: Any) -> None:
     """Make one backfill cycle at a given time; print which jobs start, and when and where the others would start.
 
     Without WORKLOAD it is the plan of the live cluster's scheduler, see `rota up`, and no cycle is made. Else the
@@ -36,17 +41,16 @@ def plan(*, at: int | None, as_json: bool, **words: Any) -> None:
             raise InputError("the live cluster's plan is that of now: leave it out, or name a workload", field="--at")
         planned = [Planned(**one) for one in json.loads(ask("plan"))]
     else:
-        planned = _plan(at, words)
+        planned = _plan(at, words) if keep is None else Moment(read_scenario(**words), required(at), keep).plan()
     if as_json:
         click.echo(json.dumps([_record(one) for one in planned]))
     else:
         _print(planned)
 
 
-def _plan(at: int | None, words: dict[str, Any]) -> list[Planned]:
-    scenario = read_scenario(**words)
-    with Replay(scenario.log, scenario.config, scenario.options) as run:
-        moment = run.trace.submit[0] if at is None else run.trace.origin + at
+def _plan(at: str | None, words: dict[str, Any]) -> list[Planned]:
+    with Replay(read_scenario(**words)) as run:
+        moment = run.trace.submit[0] if at is None else run.moment(at)
         if moment < run.trace.submit[0]:
             raise InputError(f"no job is submitted before {run.trace.submit[0] - run.trace.origin} s", field="--at")
         return run.plan(moment)

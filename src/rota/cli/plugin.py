@@ -8,7 +8,7 @@ command   keys of its object
 ========= ===============================================================================================
 ``list``  ``plugin_dir`` (list of directories), ``plugins`` (candidates, by type, then in search order)
 ``show``  ``type``, ``chosen`` (``where`` of the one used, or null), ``functions`` (of the one used: ``name``,
-          ``signature``, ``in_source``; null when none is), ``candidates``
+          ``signature``, ``optional``, ``in_source``; null when none is), ``candidates``
 ``check`` ``type``, ``where``, ``file``, ``ok``, ``executed`` (whether its module was run), ``spoken``,
           ``problems``, ``warnings``, ``functions`` (names of those it has, without ``init`` and ``fini``)
 ========= ===============================================================================================
@@ -70,7 +70,11 @@ def list_plugins(plugin_dir: str, as_json: bool) -> None:
         directories = [str(directory) for directory in SearchPath.of(plugin_dir).directories]
         _print_json({"plugin_dir": directories, "plugins": found})
         return
-    _console().print(_table(selections))
+    console = _console()
+    console.print(_table(selections))
+    for api in APIS.values():
+        for other, used in api.instead.items():
+            console.print(f"{other} of Slurm: {used} is used for it")
 
 
 @plugin.command("show")
@@ -91,8 +95,14 @@ def show_plugin(plugin_type: str, plugin_dir: str, as_json: bool) -> None:
         console.print(_card(verdict))
         if verdict is chosen:
             for one in functions or ():
-                console.print(Text(f"  {one['signature']}" + ("" if one["in_source"] else "  (imported, or missing)")))
+                console.print(Text(f"  {one['signature']}{_remark(one)}"))
         console.print()
+
+
+def _remark(function: dict[str, Any]) -> str:
+    if function["in_source"]:
+        return ""
+    return "  (optional, and not there)" if function["optional"] else "  (imported, or missing)"
 
 
 @plugin.command("check")

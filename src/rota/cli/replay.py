@@ -5,23 +5,19 @@ from __future__ import annotations
 import json
 import math
 import sys
-from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from rota.cli.progress import progress
 from rota.cli.scenario import read_scenario, scenario_options
 from rota.model import InputError
-from rota.replay.run import Replay
+from rota.replays.run import Replay
 from rota.results.usage_file import write_usage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from rota.results.schedule import ReplayResult
-    from rota.workload import Workload
+    from rota.results.result import Result
 
 
 @click.command()
@@ -50,8 +46,8 @@ def replay(
 ) -> None:
     """Schedule a recorded workload in virtual time.
 
-    WORKLOAD is a file in the Standard Workload Format or an event file of sbatch lines, gzipped or not, or the name of
-    a log that comes with rota: KTH-SP2.
+    WORKLOAD is what sacct wrote (a file, or a folder of such files), a file in the Standard Workload Format, or an
+    event file of sbatch lines, gzipped or not; or the name of a log that comes with rota: KTH-SP2.
     """
     if out is not None and until is not None:
         raise InputError("a result is of a whole replay: leave out one of the two", field="--out and --until")
@@ -63,9 +59,8 @@ def replay(
 
         check_out(out)
     scenario = read_scenario(**words)
-    options = scenario.options
-    options.check, options.history = check, out is not None
-    with _progress(show=sys.stderr.isatty()) as options.progress, Replay(scenario.log, scenario.config, options) as run:
+    scenario = scenario.using(check=check, history=out is not None)
+    with progress("jobs submitted", show=sys.stderr.isatty()) as bar, Replay(scenario.using(progress=bar)) as run:
         if save_usage is not None and run.usage is None:
             raise InputError("no usage is kept: only priority plugins with fair-share do", field="--save-usage")
         run.run(None if until is None else run.moment(until))
@@ -77,7 +72,7 @@ def replay(
     if result is None:
         return
     if out is not None:
-        _write(result, scenario.log, out)
+        result.save(out, scenario.workload)
     if as_json:
         click.echo(json.dumps(result.summary.as_dict()))
     else:
@@ -119,47 +114,13 @@ def _strict(record: dict[str, Any]) -> dict[str, Any]:
     return {key: str(value) if value == math.inf else value for key, value in record.items()}
 
 
-@contextmanager
-def _progress(*, show: bool) -> Iterator[Callable[[int, int], object] | None]:
-    """Show a progress bar on a terminal."""
-    if not show:
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("jobs submitted", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
-
-
-def _write(result: ReplayResult, log: Workload, out: Path) -> None:
-    from rota.results.export import scheduled_workload
-    from rota.results.store import write_result
-    from rota.workload import write_swf
-
-    write_result(result, out, swf=partial(write_swf, scheduled_workload(log, result)))
-
-
-def _print_summary(result: ReplayResult, out: Path | None) -> None:
+def _print_summary(result: Result, out: Path | None) -> None:
     """Print the summary as text."""
-    summary = result.summary
-    submitted = len(result.schedule)
-    rows = [
-        ("workload", f"{result.workload}, {result.machine_procs:,} processors"),
-        ("policy", " ".join(part for part in (result.scheduler, result.priority, result.options) if part)),
-        ("jobs", f"{summary.jobs:,}" + (f" of {submitted:,}" if summary.jobs != submitted else "")),
-        ("mean wait", f"{summary.mean_wait_s:,.0f} s"),
-        ("longest wait", f"{summary.max_wait_s:,} s"),
-        ("mean bounded slowdown", f"{summary.mean_bounded_slowdown:,.2f}"),
-        ("makespan", f"{summary.makespan_s:,} s ({summary.makespan_s / 86400:,.1f} days)"),
-        ("utilisation", f"{summary.utilisation:.2%}"),
-        ("events, passes", f"{summary.events:,}, {summary.passes:,}"),
-        ("took", f"{summary.wall_s:.2f} s, {summary.us_per_job:.1f} µs a job"),
-    ]
+    rows = result.figures()
     if out is not None:
         rows.append(("report", str(out / "report.html")))
+        if result.schedule.compared.any():
+            rows.append(("calibration", str(out / "calibration.html")))
     width = max(len(name) for name, _ in rows)
     for name, value in rows:
         click.echo(f"{name:<{width}}  {value}")

@@ -2,60 +2,101 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from dataclasses import replace as with_changes
+import shlex
+from dataclasses import replace
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from rota.config.keys import KNOWN_KEYS
-from rota.config.plugins import PluginTypes, plugin_dirs, plugin_types
 from rota.model import InputError
-from rota.replay.driver import PASS_PER
-from rota.replay.failures import read_failures
-from rota.replay.reservation_file import read_reservations
-from rota.replay.run import ReplayOptions
-from rota.replay.trace import ESTIMATES
-from rota.results.usage_file import read_usage
-from rota.store.history import read_history
-from rota.store.location import is_state
-from rota.workload import FILTERS, bundled, bundled_names, read_workload
+from rota.replays.driver import PASS_PER
+from rota.replays.scenario import Scenario
+from rota.replays.trace import ESTIMATES
+from rota.workload import FILTERS
+from rota.workload.transforms import RESAMPLED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from rota.accounting import AssociationTree
-    from rota.model import ClusterConfig
-    from rota.workload import Workload
+    from collections.abc import Callable
 
 F = TypeVar("F", bound="Callable[..., object]")
 
+#: Options, with a value each, that do not change a result.
+_ONLY_OUTPUT = frozenset({"--out", "--save-usage"})
+_SETTINGS: tuple[Callable[[Any], Any], ...] = (
+    click.option(
+        "--set",
+        "settings",
+        multiple=True,
+        metavar="KEY=VALUE",
+        help="Set a key of slurm.conf or one option of it: bf_max_job_test=50, PriorityFlags-=FAIR_TREE, "
+        '"PartitionName=long MaxTime=1-0", "NodeName=n[1-4] CPUs=8"; repeatable.',
+    ),
+    click.option(
+        "--set-qos",
+        "qos_settings",
+        nargs=2,
+        multiple=True,
+        metavar="QOS KEY=VALUE",
+        help="Set a limit or another key of a QOS: normal GrpTRES=cpu=500; repeatable.",
+    ),
+    click.option(
+        "--set-assoc",
+        "assoc_settings",
+        nargs=2,
+        multiple=True,
+        metavar="WHO KEY=VALUE",
+        help="The same of account=NAME or user=NAME,account=NAME: account=physics Fairshare=20; repeatable.",
+    ),
+)
 _OPTIONS: tuple[Callable[[Any], Any], ...] = (
-    click.option("--config", "config_file", type=click.Path(path_type=Path), help="slurm.conf of the machine."),
+    click.option("--config", "config", type=click.Path(path_type=Path), help="slurm.conf of the machine."),
+    click.option(
+        "--procs", type=click.IntRange(1), help="Processors of the machine, in place of those in the log's header."
+    ),
     click.option("--scheduler", help="Scheduler plugin.  [default: SchedulerType of --config, else sched/easy]"),
     click.option("--priority", help="Priority plugin.  [default: PriorityType of --config, else priority/basic]"),
     click.option("--plugin-dir", multiple=True, help="Directory with plugins; may be repeated."),
-    click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Set a key of slurm.conf; repeatable."),
+    *_SETTINGS,
+    click.option(
+        "--strict",
+        is_flag=True,
+        help="Refuse a slurm.conf that asks for what rota does not model, and jobs that can never run.",
+    ),
     click.option(
         "--associations",
-        "association_files",
+        "associations",
         multiple=True,
         type=click.Path(path_type=Path),
         help="Accounts, users and QOS: a sacctmgr dump or a script of sacctmgr commands; may be repeated.",
     ),
     click.option(
         "--usage",
-        "usage_file",
+        "usage",
         type=click.Path(path_type=Path),
         help="Their usage before the log begins, from --save-usage.",
     ),
-    click.option("--node-failures", "failure_file", type=click.Path(path_type=Path), help="File of node failures."),
+    click.option("--node-failures", "node_failures", type=click.Path(path_type=Path), help="File of node failures."),
     click.option(
-        "--reservations", "reservation_file", type=click.Path(path_type=Path), help="File of advance reservations."
+        "--reservations", "reservations", type=click.Path(path_type=Path), help="File of advance reservations."
     ),
-    click.option("--filter", "filter_name", type=click.Choice(sorted(FILTERS)), help="Clean the workload first."),
+    click.option("--filter", "filter", type=click.Choice(sorted(FILTERS)), help="Clean the workload first."),
+    click.option("--from", "begin", metavar="TIME", help="Only jobs submitted from then on, with what ran and waited."),
+    click.option(
+        "--to", "end", metavar="TIME", help="Only jobs submitted before: a date, or D-HH:MM:SS after the start."
+    ),
+    click.option("--part", type=float, default=1.0, help="Only the first share of the log's time, such as 0.25."),
+    click.option("--resample", type=click.Choice(RESAMPLED), help="Draw as many weeks of the log, with replacement."),
+    click.option("--thin", type=float, default=1.0, help="Keep a share of the jobs, drawn by chance."),
+    click.option("--load", type=float, default=1.0, help="Divide the times between submissions by this."),
+    click.option(
+        "--shorter", type=float, default=0.0, help="Share of the jobs that ask for little more time than they need."
+    ),
+    click.option("--seed", type=int, default=0, help="Another draw of --resample, --thin and --shorter."),
+    click.option(
+        "--think-time", is_flag=True, help="Submit jobs after the end of the one that they follow: SWF fields 17, 18."
+    ),
     click.option(
         "--estimate",
         type=click.Choice(ESTIMATES),
@@ -69,6 +110,11 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         default="instant",
         show_default=True,
         help="A scheduling pass after each event, or after all events of a second.",
+    ),
+    click.option(
+        "--tolerate-faults",
+        is_flag=True,
+        help="Go on when a plugin misbehaves, and count; else the first fault ends it.",
     ),
     click.option("--time-zone", default="", help="Local time, such as Europe/Paris.  [default: the log's, else UTC]"),
 )
@@ -84,76 +130,41 @@ def scenario_or_cluster(command: F) -> F:
     return click.argument("workload", required=False)(_with_options(command))
 
 
-def _with_options(command: F) -> F:
-    return reduce(lambda fn, option: option(fn), reversed(_OPTIONS), command)
+def keep_option(command: F) -> F:
+    """Add ``--keep`` to a command about a moment; see `rota.replays.moment`."""
+    option = click.option(
+        "--keep",
+        metavar="FILE",
+        type=click.Path(path_type=Path),
+        help="File of the moment --at: made if there is none, else the answer comes from it, without a replay.",
+    )
+    return option(command)
 
 
-@dataclass(slots=True)
-class Scenario:
-    """A workload, the machine on which it is replayed, and the options of the replay."""
-
-    log: Workload
-    config: ClusterConfig
-    options: ReplayOptions
+def required(at: str | None) -> str:
+    """Give the value of ``--at``, which ``--keep`` needs."""
+    if at is None:
+        raise InputError("keeps a moment: say which with --at", field="--keep")
+    return at
 
 
-def read_scenario(
-    *,
-    workload: str,
-    config_file: Path | None,
-    scheduler: str | None,
-    priority: str | None,
-    plugin_dir: tuple[str, ...],
-    settings: tuple[str, ...],
-    association_files: tuple[Path, ...],
-    usage_file: Path | None,
-    failure_file: Path | None,
-    reservation_file: Path | None,
-    filter_name: str | None,
-    estimate: str,
-    pass_per: str,
-    time_zone: str,
-) -> Scenario:
+def setting_options(command: F) -> F:
+    """Add only the options that change a configuration and associations."""
+    return _with_options(command, _SETTINGS)
+
+
+def _with_options(command: F, options: tuple[Callable[[Any], Any], ...] = _OPTIONS) -> F:
+    return reduce(lambda fn, option: option(fn), reversed(options), command)
+
+
+def read_scenario(**words: Any) -> Scenario:
     """Read the files that the options name, and make a scenario.
 
     Raises:
         InputError: a file or an option cannot be used.
     """
-    recorded, default = None, PluginTypes(ReplayOptions.scheduler, ReplayOptions.priority, ReplayOptions.select)
-    if is_state(Path(workload)):
-        log, recorded = read_history(Path(workload))
-        default = default._replace(sched="sched/backfill")  # as live
-    else:
-        log = _read_workload(workload)
-    config = _configure(log, config_file, settings, recorded)
-    if filter_name is not None:
-        log = FILTERS[filter_name](log, sum(node.cpus for node in config.nodes))
-        if not len(log):
-            raise InputError(f"--filter {filter_name} leaves no job", path=workload)
-    configured = plugin_types(config, default)
-    options = ReplayOptions(
-        scheduler=scheduler or configured.sched,
-        priority=priority or configured.priority,
-        select=configured.select,
-        plugin_dir=[*plugin_dir, *_configured_dirs(config)],
-        estimate=estimate,
-        pass_per=pass_per,
-        associations=_read_associations(association_files, config, named=config_file is not None),
-        usage=None if usage_file is None else read_usage(usage_file),
-        reservations=() if reservation_file is None else read_reservations(reservation_file, config),
-        failures=() if failure_file is None else read_failures(failure_file, [node.name for node in config.nodes]),
-        time_zone=time_zone,
-        label=_label(
-            settings,
-            node_failures=None if failure_file is None else failure_file.name,
-            reservations=None if reservation_file is None else reservation_file.name,
-            filter=filter_name,
-            estimate=None if estimate == "requested" else estimate,
-            pass_per=None if pass_per == "instant" else pass_per,
-        ),
-        report=say,
-    )
-    return Scenario(log, config, options)
+    scenario = Scenario.from_files(**words, report=say)
+    return scenario.using(provenance=replace(scenario.options.provenance, command=command_line()))
 
 
 def say(message: str) -> None:
@@ -161,93 +172,14 @@ def say(message: str) -> None:
     click.echo(f"rota: {message}", err=True)
 
 
-def _warn(warnings: Iterable[str]) -> None:
-    for warning in warnings:
-        say(f"warning: {warning}")
-
-
-def _read_workload(name: str) -> Workload:
-    """Read a file or, if there is none of this name, a bundled log."""
-    path = Path(name)
-    if not path.exists():
-        path = bundled(name) or path
-    try:
-        return read_workload(path)
-    except InputError as error:
-        if path.exists():
-            raise
-        names = ", ".join(bundled_names())
-        raise InputError(f"{error.problem} (logs that come with rota: {names})", path=path) from None
-
-
-def _configure(
-    log: Workload, config_file: Path | None, settings: tuple[str, ...], recorded: ClusterConfig | None
-) -> ClusterConfig:
-    """Make the configuration: slurm.conf, else the live cluster's, else the processors in the log's header."""
-    if config_file is not None:
-        from rota.config import read_slurm_conf
-
-        loaded = read_slurm_conf(config_file)
-        _warn(loaded.warnings)
-        config = loaded.config
-    elif recorded is not None:
-        config = recorded
-    else:
-        from rota.config import interchangeable
-
-        if log.procs is None:
-            raise InputError(
-                "the header names neither MaxProcs nor MaxNodes: describe the machine with --config", path=log.source
-            )
-        config = interchangeable(log.procs)
-    return with_settings(config, settings, _warn_of_key)
-
-
-def _warn_of_key(key: str) -> None:
-    say(f"warning: --set {key}: no key of slurm.conf; nothing reads it")
-
-
-def with_settings(config: ClusterConfig, settings: tuple[str, ...], unknown: Callable[[str], object]) -> ClusterConfig:
-    """Set keys of slurm.conf.
-
-    Args:
-        config: The configuration.
-        settings: The values of ``--set``.
-        unknown: Is called with each key that slurm.conf does not have.
-
-    Raises:
-        InputError: a setting is not KEY=VALUE.
-    """
-    parsed = {}
-    for setting in settings:
-        key, equals, value = setting.partition("=")
-        if not equals or not key.strip():
-            raise InputError(f"{setting!r} is not KEY=VALUE", field="--set")
-        if key.strip().lower() not in KNOWN_KEYS:
-            unknown(key.strip())
-        parsed[key.strip().lower()] = value.strip()
-    places = {key: place for key, place in config.places.items() if key not in parsed}
-    return with_changes(config, parameters={**config.parameters, **parsed}, places=places)
-
-
-def _configured_dirs(config: ClusterConfig) -> list[str]:
-    """Give the directories of ``PluginDir`` that exist."""
-    warnings: list[str] = []
-    found = plugin_dirs(config, warnings)
-    _warn(warnings)
-    return found
-
-
-def _read_associations(paths: tuple[Path, ...], config: ClusterConfig, *, named: bool) -> AssociationTree | None:
-    if not paths:
-        return None
-    from rota.sacctmgr import read_associations
-
-    loaded = read_associations(paths, config.cluster_name if named else None)
-    _warn(loaded.warnings)
-    return loaded.tree
-
-
-def _label(settings: tuple[str, ...], **others: str | None) -> str:
-    """Describe the options that are not at their defaults."""
-    return " ".join([*settings, *(f"{name}={value}" for name, value in others.items() if value)])
+def command_line() -> str:
+    """Give the command line, without options that only say where and how the result is told."""
+    context = click.get_current_context(silent=True)
+    words = iter([] if context is None else context.find_root().obj or [])
+    kept = []
+    for word in words:
+        if word in _ONLY_OUTPUT:
+            next(words, None)
+        elif word != "--json" and word.partition("=")[0] not in _ONLY_OUTPUT:
+            kept.append(word)
+    return shlex.join(["rota", *kept]) if kept else ""

@@ -20,7 +20,9 @@ from rota import __version__
 from rota.cli.http_process import HttpProcess
 from rota.client.commands import install
 from rota.config import read_slurm_conf, this_machine
+from rota.config.doubts import unmodelled
 from rota.config.local_time import system_utc_offset
+from rota.config.plugins import plugin_types
 from rota.config.this_machine import gpu_count
 from rota.controller.clock import ClusterClock
 from rota.controller.cluster import Cluster
@@ -30,7 +32,10 @@ from rota.controller.devices import Devices
 from rota.controller.door import Door
 from rota.controller.driver import CLOCK, LiveDriver
 from rota.controller.housekeeping import Housekeeping
+from rota.controller.known_jobs import KnownJobs
 from rota.controller.live_runs import LiveRuns
+from rota.controller.mail.carrier import Carrier
+from rota.controller.mail.post import Post
 from rota.controller.reports import Reports
 from rota.controller.spool import Spool
 from rota.controller.steps.clients import StepClients
@@ -39,7 +44,7 @@ from rota.controller.tokens import Tokens
 from rota.executor.local import LocalExecutor
 from rota.listings.text import plain
 from rota.model import InputError
-from rota.runtime.boot import boot_live
+from rota.runtime.boot import LIVE_PLUGINS, boot_live
 from rota.store import Database, make_or_upgrade
 from rota.store.location import database_url, set_database_url
 from rota.store.writes import set_fact
@@ -95,7 +100,9 @@ class Settings:
         if self.conf is None:
             return this_machine()
         loaded = read_slurm_conf(self.conf)
-        for warning in loaded.warnings:
+        types = plugin_types(loaded.config, LIVE_PLUGINS)
+        qos = {one.qos.lower() for one in loaded.config.partitions}  # sacctmgr may define them at any time
+        for warning in (*loaded.warnings, *unmodelled(loaded.config, types, qos)):
             logging.getLogger("rota").warning(warning)
         loaded.config.prolog_epilog_timeout()  # a mistake is found now, and not when a job is launched
         return loaded.config
@@ -186,11 +193,14 @@ async def _serve(settings: Settings, lock: int, ready: Callable[[], None]) -> No
     first = config.integer("FirstJobId", 1, 1, 2**31)
     driver = LiveDriver(database, clock, boot=booter, config=config, runs=runs, first_job_id=first, log=log)
     reports.connect(driver, runs, executor, clients)
+    carrier = Carrier(database, driver, log)
+    post = Post(database, driver, runs, clock, carrier)
     database.write([*set_fact(CLOCK, json.dumps(clock.save())), *set_fact(_CONF, str(settings.conf or ""))])
     await executor.start()
     if clock.was_booted:
         reports.lost()
     driver.start()
+    post.start()
     cluster = Cluster(
         database=database,
         driver=driver,
@@ -200,6 +210,8 @@ async def _serve(settings: Settings, lock: int, ready: Callable[[], None]) -> No
         step_clients=clients,
         clock=clock,
         tokens=Tokens(database),
+        known_jobs=KnownJobs(driver, database, clock),
+        mail=carrier,
         state=state,
         conf=str(settings.conf or ""),
         lock=lock,
@@ -225,6 +237,7 @@ async def _serve(settings: Settings, lock: int, ready: Callable[[], None]) -> No
         await http.stop()
         housekeeping.cancel()
         door.close()
+        await carrier.close()
         driver.close()
         await executor.shut_down()
         booter.close()

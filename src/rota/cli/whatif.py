@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from contextlib import ExitStack
 from dataclasses import asdict, replace
-from difflib import get_close_matches
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,17 +13,24 @@ import click
 
 from rota.cli.forecast import print_table, say_faults
 from rota.cli.live import ask, state_option
-from rota.cli.scenario import with_settings
-from rota.config.keys import KNOWN_KEYS
+from rota.cli.scenario import say, setting_options
+from rota.config import with_settings
+from rota.config.doubts import idle, idle_limits
+from rota.config.plugins import plugin_types
+from rota.controller.accounting.difference import difference
+from rota.core.events import UpdateNode, UpdatePartition
 from rota.forecast.comparison import WITHIN, compare
 from rota.forecast.futures import deadline, run_futures
 from rota.forecast.present import Present, with_nodes
 from rota.listings.clock import duration
 from rota.model import InputError
+from rota.replays.files import changed_associations
+from rota.runtime.boot import LIVE_PLUGINS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
+    from rota.core import Engine
     from rota.core.job import Job
     from rota.forecast.comparison import Comparison, Figures
     from rota.model import ClusterConfig
@@ -44,7 +50,7 @@ _LISTED = 10
 @click.option("--scheduler", help="Another scheduler plugin.")
 @click.option("--priority", help="Another priority plugin.")
 @click.option("--plugin-dir", multiple=True, help="Directory with plugins; may be repeated.")
-@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Set a key of slurm.conf; repeatable.")
+@setting_options
 @click.option("--nodes", type=int, metavar="+N|-N", default=0, help="More or fewer nodes in the largest partition.")
 @click.option("--by", type=click.Choice(sorted(_GROUPS)), help="Show the waits by user, account or partition too.")
 @click.option("--seconds", type=click.FloatRange(0.1), default=2.0, show_default=True, help="How long it may take.")
@@ -57,6 +63,8 @@ def whatif(
     priority: str | None,
     plugin_dir: tuple[str, ...],
     settings: tuple[str, ...],
+    qos_settings: tuple[tuple[str, str], ...],
+    assoc_settings: tuple[tuple[str, str], ...],
     nodes: int,
     by: str | None,
     seconds: float,
@@ -78,10 +86,14 @@ def whatif(
         settings=settings,
         nodes=nodes,
     )
+    if other == present.config and not (qos_settings or assoc_settings):
+        raise InputError("nothing is to change: name --scheduler, --priority, --set or --nodes", field="whatif")
     with ExitStack() as stack:
         faults: list[str] = []
         engines = [present.engine(stack, config, faults.append) for config in (present.config, other)]
-        if other.parameters != present.config.parameters:
+        _change_associations(engines[1], qos_settings, assoc_settings)
+        _change_states(engines[1], present.config, other)
+        if (other.parameters, other.partitions) != (present.config.parameters, present.config.partitions):
             engines[1].ask_priorities()
         run_times = present.run_times(engines[0])
         outcomes = run_futures(engines, run_times, present.now, count=futures, until=until)
@@ -106,9 +118,9 @@ def _changed(
     """Make the other configuration.
 
     Raises:
-        InputError: a setting cannot be used, or nothing is to change.
+        InputError: a setting cannot be used.
     """
-    changed = with_settings(config, settings, _refuse)
+    changed = _with_settings(config, settings, [one for one in (scheduler, priority) if one])
     parameters = dict(changed.parameters)
     if plugin_dir:
         absolute = [str(Path(one).absolute()) for one in plugin_dir]
@@ -118,15 +130,42 @@ def _changed(
     if nodes:
         changed = with_nodes(changed, nodes)
     changed = replace(changed, parameters=parameters)
-    if changed == config:
-        raise InputError("nothing is to change: name --scheduler, --priority, --set or --nodes", field="whatif")
+    for warning in idle(settings, plugin_types(changed, LIVE_PLUGINS)):
+        say(f"warning: {warning}")
     return changed
 
 
-def _refuse(key: str) -> None:
-    close = get_close_matches(key.lower(), KNOWN_KEYS, 1)
-    meant = f"; did you mean {close[0]}?" if close else "; see the manual of slurm.conf for those that there are"
-    raise InputError(f"{key} is no key of slurm.conf{meant}", field="--set")
+def _with_settings(config: ClusterConfig, settings: Sequence[str], plugins: Sequence[str]) -> ClusterConfig:
+    if not settings:
+        return config
+    loaded = with_settings(config, settings, plugins)
+    for warning in loaded.warnings:
+        say(f"warning: {warning}")
+    return loaded.config
+
+
+def _change_associations(
+    engine: Engine, qos_settings: Sequence[tuple[str, str]], assoc_settings: Sequence[tuple[str, str]]
+) -> None:
+    tree = engine.view.tree
+    other = changed_associations(tree, qos_settings, assoc_settings)
+    if other is None or other is tree:
+        return
+    engine.handle(difference(tree, other, uid=0, user="root"), engine.view.now)
+    for warning in idle_limits(qos_settings, assoc_settings, engine.view.config):
+        say(f"warning: {warning}")
+
+
+def _change_states(engine: Engine, before: ClusterConfig, after: ClusterConfig) -> None:
+    """Set the states of nodes and partitions that were changed: the engine has kept those of the live cluster."""
+    nodes = {node.name: node.state for node in before.nodes}
+    partitions = {one.name: one.state for one in before.partitions}
+    for node in after.nodes:
+        if node.state is not nodes.get(node.name, node.state):
+            engine.handle(UpdateNode(name=node.name, state=node.state), engine.view.now)
+    for one in after.partitions:
+        if one.state is not partitions.get(one.name, one.state):
+            engine.handle(UpdatePartition(name=one.name, state=one.state), engine.view.now)
 
 
 def _print(found: Comparison, futures: int, by: str | None, now: int) -> None:

@@ -3,13 +3,24 @@
 How fast it starts is how fast they are, so it imports next to nothing: see `rota.controller.wire` for what it says.
 """
 
+import _signal  # type: ignore[import-not-found]
 import _socket
 import posix
 import sys
 
-#: The state directory, and the folder of the package `rota`; written in when the command is installed.
+#: The state directory, and the folder of the package `rota`; the command says them.
 STATE = b""
 PACKAGES = ""
+
+
+def run(state: bytes, packages: str) -> None:
+    """Run a command, and exit."""
+    global STATE, PACKAGES
+    STATE, PACKAGES = state, packages
+    # The system ends it, however it waits; and srun and salloc in the background of a script, too, as Slurm's.
+    if _signal.getsignal(_signal.SIGINT) != _signal.SIG_IGN or sys.argv[0].endswith(("/srun", "/salloc")):
+        _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
+    posix._exit(main())  # noqa: SLF001 - faster than an orderly end
 
 
 def main() -> int:
@@ -144,11 +155,3 @@ def exactly(connection: _socket.socket, count: int) -> bytes:
             raise OSError
         data += part
     return data
-
-
-if __name__ == "__main__":
-    try:
-        status = main()
-    except KeyboardInterrupt:
-        status = 130
-    posix._exit(status)  # noqa: SLF001 - faster than an orderly end

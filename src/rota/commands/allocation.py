@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rota.commands.mail_options import mail_options
 from rota.commands.option_error import OptionError
 from rota.commands.sbatch import options_of, parse_options, request
 from rota.commands.sbatch_options import OPTIONS, SHORT, Flag, Option
@@ -94,6 +94,7 @@ def allocation(
     client: Client,
     *,
     name: str,
+    program: str = "",
     now: int,
     utc_offset: Callable[[int], int],
 ) -> Allocation:
@@ -104,6 +105,7 @@ def allocation(
         options: Its options.
         client: The process that asks.
         name: Name of the job if none is given.
+        program: What is to run; empty: it is not known yet.
         now: The time now, Unix seconds.
         utc_offset: Gives local time minus UTC in seconds, at a Unix time.
 
@@ -114,14 +116,16 @@ def allocation(
     fields = {"name": name, **options.fields, "user": client.user, "user_id": client.uid, "group_id": client.gid}
     at_times(fields, texts, now, utc_offset)
     number, seconds, batch_only = parse_warning(texts.get("signal", ""))
+    mail_user, mail_type = mail_options(texts)
     details = JobDetails(
-        submit_line=shlex.join(command),
+        command=program,
+        submit_line=" ".join(command),
         submit_host=client.host,
         work_dir=join_path(client.work_dir, texts.get("chdir", "")),
         comment=texts.get("comment", ""),
         wckey=texts.get("wckey", ""),
-        mail_user=texts.get("mail-user", ""),
-        mail_type=texts.get("mail-type", ""),
+        mail_user=mail_user,
+        mail_type=mail_type,
         batch=False,
     )
     submission = Submission(

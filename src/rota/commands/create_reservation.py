@@ -123,7 +123,7 @@ def parse_reservation(pairs: Iterable[tuple[str, str]], config: ClusterConfig) -
 
 def _values(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Give the values by option, once it is clear that the right options are there."""
-    known = {option.lower(): option for option in _OPTIONS}
+    known = {option.lower(): option for option in _OPTIONS} | {"reservation": "ReservationName"}
     values: dict[str, str] = {}
     for option, value in pairs:
         if option.lower() not in known:

@@ -21,10 +21,13 @@ _NUMBERS |= {f"ntasks-per-{part}" for part in ("core", "gpu", "node", "socket")}
 _NUMBERS |= {"sockets-per-node", "threads-per-core"}
 #: Options that the controller refuses.
 BY_CONTROLLER = {
+    "account": Errno.INVALID_ACCOUNT,
     "array": Errno.INVALID_ARRAY,
     "constraint": Errno.INVALID_FEATURE,
     "dependency": Errno.DEPENDENCY,
     "licenses": Errno.INVALID_LICENSES,
+    "partition": Errno.INVALID_PARTITION_NAME,
+    "qos": Errno.INVALID_QOS,
 }
 #: What each command says when the controller refuses its request.
 FAILED = {

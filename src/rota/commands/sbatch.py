@@ -232,27 +232,30 @@ def _check_times(fields: dict[str, Any]) -> None:
 
 def _check_plane(fields: dict[str, Any]) -> None:
     size, nodes = fields.pop("plane_size"), fields.get("min_nodes", 0)
-    tasks = fields.get("num_tasks", 0)
-    if tasks and tasks <= size * (nodes - 1):
-        raise OptionError("--distribution", f"{tasks} tasks in planes of {size} leave some of {nodes} nodes without")
+    tasks = fields.get("num_tasks", nodes)
+    if size and nodes > 1 and tasks <= size * (nodes - 1):
+        raise OptionError(
+            "--distribution",
+            "Too few processes for the requested {plane,node} distribution: "
+            f"{tasks} tasks in planes of {size} leave some of {nodes} nodes without",
+        )
 
 
 def _settle_processors(fields: dict[str, Any]) -> JobSpec:
     """Determine the number of processors, in all and on each node, from tasks and nodes."""
     tasks, per_node = fields.get("num_tasks", 0), fields.get("ntasks_per_node", 0)
     cpus, nodes = fields.get("cpus_per_task", 1), fields.get("min_nodes", 0)
-    if tasks and per_node:  # the largest number of tasks on a node
-        most = fields.get("max_nodes", 0)
-        nodes = fields["min_nodes"] = max(nodes, -(-tasks // per_node))
-        if most and nodes > most:
-            raise OptionError("--ntasks-per-node", f"{tasks} tasks need {nodes} nodes, and --nodes allows {most}")
-    num_cpus = (tasks or max(nodes, 1) * max(per_node, 1)) * cpus
+    most = fields.get("max_nodes", 0)
+    if tasks and per_node and most and (needed := -(-tasks // per_node)) > most:  # the largest number on a node
+        raise OptionError("--ntasks-per-node", f"{tasks} tasks need {needed} nodes, and --nodes allows {most}")
+    each = nodes if per_node or most in {0, nodes} else 1  # as in Slurm, a range of nodes is for one task at least
+    num_cpus = (tasks or max(each, 1) * max(per_node, 1)) * cpus
     num_cpus = max(num_cpus, fields.pop("least_cpus", 0))
-    if fields.pop("overcommit", False):
+    if shares := fields.get("overcommit", False):
         num_cpus = max(nodes, 1)
     if num_cpus > MOST:
         raise OptionError("--ntasks", f"{num_cpus} CPUs are too many")
-    on_each = cpus * per_node if per_node and tasks != 1 else cpus
+    on_each = cpus * per_node if per_node and tasks != 1 and not shares else cpus
     on_each = max(on_each, fields.get("min_cpus_per_node", 0))
     fields["min_cpus_per_node"] = on_each if on_each > 1 else 0
     return JobSpec(num_cpus=num_cpus, **fields)

@@ -96,6 +96,7 @@ class NodeUpdate:
     state: str | None = None
     reason: str | None = None
     comment: str | None = None
+    extra: str | None = None
     weight: int | None = None
     features: str | None = None
 
@@ -286,7 +287,7 @@ def _node(pairs: Iterable[tuple[str, str, str, bool]]) -> NodeUpdate:
                 raise UsageError("slurm_update error: Invalid node name specified\n") from None
         elif low == "state":
             changes["state"] = _node_state(word, value)
-        elif low in {"reason", "comment"}:
+        elif low in {"reason", "comment", "extra"}:
             changes[low] = value
         elif low in {"features", "availablefeatures", "activefeatures"}:
             changes["features"] = value

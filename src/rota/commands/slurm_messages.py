@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 MESSAGES: Mapping[Errno, str] = MappingProxyType(
     {
+        Errno.AGAIN: "Resource temporarily unavailable",
         Errno.INVALID_PARTITION_NAME: "Invalid partition name specified",
         Errno.DEFAULT_PARTITION_NOT_SET: "No partition specified or system default partition",
         Errno.ACCESS_DENIED: "Access/permission denied",
@@ -30,6 +31,7 @@ MESSAGES: Mapping[Errno, str] = MappingProxyType(
         Errno.ALREADY_DONE: "Job/step already completing or completed",
         Errno.INVALID_NODE_STATE: "Invalid node state specified",
         Errno.INVALID_FEATURE: "Invalid feature specification",
+        Errno.DISABLED: "Requested operation is presently disabled",
         Errno.DEPENDENCY: "Job dependency problem",
         Errno.BATCH_ONLY: "Only batch jobs are accepted or processed",
         Errno.INVALID_ACCOUNT: "Invalid account or account/partition combination specified",
@@ -43,6 +45,8 @@ MESSAGES: Mapping[Errno, str] = MappingProxyType(
         Errno.INVALID_TIME_VALUE: "Invalid time specified",
         Errno.RESERVATION_BUSY: "Requested reservation is in use",
         Errno.RESERVATION_OVERLAP: "Requested reservation overlaps with another reservation",
+        Errno.RESERVATION_EMPTY: "Reservation request lacks users, groups or accounts",
+        Errno.RESERVATION_STARTED: "Reservation already started",
         Errno.INVALID_QOS: "Invalid qos specification",
         Errno.PARTITION_NOT_AVAIL: "Required partition not available (inactive or drain)",
         Errno.CIRCULAR_DEPENDENCY: "Circular job dependency",

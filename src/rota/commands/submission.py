@@ -11,6 +11,7 @@ import signal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rota.commands.getopt import UsageError
+from rota.commands.mail_options import mail_options
 from rota.commands.moments import parse_slurm_time
 from rota.commands.option_error import OptionError
 from rota.commands.sbatch import Options, options_of, parse_options, request
@@ -180,7 +181,7 @@ def read_submission(
     spec = request(fields)
     number, seconds, batch_only = parse_warning(texts.get("signal", ""))
     submission = Submission(
-        details=_details(spec, texts, path, line.words, client),
+        details=_details(spec, texts, [path, *arguments] if path else [], line.words, client),
         script=script,
         arguments=tuple(arguments),
         environment=script_environment(spec, texts, client.environment, client.work_dir, client.host),
@@ -226,16 +227,16 @@ def _other_user(name: str, client: Client) -> dict[str, Any]:
 def _table(now: int, utc_offset: Callable[[int], int]) -> dict[str, Option | Flag]:
     """Give the options, of which some allow more than in a replay: points of time."""
 
-    def later(text: str) -> int:
+    def ahead(text: str) -> int:
         try:
-            return max(parse_slurm_time(text, now, utc_offset) - now, 0)
+            return parse_slurm_time(text, now, utc_offset) - now
         except UsageError:
             raise ValueError(f"{text!r} is no point of time") from None
 
     return {
         **OPTIONS,
-        "begin": Option("begin_time", later),
-        "deadline": Option("deadline", later),
+        "begin": Option("begin_time", lambda text: max(ahead(text), 0)),
+        "deadline": Option("deadline", lambda text: ahead(text) or -1),
         **dict.fromkeys(("help", "usage", "version"), Flag("")),
     }
 
@@ -283,13 +284,16 @@ def _merge(sources: Iterable[Options]) -> tuple[dict[str, Any], dict[str, str]]:
     return fields, texts
 
 
-def _details(spec: JobSpec, texts: Mapping[str, str], path: str, words: Sequence[str], client: Client) -> JobDetails:
+def _details(
+    spec: JobSpec, texts: Mapping[str, str], command: Sequence[str], words: Sequence[str], client: Client
+) -> JobDetails:
     work_dir = join_path(client.work_dir, texts.get("chdir", ""))
     default = "slurm-%A_%a.out" if spec.array else "slurm-%j.out"
     std_out = join_path(work_dir, texts.get("output") or default)
+    mail_user, mail_type = mail_options(texts)
     return JobDetails(
-        command=join_path(client.work_dir, path) if path else "",
-        submit_line=shlex.join(["sbatch", *words]),
+        command=" ".join((join_path(client.work_dir, command[0]), *command[1:])) if command else "",
+        submit_line=" ".join(["sbatch", *words]),
         submit_host=client.host,
         work_dir=work_dir,
         std_in=join_path(work_dir, texts.get("input") or "/dev/null"),
@@ -297,8 +301,8 @@ def _details(spec: JobSpec, texts: Mapping[str, str], path: str, words: Sequence
         std_err=join_path(work_dir, texts["error"]) if texts.get("error") else std_out,
         comment=texts.get("comment", ""),
         wckey=texts.get("wckey", ""),
-        mail_user=texts.get("mail-user", ""),
-        mail_type=texts.get("mail-type", ""),
+        mail_user=mail_user,
+        mail_type=mail_type,
     )
 
 

@@ -1,7 +1,7 @@
 """Reading slurm.conf into `rota.model.ClusterConfig`."""
 
 from rota.config.default import interchangeable
-from rota.config.slurm_conf import LoadedConfig, read_slurm_conf
+from rota.config.slurm_conf import LoadedConfig, read_slurm_conf, with_settings
 from rota.config.this_machine import this_machine
 
-__all__ = ["LoadedConfig", "interchangeable", "read_slurm_conf", "this_machine"]
+__all__ = ["LoadedConfig", "interchangeable", "read_slurm_conf", "this_machine", "with_settings"]

@@ -6,8 +6,13 @@ mistyped key from one that rota leaves be.
 
 from __future__ import annotations
 
-#: Outside the lines of several pairs.
-KNOWN_KEYS = frozenset(
+
+def _by_lower(names: str) -> dict[str, str]:
+    return {name.lower(): name for name in names.split()}
+
+
+#: Outside the lines of several pairs: the keys as they are written, by lower-case key.
+KNOWN_KEYS = _by_lower(
     """
     AccountingStorageBackupHost AccountingStorageEnforce AccountingStorageExternalHost AccountingStorageHost
     AccountingStorageLoc AccountingStorageParameters AccountingStoragePass AccountingStoragePort
@@ -43,34 +48,35 @@ KNOWN_KEYS = frozenset(
     SlurmctldHost SlurmctldLogFile SlurmctldParameters SlurmctldPidFile SlurmctldPlugstack SlurmctldPort
     SlurmctldPrimaryOffProg SlurmctldPrimaryOnProg SlurmctldSyslogDebug SlurmctldTimeout SlurmdDebug SlurmdLogFile
     SlurmdParameters SlurmdPidFile SlurmdPort SlurmdSpoolDir SlurmdSyslogDebug SlurmdTimeout SlurmdUser
-    SlurmSchedLogFile SlurmSchedLogLevel SlurmUser SrunEpilog SrunPortRange SrunProlog StateSaveLocation
+    SlurmSchedLogFile SlurmSchedLogLevel SlurmUser SlurmVersion SrunEpilog SrunPortRange SrunProlog StateSaveLocation
     StepdStackSize SuspendExcNodes SuspendExcParts SuspendProgram SuspendRate SuspendTime SuspendTimeout
     SwitchParameters SwitchType TaskEpilog TaskPlugin TaskPluginParam TaskProlog TCPTimeout TLSParameters TLSType
     TmpFS TopologyParam TopologyPlugin TrackWCKey TreeWidth UnkillableStepProgram UnkillableStepTimeout
-    UrlParserType UsePAM VSizeFactor WaitTime Waittime X11Parameters
-    """.lower().split()
+    UrlParserType UsePAM VSizeFactor WaitTime X11Parameters
+    """
 )
-_NODE_KEYS = frozenset(
+_NODE_KEYS = _by_lower(
     """
     BcastAddr Boards CoreSpecCount CoresPerSocket CpuBind CPUs CPUSpecList Feature Features Gres MemSpecLimit
     NodeAddr NodeHostname NodeName Port Procs RealMemory Reason RestrictedCoresPerGPU Sockets SocketsPerBoard State
     ThreadsPerCore TmpDisk Topology TRESWeights Weight
-    """.lower().split()
+    """
 )
-_PARTITION_KEYS = frozenset(
+_PARTITION_KEYS = _by_lower(
     """
     AllocNodes AllowAccounts AllowGroups AllowQOS Alternate CpuBind Default DefaultTime DefCpuPerGPU DefMemPerCPU
     DefMemPerGPU DefMemPerNode DenyAccounts DenyQOS DisableRootJobs ExclusiveTopo ExclusiveUser GraceTime Hidden LLN
     MaxCPUsPerNode MaxCPUsPerSocket MaxMemPerCPU MaxMemPerNode MaxNodes MaxTime MinNodes Nodes OverSubscribe
     OverTimeLimit PartitionName PowerDownOnIdle PreemptMode Priority PriorityJobFactor PriorityTier QOS ReqResv
     ResumeTimeout RootOnly SelectTypeParameters Shared State SuspendTime SuspendTimeout Topology TRESBillingWeights
-    """.lower().split()
+    """
 )
-#: Key that begins a line of several pairs, to the keys that may stand on it; ``None``: rota reads none of them.
-RECORD_KEYS: dict[str, frozenset[str] | None] = {
+#: Key that begins a line of several pairs, to the keys that may stand on it, as they are written, by lower-case key;
+#: ``None``: rota reads none of them.
+RECORD_KEYS: dict[str, dict[str, str] | None] = {
     "nodename": _NODE_KEYS,
-    "downnodes": frozenset({"downnodes", "reason", "state"}),
-    "nodeset": frozenset({"feature", "nodes", "nodeset"}),
+    "downnodes": _by_lower("DownNodes Reason State"),
+    "nodeset": _by_lower("Feature Nodes NodeSet"),
     "partitionname": _PARTITION_KEYS,
     "frontendname": None,
 }

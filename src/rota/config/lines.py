@@ -7,12 +7,13 @@ blanks are in double quotes. ``Include`` inserts another file.
 from __future__ import annotations
 
 import re
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from rota.model import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 _COMMENT = re.compile(r"\A(?P<content>(?:[^\\#]|\\.)*+)#.*")
@@ -24,6 +25,7 @@ _INCLUDE = re.compile(r"include\s+(?P<file>\S+)", re.IGNORECASE)
 _PAIR = re.compile(r"""(?P<key>[\w.]+)\s*[-+*/]?=\s*(?P<value>"[^"]*"(?!\S)|[^\s"]\S*)?\s*""", re.ASCII)
 #: Number of characters of a bad line that its error message quotes.
 _QUOTED = 60
+_NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
 
 
 class Pair(NamedTuple):
@@ -39,12 +41,18 @@ class Line(NamedTuple):
     """A logical line, comments and blank lines excepted."""
 
     path: Path
-    #: Number of its first physical line, from 1.
+    #: Number of its first physical line, from 1; 0: it is in no file.
     number: int
     pairs: tuple[Pair, ...]
+    #: Values that are set by ``--set``: the text of the setting, by lower-case key.
+    settings: Mapping[str, str] = _NO_SETTINGS
 
     def error(self, problem: str, field: str | None = None) -> InputError:
-        """Make an error that names this line."""
+        """Make an error that names this line, or the setting of the key."""
+        if field is not None and field.lower() in self.settings:
+            return InputError(problem, path=f"--set {self.settings[field.lower()]}", field=field)
+        if not self.number:
+            return InputError(problem, field=field)
         return InputError(problem, path=self.path, line=self.number, field=field)
 
     def warning(self, problem: str, field: str) -> str:
@@ -72,7 +80,7 @@ class _Reader:
             if include is not None:
                 yield from self._include(include["file"], Line(path, number, ()), chain)
                 continue
-            line = Line(path, number, _pairs(content, path, number))
+            line = Line(path, number, pairs_of(content, path, number))
             for key, value in line.pairs:
                 if key.lower() == "clustername":
                     self.cluster_name = value.lower()
@@ -117,7 +125,12 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
         yield begun, pending.strip()
 
 
-def _pairs(content: str, path: Path, number: int) -> tuple[Pair, ...]:
+def pairs_of(content: str, path: Path, number: int) -> tuple[Pair, ...]:
+    """Split a logical line into its pairs.
+
+    Raises:
+        InputError: it is not made of ``Key=Value`` pairs.
+    """
     pairs, position = [], 0
     while position < len(content):
         match = _PAIR.match(content, position)

@@ -24,18 +24,41 @@ def utc_offset_of(zone: str) -> Callable[[int], int]:
     Raises:
         InputError: the time zone is unknown.
     """
-    try:
-        info = ZoneInfo(zone)
-    except (KeyError, OSError, ValueError):
-        raise InputError(
-            f"{zone!r} is no time zone: write one such as Europe/Stockholm or UTC", field="--time-zone"
-        ) from None
+    info = _zone(zone)
 
     def offset(time: int) -> int:
         delta = (_EPOCH + timedelta(seconds=time)).astimezone(info).utcoffset() or timedelta()
         return round(delta.total_seconds())
 
     return offset
+
+
+def local_offsets_of(zone: str) -> Callable[[int], tuple[int, int]]:
+    """Give a function from a local time, as seconds since 1970 began there, to its offsets from UTC, in seconds east.
+
+    The two are equal, except: of a time that comes twice they are those of its first and its second coming, and of one
+    that is left out the second is greater.
+
+    Raises:
+        InputError: the time zone is unknown.
+    """
+    info = _zone(zone)
+
+    def offsets(local: int) -> tuple[int, int]:
+        moment = (_EPOCH + timedelta(seconds=local)).replace(tzinfo=info)
+        first, second = (moment.replace(fold=fold).utcoffset() or timedelta() for fold in (0, 1))
+        return round(first.total_seconds()), round(second.total_seconds())
+
+    return offsets
+
+
+def _zone(zone: str) -> ZoneInfo:
+    try:
+        return ZoneInfo(zone)
+    except (KeyError, OSError, ValueError):
+        raise InputError(
+            f"{zone!r} is no time zone: write one such as Europe/Stockholm or UTC", field="--time-zone"
+        ) from None
 
 
 def system_utc_offset(moment: int) -> int:

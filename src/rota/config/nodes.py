@@ -13,7 +13,7 @@ from rota.model import Node, NodeState
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from rota.config.lines import Line
+    from rota.config.lines import Line, Pair
 
 _STATES = {
     "unknown": NodeState.UP,
@@ -25,8 +25,8 @@ _STATES = {
     "drain": NodeState.DRAIN,
     "drained": NodeState.DRAIN,
     "draining": NodeState.DRAIN,
-    "fail": NodeState.DRAIN,
-    "failing": NodeState.DRAIN,
+    "fail": NodeState.FAIL,
+    "failing": NodeState.FAIL,
     "down": NodeState.DOWN,
     #: Not part of the machine yet.
     "future": None,
@@ -49,7 +49,7 @@ def read_nodes(lines: Iterable[Line], down_lines: Iterable[Line], warnings: list
         InputError: a value cannot be used, or a node is defined twice.
     """
     nodes: dict[str, Node | None] = {}
-    defaults: dict[str, str] = {}
+    defaults: dict[str, tuple[Pair, Line]] = {}
     for number, line in enumerate(lines):
         record = Record(line, defaults)
         names = record.values["nodename"]
@@ -103,9 +103,12 @@ def _pattern(record: Record, warnings: list[str]) -> Node:
         cores_per_socket=cores,
         threads_per_core=threads,
         real_memory=record.integer("realmemory", 1),
+        core_spec_count=record.integer("corespeccount", 0, most=max(sockets * cores - 1, 0)),
+        mem_spec_limit=record.integer("memspeclimit", 0),
         features=record.words("feature", "features"),
         gres=record.words("gres"),
         weight=record.integer("weight", 1),
+        tmp_disk=record.integer("tmpdisk", 0),
     )
 
 

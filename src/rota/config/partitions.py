@@ -15,7 +15,7 @@ from rota.model.units import UNLIMITED
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from rota.config.lines import Line
+    from rota.config.lines import Line, Pair
     from rota.config.nodes import ReadNodes
 
 _OVERSUBSCRIBE = re.compile(r"NO|EXCLUSIVE|(?P<how>YES|FORCE)(:(?P<jobs>\d{1,9}))?")
@@ -23,8 +23,10 @@ _OVERSUBSCRIBE = re.compile(r"NO|EXCLUSIVE|(?P<how>YES|FORCE)(:(?P<jobs>\d{1,9})
 _JOBS_OF_A_CORE = 4
 #: Largest OverTimeLimit, in minutes.
 _MOST_OVER_TIME = 65533
+#: What partitions can have of their own, as in Slurm.
+_SELECT_PARAMETERS = ("NONE", "CR_CORE", "CR_CORE_MEMORY", "CR_SOCKET", "CR_SOCKET_MEMORY")
 #: Keys that are attributes of `Partition`; other keys are kept as text.
-_READ = frozenset(
+READ = frozenset(
     [
         "partitionname",
         "nodes",
@@ -51,6 +53,14 @@ _READ = frozenset(
         "denyaccounts",
         "allowqos",
         "denyqos",
+        "defcpupergpu",
+        "defmempergpu",
+        "maxcpuspernode",
+        "maxmempercpu",
+        "maxmempernode",
+        "reqresv",
+        "rootonly",
+        "selecttypeparameters",
     ]
 )
 
@@ -79,7 +89,7 @@ def read_partitions(
     """
     bits = _bits(set_lines, machine)
     partitions: dict[str, Partition] = {}
-    defaults: dict[str, str] = {}
+    defaults: dict[str, tuple[Pair, Line]] = {}
     chosen: Partition | None = None
     for line in lines:
         record = Record(line, defaults)
@@ -170,6 +180,14 @@ def _partition(name: str, record: Record, nodes: int, tres: Sequence[str]) -> Pa
         billing_weights=_billing_weights(record, tres),
         def_mem_per_cpu=record.limit("defmempercpu") or 0,
         def_mem_per_node=record.limit("defmempernode") or 0,
+        def_cpu_per_gpu=record.limit("defcpupergpu") or 0,
+        def_mem_per_gpu=record.limit("defmempergpu") or 0,
+        max_mem_per_cpu=record.limit("maxmempercpu") or 0,
+        max_mem_per_node=record.limit("maxmempernode") or 0,
+        max_cpus_per_node=record.limit("maxcpuspernode") or 0,
+        select_parameters=_select_parameters(record),
+        root_only=record.flag("rootonly"),
+        req_resv=record.flag("reqresv"),
         exclusive=exclusive,
         max_share=max_share,
         force_share=force_share,
@@ -180,7 +198,7 @@ def _partition(name: str, record: Record, nodes: int, tres: Sequence[str]) -> Pa
         deny_accounts=_names(record, "denyaccounts"),
         allow_qos=_names(record, "allowqos"),
         deny_qos=_names(record, "denyqos"),
-        options={key: value for key, value in record.values.items() if key not in _READ},
+        options={key: value for key, value in record.values.items() if key not in READ},
     )
 
 
@@ -197,6 +215,14 @@ def _names(record: Record, key: str) -> tuple[str, ...]:
     """Read a list of names. ``ALL`` is an empty list."""
     text = (record.text(key) or "").lower()
     return () if text == "all" else tuple(filter(None, (name.strip() for name in text.split(","))))
+
+
+def _select_parameters(record: Record) -> str:
+    text = (record.text("selecttypeparameters") or "NONE").upper()
+    if text not in _SELECT_PARAMETERS:
+        known = ", ".join(_SELECT_PARAMETERS)
+        raise record.error("selecttypeparameters", f"{text!r} is nothing that a partition can have: use one of {known}")
+    return "" if text == "NONE" else text
 
 
 def _sharing(record: Record) -> tuple[bool, int, bool]:

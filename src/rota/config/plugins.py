@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from rota.interfaces.select import SELECT_API
+
 if TYPE_CHECKING:
     from rota.model import ClusterConfig
-
-#: Plugins of Slurm in whose place ``select/cons_tres`` is used: it came after them, or does their work for them.
-_LIKE_CONS_TRES = frozenset({"select/cons_res", "select/cray_aries", "select/linear"})
 
 
 class PluginTypes(NamedTuple):
@@ -26,7 +25,7 @@ def plugin_types(config: ClusterConfig, default: PluginTypes) -> PluginTypes:
     return PluginTypes(
         sched=config.get("SchedulerType", default.sched),
         priority=config.get("PriorityType", default.priority),
-        select="select/cons_tres" if select in _LIKE_CONS_TRES else select,
+        select=SELECT_API.instead.get(select, select),
     )
 
 

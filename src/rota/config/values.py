@@ -10,7 +10,7 @@ from rota.model.units import UNLIMITED, parse_time_seconds
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rota.config.lines import Line
+    from rota.config.lines import Line, Pair
     from rota.model import InputError
 
 #: Largest value of a count, which Slurm keeps in 16 bits.
@@ -31,21 +31,21 @@ _FLAGS = {
 
 
 class Record:
-    """A node or partition line, with the defaults in force."""
+    """A node or partition line, with the defaults in force: by lower-case key, the pair and the line that has it."""
 
-    def __init__(self, line: Line, defaults: Mapping[str, str]) -> None:
+    def __init__(self, line: Line, defaults: Mapping[str, tuple[Pair, Line]]) -> None:
         self.line = line
         self._own = {pair.key.lower(): pair.value for pair in line.pairs}
-        self._defaults = defaults
+        self._defaults = {key: pair.value for key, (pair, _) in defaults.items()}
         #: Values by lower-case key.
-        self.values: dict[str, str] = {**defaults, **self._own}
-        #: Keys as written, for messages.
-        self._written = {pair.key.lower(): pair.key for pair in line.pairs}
+        self.values: dict[str, str] = {**self._defaults, **self._own}
+        #: For messages, the keys as written, and the line of each.
+        self._places = {**defaults, **{pair.key.lower(): (pair, line) for pair in line.pairs}}
 
-    def defaults(self) -> dict[str, str]:
+    def defaults(self) -> dict[str, tuple[Pair, Line]]:
         """Give the defaults for later lines, if this is a ``DEFAULT`` line: the old ones, changed by its own values."""
         name = self.line.pairs[0].key.lower()
-        return {key: value for key, value in self.values.items() if key != name}
+        return {key: place for key, place in self._places.items() if key != name}
 
     def text(self, *keys: str) -> str | None:
         """Give the value of the first of these keys that the line sets or, if none, that the defaults set."""
@@ -90,8 +90,9 @@ class Record:
         return tuple(word.strip() for word in (self.text(*keys) or "").split(",") if word.strip())
 
     def error(self, key: str, problem: str) -> InputError:
-        """Make an error about a key."""
-        return self.line.error(problem, self._written.get(key, key))
+        """Make an error about a key, with the line that sets it, which may be a ``DEFAULT`` line."""
+        pair, line = self._places.get(key, (None, self.line))
+        return line.error(problem, key if pair is None else pair.key)
 
     def warning(self, key: str, problem: str) -> str:
         """Make a warning about a key."""

@@ -75,6 +75,7 @@ def _status(cluster: Cluster) -> dict[str, Any]:
         "jobs": dict(statistics.jobs),
         "plugin_faults": dict(statistics.faults),
         "trouble": cluster.driver.trouble,
+        "mail": cluster.mail.trouble,
         "processes": capabilities.tree,
         "memory_limits": capabilities.memory,
         "energy": capabilities.energy,

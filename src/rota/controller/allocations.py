@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rota.controller.submitting import RefusedError, submit
+from rota.controller.submitting import RefusedError, mail_warning, submit
 from rota.core import events as ev
 from rota.model import JobState
 
@@ -52,6 +52,7 @@ async def allocate(
     driver.on_finished.append(waiter.finished)
     gone = asyncio.create_task(terminal.closed())
     try:
+        terminal.error(mail_warning(cluster, call.words[0], wanted.submission))
         await submit(cluster, call, job_id, wanted.spec, wanted.submission, failed=messages.refused)
         job = driver.engine.jobs.get(job_id)
         if job is not None and job.state is JobState.PENDING:

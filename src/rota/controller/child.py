@@ -32,7 +32,9 @@ _WORKING = asyncio.Semaphore(4)
 _OF_USER: defaultdict[int, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(16))
 
 
-async def in_child(cluster: Cluster, call: Call, terminal: Terminal, answer: Callable[[], Answer]) -> None:
+async def in_child(
+    cluster: Cluster, call: Call, terminal: Terminal, answer: Callable[[], Answer], *, is_last: bool = True
+) -> None:
     """Answer a call in a child process, and wait for its end.
 
     Args:
@@ -40,6 +42,7 @@ async def in_child(cluster: Cluster, call: Call, terminal: Terminal, answer: Cal
         call: The call.
         terminal: Where the answer goes.
         answer: Gives the answer.
+        is_last: Whether the client is to end with its exit status.
     """
     await terminal.drain()
     async with _OF_USER[call.uid]:
@@ -49,7 +52,7 @@ async def in_child(cluster: Cluster, call: Call, terminal: Terminal, answer: Cal
                 with cluster.driver.no_commit():
                     pid = os.fork()
                     if pid == 0:
-                        _be_child(cluster, call, terminal, answer, done)
+                        _be_child(cluster, call, terminal, answer, done, is_last=is_last)
             finally:
                 os.close(done)
             await _readable(working)  # the child has closed its end: it has the answer
@@ -72,7 +75,9 @@ async def _readable(file: int) -> None:
         loop.remove_reader(file)
 
 
-def _be_child(cluster: Cluster, call: Call, terminal: Terminal, answer: Callable[[], Answer], done: int) -> None:
+def _be_child(
+    cluster: Cluster, call: Call, terminal: Terminal, answer: Callable[[], Answer], done: int, *, is_last: bool
+) -> None:
     try:
         signal.set_wakeup_fd(-1)
         for number in _SIGNALS:
@@ -86,6 +91,6 @@ def _be_child(cluster: Cluster, call: Call, terminal: Terminal, answer: Callable
             cluster.log(f"error: {' '.join(call.words)!r} of user {call.uid}:\n{traceback.format_exc()}")
             found = Answer("", f"{call.words[0]}: error: this is a defect of rota: {error!r}\n", 1)
         os.close(done)
-        terminal.send_all(*found)
+        terminal.send_all(found.out, found.err, found.code if is_last else None)
     finally:
         os._exit(0)  # nothing may return to the controller's code

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
     from rota.controller.clock import ClusterClock
     from rota.controller.driver import LiveDriver
+    from rota.controller.known_jobs import KnownJobs
     from rota.controller.live_runs import LiveRuns
+    from rota.controller.mail.carrier import Carrier
     from rota.controller.steps.clients import StepClients
     from rota.controller.steps.registry import Steps
     from rota.controller.tokens import Tokens
@@ -34,6 +36,8 @@ class Cluster:
     step_clients: StepClients
     clock: ClusterClock
     tokens: Tokens
+    known_jobs: KnownJobs
+    mail: Carrier
     #: Directory of its state.
     state: Path
     #: Path of slurm.conf; empty: there is none.

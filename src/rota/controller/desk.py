@@ -87,7 +87,7 @@ class Desk:
         except (WireError, ConnectionError, TimeoutError):
             pass  # nobody is there to be told
         finally:
-            writer.close()
+            terminal.close()
 
     async def _answer(self, call: Call, terminal: Terminal) -> None:
         name = call.words[0]

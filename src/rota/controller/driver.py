@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from rota.core import Engine
     from rota.core.effects import Background, Effect, ResumeRun, SendSignal, SuspendRun
     from rota.core.events import JobEnded, LaunchFailed
+    from rota.core.job import Job
     from rota.model import JobRecord
     from rota.store import Database, Write
 
@@ -63,8 +64,8 @@ class Runs(Protocol):
     def launch(self, effect: Launch) -> None:
         """Start a run, unless it has started."""
 
-    def kill(self, effect: Kill) -> None:
-        """Stop a run."""
+    def kill(self, effect: Kill, job: Job | None) -> None:
+        """Stop a run, of a job that may not be known any more."""
 
     def send_signal(self, effect: SendSignal) -> None:
         """Send a signal to a run."""
@@ -145,6 +146,8 @@ class LiveDriver:
         #: Called with the changes of job states, when they are on disk.
         self.on_changes: list[Callable[[list[Change]], None]] = []
         self._changes: list[Change] = []
+        #: Called with each event that was handled, its effects and its time, for what is to be written with it.
+        self.on_handled: list[Callable[[ev.Event, list[Effect], int], list[Write]]] = []
         #: When the state last changed, Unix seconds.
         self.changed_at = clock.now()
         #: Numbers of the last event, and of the last one before the last snapshot.
@@ -254,6 +257,10 @@ class LiveDriver:
             self._writes += writes
             self._commit_soon()
 
+    def when_written(self, call: Callable[[], None]) -> None:
+        """Call a function when all that is to be written is on disk, and never if it is lost."""
+        self._then.append(call)
+
     def keep(self, writes: list[Write]) -> Answer:
         """Write something else with the next commit; the answer comes when it is on disk."""
         answer: Answer = self._loop.create_future()
@@ -306,6 +313,8 @@ class LiveDriver:
         if not any(isinstance(one, Refused) for one in effects):
             self._seq += 1
             self._writes.append(add_event(self._seq, now, json.dumps(encode(event), separators=(",", ":"))))
+        for listener in self.on_handled:
+            self._writes += listener(event, effects, now)
         for effect in effects:
             if isinstance(effect, JobFinished):
                 self._writes += self._runs.finished(self.engine, effect.record)
@@ -319,8 +328,8 @@ class LiveDriver:
             self.changed_at = now
         if self.on_changes:
             self._changes += changes_of(event, effects, self.engine, now)
-        self._commit_soon()
         self._follow_up()
+        self._commit_soon()  # after the pass, which is in the same commit
         return effects
 
     def _follow_up(self) -> None:
@@ -431,7 +440,7 @@ class LiveDriver:
 
     def kill(self, effect: Kill) -> None:
         """Stop a job."""
-        self._runs.kill(effect)
+        self._runs.kill(effect, self.engine.jobs.get(effect.job_id))
 
     def send_signal(self, effect: SendSignal) -> None:
         """Send a signal to a job."""

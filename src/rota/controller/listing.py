@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from functools import partial
 from typing import TYPE_CHECKING
 
 from rota.controller.child import in_child
@@ -13,18 +14,20 @@ from rota.listings import run
 from rota.listings.run import every
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from rota.controller.cluster import Cluster
     from rota.controller.wire import Call, Terminal
     from rota.listings import Answer
 
-#: Number of jobs above which an answer takes long.
+#: Number of jobs, or of tasks of job arrays, above which an answer takes long.
 _MANY = 1_000
 #: Commands that may list jobs that ended a short time ago.
 _OF_JOBS = frozenset({"scontrol", "squeue"})
 #: Options of ``squeue`` with which it may list them.
 _ENDED = re.compile(r"-\w*[jt]|--(?:j|st)")
+#: Options with which it lists each pending task of a job array.
+_TASKS = re.compile(r"-\w*r|--ar")
 #: Options that ask for a document, which takes long to format.
 _DOCUMENT = re.compile(r"--(?:j$|js|y)")
 
@@ -35,26 +38,27 @@ async def listing(cluster: Cluster, call: Call, terminal: Terminal) -> int | Non
     def answer() -> Answer:
         return run(call.words, call.environment, LiveView(cluster, call.uid))
 
+    async def tell(*, is_last: bool) -> int | None:
+        if _takes_long(cluster, call):
+            await in_child(cluster, call, terminal, answer, is_last=is_last)
+            return None
+        out, err, code = answer()
+        terminal.out(out)
+        terminal.error(err)
+        return code
+
     if seconds := every(call.words):
-        await _repeat(answer, terminal, seconds)
+        await _repeat(partial(tell, is_last=False), terminal, seconds)
         return None
-    if _takes_long(cluster, call):
-        await in_child(cluster, call, terminal, answer)
-        return None
-    out, err, code = answer()
-    terminal.out(out)
-    terminal.error(err)
-    return code
+    return await tell(is_last=True)
 
 
-async def _repeat(answer: Callable[[], Answer], terminal: Terminal, seconds: int) -> None:
+async def _repeat(tell: Callable[[], Awaitable[object]], terminal: Terminal, seconds: int) -> None:
     """Answer again and again, until the client has gone."""
     gone = asyncio.ensure_future(terminal.closed())
     try:
         while not gone.done():
-            out, err, _ = answer()
-            terminal.out(out)
-            terminal.error(err)
+            await tell()
             await terminal.drain()
             await asyncio.wait([gone], timeout=seconds)
     finally:
@@ -64,15 +68,18 @@ async def _repeat(answer: Callable[[], Answer], terminal: Terminal, seconds: int
 
 def _takes_long(cluster: Cluster, call: Call) -> bool:
     """Whether an answer could be about many jobs, or is a document."""
-    if len(cluster.driver.engine.jobs) > _MANY or call.words[0] in {"sacct", "sacctmgr", "sreport", "sstat"}:
+    command, *words = call.words
+    jobs = cluster.driver.engine.jobs
+    if len(jobs) > _MANY or command in {"sacct", "sacctmgr", "sreport", "sstat"} or "listpids" in words:
         return True
-    if any(_DOCUMENT.match(word) for word in call.words[1:]):
+    if any(_DOCUMENT.match(word) for word in words):
         return True
-    if "listpids" in call.words:
-        return True
-    if call.words[0] == "squeue" and not any(_ENDED.match(word) for word in call.words[1:]):
-        return False
-    return call.words[0] in _OF_JOBS and LiveView(cluster, call.uid).recent_count() > _MANY
+    if command == "squeue":
+        if any(_TASKS.match(word) for word in words) and sum(job.waiting_tasks for job in jobs.values()) > _MANY:
+            return True
+        if not any(_ENDED.match(word) for word in words):
+            return False
+    return command in _OF_JOBS and LiveView(cluster, call.uid).recent_count() > _MANY
 
 
 async def scontrol(cluster: Cluster, call: Call, terminal: Terminal) -> int | None:

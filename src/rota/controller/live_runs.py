@@ -6,9 +6,9 @@ import asyncio
 import json
 import signal
 import sys
+import time
 from dataclasses import replace
 from functools import lru_cache
-from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from rota.client.commands import PACKAGES
@@ -17,7 +17,7 @@ from rota.controller.run_environment import expand, run_environment
 from rota.core.effects import Launch
 from rota.core.plain import shape_of
 from rota.executor.protocol import RunSpec
-from rota.model import JobState
+from rota.model import JobState, Reason
 from rota.model.accounting import AccountingRecord, JobDetails
 from rota.model.step import StepRecord, Usage
 from rota.model.submission import Submission
@@ -25,7 +25,7 @@ from rota.store.writes import add_job, add_run, drop_submission, end_run
 from rota.users import groups_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from rota.controller.devices import Devices
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from rota.core import Engine
     from rota.core.effects import Kill, ResumeRun, SendSignal, SuspendRun
     from rota.core.events import JobEnded, LaunchFailed
+    from rota.core.job import Job
     from rota.executor.protocol import Executor
     from rota.model import ClusterConfig, JobRecord, JobSpec
     from rota.store import Database, Write
@@ -46,8 +47,15 @@ _RETRY = 1.0
 _SERVE = "from rota.client.allocation import serve; sys.exit(serve(sys.argv[1]))"
 _ALLOCATION = (sys.executable, "-IS", "-c", f"import sys; sys.path.insert(0, {PACKAGES!r}); {_SERVE}")
 _DECIDES_OTHERWISE = "a plugin decides by something else than what happens, like a clock or random numbers"
-#: States of the batch step where it is not the job's.
-_STEP_STATES = {JobState.TIMEOUT: JobState.CANCELLED, JobState.PREEMPTED: JobState.CANCELLED}
+
+
+#: Why a job is stopped, by the state that it is in from then on.
+_WHY = {
+    JobState.TIMEOUT: "TIME LIMIT",
+    JobState.PREEMPTED: "PREEMPTION",
+    JobState.PENDING: "JOB REQUEUE",
+}
+_NODE_FAILURE = "NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS"
 
 
 class LiveRuns:
@@ -164,7 +172,7 @@ class LiveRuns:
             job=view.line(job),
             allocation=allocation,
             devices=self._devices.choose(allocation),
-            mem_per_cpu=_mem_per_cpu(job.spec, job.partition.def_mem_per_cpu),
+            mem_per_cpu=_mem_per_cpu(job.spec, job.partition.default_memory(self._config().default_memory())[1]),
         )
         self._runs[effect.job_id, effect.restart_count] = run
         return [add_run(effect.job_id, effect.restart_count, _dump(shape_of(Run).encode(run)))]
@@ -188,7 +196,8 @@ class LiveRuns:
         """Give what to write down about a job that has ended."""
         job, key = engine.view.ended(record), (record.job_id, record.restart_count)
         details = self.submission(record.spec.payload).details
-        if record.state is JobState.CANCELLED:
+        details = replace(details, derived_exit_code=derived_exit_code(record.steps))
+        if record.state is JobState.CANCELLED and record.reason is not Reason.DEPENDENCY_NEVER_SATISFIED:
             by = self.cancelled_by.get(job.array_job_id or job.job_id, record.spec.user_id)
             details = replace(details, cancelled_by=by)
         if record.array_job_id is None or record.array_is_over:
@@ -241,9 +250,21 @@ class LiveRuns:
             return
         self._executor.launch(spec)
 
-    def kill(self, effect: Kill) -> None:
-        """Stop a run."""
-        self._executor.kill(effect.job_id, effect.restart_count, effect.signal, effect.wait)
+    def kill(self, effect: Kill, job: Job | None) -> None:
+        """Stop a run, and say so in its output.
+
+        Args:
+            effect: Which run, and how.
+            job: Its job; ``None``: it is not known any more.
+        """
+        said = ""
+        run = self.run_of(effect.job_id, effect.restart_count)
+        if job is not None and run is not None:
+            why = f" DUE TO {_WHY[job.state]}" if job.state in _WHY else ""
+            why = f" DUE TO {_NODE_FAILURE}" if job.reason is Reason.NODE_DOWN else why
+            moment = time.strftime("%Y-%m-%dT%H:%M:%S")
+            said = f"slurmstepd: error: *** JOB {job.job_id} ON {run.job.nodes[0]} CANCELLED AT {moment}{why} ***\n"
+        self._executor.kill(effect.job_id, effect.restart_count, effect.signal, effect.wait, said)
 
     def send_signal(self, effect: SendSignal) -> None:
         """Send a signal to the steps of a run. As in Slurm, a batch script does not get it."""
@@ -290,7 +311,7 @@ class LiveRuns:
             rlimits=submission.rlimits,
             uid=job.user_id,
             gid=job.group_id,
-            groups=_groups(job.user_id, job.group_id, int(monotonic()) // 60),
+            groups=_groups(job.user_id, job.group_id, int(time.monotonic()) // 60),
             cpus=run.cpus,
             memory=run.memory,
             prolog=self._config().get("Prolog"),
@@ -307,17 +328,26 @@ def decode_submission(data: dict[str, Any]) -> Submission:
 
 
 def _over(step: StepRecord, record: JobRecord) -> StepRecord:
-    """Give a step of a job that has ended; what still ran was ended with it."""
+    """Give a step of a job that has ended; what still ran was ended with it, and what was killed says why."""
+    killed = step.end_time is None or step.signal == signal.SIGKILL
+    if killed and record.state is JobState.OUT_OF_MEMORY:
+        end = record.end_time if step.end_time is None else step.end_time
+        return replace(step, state=record.state, end_time=end, exit_code=record.exit_code, signal=record.signal)
     if step.end_time is not None:
         return step
-    return replace(step, state=JobState.CANCELLED, end_time=record.end_time, signal=signal.SIGKILL)
+    return replace(step, state=JobState.CANCELLED, end_time=record.end_time, signal=record.signal or signal.SIGKILL)
+
+
+def derived_exit_code(steps: Iterable[StepRecord]) -> int:
+    """Give the highest exit status of some steps: 256 × the exit code + the signal."""
+    return max((step.exit_code << 8 | step.signal for step in steps), default=0)
 
 
 def _batch_step(record: JobRecord, nodes: tuple[str, ...], cpus: int, usage: Usage) -> StepRecord:
     return StepRecord(
         step_id="batch",
         name="batch",
-        state=_STEP_STATES.get(record.state, record.state),
+        state=_batch_state(record),
         nodes=nodes,
         cpus=cpus,
         start_time=record.start_time or 0,
@@ -326,6 +356,15 @@ def _batch_step(record: JobRecord, nodes: tuple[str, ...], cpus: int, usage: Usa
         signal=record.signal,
         usage=usage,
     )
+
+
+def _batch_state(record: JobRecord) -> JobState:
+    """Give the state of the batch step: how the script ended, whatever became of the job."""
+    if record.state is JobState.OUT_OF_MEMORY:
+        return record.state
+    if record.signal or record.state is JobState.NODE_FAIL:
+        return JobState.CANCELLED
+    return JobState.FAILED if record.exit_code else JobState.COMPLETED
 
 
 def _mem_per_cpu(spec: JobSpec, default: int) -> int:

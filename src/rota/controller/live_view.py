@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import or_, select
 
+from rota.controller.kept_record import KeptRecord
+from rota.controller.live_runs import derived_exit_code
 from rota.controller.run_environment import expand
 from rota.core.accounts.rights import coordinated
-from rota.core.plain import shape_of
 from rota.executor.tasks import Processes
 from rota.inspect.view import EngineView
 from rota.listings.answer import RELEASE
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from rota.core import Engine
     from rota.core.job import Job
     from rota.model import PriorityFactors
+    from rota.model.accounting import Accounted
     from rota.model.lines import JobLine, NodeLine, ReservationLine, Statistics
 
 #: Slurm's MinJobAge where it is not set, seconds.
@@ -118,9 +120,9 @@ class LiveView(EngineView):
         """Give what is kept of a job beside its line, with the names of its files; ``None``: nothing."""
         job = self._engine.jobs.get(job_id)
         if job is not None:
-            return self._details(self._view.line(job), job.spec.payload)
+            return self._details(self._view.line(job), job)
         record = self._recent.get(job_id)
-        return None if record is None else record.details
+        return None if record is None else _with_file_names(record.details, record.job)
 
     def steps(self, job_id: int) -> Sequence[StepRecord]:
         """Give the steps of a job, in the order in which they were started."""
@@ -158,22 +160,15 @@ class LiveView(EngineView):
         return self._now - int(self.config.get("MinJobAge") or _MIN_JOB_AGE)
 
     @cached_property
-    def _recent(self) -> dict[int, AccountingRecord]:
+    def _recent(self) -> dict[int, Accounted]:
         """The jobs that ended in the last ``MinJobAge`` seconds, by job id, in the order in which they ended."""
         found = select(ended.c.record).where(ended.c.end_time >= self._recently()).order_by(ended.c.id)
-        return {record.job.job_id: record for record in (*self._records(found), *self._live.runs.ending.values())}
+        records: list[Accounted] = [*self._records(found), *self._live.runs.ending.values()]
+        return {record.job.job_id: record for record in records}
 
-    def _details(self, job: JobLine, payload: str) -> JobDetails:
-        details = self._live.runs.submission(payload).details
-        if not details.std_out:
-            return details
-        node = job.nodes[0] if job.nodes else ""
-        return replace(
-            details,
-            std_in=expand(details.std_in, job, node),
-            std_out=expand(details.std_out, job, node),
-            std_err=expand(details.std_err, job, node),
-        )
+    def _details(self, line: JobLine, job: Job) -> JobDetails:
+        details = self._live.runs.submission(job.spec.payload).details
+        return _with_file_names(replace(details, derived_exit_code=derived_exit_code(job.steps)), line)
 
     def _live_steps(self, job: JobLine, payload: str, others: Sequence[StepRecord]) -> tuple[StepRecord, ...]:
         if job.start_time is None or not self._live.runs.submission(payload).script:
@@ -198,7 +193,7 @@ class LiveView(EngineView):
 
     # ---- accounting -------------------------------------------------------------------------------------------
 
-    def accounted(self, query: AccountingQuery) -> Iterable[AccountingRecord]:
+    def accounted(self, query: AccountingQuery) -> Iterable[Accounted]:
         """Give the jobs that ``sacct`` is to choose from, live and ended, each with its steps."""
         jobs, ending = dict(self._engine.jobs), dict(self._live.runs.ending)
         for record in self._records(_selection(query)):
@@ -206,14 +201,14 @@ class LiveView(EngineView):
             jobs.pop(record.job.job_id, None)
             ending.pop(record.job.job_id, None)
             yield record
-        yield from ending.values()
+        yield from (one for one in ending.values() if _asked(query, one.job.job_id, one.job.array_job_id))
         for job in jobs.values():
-            if query.job_ids and not _is_of(job, query.job_ids):
+            if not _asked(query, job.job_id, None if job.array is None else job.array.job_id):
                 continue
             line = self._view.line(job)
             yield AccountingRecord(
                 job=line,
-                details=self._details(line, job.spec.payload),
+                details=self._details(line, job),
                 steps=self._live_steps(line, job.spec.payload, job.steps),
             )
 
@@ -222,18 +217,17 @@ class LiveView(EngineView):
         found: list[tuple[str, int, int | None]] = []
         since: dict[str, int] = {}
         for time, event in self._live.database.events_named("UpdateNode"):
-            name, is_down = event["name"], event["state"] == NodeState.DOWN.value
+            name, is_down = event["name"], event.get("state") == NodeState.DOWN.value
+            if "state" not in event:
+                continue
             if is_down:
                 since.setdefault(name, time)
             elif name in since:
                 found.append((name, since.pop(name), time))
         return found + [(name, time, None) for name, time in since.items()]
 
-    def _records(self, selection: Select[Any]) -> Iterator[AccountingRecord]:
-        shape = shape_of(AccountingRecord)
-        for data in self._live.database.job_records(selection):
-            record: AccountingRecord = shape.decode(data)
-            yield record
+    def _records(self, selection: Select[Any]) -> Iterator[KeptRecord]:
+        return map(KeptRecord, self._live.database.job_records(selection))
 
 
 class OneJobView(LiveView):
@@ -261,8 +255,21 @@ class OneJobView(LiveView):
         )
 
 
-def _is_of(job: Job, job_ids: frozenset[int]) -> bool:
-    return job.job_id in job_ids or (job.array is not None and job.array.job_id in job_ids)
+def _asked(query: AccountingQuery, job_id: int, array_job_id: int | None) -> bool:
+    return not query.job_ids or job_id in query.job_ids or array_job_id in query.job_ids
+
+
+def _with_file_names(details: JobDetails, job: JobLine) -> JobDetails:
+    """Expand the patterns in the names of a job's files."""
+    if not details.std_out:
+        return details
+    node = job.nodes[0] if job.nodes else ""
+    return replace(
+        details,
+        std_in=expand(details.std_in, job, node),
+        std_out=expand(details.std_out, job, node),
+        std_err=expand(details.std_err, job, node),
+    )
 
 
 def _selection(query: AccountingQuery) -> Select[Any]:

@@ -91,7 +91,7 @@ def run_environment(run: Run, cluster: str, conf: str) -> dict[str, str]:
         shown = ",".join(map(str, gpus))
         found |= visible_gpus(shown)
         found |= {"SLURM_JOB_GPUS": shown, "SLURM_GPUS_ON_NODE": str(len(gpus))}
-    return found | _of_array(job)
+    return found | array_environment(job)
 
 
 def allocation_environment(run: Run, wanted: Allocation, cluster: str, conf: str) -> dict[str, str]:
@@ -115,7 +115,8 @@ def visible_gpus(shown: str) -> dict[str, str]:
     return dict.fromkeys(VISIBLE, shown)
 
 
-def _of_array(job: JobLine) -> dict[str, str]:
+def array_environment(job: JobLine) -> dict[str, str]:
+    """Give the variables that say which task of a job array a job is; none, if it is no task."""
     if job.array_job_id is None:
         return {}
     ids = parse_array(job.request.array, MOST_TASKS).ids
@@ -170,12 +171,12 @@ def expand(path: str, job: JobLine, node: str, more: Mapping[str, str] = Mapping
     array_job_id = job.array_job_id or job.job_id
     texts: Mapping[str, str] = {
         "A": str(array_job_id),
-        "a": job.array_task or "4294967294",
+        "a": job.array_task if job.array_task.isdecimal() else "4294967294",
         "J": str(job.job_id),
         "j": str(job.job_id),
         "N": node,
         "n": "0",
-        "s": "4294967294",
+        "s": "batch",
         "t": "0",
         "u": job.user,
         "x": job.name,

@@ -6,7 +6,15 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from rota.commands.submission import read_command_line, read_submission
-from rota.controller.submitting import TOO_LONG, RefusedError, client_of, largest_script, submit, telling_problems
+from rota.controller.submitting import (
+    TOO_LONG,
+    RefusedError,
+    client_of,
+    largest_script,
+    mail_warning,
+    submit,
+    telling_problems,
+)
 from rota.controller.wire import TooLargeError
 from rota.controller.would_start import tell_start
 from rota.listings.answer import VERSION
@@ -19,6 +27,8 @@ if TYPE_CHECKING:
     from rota.controller.wire import Call, Terminal
     from rota.model import JobRecord
 
+#: Number of times that a submission is tried again.
+_RETRIES = 15
 _HELP = (
     "Usage: sbatch [OPTIONS...] script [args...]\n\n"
     "The options are those of Slurm 22.05; the reference in rota's documentation lists them.\n"
@@ -67,12 +77,12 @@ async def _submit(cluster: Cluster, call: Call, terminal: Terminal, submitted: S
     named = config.cluster_name if texts.get("clusters") else ""
     if lines := unknown_cluster(texts.get("clusters", ""), config):
         raise RefusedError(*lines)
-    if texts.get("mail-type", "NONE").upper() != "NONE":
-        terminal.error("sbatch: warning: --mail-type: rota sends no mail\n")
-    job_id = driver.next_job_id
+    terminal.error(mail_warning(cluster, "sbatch", submitted.submission))
     if "test-only" in texts:
-        await tell_start(cluster, call, terminal, job_id, submitted.spec, quiet="quiet" in texts)
+        await tell_start(cluster, call, terminal, driver.next_job_id, submitted.spec, quiet="quiet" in texts)
         return None
+    await _until_taken(cluster, terminal, submitted)
+    job_id = driver.next_job_id
     end = _Ending(job_id)
     if "wait" in texts:
         driver.on_finished.append(end)
@@ -87,6 +97,22 @@ async def _submit(cluster: Cluster, call: Call, terminal: Terminal, submitted: S
     finally:
         if "wait" in texts:
             driver.on_finished.remove(end)
+
+
+async def _until_taken(cluster: Cluster, terminal: Terminal, submitted: Submitted) -> None:
+    """Wait as Slurm's ``sbatch`` does while there are too many jobs: longer and longer, 120 s in all."""
+    if not cluster.known_jobs.too_many(submitted.spec):
+        return
+    terminal.error("sbatch: error: Slurm temporarily unable to accept job, sleeping and retrying\n")
+    gone = asyncio.ensure_future(terminal.closed())
+    for seconds in range(1, _RETRIES + 1):
+        await asyncio.wait([gone], timeout=seconds)
+        if gone.done():
+            raise RefusedError
+        if not cluster.known_jobs.too_many(submitted.spec):
+            break
+    gone.cancel()
+    await asyncio.wait([gone])
 
 
 class _Ending:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import fields
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from rota.commands.create_reservation import parse_reservation
 from rota.commands.job_ids import parse_job_id
+from rota.commands.lists import split_list
 from rota.commands.moments import parse_slurm_time
 from rota.commands.option_error import OptionError
 from rota.commands.scontrol import Change, JobsRequest, Other, Show, parse_scontrol
-from rota.commands.scontrol_update import JobUpdate, LimitChange, NodeUpdate, PartitionUpdate
+from rota.commands.scontrol_update import JobUpdate, NodeUpdate, PartitionUpdate
 from rota.commands.slurm_messages import message_of
+from rota.commands.update_reservation import update_reservation
+from rota.controller.job_updates import update_job
 from rota.core import events as ev
 from rota.model import Errno, InputError, JobState, NodeState, PartitionState, RequestError
 
@@ -26,15 +28,10 @@ if TYPE_CHECKING:
     from rota.controller.wire import Call, Terminal
     from rota.core.effects import Refused
 
-#: Fields of `JobSpec` that an update sets, by field of `JobUpdate` where the names differ.
-_FIELDS = {"features": "constraint", "start_time": "begin_time"}
-#: Fields of `JobUpdate` that are no fields of `JobSpec`.
-_OTHERS = frozenset({"jobs", "of_name", "time_limit", "time_min", "end_time", "array_throttle"})
-_DETAILS = frozenset({"comment", "wckey", "std_out", "std_err", "std_in", "mail_user", "mail_type", "admin_comment"})
 _NODE_STATES = {
     "DRAIN": NodeState.DRAIN,
     "DOWN": NodeState.DOWN,
-    "FAIL": NodeState.DRAIN,
+    "FAIL": NodeState.FAIL,
     "IDLE": NodeState.UP,
     "RESUME": NodeState.UP,
     "UNDRAIN": NodeState.UP,
@@ -60,7 +57,7 @@ async def change(cluster: Cluster, call: Call, terminal: Terminal) -> int | None
     elif isinstance(request, PartitionUpdate):
         problems = await _update_partition(cluster, request, uid)
     elif isinstance(request, Change):
-        problems = await _reservation(cluster, request, cluster.rights.as_operator(call.uid))
+        problems = await _reservation(cluster, request, terminal, cluster.rights.as_operator(call.uid))
     else:
         problems = await _reconfigure(cluster, uid)
     return _end(terminal, line, problems)
@@ -147,8 +144,6 @@ def job_event(command: str, about: dict[str, Any]) -> ev.Event:
 
 
 async def _update_jobs(cluster: Cluster, request: JobUpdate, uid: int) -> list[str]:
-    if details := unsupported(request):
-        return [_NOT_SUPPORTED.format(details)]
     problems = []
     for job_id, task_id in _targets(cluster, request.jobs, request.of_name):
         try:
@@ -161,85 +156,51 @@ async def _update_jobs(cluster: Cluster, request: JobUpdate, uid: int) -> list[s
     return problems
 
 
-def unsupported(request: JobUpdate) -> str:
-    """Say which part of an update rota does not do; empty: none."""
-    asked = sorted(name for name in _DETAILS if getattr(request, name) is not None)
-    return f"an update of {', '.join(asked)}" if asked else ""
-
-
-async def update_job(
-    cluster: Cluster, request: JobUpdate, job_id: int, task_id: int | None, uid: int
-) -> Refused | None:
-    """Change a job for a user, whichever the request names, and give why that is refused; ``None``: it is done.
-
-    Raises:
-        RequestError: a change of the time limit cannot be made.
-    """
-    given = {one.name: getattr(request, one.name) for one in fields(request)}
-    changes = {_FIELDS.get(name, name): value for name, value in given.items() if value is not None}
-    changes = {name: value for name, value in changes.items() if name not in _OTHERS}
-    changes |= _times(cluster, job_id, request)
-    event = ev.UpdateJob(
-        job_id=job_id,
-        task_id=task_id,
-        changes=changes,
-        array_throttle=request.array_throttle,
-        uid=cluster.rights.over_job(uid, job_id),
-    )
-    return await cluster.driver.request(event)
-
-
-def _times(cluster: Cluster, job_id: int, request: JobUpdate) -> dict[str, Any]:
-    """Give the new time limits of a job."""
-    job = cluster.driver.engine.jobs.get(job_id)
-    if job is None:
-        return {}
-    found: dict[str, Any] = {}
-    if request.time_limit is not None:
-        found["time_limit"] = _limit(request.time_limit, job.time_limit)
-    if request.time_min is not None:
-        found["time_min"] = _limit(request.time_min, job.spec.time_min or job.time_limit)
-    if request.end_time is not None and job.start_time is not None:
-        found["time_limit"] = max(request.end_time - job.start_time, 60)
-    return found
-
-
-def _limit(asked: LimitChange, now: int) -> int | None:
-    if not asked.sign:
-        return asked.seconds
-    change = asked.seconds or 0
-    limit = now + change if asked.sign == "+" else now - change
-    if limit < 60:
-        raise RequestError(message_of(Errno.INVALID_TIME_LIMIT, "")[0], Errno.INVALID_TIME_LIMIT)
-    return limit
-
-
 # ---- the machine ------------------------------------------------------------------------------------------------
 
 
 async def _update_nodes(cluster: Cluster, request: NodeUpdate, uid: int) -> list[str]:
-    if request.state is None or request.state not in _NODE_STATES:
-        return [_NOT_SUPPORTED.format(f"State={request.state}" if request.state else "this update of nodes")]
-    state = _NODE_STATES[request.state]
+    if request.state is not None and request.state not in _NODE_STATES:
+        return [_NOT_SUPPORTED.format(f"State={request.state}")]
+    features = None if request.features is None else tuple(split_list(request.features))
     for name in request.nodes:
-        event = ev.UpdateNode(name=name, state=state, reason=request.reason or "", uid=uid)
+        event = ev.UpdateNode(
+            name=name,
+            state=_node_state(cluster, name, request.state),
+            reason=request.reason or "",
+            comment=request.comment,
+            extra=request.extra,
+            features=features,
+            weight=request.weight,
+            uid=uid,
+        )
         refused = await cluster.driver.request(event)
         if refused is not None:
             return [_sentence(refused)]
     return []
 
 
+def _node_state(cluster: Cluster, name: str, wanted: str | None) -> NodeState | None:
+    """Give the state that a node is to have; ``None``: it stays. Only one that is drained can be undrained."""
+    if wanted == "UNDRAIN":
+        view = cluster.driver.engine.view
+        wanted = wanted if name in view.names(view.nodes_in(NodeState.DRAIN)) else None
+    return None if wanted is None else _NODE_STATES[wanted]
+
+
 async def _update_partition(cluster: Cluster, request: PartitionUpdate, uid: int) -> list[str]:
-    if request.state is None:
+    if request.state is None or request.max_time is not None or request.default_time is not None:
         return [_NOT_SUPPORTED.format("this update of partitions")]
     event = ev.UpdatePartition(name=request.name, state=PartitionState[request.state], uid=uid)
     refused = await cluster.driver.request(event)
     return [] if refused is None else [_sentence(refused)]
 
 
-async def _reservation(cluster: Cluster, request: Change, uid: int) -> list[str]:
-    if request.entity != "reservation" or request.command == "update":
+async def _reservation(cluster: Cluster, request: Change, terminal: Terminal, uid: int) -> list[str]:
+    if request.entity != "reservation":
         return [_NOT_SUPPORTED.format(f"{request.command} {request.entity}")]
+    if request.command == "update":
+        return await _update_reservation(cluster, request, terminal, uid)
     event: ev.Event
     failed = "Error creating the reservation"
     if request.command == "delete":
@@ -256,6 +217,25 @@ async def _reservation(cluster: Cluster, request: Change, uid: int) -> list[str]
         event = ev.CreateReservation(reservation=reservation, uid=uid)
     refused = await cluster.driver.request(event)
     return [] if refused is None else [f"{failed}: {_sentence(refused).removeprefix('slurm_update error: ')}"]
+
+
+async def _update_reservation(cluster: Cluster, request: Change, terminal: Terminal, uid: int) -> list[str]:
+    failed, engine = "Error updating the reservation", cluster.driver.engine
+    if not request.name:
+        return ["Reservation must be given.  No reservation update."]
+    known = engine.view.reservation(request.name)
+    if known is None:
+        return [f"{failed}: {message_of(Errno.RESERVATION_INVALID, '')[0]}"]
+    names = [name for name, _ in engine.view.machine]
+    try:
+        wanted = update_reservation(known, request.pairs, names, cluster.clock.now(), engine.utc_offset)
+    except RequestError as error:
+        return [f"{failed}: {error}"]
+    refused = await cluster.driver.request(ev.UpdateReservation(reservation=wanted, uid=uid))
+    if refused is not None:
+        return [f"{failed}: {_sentence(refused).removeprefix('slurm_update error: ')}"]
+    terminal.out("Reservation updated.\n")
+    return []
 
 
 def _with_dates(

@@ -1,7 +1,8 @@
 """The directories of running jobs: each has the batch script, or the socket of an allocation.
 
 A batch script's directory can be passed by all, and its script read by its user only. The directory of an allocation is
-its user's.
+its user's. Directories of batch scripts, in which nobody else can write, are used again: to remove one can take longer
+than all else that is done for a job, since the disk is being written to.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 #: Name of a batch script.
 _SCRIPT = "slurm_script"
+#: Number of directories that are kept to be used again.
+_SPARE = 64
 
 
 class Spool:
@@ -28,6 +31,9 @@ class Spool:
 
     def __init__(self, root: Path) -> None:
         self._root = root
+        self._spare = [*root.glob("spare*")]
+        #: Jobs whose scripts this process has written.
+        self._scripts: set[int] = set()
 
     def directory(self, job_id: int) -> Path:
         """Give the directory of a job."""
@@ -40,6 +46,7 @@ class Spool:
             OSError: it cannot be written.
         """
         script = self._make(job_id) / _SCRIPT
+        self._scripts.add(job_id)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         try:
             file = os.open(script, flags, 0o700)
@@ -72,14 +79,25 @@ class Spool:
         """Remove what is left of a job."""
         directory = self.directory(job_id)
         with suppress(OSError):
-            for name in (_SCRIPT, SOCKET):
-                (directory / name).unlink(missing_ok=True)
-            directory.rmdir()
+            (directory / _SCRIPT).unlink(missing_ok=True)
+            if job_id in self._scripts and len(self._spare) < _SPARE:
+                self._spare.append(directory.rename(self._root / f"spare{job_id}"))
+            else:
+                (directory / SOCKET).unlink(missing_ok=True)
+                directory.rmdir()
+        self._scripts.discard(job_id)
 
     def _make(self, job_id: int) -> Path:
+        """Make the directory of a job, unless it is there."""
         directory = self.directory(job_id)
-        for one in (self._root, directory):
-            if not one.exists():
-                one.mkdir()
-                one.chmod(0o711)  # users reach their scripts, and see no others
+        if directory.exists():
+            return directory
+        while self._spare:
+            with suppress(FileNotFoundError):  # somebody has removed it
+                return self._spare.pop().rename(directory)
+        if not self._root.exists():
+            self._root.mkdir()
+            self._root.chmod(0o711)  # users reach their scripts, and see no others
+        directory.mkdir()
+        directory.chmod(0o711)
         return directory

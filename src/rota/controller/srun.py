@@ -121,9 +121,16 @@ async def _test(cluster: Cluster, call: Call, terminal: Terminal) -> None:
 
 def _allocation(cluster: Cluster, call: Call, line: SrunLine) -> Allocation:
     """Make the request for a job of its own."""
-    name = line.options.rest[0].rpartition("/")[2] if line.options.rest else ""
-    clock, utc_offset = cluster.clock, cluster.driver.engine.utc_offset
-    return allocation(call.words, line.options, client_of(call), name=name, now=clock.now(), utc_offset=utc_offset)
+    program = line.options.rest[0] if line.options.rest else ""
+    return allocation(
+        call.words,
+        line.options,
+        client_of(call),
+        name=program.rpartition("/")[2],
+        program=program,
+        now=cluster.clock.now(),
+        utc_offset=cluster.driver.engine.utc_offset,
+    )
 
 
 async def _in_new_job(cluster: Cluster, call: Call, terminal: Terminal, line: SrunLine) -> int | None:

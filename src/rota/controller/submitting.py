@@ -50,7 +50,7 @@ _LIMITS = {
 
 #: Slurm's sentence about texts that are too long, and the longest of most of them, characters.
 TOO_LONG = "Pathname of a file, directory or other parameter too long"
-_LONGEST = 1024
+LONGEST_TEXT = 1024
 
 
 class RefusedError(Exception):
@@ -110,13 +110,23 @@ async def hand_in(cluster: Cluster, uid: int, job_id: int, spec: JobSpec, submis
     """Hand a job of a user in, and give why it is refused; ``None``: it is on disk. See `submit`."""
     details = submission.details
     texts = (spec.name, spec.account, spec.partition, spec.constraint, spec.licenses, spec.reservation, spec.qos)
-    if max(map(len, (*texts, details.comment, details.wckey, details.mail_user))) > _LONGEST:
+    if max(map(len, (*texts, details.comment, details.wckey, details.mail_user))) > LONGEST_TEXT:
         return Refused(job_id=job_id, errno=Errno.INVALID_EVENT, message=TOO_LONG)
+    if 0 < spec.deadline <= cluster.clock.now():
+        return Refused(job_id=job_id, errno=Errno.INVALID_TIME_LIMIT, message="its deadline is over")
+    if why := cluster.known_jobs.too_many(spec):
+        return Refused(job_id=job_id, errno=Errno.AGAIN, message=why)
     spec = spec._replace(payload=str(job_id))
     cluster.runs.keep(spec.payload, submission)
     data = compress(shape_of(Submission).encode(submission))
     event = ev.Submit(job_id, spec, uid=cluster.rights.as_operator(uid))
     return await cluster.driver.submit(event, [add_submission(spec.payload, data)])
+
+
+def mail_warning(cluster: Cluster, command: str, submission: Submission) -> str:
+    """Say that mail for which a job asks cannot be sent; empty: it can, or it asks for none."""
+    trouble = cluster.mail.trouble if submission.details.mail_type else ""
+    return trouble and f"{command}: warning: {trouble}\n"
 
 
 def sentence_of(errno: Errno, message: str, spec: JobSpec) -> tuple[str, str]:

@@ -22,6 +22,7 @@ So files are read with the rights of the user who asks, and the kernel tells who
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import select
@@ -63,11 +64,12 @@ class Call:
 
 
 class Terminal:
-    """Where a command's answer goes: the client's terminal and files."""
+    """Where a command's answer goes: the client's terminal and files. What is said in one turn is sent together."""
 
     def __init__(self, reader: StreamReader, writer: StreamWriter) -> None:
         self._reader = reader
         self._writer = writer
+        self._said: list[bytes] = []
 
     def out(self, text: str) -> None:
         """Write to standard output."""
@@ -126,10 +128,11 @@ class Terminal:
             raise OSError(data.decode(errors="replace"))
         return data
 
-    def send_all(self, out: str, err: str, status: int) -> None:
-        """Send a whole answer without the event loop, from a child process."""
+    def send_all(self, out: str, err: str, status: int | None) -> None:
+        """Send a whole answer without the event loop, from a child process; ``None``: there will be others."""
         connection = self._writer.get_extra_info("socket")
-        data = memoryview(b"".join(_frame(*one) for one in ((b"o", out), (b"e", err), (b"x", str(status)))))
+        end = b"" if status is None else _frame(b"x", str(status))
+        data = memoryview(_frame(b"o", out) + _frame(b"e", err) + end)
         ready = select.poll()
         ready.register(connection, select.POLLOUT)
         while data:
@@ -152,12 +155,18 @@ class Terminal:
 
     async def drain(self) -> None:
         """Wait until the client has taken what was written."""
+        self._flush()
         await self._writer.drain()
+
+    def close(self) -> None:
+        """Send what was written, and close the connection."""
+        self._flush()
+        self._writer.close()
 
     @property
     def backlog(self) -> int:
         """The bytes that the client has not taken yet."""
-        return self._writer.transport.get_write_buffer_size()
+        return self._writer.transport.get_write_buffer_size() + sum(map(len, self._said))
 
     async def closed(self) -> None:
         """Wait until the client has gone."""
@@ -165,7 +174,14 @@ class Terminal:
             pass
 
     def _send(self, letter: bytes, text: str) -> None:
-        self._writer.write(_frame(letter, text))
+        if not self._said:
+            asyncio.get_running_loop().call_soon(self._flush)
+        self._said.append(_frame(letter, text))
+
+    def _flush(self) -> None:
+        if self._said:
+            self._writer.write(b"".join(self._said))
+            self._said.clear()
 
 
 def _frame(letter: bytes, text: str) -> bytes:
@@ -207,9 +223,7 @@ async def _message(reader: StreamReader, most: int) -> bytes:
 
 
 async def _exactly(reader: StreamReader, count: int) -> bytes:
-    from asyncio import IncompleteReadError
-
     try:
         return await reader.readexactly(count)
-    except (IncompleteReadError, ConnectionError):
+    except (asyncio.IncompleteReadError, ConnectionError):
         raise WireError("the client has gone") from None

@@ -5,7 +5,7 @@ Effects of every job are named tuples, which take a third of the time to make.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -96,6 +96,10 @@ class PluginFault:
     #: Id of the job that the call was about; ``None``: none.
     job_id: int | None
     message: str
+    #: The exception that was raised; ``None``: none.
+    error: BaseException | None = field(default=None, compare=False)
+    #: Whether the call only took too long: its result was used.
+    slow: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,17 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 from rota.core import events as ev
 from rota.core.cluster import Cluster
-from rota.core.effects import Accepted, PluginFault, Refused
+from rota.core.effects import Accepted, Refused
 from rota.core.event_codec import problem_of
 from rota.core.invariants import check_invariants
 from rota.core.jobs.checks import as_user, require_administrator
 from rota.core.jobs.lifecycle import Lifecycle
 from rota.core.jobs.requests import JobRequests
+from rota.core.plugin_api.calls import PriorityCalls, SchedCalls, SelectCalls
 from rota.core.plugin_api.controller import PluginController
-from rota.core.plugin_api.guard import PluginGuard, PriorityCalls, SchedCalls, SelectCalls
+from rota.core.plugin_api.guard import PluginGuard
 from rota.core.plugin_api.plugin_state import PluginState
 from rota.core.plugin_api.plugin_timers import PluginTimers
-from rota.core.reconfigure import change_machine, may_change, reconfigure
+from rota.core.reconfigure import change_machine, may_change, reconfigure, set_of_node
 from rota.core.scheduling.main_pass import MainPass
 from rota.core.scheduling.pass_options import PassOptions
 from rota.core.scheduling.pass_times import PassTimes
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from rota.accounting import AssociationTree
-    from rota.core.effects import Effect
+    from rota.core.effects import Effect, PluginFault
     from rota.core.job import Job
     from rota.core.timers import Timer
     from rota.interfaces.controller import ControllerOf
@@ -207,6 +208,7 @@ class Engine:
             ev.UpdateJob: self._on_update_job,
             ev.UpdateAccounting: self._on_update_accounting,
             ev.CreateReservation: self._on_reservation,
+            ev.UpdateReservation: self._on_reservation,
             ev.DeleteReservation: self._on_reservation,
             ev.UpdateNode: self._on_update_node,
             ev.UpdatePartition: self._on_update_partition,
@@ -335,6 +337,10 @@ class Engine:
         """
         self.cluster.reservations.create(reservation)
 
+    def refuse_impossible(self) -> None:
+        """Refuse all jobs that can never run from now on; Slurm lets some of them wait for ever."""
+        self.state.refuses_impossible = True
+
     def ask_priorities(self) -> None:
         """Have the plugins compute the priorities of pending jobs anew: other plugins than these have given them."""
         self.lifecycle.ask_priorities()
@@ -383,10 +389,12 @@ class Engine:
         self.cluster.queue.reconsider_all()
         self._request_pass()
 
-    def _on_reservation(self, event: ev.CreateReservation | ev.DeleteReservation) -> None:
+    def _on_reservation(self, event: ev.CreateReservation | ev.UpdateReservation | ev.DeleteReservation) -> None:
         require_administrator(event.uid, "change reservations")
         if isinstance(event, ev.CreateReservation):
             self.cluster.reservations.create(event.reservation)
+        elif isinstance(event, ev.UpdateReservation):
+            self.cluster.reservations.update(event.reservation)
         else:
             self.cluster.reservations.delete(event.name)
         self.sched_plugin.partition_change()
@@ -394,11 +402,20 @@ class Engine:
 
     def _on_update_node(self, event: ev.UpdateNode) -> None:
         require_administrator(event.uid, "change nodes")
-        before = self.state.usable_cpus()
-        if self.lifecycle.update_node(event.name, event.state, event.reason, event.uid):
-            self.sched_plugin.partition_change()
-        if self.state.usable_cpus() != before:
-            self._send_cluster_usage()
+        before = self._cluster_usage()
+        index = self.state.index_of(event.name)
+        if event.features is not None or event.weight is not None:
+            set_of_node(self.cluster, index, event.features, event.weight)
+            self._machine_changed(before)
+        node = self.state.nodes[self.state.index_of(event.name)]
+        node.comment = node.comment if event.comment is None else event.comment
+        node.extra = node.extra if event.extra is None else event.extra
+        if event.state is not None or event.reason:
+            state = node.state if event.state is None else event.state
+            if self.lifecycle.update_node(node, state, event.reason, event.uid):
+                self.sched_plugin.partition_change()
+            if self._cluster_usage() != before:
+                self._send_cluster_usage()
         self._request_pass()
 
     def _on_update_partition(self, event: ev.UpdatePartition) -> None:
@@ -598,9 +615,9 @@ class Engine:
     def _send_cluster_usage(self) -> None:
         self.priority_plugin.set_max_cluster_usage(*self._cluster_usage())
 
-    def _fault(self, plugin: str, symbol: str, job_id: int | None, message: str) -> None:
-        self.faults[plugin, symbol] += 1
-        self.state.effects.append(PluginFault(plugin=plugin, symbol=symbol, job_id=job_id, message=message))
+    def _fault(self, fault: PluginFault) -> None:
+        self.faults[fault.plugin, fault.symbol] += 1
+        self.state.effects.append(fault)
 
 
 def _utc(time: int) -> int:  # noqa: ARG001 - UTC is the same at all times

@@ -100,7 +100,7 @@ class Resume(JobRequest):
 class UpdateJob(JobRequest):
     """Change the request of a job."""
 
-    #: Fields of `JobSpec` with their new values; for a running job ``time_limit`` and ``licenses`` only.
+    #: Fields of `JobSpec` with their new values; for a running job ``time_limit``, ``licenses`` and ``name`` only.
     changes: Mapping[str, object] = field(default_factory=dict)
     #: Largest number of running tasks of the array, 0: any number; ``None``: unchanged.
     array_throttle: int | None = None
@@ -159,6 +159,14 @@ class CreateReservation(Request):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UpdateReservation(Request):
+    """Change an advance reservation."""
+
+    #: As it is to be: the one of this name. If ``node_cnt`` is not its number of nodes, these become more or fewer.
+    reservation: Reservation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteReservation(Request):
     """Delete an advance reservation."""
 
@@ -167,12 +175,17 @@ class DeleteReservation(Request):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpdateNode(Request):
-    """Set the state of a node: up, down, or draining."""
+    """Change a node; what is ``None`` stays."""
 
     name: str
-    state: NodeState
+    state: NodeState | None = None
     #: Reason of the state; it is removed when the node is up again.
     reason: str = ""
+    comment: str | None = None
+    extra: str | None = None
+    #: Until slurm.conf is read again.
+    features: tuple[str, ...] | None = None
+    weight: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -274,6 +287,7 @@ Event = (
     | UpdateJob
     | UpdateAccounting
     | CreateReservation
+    | UpdateReservation
     | DeleteReservation
     | UpdateNode
     | UpdatePartition

@@ -124,7 +124,7 @@ def _check_counts(cluster: Cluster) -> None:
             tasks[job.array.job_id] += 1
         limited += job.may_be_held_back
     counted = {name: count for name, count in cluster.licenses.used.items() if count}
-    if counted != dict(licenses):
+    if counted != +licenses:
         raise InvariantError(f"licences in use are {dict(licenses)}, and {counted} were counted")
     if state.array_ids != sorted(state.arrays):
         raise InvariantError(f"arrays {sorted(state.arrays)} are found as {state.array_ids}")

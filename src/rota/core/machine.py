@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rota.model import LONGEST, NodeState, PartitionState
 from rota.model.partition import MAX_SHARE
-from rota.model.tres import gres_counts
+from rota.model.tres import MAX_FACTOR, gres_counts
 from rota.resources.nodeset import indices
 
 if TYPE_CHECKING:
@@ -30,7 +30,12 @@ if TYPE_CHECKING:
     NamedShares = dict[str, dict[str, int]]
 
 #: Attributes of a node's resources. All others may change while jobs are running on it.
-_HARDWARE = ("cpus", "sockets", "cores_per_socket", "threads_per_core", "real_memory", "gres")
+_HARDWARE = (
+    *("cpus", "sockets", "cores_per_socket", "threads_per_core", "core_spec_count"),
+    *("real_memory", "mem_spec_limit", "gres"),
+)
+#: What administrators write about a node.
+_TEXTS = ("reason", "reason_uid", "reason_time", "comment", "extra")
 #: Reason of nodes that are drained because they were removed.
 REMOVED_REASON = "not in slurm.conf any more: leaves when its jobs are over"
 CHANGED_REASON = "other in slurm.conf: changes when its jobs are over"
@@ -55,8 +60,11 @@ _NODE_BOUNDS = {
     "sockets": (1, _MOST),
     "cores_per_socket": (1, _MOST),
     "threads_per_core": (1, _MOST),
+    "core_spec_count": (0, _MOST),
     "real_memory": (0, _MOST),
+    "mem_spec_limit": (0, _MOST),
     "weight": (0, 2**32 - 1),
+    "set_weight": (0, 2**32 - 1),
 }
 _PARTITION_BOUNDS = {
     "max_time": (0, LONGEST),
@@ -67,6 +75,11 @@ _PARTITION_BOUNDS = {
     "priority_job_factor": (0, 2**16 - 1),
     "def_mem_per_cpu": (0, _MOST),
     "def_mem_per_node": (0, _MOST),
+    "def_cpu_per_gpu": (0, _MOST),
+    "def_mem_per_gpu": (0, _MOST),
+    "max_mem_per_cpu": (0, _MOST),
+    "max_mem_per_node": (0, _MOST),
+    "max_cpus_per_node": (0, _MOST),
     "max_share": (1, MAX_SHARE),
     "grace_time": (0, LONGEST),
     "over_time_limit": (0, LONGEST),
@@ -83,6 +96,8 @@ def check(config: ClusterConfig) -> None:
     _check_each("NodeName", config, config.nodes, _NODE_BOUNDS)
     _check_each("PartitionName", config, config.partitions, _PARTITION_BOUNDS)
     for node in config.nodes:
+        if node.cpus_effective < 1:
+            raise config.error("NodeName", f"core_spec_count of {node.name} leaves no processor for jobs")
         try:
             counts = gres_counts(",".join(node.gres))
         except ValueError as error:
@@ -92,8 +107,10 @@ def check(config: ClusterConfig) -> None:
     for part in config.partitions:
         if part.nodes < 0 or part.nodes >> len(config.nodes):
             raise config.error("PartitionName", f"{part.name} has nodes that there are not")
-        if not all(0 <= weight < float("inf") for weight in part.billing_weights.values()):
-            raise config.error("PartitionName", f"{part.name} has billing weights that are no numbers of at least 0")
+        if not all(0 <= weight <= MAX_FACTOR for weight in part.billing_weights.values()):
+            raise config.error(
+                "PartitionName", f"{part.name} has billing weights that are no numbers from 0 to {MAX_FACTOR:g}"
+            )
 
 
 def _check_each(
@@ -119,6 +136,7 @@ def merge(
     used_nodes: Collection[str],
     used_partitions: Collection[str],
     keep_state_of: Collection[str],
+    keep_set: bool = True,
 ) -> Machine:
     """Make the machine of a new slurm.conf, as far as running jobs allow it.
 
@@ -129,8 +147,10 @@ def merge(
         used_nodes: Names of nodes that jobs hold resources of.
         used_partitions: Names of partitions that have jobs.
         keep_state_of: Names of partitions whose present state is kept; others get the state in slurm.conf.
+        keep_set: Whether nodes keep the features and weights that an administrator has set.
     """
-    merged = _merge_nodes(config, nodes, used_nodes)
+    wanted = _as_set(config.nodes, nodes) if keep_set else config.nodes
+    merged = _merge_nodes(wanted, nodes, used_nodes)
     move = NodeMapping([node.name for node in nodes], [node.name for node in merged])
     found = {part.name: replace(part) for part in config.partitions}
     for part in partitions:
@@ -142,21 +162,34 @@ def merge(
     return Machine(merged, found, move, _offered_by(nodes, partitions) != _offered_by(merged, found.values()))
 
 
-def _merge_nodes(config: ClusterConfig, known: Iterable[Node], used: Collection[str]) -> list[Node]:
+def _as_set(wanted: Iterable[Node], known: Iterable[Node]) -> list[Node]:
+    """Give the nodes of slurm.conf with the features and weights that an administrator has set."""
     before = {node.name: node for node in known}
-    nodes = [_updated(before.pop(node.name, node), node, used) for node in config.nodes]
+    found = []
+    for node in wanted:
+        old = before.get(node.name, node)
+        features = node.features if old.set_features is None else old.set_features
+        weight = node.weight if old.set_weight is None else old.set_weight
+        own = replace(node, features=features, weight=weight)
+        found.append(replace(own, set_features=old.set_features, set_weight=old.set_weight))
+    return found
+
+
+def _merge_nodes(wanted: Iterable[Node], known: Iterable[Node], used: Collection[str]) -> list[Node]:
+    before = {node.name: node for node in known}
+    nodes = [_updated(before.pop(node.name, node), node, used) for node in wanted]
     return nodes + [_drain(node, REMOVED_REASON) for node in before.values() if node.name in used]
 
 
 def _updated(old: Node, new: Node, used: Collection[str]) -> Node:
     """Make a node of the new slurm.conf, keeping its state and, as long as jobs use it, its hardware."""
-    state, why = old.state, {name: getattr(old, name) for name in ("reason", "reason_uid", "reason_time")}
+    state, why = old.state, {name: getattr(old, name) for name in _TEXTS}
     if is_other(old, new) and new.name in used:
         return _drain(
             replace(new, state=state, **why, **{name: getattr(old, name) for name in _HARDWARE}), CHANGED_REASON
         )
     if state is NodeState.DRAIN and old.reason in {REMOVED_REASON, CHANGED_REASON}:
-        return replace(new, state=NodeState.UP)
+        return replace(new, state=NodeState.UP, comment=old.comment, extra=old.extra)
     return replace(new, state=state, **why)
 
 

@@ -11,10 +11,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
+from functools import partial
 from types import NoneType, UnionType
-from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from rota.model import RotaError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
 
 #: Largest whole number that every reader of JSON represents exactly.
 LARGEST_EXACT = 2**53
@@ -31,6 +35,11 @@ class Shape(ABC):
     #: Types of JSON data that are their own values. Most data is, and is not handed to `decode` by records, tuples and
     #: mappings: a listing reads tens of thousands of records.
     same: frozenset[type] = frozenset()
+
+    #: Types of values that are JSON data as they are. Whole numbers are not: they may be too large.
+    ready: frozenset[type] = frozenset()
+    #: Whether all data is its own value.
+    inert = False
 
     @abstractmethod
     def problem(self, value: object) -> str:
@@ -55,6 +64,8 @@ class _Simple(Shape):
     def __init__(self, kind: type) -> None:
         self._kind = kind
         self.same = frozenset({kind})
+        self.ready = self.same - {int}
+        self.inert = kind is not int
 
     def problem(self, value: object) -> str:
         fits = type(value) is self._kind or (self._kind is float and type(value) is int)
@@ -77,6 +88,8 @@ _NAMES = {int: "whole number", bool: "truth value", str: "text", float: "number"
 
 class _Anything(Shape):
     """Any JSON data."""
+
+    inert = True
 
     def problem(self, value: object) -> str:
         if isinstance(value, Mapping):
@@ -121,7 +134,11 @@ class _Either(Shape):
 
     def __init__(self, kinds: list[Shape]) -> None:
         self._kinds = kinds
-        self.same = frozenset().union(*(kind.same for kind in kinds))
+        self.inert = True
+        for kind in kinds:
+            self.same |= kind.same
+            self.inert &= kind.inert
+        self.ready = self.same - {int}
 
     def problem(self, value: object) -> str:
         problems = [kind.problem(value) for kind in self._kinds]
@@ -151,14 +168,15 @@ class _Several(Shape):
         return next(filter(None, map(self._item.problem, value)), "")  # type: ignore[call-overload] # it is one
 
     def encode(self, value: Any) -> Any:
-        listed = [self._item.encode(one) for one in value]
+        item, ready = self._item, self._item.ready
+        listed = [one if type(one) in ready else item.encode(one) for one in value]
         return sorted(listed) if self._kind is frozenset else listed
 
     def decode(self, data: Any) -> Any:
         if not isinstance(data, list):
             raise PlainError(f": {_show(data)} is no list")
         item = self._item
-        return self._kind([one if type(one) in item.same else item.decode(one) for one in data])
+        return self._kind(data if item.same.issuperset(map(type, data)) else map(item.decode, data))
 
 
 class _Pair(Shape):
@@ -198,13 +216,16 @@ class _Named(Shape):
         return ""
 
     def encode(self, value: Any) -> Any:
-        return {key: self._item.encode(one) for key, one in value.items()}
+        item, ready = self._item, self._item.ready
+        return {key: one if type(one) in ready else item.encode(one) for key, one in value.items()}
 
     def decode(self, data: Any) -> Any:
         if not isinstance(data, dict):
             raise PlainError(f": {_show(data)} is no object")
         item = self._item
-        return {key: one if type(one) in item.same else item.decode(one) for key, one in data.items()}
+        if item.same.issuperset(map(type, data.values())):
+            return data
+        return {key: item.decode(one) for key, one in data.items()}
 
 
 class Record(Shape):
@@ -221,6 +242,21 @@ class Record(Shape):
         self.fields: dict[str, Shape] = {name: shape_of(hints[name]) for name in _defaults(kind)}
         self._defaults = _defaults(kind)
         self._needed = frozenset(name for name, default in self._defaults.items() if default is MISSING)
+        #: What `decode` fills, where a field has its place there, with its shape if its data may not be its value, and
+        #: what makes the record: of a tuple the list of its items, else the arguments by name.
+        self._blank: Any = {}
+        self._places: dict[str, tuple[Any, Shape | None]] = {}
+        self._make: Callable[[Any], Any] = lambda found: kind(**found)
+        if issubclass(kind, tuple):
+            self._blank = [*self._defaults.values()]
+            self._make = partial(tuple.__new__, kind)
+        #: Of each field its name, its default and the type of this, what is encoded as it is, and how all else is.
+        self._encoders: list[tuple[str, Any, type, frozenset[type], Callable[[Any], Any]]] = []
+        for number, (name, shape) in enumerate(self.fields.items()):
+            place = number if issubclass(kind, tuple) else name
+            self._places[name] = place, None if shape.inert else shape
+            default = self._defaults[name]
+            self._encoders.append((name, default, type(default), shape.ready, shape.encode))
 
     def problem(self, value: object) -> str:
         """See `Shape`."""
@@ -233,31 +269,38 @@ class Record(Shape):
 
     def encode(self, value: Any) -> Any:
         """See `Shape`."""
-        known = {name: getattr(value, name) for name in self.fields}
-        return {
-            name: self.fields[name].encode(one) for name, one in known.items() if not _same(one, self._defaults[name])
-        }
+        found = {}
+        for name, default, kind, ready, encode in self._encoders:
+            one = getattr(value, name)
+            if one is not default and (type(one) is not kind or one != default):  # True is not 1
+                found[name] = one if type(one) in ready else encode(one)
+        return found
 
     def decode(self, data: Any) -> Any:
         """See `Shape`."""
         if not isinstance(data, dict):
             raise PlainError(f": {_show(data)} is no object")
-        fields, found = self.fields, {}
-        if unknown := data.keys() - fields.keys():
-            raise PlainError(f": {self._kind.__name__} has no {min(unknown)}")
+        if not self._needed <= data.keys() <= self._defaults.keys():
+            raise PlainError(self._misfit(data.keys()))
+        places, found = self._places, self._blank.copy()
         for name, one in data.items():
-            shape = fields[name]
-            if type(one) in shape.same:
-                found[name] = one
+            place, shape = places[name]
+            if shape is None or type(one) in shape.same:
+                found[place] = one
                 continue
             try:
-                found[name] = shape.decode(one)
+                found[place] = shape.decode(one)
             except PlainError as error:
                 raise PlainError(f".{name}{error}") from None
-        if not self._needed <= found.keys():
-            missing = next(name for name in fields if name in self._needed and name not in found)
-            raise PlainError(f".{missing} is missing")
-        return self._kind(**found)
+        return self._make(found)
+
+    def _misfit(self, names: Collection[str]) -> str:
+        """Say which field there is not, or is missing."""
+        unknown = [name for name in names if name not in self.fields]
+        if unknown:
+            return f": {self._kind.__name__} has no {min(unknown)}"
+        missing = next(name for name in self.fields if name in self._needed and name not in names)
+        return f".{missing} is missing"
 
 
 def _defaults(kind: type) -> dict[str, Any]:
@@ -272,11 +315,6 @@ def _defaults(kind: type) -> dict[str, Any]:
     known: dict[str, Any] = getattr(kind, "_field_defaults", {})
     names: tuple[str, ...] = getattr(kind, "_fields", ())
     return {name: known.get(name, MISSING) for name in names}
-
-
-def _same(value: object, default: object) -> bool:
-    """Whether a value is the field's default, of the same type: True is not 1."""
-    return type(value) is type(default) and value == default
 
 
 def _show(value: object) -> str:

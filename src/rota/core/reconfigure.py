@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from rota.core.accounts.policy import AccountingPolicy
@@ -36,7 +36,7 @@ def reconfigure(cluster: Cluster, config: ClusterConfig) -> None:
     AccountingPolicy(state, cluster.accounts, config)
     settings = Settings.read(config)
     read_licenses(config)
-    change = _plan(state, config, keep_state_of=())
+    change = _plan(state, config, keep_state_of=(), keep_set=False)
     cluster.dependencies.forget()
     state.config, state.settings = config, settings
     _carry_out(cluster, change)
@@ -55,6 +55,26 @@ def change_machine(cluster: Cluster) -> bool:
         return False
     _carry_out(cluster, change)
     return True
+
+
+def set_of_node(cluster: Cluster, index: int, features: tuple[str, ...] | None, weight: int | None) -> None:
+    """Set features and weight of a node until slurm.conf is read again; ``None``: they stay.
+
+    Raises:
+        RequestError: the weight is out of bounds, or running jobs do not allow it.
+    """
+    nodes = cluster.state.nodes
+    before = node = nodes[index]
+    if features is not None:
+        node = replace(node, set_features=features)
+    if weight is not None:
+        if not 0 <= weight < 2**32:
+            raise RequestError(f"a weight of {weight} is out of bounds", Errno.INVALID_EVENT)
+        node = replace(node, set_weight=weight)
+    nodes[index] = node
+    if not change_machine(cluster):
+        nodes[index] = before
+        raise RequestError("running jobs do not allow it: let them end first", Errno.REQUESTED_PART_CONFIG_UNAVAILABLE)
 
 
 def may_change(state: ClusterState) -> bool:
@@ -87,7 +107,9 @@ class _Change(NamedTuple):
     held: list[tuple[Job, int]]
 
 
-def _plan(state: ClusterState, config: ClusterConfig, *, keep_state_of: Collection[str]) -> _Change:
+def _plan(
+    state: ClusterState, config: ClusterConfig, *, keep_state_of: Collection[str], keep_set: bool = True
+) -> _Change:
     """Compute the machine for a configuration.
 
     Raises:
@@ -101,6 +123,7 @@ def _plan(state: ClusterState, config: ClusterConfig, *, keep_state_of: Collecti
         used_nodes={state.nodes[index].name for job in holding for index in indices(job.alloc_nodes)},
         used_partitions={one.partition.name for job in state.jobs.values() for one in (job, *job.records)},
         keep_state_of=keep_state_of,
+        keep_set=keep_set,
     )
     pool = state.make_pool(config, machine.nodes, machine.partitions.values())
     node_index = {node.name: index for index, node in enumerate(machine.nodes)}

@@ -37,6 +37,15 @@ class Settings:
     min_job_age: int
     #: Whether jobs with dependencies that can never be satisfied are cancelled by default.
     kill_invalid_depend: bool
+    #: How many jobs a live cluster knows, and how many steps a job of it can have; see `rota.controller.known_jobs`.
+    max_job_count: int
+    max_step_count: int
+
+    #: Largest memory per node and per processor in MiB of partitions that have no bound of their own; 0: any.
+    most_memory: tuple[int, int]
+
+    #: Whether the ends of reservations of backfill are rounded up; else down.
+    ends_rounded_up: bool
 
     @classmethod
     def read(cls, config: ClusterConfig) -> Settings:
@@ -60,5 +69,9 @@ class Settings:
             max_array_tasks=config.scheduler_int("max_array_tasks", size, 1, MOST_TASKS),
             assoc_limit_stop="assoc_limit_stop" in config.scheduler_parameters(),
             min_job_age=config.integer("MinJobAge", 300, 0, 2**31),
+            max_job_count=config.integer("MaxJobCount", 10_000, 1, 2**32 - 2),
+            max_step_count=config.integer("MaxStepCount", 40_000, 1, 2**32 - 2),
             kill_invalid_depend="kill_invalid_depend" in (word.strip() for word in dependency_words),
+            most_memory=config.most_memory(),
+            ends_rounded_up=config.has("ENDS_ROUNDED_UP"),
         )

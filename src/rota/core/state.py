@@ -60,6 +60,7 @@ class ClusterState:
         "now",
         "partitions",
         "pool",
+        "refuses_impossible",
         "running",
         "settings",
         "timers",
@@ -79,6 +80,8 @@ class ClusterState:
         partitions = {part.name: replace(part) for part in config.partitions}
         self.set_machine(nodes, partitions, self.make_pool(config, nodes, partitions.values()))
         self.boot_time = boot_time
+        #: Whether all jobs that can never run are refused, also those that wait in Slurm; see `Engine`.
+        self.refuses_impossible = False
         #: The time now, Unix seconds; it never decreases.
         self.now = boot_time
         #: All live jobs by id.
@@ -135,6 +138,16 @@ class ClusterState:
         for fn in self._followers:
             fn()
 
+    def index_of(self, name: str) -> int:
+        """Give the index of a node.
+
+        Raises:
+            RequestError: there is no such node.
+        """
+        if name not in self.node_index:
+            raise RequestError(f"Invalid node name specified: there is no node {name!r}", Errno.INVALID_NODE_NAME)
+        return self.node_index[name]
+
     def partition_of(self, name: str) -> Partition:
         """Find a partition by name; the default one for an empty name.
 
@@ -168,6 +181,29 @@ class ClusterState:
         """Remove an array, all of whose tasks have ended."""
         del self.arrays[array.job_id]
         del self.array_ids[bisect_left(self.array_ids, array.job_id)]
+
+    def find(self, job_id: int, task_id: int | None = None) -> list[tuple[Job, int | None]]:
+        """Find a live job, a task of an array or, without ``task_id``, all jobs of an array.
+
+        Returns:
+            The jobs. If a pending task is still in the record of its array, that record and the task id.
+
+        Raises:
+            RequestError: there is none.
+        """
+        array = self.arrays.get(job_id)
+        if array is None:
+            if task_id is None and job_id in self.jobs:
+                return [(self.jobs[job_id], None)]
+        elif task_id is None:
+            waiting = [array.record] if array.pending and array.record is not None else []
+            return [(job, None) for job in (*(array.tasks[task] for task in sorted(array.tasks)), *waiting)]
+        elif task_id in array.tasks:
+            return [(array.tasks[task_id], None)]
+        elif task_id in array.pending and array.record is not None:
+            return [(array.record, task_id)]
+        name = job_id if task_id is None else f"{job_id}_{task_id}"
+        raise RequestError(f"there is no live job {name}", Errno.INVALID_JOB_ID)
 
     def has_array_in(self, ids: range) -> bool:
         """Whether some of these job ids are those of tasks of an array."""

@@ -166,10 +166,6 @@ class Timers:
         """Iterate over all timers."""
         return iter((*self._due, *self.asleep))
 
-    def period_of(self, timer: Timer) -> Period | None:
-        """Give the period of a timer; ``None``: it is not periodic, or not set."""
-        return self.periods.get(timer)
-
     @property
     def has_sleepers(self) -> bool:
         """Whether there are timers that are skipped while nothing changes."""

@@ -206,9 +206,9 @@ class LocalExecutor:
         """Send a signal to all processes of a run, or to its script only."""
         self._ask_of(job_id, restart_count, "signal", signal=int(signal), batch_only=batch_only)
 
-    def kill(self, job_id: int, restart_count: int, signal: int, wait: float) -> None:
-        """End a run: resume it, send it a signal, and after ``wait`` seconds SIGKILL to what is left of it."""
-        self._ask_of(job_id, restart_count, "kill", signal=int(signal), wait=wait)
+    def kill(self, job_id: int, restart_count: int, signal: int, wait: float, said: str = "") -> None:
+        """End a run; see `rota.executor.protocol.Executor`."""
+        self._ask_of(job_id, restart_count, "kill", signal=int(signal), wait=wait, said=said)
 
     async def join(self, job_id: int, restart_count: int, pid: int) -> None:
         """Take a process into the control groups of a run, where there are any."""

@@ -153,8 +153,16 @@ class Executor(Protocol):
     def signal(self, job_id: int, restart_count: int, signal: int, *, batch_only: bool = False) -> None:
         """Send a signal to all processes of a run, or to its script only."""
 
-    def kill(self, job_id: int, restart_count: int, signal: int, wait: float) -> None:
-        """End a run: resume it, send it a signal, and after ``wait`` seconds SIGKILL to what is left of it."""
+    def kill(self, job_id: int, restart_count: int, signal: int, wait: float, said: str = "") -> None:
+        """End a run: resume it, send it a signal, and after ``wait`` seconds SIGKILL to what is left of it.
+
+        Args:
+            job_id: Its job id.
+            restart_count: Its restart count.
+            signal: The signal.
+            wait: Seconds until SIGKILL.
+            said: What is written first to the file that is its script's standard error.
+        """
 
     async def join(self, job_id: int, restart_count: int, pid: int) -> None:
         """Take a process into the control groups of a run, where there are any. Its mark it has to have already."""

@@ -15,16 +15,14 @@ from rota.forecast.ranges import EARLY, EXPECTED, LATE, quantile
 from rota.forecast.run_times import PastRun, RunTimes
 from rota.model import YEAR, InputError
 from rota.model.array import MOST_TASKS, parse_array
-from rota.replay.run import Replay
+from rota.replays.run import Replay
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rota.core.job import Job
-    from rota.model import ClusterConfig
-    from rota.replay.run import ReplayOptions
-    from rota.replay.trace import Trace
-    from rota.workload import Workload
+    from rota.replays.scenario import Scenario
+    from rota.replays.trace import Trace
 
 #: Seconds by which a start may miss its range and count as inside: backfill plans in minutes.
 _SLACK = 60
@@ -67,24 +65,22 @@ class Held(NamedTuple):
     plan_error: float
 
 
-def check(
-    workload: Workload, config: ClusterConfig, options: ReplayOptions, *, moments: int, futures: int
-) -> list[Checked]:
+def check(scenario: Scenario, *, moments: int, futures: int) -> list[Checked]:
     """Check forecasts at moments of a replay, evenly spaced among the jobs that wait.
 
     Raises:
         InputError: the workload, the configuration or an option cannot be used.
         PluginError: a plugin cannot be used.
     """
-    with Replay(workload, config, options) as whole:
+    with Replay(scenario) as whole:
         whole.run()
         trace, schedule = whole.trace, whole.result().schedule
     starts, ends = schedule.start.tolist(), schedule.end.tolist()
     row_of = {job_id: row for row, job_id in enumerate(trace.job_id)}
     by_start = sorted((row for row, start in enumerate(starts) if start >= 0), key=starts.__getitem__)
     found: list[Checked] = []
-    options.report = lambda _text: None  # the first replay has reported everything
-    with Replay(workload, config, options) as run:
+    silent = scenario.using(report=lambda _text: None)  # the first replay has reported everything
+    with Replay(silent) as run:
         for moment in _moments(trace, starts, moments):
             run.run(moment)
             waiting = waiting_jobs(run.engine)

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rota.config.hostlist import NodeNames
 from rota.model import NodeState
-from rota.results.plan_history import MAX_PLANNED, Plan, PlannedJob, UnavailableNodes
+from rota.results.plan_history import (
+    MAX_PLANNED,
+    NodeKind,
+    Plan,
+    PlannedJob,
+    UnavailableNodes,
+    UsableNodes,
+    WaitingJobs,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,9 +35,26 @@ class PlanReader:
         self._read_machine()
 
     def _read_machine(self) -> None:
+        """Read the nodes, and divide them into kinds by features, GRES, processors and memory."""
         self._machine = self._cluster.machine
         self._bits = {name: 1 << index for index, (name, _) in enumerate(self._machine)}
         self._names = NodeNames(self._bits)
+        alike: dict[tuple[Any, ...], list[str]] = {}
+        for node in () if self._cluster.interchangeable else self._cluster.nodes():
+            alike.setdefault((node.cpus, node.memory, node.gres, node.features), []).append(node.name)
+        parts = [sum(self._bits[name] for name in names) for names in alike.values()]
+        self._usable = self._cluster.usable_parts(parts)
+        self.kinds = tuple(
+            NodeKind(
+                nodes=self._names.fold(part),
+                count=part.bit_count(),
+                cpus=cpus,
+                memory=memory,
+                gres=gres,
+                features=features,
+            )
+            for part, (cpus, memory, gres, features) in zip(parts, alike, strict=True)
+        )
 
     @property
     def nodes(self) -> tuple[tuple[str, int], ...]:
@@ -46,6 +71,11 @@ class PlanReader:
             waiting=cluster.queue_length,
             planned=tuple(map(self._planned, cluster.planned(MAX_PLANNED))),
             closed=tuple(self._closed()),
+            reasons=tuple(
+                WaitingJobs(reason=reason.value, jobs=jobs, cpus=cpus)
+                for reason, (jobs, cpus) in cluster.reasons().items()
+            ),
+            usable=tuple(UsableNodes(jobs=jobs, cpus=cpus) for jobs, cpus in self._usable.count()),
         )
 
     def _planned(self, one: PlannedLine) -> PlannedJob:
@@ -60,7 +90,7 @@ class PlanReader:
 
     def _closed(self) -> Iterator[UnavailableNodes]:
         cluster = self._cluster
-        for kind in (NodeState.DOWN, NodeState.DRAIN):
+        for kind in (NodeState.DOWN, NodeState.DRAIN, NodeState.FAIL):
             if nodes := cluster.nodes_in(kind):
                 yield UnavailableNodes(what=kind.value, begin=cluster.now, end=None, nodes=self._names.fold(nodes))
         for one in cluster.reservations():

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rota.core import ClusterView
     from rota.listings import AccountingQuery
     from rota.model import ClusterConfig, MultifactorConf, PriorityFactors, StepRecord, TaskUsage
-    from rota.model.accounting import AccountingRecord, JobDetails
+    from rota.model.accounting import Accounted, JobDetails
     from rota.model.association import AccountingLines
     from rota.model.lines import (
         AllocationLine,
@@ -147,7 +147,7 @@ class EngineView:
         """Give the statistics of ``sdiag``."""
         return self._cluster.statistics()
 
-    def accounted(self, _query: AccountingQuery) -> Iterable[AccountingRecord]:
+    def accounted(self, _query: AccountingQuery) -> Iterable[Accounted]:
         """Give the jobs for ``sacct``: none are kept."""
         return ()
 

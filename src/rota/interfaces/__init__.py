@@ -2,6 +2,17 @@
 
 from rota.interfaces.controller import Controller
 from rota.interfaces.job import Job
+from rota.interfaces.jobmeta import (
+    JOBMETA_API,
+    LONGEST_ID,
+    SEPARATOR,
+    Answer,
+    Command,
+    JobmetaPlugin,
+    LookupFailedError,
+    Metadata,
+    known,
+)
 from rota.interfaces.plugin import OPTIONAL_IDENTITY, REQUIRED_IDENTITY, PluginApi, Symbol
 from rota.interfaces.priority import PRIORITY_API, PriorityPlugin
 from rota.interfaces.profile import NodeSpace, Profile
@@ -32,26 +43,34 @@ from rota.model import (
 )
 
 #: Every plugin API that rota supports, by major type.
-APIS: dict[str, PluginApi] = {api.major: api for api in (PRIORITY_API, SCHED_API, SELECT_API)}
+APIS: dict[str, PluginApi] = {api.major: api for api in (JOBMETA_API, PRIORITY_API, SCHED_API, SELECT_API)}
 
 __all__ = [
     "APIS",
+    "JOBMETA_API",
+    "LONGEST_ID",
     "MAX_PRIORITY",
     "OPTIONAL_IDENTITY",
     "PRIORITY_API",
     "REQUIRED_IDENTITY",
     "SCHED_API",
     "SELECT_API",
+    "SEPARATOR",
     "SHARES_PARENT",
     "SLURM_ERROR",
     "SLURM_SUCCESS",
+    "Answer",
     "Association",
     "ClusterConfig",
+    "Command",
     "Controller",
     "Errno",
     "InputError",
     "Job",
     "JobState",
+    "JobmetaPlugin",
+    "LookupFailedError",
+    "Metadata",
     "MultifactorConf",
     "Node",
     "NodeSpace",
@@ -71,4 +90,5 @@ __all__ = [
     "SchedPlugin",
     "SelectPlugin",
     "Symbol",
+    "known",
 ]

@@ -138,11 +138,19 @@ class ControllerOf(Protocol[J]):
             ValueError: a node does not exist any more, or does not have that much.
         """
 
-    def profile(self, resolution: int = 1) -> ProfileOf[J]:
+    def profile(self, resolution: int = 1, estimate: Callable[[J], float] | None = None) -> ProfileOf[J]:
         """Make an availability profile: what is free from now on, as running jobs reach their expected ends.
 
         Args:
             resolution: Seconds; expected ends are rounded up to a multiple of this.
+            estimate: Gives the run time of a job in seconds, in place of its time limit; it is called once for each
+                running job. One that the job has outlived counts as 1, 5, 15 or 30 minutes or 1, 2, 5, 10, 20, 50 or
+                100 hours longer, the first of these that lies ahead (Tsafrir et al. 2007), and none as longer than the
+                time limit, at which alone jobs are stopped.
+
+        Raises:
+            TypeError: an estimate is no number.
+            ValueError: an estimate is negative or NaN.
         """
 
     def node_space(

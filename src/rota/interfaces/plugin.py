@@ -20,7 +20,12 @@ The identity symbols must be literals at the top level of the file: rota reads t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 #: Identity symbols that a plugin must have, with their types.
 REQUIRED_IDENTITY: dict[str, type] = {"plugin_type": str, "plugin_name": str, "plugin_version": int}
@@ -35,6 +40,10 @@ class Symbol:
     name: str
     #: Names of its positional arguments.
     arguments: tuple[str, ...] = ()
+    #: Whether a plugin may do without.
+    optional: bool = False
+    #: Whether it may be a generator.
+    generator: bool = False
 
     @property
     def arity(self) -> int:
@@ -56,3 +65,9 @@ class PluginApi:
     api_majors: frozenset[int] = frozenset({0})
     #: Whether ``plugin_version`` may be left out, with a warning, as the 2019 scheduler document allows.
     version_optional: bool = False
+    #: Whether a plugin may do without identity symbols: its type follows from its place, and its version is 0.
+    identity_optional: bool = False
+    #: Says what else is wrong with a module or object that has all functions.
+    problems: Callable[[object], list[str]] = lambda _: []
+    #: Types of Slurm's plugins for which another one does the work, by their own type.
+    instead: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))

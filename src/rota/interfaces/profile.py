@@ -35,6 +35,9 @@ class ProfileOf(Protocol[J_contra]):
     def take(self, start: int, end: int, resources: int) -> None:
         """Reserve resources from ``start`` to before ``end``; they must be free all the time."""
 
+    def take_what_is_free(self, start: int, end: int, resources: int) -> None:
+        """Reserve, at each time from ``start`` to before ``end``, what is free then of some resources."""
+
     def give(self, start: int, end: int, resources: int) -> None:
         """Free resources that were reserved, or part of the time for which they were."""
 

@@ -6,6 +6,7 @@ Machines of interchangeable processors, and those that allocate whole nodes (``s
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
 from rota.interfaces.plugin import PluginApi, Symbol
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from rota.interfaces.controller import Controller
     from rota.resources import Candidates as Candidates  # noqa: PLC0414 - plugins import both from here
     from rota.resources import Needs as Needs  # noqa: PLC0414
+    from rota.resources import Switches as Switches  # noqa: PLC0414
 
 SELECT_API = PluginApi(
     major="select",
@@ -21,6 +23,14 @@ SELECT_API = PluginApi(
         Symbol("init", ("ctld",)),
         Symbol("fini"),
         Symbol("select_p_job_test", ("needs", "candidates")),
+    ),
+    # The first allocates whole nodes, so that there is nothing to choose. The others came before cons_tres.
+    instead=MappingProxyType(
+        {
+            "select/linear": "select/cons_tres",
+            "select/cons_res": "select/cons_tres",
+            "select/cray_aries": "select/cons_tres",
+        }
     ),
 )
 

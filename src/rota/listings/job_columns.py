@@ -18,6 +18,7 @@ from rota.listings.job_facts import (
     eligible_time,
     end_shown,
     gres_text,
+    hosts_text,
     least_cpus,
     least_memory,
     most_nodes,
@@ -50,7 +51,6 @@ NO_TASKS = 2**32 - 2
 ALL_LETTERS = "aAbBcCdDeEfFgGhHiIjJkKlLmMnNoOpPqQrRsStTuUvVwWxXyYzZ"
 #: Columns of which rota has nothing: heading and text, by name.
 _EMPTY = {
-    "admin_comment": ("ADMIN_COMMENT", NULL),
     "boardspernode": ("BOARDS_PER_NODE", "0"),
     "burstbuffer": ("BURST_BUFFER", NULL),
     "burstbufferstate": ("BURST_BUFFER_STATE", NULL),
@@ -274,28 +274,33 @@ class JobColumns:
             "I": Column("CORES_PER_SOCKET", _wanted("cores_per_socket")),
             "J": Column("THREADS_PER_CORE", _wanted("threads_per_core")),
             "m": Column("MIN_MEMORY", self._memory, lambda job: least_memory(job)[0]),
-            "n": Column("REQ_NODES", lambda job: plain(job.request.required_nodes)),
+            "n": Column("REQ_NODES", lambda job: hosts_text(job.request.required_nodes)),
             "O": Column("CONTIGUOUS", lambda job: str(int(job.request.contiguous))),
             "s": Column("", _always("")),
-            "x": Column("EXC_NODES", lambda job: plain(job.request.excluded_nodes)),
+            "x": Column("EXC_NODES", lambda job: hosts_text(job.request.excluded_nodes)),
             "X": Column("CORE_SPEC", _always("N/A")),
             "z": Column("S:C:T", _shape),
         }
 
     def _memory(self, job: JobLine) -> str:
         memory, _ = least_memory(job)
-        return size(memory, "M", convert=self._convert)
+        return size(memory, "M", convert=self._convert) if memory else "0"
 
     def _kept(self) -> dict[str, JobColumn]:
         """Columns of what is kept of a job beside its line."""
         return {
-            "B": Column("EXEC_HOST", lambda job: job.nodes[0] if job.nodes else "n/a"),
+            "B": Column("EXEC_HOST", self._host),
             "d": Column("MIN_TMP_DISK", self._disk, lambda job: self.details(job).tmp_disk),
             "k": Column("COMMENT", lambda job: or_null(self.details(job).comment)),
             "o": Column("COMMAND", lambda job: or_null(self.details(job).command)),
             "w": Column("WCKEY", lambda job: or_null(self.details(job).wckey)),
             "Z": Column("WORK_DIR", lambda job: or_null(self.details(job).work_dir)),
         }
+
+    def _host(self, job: JobLine) -> str:
+        """Give where the script runs or, of an allocation, where it was asked for."""
+        details = self.details(job)
+        return plain(details.submit_host) if not details.batch else job.nodes[0] if job.nodes else "n/a"
 
     def _disk(self, job: JobLine) -> str:
         disk = self.details(job).tmp_disk
@@ -305,7 +310,8 @@ class JobColumns:
         """Columns without a letter."""
         details = self.details
         return {
-            "accruetime": Column("ACCRUE_TIME", lambda job: self._moment(accrue_time(job, details(job)))),
+            "admin_comment": Column("ADMIN_COMMENT", lambda job: or_null(details(job).admin_comment)),
+            "accruetime": Column("ACCRUE_TIME", lambda job: self._moment(accrue_time(job, details(job), self._view))),
             "allocnodes": Column("ALLOC_NODES", lambda job: or_null(details(job).submit_host)),
             "allocsid": Column("ALLOC_SID", lambda job: str(details(job).alloc_sid)),
             "arrayjobid": Column("ARRAY_JOB_ID", lambda job: str(job.array_job_id or job.job_id), _array_key),
@@ -317,7 +323,7 @@ class JobColumns:
             "cpuspertask": Column("CPUS_PER_TASK", _cpus_per_task),
             "cpus-per-tres": Column("CPUS_PER_TRES", lambda job: per_gpu(job, "cpus_per_gpu")),
             "deadline": Column("DEADLINE", lambda job: self._moment(job.request.deadline or None)),
-            "derivedec": Column("DERIVED_EC", lambda job: str(details(job).derived_exit_code << 8)),
+            "derivedec": Column("DERIVED_EC", lambda job: str(details(job).derived_exit_code)),
             "eligibletime": Column("ELIGIBLE_TIME", lambda job: self._moment(eligible_time(job))),
             "exit_code": Column("EXIT_CODE", lambda job: str(job.exit_code << 8 | job.signal)),
             "lastschedeval": Column("LAST_SCHED_EVAL", lambda job: self._moment(details(job).last_sched_eval or None)),
@@ -335,13 +341,17 @@ class JobColumns:
             "requeue": Column("REQUEUE", lambda job: str(int(self._requeues(job)))),
             "restartcnt": Column("RESTART_COUNT", lambda job: str(job.restart_count)),
             "shared": Column("OVER_SUBSCRIBE", sharing),
-            "stderr": Column("STDERR", lambda job: or_null(details(job).std_err or details(job).std_out)),
-            "stdin": Column("STDIN", lambda job: or_null(details(job).std_in)),
+            "stderr": Column("STDERR", self._std_err),
+            "stdin": Column("STDIN", lambda job: or_null(details(job).std_in if details(job).batch else "")),
             "stdout": Column("STDOUT", lambda job: or_null(details(job).std_out)),
             "tres-alloc": Column("TRES_ALLOC", self._tres),
             "tres-per-job": Column("TRES_PER_JOB", lambda job: _asked(job, "gres_per_job")),
             "tres-per-task": Column("TRES_PER_TASK", lambda job: _asked(job, "gres_per_task")),
         }
+
+    def _std_err(self, job: JobLine) -> str:
+        details = self.details(job)
+        return or_null(details.std_err or details.std_out) if details.batch else "N/A"
 
     def _tres(self, job: JobLine) -> str:
         from rota.listings.text import tres_text

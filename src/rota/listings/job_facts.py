@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rota.listings.text import plain
+from rota.listings.text import fold, plain
 
 if TYPE_CHECKING:
     from rota.listings.view import View
@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 def gres_text(gres: str) -> str:
     """Give requested GRES as Slurm shows them: ``gres:gpu:1``."""
     return ",".join(f"gres:{item}" for item in plain(gres).split(",") if item)
+
+
+def hosts_text(names: str) -> str:
+    """Give requested nodes, whose names are separated by commas, as a hostlist."""
+    return plain(fold(tuple(filter(None, names.split(",")))))
 
 
 def per_gpu(job: JobLine, name: str) -> str:
@@ -30,8 +35,8 @@ def least_cpus(job: JobLine) -> int:
 
 def least_memory(job: JobLine) -> tuple[float, bool]:
     """Give the memory that a job asks for in MiB, and whether it is for each processor."""
-    if job.request.mem_per_node > 0:
-        return job.request.mem_per_node, False
+    if job.request.mem_per_node:
+        return max(job.request.mem_per_node, 0), False
     if job.request.mem_per_cpu > 0:
         return job.request.mem_per_cpu, True
     memory = (job.tres_allocated or job.tres_requested).get("mem", 0)
@@ -48,7 +53,7 @@ def most_nodes(job: JobLine) -> int:
 
 def tasks_of(job: JobLine) -> int:
     """Give the number of tasks; 0: it was never counted."""
-    return job.request.num_tasks or max(job.num_cpus // max(job.request.cpus_per_task, 1), 1)
+    return job.request.num_tasks or max(job.request.num_cpus // max(job.request.cpus_per_task, 1), 1)
 
 
 def sharing(job: JobLine) -> str:
@@ -80,13 +85,19 @@ def end_shown(job: JobLine, now: int) -> int | None:
 
 def eligible_time(job: JobLine) -> int | None:
     """Give the time at which a job became or becomes eligible."""
-    if job.eligible_time is None and job.pending and job.request.begin_time:
-        return job.request.begin_time
+    if job.eligible_time is None and job.pending and not job.array_task and job.reason not in _NOT_ELIGIBLE:
+        return max(job.request.begin_time, job.submit_time)
     return job.eligible_time
 
 
-def accrue_time(job: JobLine, details: JobDetails) -> int | None:
+#: Reasons of jobs of which nobody knows when they will be eligible.
+_NOT_ELIGIBLE = frozenset({"Dependency", "DependencyNeverSatisfied", "JobHeldAdmin", "JobHeldUser", "Reservation"})
+
+
+def accrue_time(job: JobLine, details: JobDetails, view: View) -> int | None:
     """Give the time since which a job gains priority by its age."""
+    if details.accrue_time is None and "ACCRUE_ALWAYS" in view.config.get("PriorityFlags").upper():
+        return job.submit_time
     return job.eligible_time if details.accrue_time is None else details.accrue_time
 
 

@@ -70,6 +70,7 @@ _COMPACT = {
     "COMPLETING": "comp",
     "DRAINING": "drng",
     "DRAINED": "drain",
+    "FAILING": "failg",
     "MIXED": "mix",
     "PLANNED": "plnd",
     "RESERVED": "resv",
@@ -206,7 +207,7 @@ def _limit(seconds: int | None, none: str) -> str:
 
 
 _OF_PARTITION: dict[str, Column[Group]] = {
-    "a": Column("AVAIL", lambda group: {"INACTIVE": "inact"}.get(group.part.state, group.part.state.lower())),
+    "a": Column("AVAIL", lambda group: group.part.state.lower()),
     "B": Column("MAX_CPUS_PER_NODE", lambda _: "UNLIMITED"),
     "g": Column(
         "GROUPS", lambda group: or_null(",".join(group.part.allow_groups)) if group.part.allow_groups else "all"

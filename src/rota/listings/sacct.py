@@ -6,6 +6,7 @@ that never became eligible are listed with ``-j`` only, and ``-s`` is passed ove
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rota.commands.forms import form_of
@@ -21,12 +22,12 @@ from rota.listings.view import AccountingQuery
 from rota.model import JobState
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from rota.commands.forms import Form
     from rota.commands.job_ids import JobId
     from rota.listings.view import View
-    from rota.model.accounting import AccountingRecord
+    from rota.model.accounting import Accounted
     from rota.model.lines import JobLine
     from rota.model.step import StepRecord
 
@@ -106,7 +107,7 @@ class _More(NamedTuple):
     #: Names or ids.
     groups: frozenset[str]
 
-    def passes(self, record: AccountingRecord, view: View) -> bool:
+    def passes(self, record: Accounted, view: View) -> bool:
         """Whether a job passes them."""
         job = record.job
         return (
@@ -164,9 +165,16 @@ def sacct(argv: Sequence[str], environ: Mapping[str, str], view: View) -> Answer
         from rota.listings.openapi.accounting import AccountingObjects
 
         make = AccountingObjects(view, rows)
-        return _document([make.job(one, _steps(one, wanted.ids, parsed)) for one in chosen], form)
-    listed_rows = [row for record in chosen for row in _rows(record, wanted.ids, parsed)]
-    return Answer(put([(name, width, rows.text(name)) for name, width in fields], listed_rows, parsed))
+        return _document([make.job(one, _steps(one, wanted.ids, parsed)) for one in sorted(chosen, key=_order)], form)
+    texts = [rows.text(name) for name, _ in fields]
+    # A record is dropped as soon as its texts are made: tens of thousands would not stay in the processor's memory.
+    found = [
+        (_order(record), [[text(row) for text in texts] for row in _rows(record, wanted.ids, parsed)])
+        for record in chosen
+    ]
+    found.sort(key=itemgetter(0))
+    cells = [one for _, several in found for one in several]
+    return Answer(put([(name, width, itemgetter(place)) for place, (name, width) in enumerate(fields)], cells, parsed))
 
 
 def _document(objects: list[dict[str, Any]], form: Form) -> Answer:
@@ -200,7 +208,7 @@ def _wanted(parsed: Parsed, view: View) -> _Wanted:
         accounts=words_of((parsed.last("accounts") or "").lower()),
         names=words_of(parsed.last("name")),
         partitions=words_of(parsed.last("partition")),
-        states=states if window.by_state else frozenset(),
+        states=frozenset() if states & _PASSING else states,
         start=window.start or None,
         end=window.end,
     )
@@ -212,6 +220,10 @@ def _wanted(parsed: Parsed, view: View) -> _Wanted:
 
 def _ids(parsed: Parsed) -> list[JobId]:
     return ids_of("sacct", (text.split()[0] if text.split() else "" for text in parsed.all("jobs")))
+
+
+#: States that a job was once in that is in another one now.
+_PASSING = frozenset({"PENDING", "RUNNING"})
 
 
 def _states(parsed: Parsed) -> frozenset[str]:
@@ -249,7 +261,7 @@ def _window(parsed: Parsed, view: View, *, with_ids: bool, states: frozenset[str
         raise UsageError(
             f"sacct: error: Start time ({clock.moment(first)}) requested is after end time ({clock.moment(last)}).\n"
         )
-    return _Window(first, last, bool(states) and bool(begin or end or not with_ids))
+    return _Window(first, last, bool(states))
 
 
 def _nodes(parsed: Parsed) -> frozenset[str]:
@@ -262,21 +274,19 @@ def _nodes(parsed: Parsed) -> frozenset[str]:
         raise UsageError(f"sacct: error: '{text}' is no list of nodes\n") from None
 
 
-def _chosen(wanted: _Wanted, nodes: frozenset[str], view: View) -> list[AccountingRecord]:
-    """Choose jobs, in the order of their ids; without nodes, those on any."""
-    chosen = [
+def _chosen(wanted: _Wanted, nodes: frozenset[str], view: View) -> Iterator[Accounted]:
+    """Choose jobs; without nodes, those on any."""
+    return (
         record
         for record in view.accounted(wanted.query)
         if view.privacy.shows("jobs", record.job.user, record.job.account)
         and _shown(record, wanted)
         and wanted.more.passes(record, view)
         and (not nodes or nodes & {*record.job.nodes})
-    ]
-    chosen.sort(key=_order)
-    return chosen
+    )
 
 
-def _shown(record: AccountingRecord, wanted: _Wanted) -> bool:
+def _shown(record: Accounted, wanted: _Wanted) -> bool:
     job, query = record.job, wanted.query
     if wanted.ids:
         if not any(_is(job, one) for one in wanted.ids):
@@ -297,13 +307,15 @@ def _shown(record: AccountingRecord, wanted: _Wanted) -> bool:
 def _in_window(job: JobLine, wanted: _Wanted) -> bool:
     first, last = wanted.window.start, wanted.window.end
     ended = job.end_time if not job.pending and job.base_state not in {"RUNNING", "SUSPENDED"} else None
-    if wanted.ids and not first:
+    if wanted.ids and not first and not wanted.window.by_state:
         return True
     begun = job.submit_time if job.eligible_time is None else min(job.eligible_time, job.start_time or 2**62)
     if not wanted.window.by_state:
         return begun <= last and (ended is None or ended >= first)
+    if "PENDING" in wanted.states and job.eligible_time is not None and first < (job.start_time or ended or 2**62):
+        return job.eligible_time <= last
     if job.base_state in {"PENDING", "RUNNING", "SUSPENDED"} or ended is None:
-        return job.base_state in wanted.states and begun <= last
+        return job.base_state in wanted.states - {"PENDING"} and begun <= last
     if "RUNNING" in wanted.states and job.start_time is not None and job.start_time <= last and ended >= first:
         return True
     return job.base_state in wanted.states and first <= ended <= last
@@ -315,31 +327,33 @@ def _is(job: JobLine, wanted: JobId) -> bool:
     return job.array_job_id == wanted.job_id and job.array_task == str(wanted.tasks[0])
 
 
-def _order(record: AccountingRecord) -> tuple[int, int]:
+def _order(record: Accounted) -> tuple[int, int]:
     job = record.job
     if job.array_job_id is None:
         return job.job_id, 0
     return job.array_job_id, int(job.array_task) if job.array_task.isdecimal() else 2**62
 
 
-def _rows(record: AccountingRecord, ids: list[JobId], parsed: Parsed) -> Iterable[Row]:
+def _rows(record: Accounted, ids: list[JobId], parsed: Parsed) -> Iterable[Row]:
     """Give the rows of a job: its own and, unless ``-X`` is given, those of its steps."""
-    if "" in _named(record, ids) or parsed.has("allocations"):
+    if not ids or parsed.has("allocations") or "" in _named(record, ids):
         yield Row(record, None)
     for step in _steps(record, ids, parsed):
         yield Row(record, step)
 
 
-def _steps(record: AccountingRecord, ids: list[JobId], parsed: Parsed) -> tuple[StepRecord, ...]:
+def _steps(record: Accounted, ids: list[JobId], parsed: Parsed) -> tuple[StepRecord, ...]:
     """Choose the steps of a job that are shown."""
-    named = _named(record, ids)
-    chosen = tuple(step for step in record.steps if "" in named or step.step_id in named)
-    return () if parsed.has("allocations") else chosen
+    if parsed.has("allocations"):
+        return ()
+    if not ids or "" in (named := _named(record, ids)):
+        return record.steps
+    return tuple(step for step in record.steps if step.step_id in named)
 
 
-def _named(record: AccountingRecord, ids: list[JobId]) -> set[str]:
+def _named(record: Accounted, ids: list[JobId]) -> set[str]:
     """Give the ids of the steps of a job that were asked for; an empty id stands for the job with all of its steps."""
-    return {one.step for one in ids if _is(record.job, one)} if ids else {""}
+    return {one.step for one in ids if _is(record.job, one)}
 
 
 # ---- the format -------------------------------------------------------------------------------------------------

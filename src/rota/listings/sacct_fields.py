@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from rota.listings.clock import full_duration
+from rota.listings.job_facts import eligible_time, least_memory
 from rota.listings.text import fold, or_null, plain, size, tres_text
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from rota.listings.clock import Clock
     from rota.listings.view import View
-    from rota.model.accounting import AccountingRecord
+    from rota.model.accounting import Accounted
     from rota.model.lines import JobLine
     from rota.model.step import StepRecord, Usage
 
@@ -59,7 +60,7 @@ LONG = (
 class Row(NamedTuple):
     """A row: a job, or one of its steps."""
 
-    record: AccountingRecord
+    record: Accounted
     #: ``None``: the job itself.
     step: StepRecord | None
 
@@ -162,7 +163,7 @@ class Rows:
             "CPUTimeRAW": lambda row: str(self.elapsed(row) * _cpus(row)),
             "Elapsed": lambda row: full_duration(self.elapsed(row)),
             "ElapsedRaw": lambda row: str(self.elapsed(row)),
-            "Eligible": lambda row: self._moment(row.step.start_time if row.step else row.record.job.eligible_time),
+            "Eligible": lambda row: self._moment(row.step.start_time if row.step else eligible_time(row.record.job)),
             "End": lambda row: self._moment(self.end(row)),
             "Reserved": of_job(lambda row: full_duration(self._reserved(row))),
             "ResvCPU": of_job(lambda row: full_duration(self._reserved(row) * _cpus(row))),
@@ -269,9 +270,12 @@ def allocated(row: Row) -> Mapping[str, int]:
 def step_tres(job: JobLine, step: StepRecord) -> Mapping[str, int]:
     """Give what a step has of its job: with its nodes everything that it has there."""
     share = len(step.nodes) / len(job.nodes) if job.nodes else 1.0
+    memory, per_cpu = least_memory(job)
     counts = {
         name: int(count * share) for name, count in job.tres_allocated.items() if name not in {"cpu", "node", "billing"}
     }
+    if step.step_id == "batch" and per_cpu:
+        counts["mem"] = int(memory * step.cpus)
     return {"cpu": step.cpus, "node": len(step.nodes), **counts}
 
 
@@ -325,8 +329,10 @@ def state(row: Row) -> str:
 
 
 def _state_by(row: Row) -> str:
-    by = row.record.details.cancelled_by
-    return state(row) if row.step is not None or by is None or state(row) != "CANCELLED" else f"CANCELLED by {by}"
+    found = state(row)
+    if found != "CANCELLED" or row.step is not None or (by := row.record.details.cancelled_by) is None:
+        return found
+    return f"CANCELLED by {by}"
 
 
 def exit_status(row: Row) -> tuple[int, int]:
@@ -335,6 +341,27 @@ def exit_status(row: Row) -> tuple[int, int]:
         return row.step.exit_code, row.step.signal
     job = row.record.job
     return (0, 0) if job.base_state in {"CANCELLED", "TIMEOUT"} else (job.exit_code, job.signal)
+
+
+def _exit_code(row: Row) -> str:
+    """Give exit code and signal. Of a code above 127, which a shell makes of a signal, Slurm shows the signal."""
+    code, signal = exit_status(row)
+    return f"{code - 128 if code > 127 else code}:{signal}"
+
+
+def _derived(row: Row) -> str:
+    """Give the highest exit code and signal of a job's steps, once it has ended."""
+    has_ended = row.record.job.base_state not in {"PENDING", "RUNNING", "SUSPENDED"}
+    code, signal = divmod(row.record.details.derived_exit_code if has_ended else 0, 256)
+    return f"{code}:{signal}"
+
+
+def _layout(row: Row) -> str:
+    """Give how tasks are distributed if ``srun`` was not told: cyclic if there are no more than nodes."""
+    step = row.step
+    if step is None:
+        return ""
+    return "Unknown" if step.step_id == "batch" else "Cyclic" if step.tasks <= len(step.nodes) else "Block"
 
 
 def _shown_id(row: Row) -> str:
@@ -353,7 +380,10 @@ def nodes(row: Row) -> str:
 
 
 def _node_count(row: Row) -> str:
-    return str(row.record.job.num_nodes if row.step is None else len(row.step.nodes))
+    job = row.record.job
+    if row.step is not None:
+        return str(len(row.step.nodes))
+    return str(len(job.nodes) or job.tres_requested.get("node", job.num_nodes))
 
 
 def _flags(row: Row) -> str:
@@ -385,6 +415,7 @@ def _identity(rows: Rows) -> dict[str, Text]:
     frequency: Text = lambda row: "0" if row.step is not None and row.step.step_id == "batch" else "Unknown"  # noqa: E731
     return {
         "Account": lambda row: row.record.job.account,
+        "AdminComment": of_job(lambda row: plain(row.record.details.admin_comment)),
         "AllocCPUS": cpus,
         "AllocNodes": lambda row: str(len(row.record.job.nodes if row.step is None else row.step.nodes)),
         "AssocID": lambda row: str(row.record.details.assoc_id),
@@ -392,15 +423,15 @@ def _identity(rows: Rows) -> dict[str, Text]:
         "Cluster": rows.cluster,
         "Comment": of_job(lambda row: plain(row.record.details.comment)),
         "Constraints": of_job(lambda row: plain(row.record.job.request.constraint)),
-        "DerivedExitCode": of_job(lambda row: f"{row.record.details.derived_exit_code}:0"),
-        "ExitCode": lambda row: "{}:{}".format(*exit_status(row)),
+        "DerivedExitCode": of_job(_derived),
+        "ExitCode": _exit_code,
         "Flags": of_job(_flags),
         "GID": of_job(lambda row: str(row.record.job.group_id)),
         "Group": of_job(rows.group),
         "JobID": _shown_id,
         "JobIDRaw": _raw_id,
         "JobName": lambda row: or_null(row.record.job.name) if row.step is None else plain(row.step.name),
-        "Layout": lambda row: "" if row.step is None else "Unknown" if row.step.step_id == "batch" else "Cyclic",
+        "Layout": _layout,
         "NCPUS": cpus,
         "NNodes": _node_count,
         "NodeList": nodes,

@@ -95,15 +95,19 @@ def put(fields: Sequence[tuple[str, int, object]], rows: list[T], parsed: Parsed
         raise UsageError(f"error: a line has at most {_WIDEST} characters in rota\n")
     columns: list[list[str]] = []
     for name, width, text in fields:
-        size = abs(width)
-        texts = list(map(text, rows)) if callable(text) else []
-        texts = [one if len(one) <= size else f"{one[: size - 1]}+" if size else "" for one in texts]
-        if not parsed.has("noheader"):
-            texts = [name[:size], "-" * size, *texts]
-        columns.append([one.ljust(size) for one in texts] if width < 0 else [one.rjust(size) for one in texts])
+        texts = map(text, rows) if callable(text) else []
+        head = [] if parsed.has("noheader") else [name[: abs(width)], "-" * abs(width)]
+        columns.append(_padded([*head, *texts], width))
     if not columns:
         return "\n" * (len(rows) + 2 * (not parsed.has("noheader")))
-    return "".join(f"{' '.join(cells)} \n" for cells in zip(*columns, strict=True))
+    return "".join([f"{' '.join(cells)} \n" for cells in zip(*columns, strict=True)])
+
+
+def _padded(texts: list[str], width: int) -> list[str]:
+    """Pad texts, and cut what is longer; a negative width aligns to the left."""
+    size, pad = abs(width), str.ljust if width < 0 else str.rjust
+    cells = {one: pad(one, size) if len(one) <= size else f"{one[: size - 1]}+" if size else "" for one in {*texts}}
+    return [cells[one] for one in texts]
 
 
 def _parsable(fields: Sequence[tuple[str, int, object]], rows: list[T], parsed: Parsed) -> str:

@@ -21,6 +21,7 @@ from rota.listings.show_job import show_job
 from rota.listings.show_machine import show_license, show_node, show_partition, show_reservation, show_step
 from rota.listings.squeue_steps import running_steps
 from rota.listings.text import fold
+from rota.listings.topology import show_topology
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -106,7 +107,7 @@ def _show(asked: Scontrol, request: Show, environ: Mapping[str, str], view: View
         "partitions": shown.partitions,
         "reservations": shown.reservations,
         "steps": shown.steps,
-        "topology": lambda _: Answer(err="scontrol: error: No topology information available\n"),
+        "topology": lambda name: show_topology(name, view),
     }
     if request.entity not in found:
         raise UsageError(f"scontrol: error: show {request.entity} is not supported by rota\n")
@@ -153,8 +154,8 @@ class _Shown:
                 for one in steps
                 if one.job.job_id == wanted.job_id and (not wanted.step or one.step.step_id == wanted.step)
             ]
-            if wanted.step and not steps:
-                return Answer(f"Job step {name} not found\n", code=1)
+            if not steps:
+                return Answer(f"Job step {name if wanted.step else f'{name}.'} not found\n", code=1)
         text = "".join(show_step(one, self._view, self.clock, one_line=self._one_line) for one in steps)
         return Answer(text or "No job steps in the system\n")
 

@@ -11,6 +11,7 @@ from rota.listings.job_facts import (
     eligible_time,
     end_shown,
     gres_text,
+    hosts_text,
     least_cpus,
     least_memory,
     most_nodes,
@@ -78,19 +79,19 @@ def _identity(job: JobLine, view: View, details: JobDetails, clock: Clock, *, de
         f"ExitCode={job.exit_code}:{job.signal}"
     )
     if detailed:
-        yield f"DerivedExitCode={details.derived_exit_code}:0"
+        yield f"DerivedExitCode={details.derived_exit_code >> 8}:{details.derived_exit_code & 255}"
     limit = "UNLIMITED" if job.time_limit is None else full_duration(job.time_limit)
     least = "N/A" if not job.request.time_min else full_duration(job.request.time_min)
     yield f"RunTime={full_duration(job.time_used(clock.now))} TimeLimit={limit} TimeMin={least}"
-    yield from _moments(job, details, clock)
+    yield from _moments(job, view, details, clock)
 
 
-def _moments(job: JobLine, details: JobDetails, clock: Clock) -> Iterator[str]:
+def _moments(job: JobLine, view: View, details: JobDetails, clock: Clock) -> Iterator[str]:
     def moment(time: int | None) -> str:
         return "Unknown" if time is None else clock.moment(time)
 
     start, end, deadline = start_shown(job, clock.now), end_shown(job, clock.now), job.request.deadline
-    accrued = accrue_time(job, details)
+    accrued = accrue_time(job, details, view)
     yield f"SubmitTime={moment(job.submit_time)} EligibleTime={moment(eligible_time(job))}"
     yield f"AccrueTime={moment(accrued)}"
     yield f"StartTime={moment(start)} EndTime={moment(end)} Deadline={moment(deadline) if deadline else 'N/A'}"
@@ -105,8 +106,9 @@ def _moments(job: JobLine, details: JobDetails, clock: Clock) -> Iterator[str]:
 
 def _places(job: JobLine, view: View, details: JobDetails) -> Iterator[str]:
     host = plain(details.submit_host) or view.config.cluster_name
+    excluded = hosts_text(job.request.excluded_nodes) or NULL
     yield f"Partition={job.partition} AllocNode:Sid={host}:{details.alloc_sid}"
-    yield f"ReqNodeList={or_null(job.request.required_nodes)} ExcNodeList={or_null(job.request.excluded_nodes)}"
+    yield f"ReqNodeList={hosts_text(job.request.required_nodes) or NULL} ExcNodeList={excluded}"
     planned = f" SchedNodeList={fold(job.planned_nodes)}" if job.planned_nodes and job.pending else ""
     yield f"NodeList={fold(job.nodes)}{planned}"
     if job.nodes:
@@ -142,6 +144,8 @@ def _resources(job: JobLine, details: JobDetails, *, detailed: bool) -> Iterator
 def _files(job: JobLine, details: JobDetails) -> Iterator[str]:
     yield f"Command={or_null(details.command)}"
     yield f"WorkDir={or_null(details.work_dir)}"
+    if details.admin_comment:
+        yield f"AdminComment={plain(details.admin_comment)} "
     if details.comment:
         yield f"Comment={plain(details.comment)} "
     if details.batch:
@@ -150,6 +154,8 @@ def _files(job: JobLine, details: JobDetails) -> Iterator[str]:
         yield f"StdIn={_expanded(details.std_in, job)}"
         yield f"StdOut={out}"
     yield "Power="
+    if job.request.kill_on_invalid_dep is not None:
+        yield f"KillOInInvalidDependent={'Yes' if job.request.kill_on_invalid_dep else 'No'}"  # as Slurm spells it
     if (count := per_gpu(job, "cpus_per_gpu")) != "N/A":
         yield f"CpusPerTres={count}"
     if (count := per_gpu(job, "mem_per_gpu")) != "N/A":
@@ -162,7 +168,7 @@ def _files(job: JobLine, details: JobDetails) -> Iterator[str]:
         if asked:
             yield f"TresPer{name}={gres_text(asked)}"
     if details.mail_type:
-        yield f"MailUser={or_null(details.mail_user)} MailType={plain(details.mail_type)}"
+        yield f"MailUser={plain(details.mail_user or job.user)} MailType={plain(details.mail_type)}"
 
 
 def _expanded(path: str, job: JobLine) -> str:

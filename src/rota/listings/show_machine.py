@@ -61,6 +61,10 @@ def _node(node: NodeLine, view: View, clock: Clock, *, detailed: bool) -> Iterat
     if node.reason:
         who = f"{view.user_name(node.reason_uid)}@{clock.moment(node.reason_time)}"
         yield f"Reason={plain(node.reason)} [{who}]"
+    if node.comment:
+        yield f"Comment={plain(node.comment)}"
+    if node.extra:
+        yield f"Extra={plain(node.extra)}"
 
 
 # ---- partitions -------------------------------------------------------------------------------------------------

@@ -311,7 +311,10 @@ def _filter(parsed: Parsed) -> Callable[[NodeLine], bool]:
         wanted = [[_state(word) for word in words.split("&")] for words in text.split(",")]
         conditions.append(lambda node: any(all(_is(node, one) for one in some) for some in wanted))
     elif parsed.has("list-reasons"):
-        conditions.append(lambda node: bool(node.reason) and (node.base_state == "DOWN" or "DRAIN" in node.flags))
+        flags = {"DRAIN", "FAIL"}
+        conditions.append(
+            lambda node: bool(node.reason) and (node.base_state == "DOWN" or not flags.isdisjoint(node.flags))
+        )
     if parsed.has("dead"):
         conditions.append(_silent)
     if parsed.has("responding"):

@@ -158,7 +158,8 @@ def _answer(parsed: Parsed, environ: Mapping[str, str], view: View, *, dated: bo
     if (query.has("long") or dated) and not query.has("noheader"):
         heading += f"{clock.heading()}\n"
     if query.steps is not None:
-        return steps_table(query.steps, parsed, view, clock, heading)
+        answer = steps_table(query.steps, query.jobs, parsed, view, clock)
+        return answer._replace(out=heading + answer.out)
     return _jobs(query, view, clock, heading)
 
 
@@ -172,13 +173,15 @@ def check(argv: Sequence[str]) -> None:
 
 
 def _with_words(parsed: Parsed, environ: Mapping[str, str]) -> _Query:
-    """Give ``-j`` and ``-s`` the words that are no options."""
+    """Give ``-j`` and ``-s`` the words that are no options; where there are too few, ``-j`` comes first."""
     words = list(parsed.words)
     lists: dict[str, list[str]] = {}
-    for key, value in parsed.options:
-        if key in {"jobs", "steps"}:
-            given = words.pop(0) if value is None and words else value
-            lists.setdefault(key, []).extend([] if given is None and key == "jobs" else [given or ""])
+    options = [(key, value) for key, value in parsed.options if key in {"jobs", "steps"}]
+    if len(words) < sum(value is None for _, value in options):
+        options.sort()
+    for key, value in options:
+        given = words.pop(0) if value is None and words else value
+        lists.setdefault(key, []).extend([] if given is None and key == "jobs" else [given or ""])
     if words:
         raise UsageError(f"squeue: error: Unrecognized option: {words[0]}\n", _USAGE)
     jobs, steps = (

@@ -12,6 +12,7 @@ from rota.listings.clock import duration
 from rota.listings.columns import Column, parse_format, parse_named_format, sort_records
 from rota.listings.columns import table as as_table
 from rota.listings.common import words_of
+from rota.listings.squeue_ids import choose, parse_ids
 from rota.listings.text import NULL, fold, or_null, plain
 
 if TYPE_CHECKING:
@@ -69,15 +70,15 @@ def running_steps(view: View) -> list[Step]:
 _LIVE = frozenset({"RUNNING", "SUSPENDED"})
 
 
-def steps_table(chosen: str, parsed: Parsed, view: View, clock: Clock, heading: str) -> Answer:
+def steps_table(chosen: str, jobs: str | None, parsed: Parsed, view: View, clock: Clock) -> Answer:
     """List steps.
 
     Args:
         chosen: Step ids; empty: all.
+        jobs: Job ids; ``None``: those of all jobs.
         parsed: The command line.
         view: The cluster.
         clock: Formats times.
-        heading: Stands above the list.
     """
     letters = _columns(clock)
     if (named := parsed.last("Format")) is not None:
@@ -86,15 +87,19 @@ def steps_table(chosen: str, parsed: Parsed, view: View, clock: Clock, heading: 
         form = parse_format(parsed.last("format") or _DEFAULT, letters)
     err = "".join(f"squeue: error: Invalid job step format specification: {one}\n" for one in form.unknown)
     ids = [_id(word) for word in split_list(chosen)]
+    running = running_steps(view)
+    if jobs is not None:
+        of_jobs = {job.job_id for job in choose(parse_ids(jobs), [one.job for one in running], list(view.jobs()))}
+        running = [one for one in running if one.job.job_id in of_jobs]
     shown = [
         one
-        for one in running_steps(view)
+        for one in running
         if (not ids or any(one.job.job_id == wanted.job_id and one.step.step_id == wanted.step for wanted in ids))
         and _passes(one.job, parsed, view)
     ]
     if unknown := sort_records(shown, parsed.last("sort") or "P,i", letters):
-        return Answer(heading, f"{err}squeue: error: Invalid sort specification: {unknown[:1]}\n", 1)
-    return Answer(heading + as_table(form, shown, header=not parsed.has("noheader")), err)
+        return Answer("", f"{err}squeue: error: Invalid sort specification: {unknown[:1]}\n", 1)
+    return Answer(as_table(form, shown, header=not parsed.has("noheader")), err)
 
 
 def _passes(job: JobLine, parsed: Parsed, view: View) -> bool:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from rota.listings.privacy import Privacy
     from rota.model import ClusterConfig, MultifactorConf, PriorityFactors, StepRecord, TaskUsage
-    from rota.model.accounting import AccountingRecord, JobDetails
+    from rota.model.accounting import Accounted, JobDetails
     from rota.model.association import AccountingLines
     from rota.model.lines import (
         AllocationLine,
@@ -128,7 +128,7 @@ class View(Protocol):
     def statistics(self) -> Statistics:
         """Give the statistics of ``sdiag``."""
 
-    def accounted(self, query: AccountingQuery) -> Iterable[AccountingRecord]:
+    def accounted(self, query: AccountingQuery) -> Iterable[Accounted]:
         """Give the jobs that ``sacct`` is to choose from, live and ended, each with its steps."""
 
     def down_times(self) -> Iterable[tuple[str, int, int | None]]:

@@ -64,9 +64,15 @@ def describe_functions(candidate: Candidate, api: PluginApi) -> list[dict[str, A
     """List the documented functions of a candidate's API.
 
     Returns:
-        For each its ``name``, its ``signature`` as documented, and ``in_source``: whether the plugin's own file defines
-        it. If not, a ``*`` import may still define it, which is known only after loading.
+        For each its ``name``, its ``signature`` as documented, whether it is ``optional``, and ``in_source``: whether
+        the plugin's own file defines it. If not, a ``*`` import may still define it, which is known only after loading.
     """
     return [
-        {"name": one.name, "signature": str(one), "in_source": one.name in candidate.defines} for one in api.symbols
+        {
+            "name": one.name,
+            "signature": str(one),
+            "optional": one.optional,
+            "in_source": one.name in candidate.defines,
+        }
+        for one in api.symbols
     ]

@@ -2,7 +2,8 @@
 
 Search order:
 
-1. the directories of ``PluginDir``, left to right: files named ``<major>_<minor>.py``;
+1. the directories of ``PluginDir``, left to right: files named ``<major>_<minor>.py``, and ``<minor>.py`` in a folder
+   ``<major>``;
 2. entry points in the group ``rota.plugins``, by distribution: ``"sched/sjf" = "my_pkg.sjf"``, or
    ``"my_pkg.sjf:object"``;
 3. the built-in plugins: files ``<major>/<minor>.py``.
@@ -58,12 +59,13 @@ class SearchPath:
         return ", ".join([*places, "the built-in plugins"])
 
 
-def discover(search: SearchPath, wanted: str | None = None) -> list[Candidate]:
+def discover(search: SearchPath, wanted: str | None = None, *, major: str = "") -> list[Candidate]:
     """Find plugins.
 
     Args:
         search: Where to read_source.
         wanted: The plugin type; ``None``: all types.
+        major: The API to whose types they belong; empty: any.
 
     Returns:
         The candidates in search order. Those that cannot be used have problems.
@@ -75,9 +77,11 @@ def discover(search: SearchPath, wanted: str | None = None) -> list[Candidate]:
     for directory in search.directories:
         found += _in_directory(directory, wanted)
     if search.entry_points:
-        found += [_at_entry_point(one) for one in plugin_entry_points() if wanted in {None, one.name}]
+        declared = [one for one in plugin_entry_points() if wanted in {None, one.name}]
+        found += [_at_entry_point(one) for one in declared if one.name.startswith(major)]
     if search.built_in:
-        found += _built_in(search.built_in, wanted)
+        found += _built_in(search.built_in, wanted, major)
+    found = [one for one in found if not major or one.plugin_type.startswith(f"{major}/")]
     return [replace(one, order=order) for order, one in enumerate(found)]
 
 
@@ -89,23 +93,28 @@ def candidate_from_file(path: Path) -> Candidate:
     """
     if not path.is_file():
         raise InputError("not a regular file" if path.exists() else "no such file", path=path)
-    return _from_file(path)
+    major = path.absolute().parent.name
+    return _from_file(path, nested=major in APIS and not path.name.startswith(f"{major}_"))
 
 
 def _in_directory(directory: Path, wanted: str | None) -> list[Candidate]:
     try:
-        names = sorted(entry.name for entry in directory.iterdir())
+        files = sorted(directory.iterdir())
+        for folder in [file for file in files if file.name in APIS and file.is_dir()]:
+            files += sorted(folder.iterdir())
     except OSError as exc:
         raise InputError(exc.strerror or str(exc), path=directory, field="PluginDir") from exc
     if wanted is not None:
-        found = [_from_file(directory / name, wanted) for name in names if name == _stem(wanted) + ".py"]
+        places = {directory / f"{_stem(wanted)}.py", directory / f"{wanted}.py"}
+        found = [_from_file(file, wanted, nested=file.parent != directory) for file in files if file in places]
         return [one for one in found if one.plugin_type == wanted]
-    found = [_from_file(directory / name) for name in names if _may_be_plugin(name)]
+    found = [_from_file(file, nested=file.parent != directory) for file in files if _may_be_plugin(file, directory)]
     return [one for one in found if _is_plugin(one)]
 
 
-def _may_be_plugin(name: str) -> bool:
-    return name.endswith(".py") and "_" in name and not name.startswith(("_", "."))
+def _may_be_plugin(file: Path, directory: Path) -> bool:
+    named = "_" in file.name or file.parent != directory
+    return file.suffix == ".py" and named and not file.name.startswith(("_", "."))
 
 
 def _is_plugin(candidate: Candidate) -> bool:
@@ -117,17 +126,25 @@ def _stem(plugin_type: str) -> str:
     return plugin_type.replace("/", "_")
 
 
-def _from_file(path: Path, wanted: str | None = None) -> Candidate:
+def _from_file(path: Path, wanted: str | None = None, *, nested: bool) -> Candidate:
+    in_place = f"{path.absolute().parent.name}/{path.stem}" if nested else _type_by_name(path.stem)
     code, problems = _read(path, strict=True)
-    seen = read_source(code) if code is not None else SourceInfo(problems=problems)
+    seen = read_source(code, assumed=_assumed(in_place)) if code is not None else SourceInfo(problems=problems)
     said = seen.identity.plugin_type if seen.identity else ""
-    if said and _stem(said) == path.stem:
+    if said and (said == in_place or (not nested and _stem(said) == path.stem)):
         plugin_type = said
     else:
-        plugin_type = wanted or _type_by_name(path.stem)
+        plugin_type = wanted or in_place
         if said:
-            seen = replace(seen, problems=(f"plugin_type is {said!r}: then the file must be called {_stem(said)}.py",))
+            expected = f"{said}.py" if nested else f"{_stem(said)}.py"
+            seen = replace(seen, problems=(f"plugin_type is {said!r}: then the file must be called {expected}",))
     return _candidate(Source.PLUGIN_DIR, plugin_type, (path, code), seen)
+
+
+def _assumed(plugin_type: str) -> str:
+    """Give the type that a file's place gives it, if its source need not say so."""
+    api = APIS.get(plugin_type.partition("/")[0])
+    return plugin_type if api and api.identity_optional and type_problem(plugin_type) is None else ""
 
 
 def _type_by_name(stem: str) -> str:
@@ -144,7 +161,7 @@ def _at_entry_point(entry: PluginEntryPoint) -> Candidate:
         code, problems = _read(path, strict=False)
     except LookupError as exc:
         problems = (str(exc),)
-    seen = read_source(code, entry.attr) if code is not None else SourceInfo(problems=problems)
+    seen = read_source(code, entry.attr, _assumed(entry.name)) if code is not None else SourceInfo(problems=problems)
     if problem := type_problem(entry.name):
         seen = replace(seen, problems=(f"the entry point's name is wrong: {problem}",))
     elif seen.identity and (said := seen.identity.plugin_type) != entry.name:
@@ -152,12 +169,13 @@ def _at_entry_point(entry: PluginEntryPoint) -> Candidate:
     return _candidate(Source.ENTRY_POINT, entry.name, (path, code), seen, entry)
 
 
-def _built_in(root: Path, wanted: str | None) -> Iterator[Candidate]:
-    files = [root / f"{wanted}.py"] if wanted else sorted(root.glob("*/*.py"))
+def _built_in(root: Path, wanted: str | None, major: str) -> Iterator[Candidate]:
+    files = [root / f"{wanted}.py"] if wanted else sorted(root.glob(f"{major or '*'}/*.py"))
     for path in files:
         if path.is_file() and not path.name.startswith("_"):
             code = path.read_bytes()
-            seen, plugin_type = read_source(code), f"{path.parent.name}/{path.stem}"
+            plugin_type = f"{path.parent.name}/{path.stem}"
+            seen = read_source(code, assumed=_assumed(plugin_type))
             if seen.identity and (said := seen.identity.plugin_type) != plugin_type:
                 seen = replace(seen, problems=(f"plugin_type is {said!r}: expected {plugin_type!r} in this place",))
             yield _candidate(Source.BUILT_IN, plugin_type, (path, code), seen)

@@ -95,8 +95,8 @@ class PluginHost:
             raise PluginError(f"there is no plugin {plugin_type} in {self.search}: {self._others(major)}")
         return self.judge(plugin_type, found)
 
-    def survey(self) -> list[Selection]:
-        """Read all plugins.
+    def survey(self, major: str = "") -> list[Selection]:
+        """Read all plugins, or those of one API.
 
         Returns:
             One selection for each type, sorted by type.
@@ -105,7 +105,7 @@ class PluginHost:
             InputError: a directory of ``PluginDir`` is missing or unreadable.
         """
         found: dict[str, list[Candidate]] = {}
-        for candidate in discover(self.search):
+        for candidate in discover(self.search, major=major):
             found.setdefault(candidate.plugin_type, []).append(candidate)
         return [self.judge(plugin_type, found[plugin_type]) for plugin_type in sorted(found)]
 
@@ -145,5 +145,6 @@ class PluginHost:
             self._tell(text)
 
     def _others(self, major: str) -> str:
-        types = [one.plugin_type for one in self.survey() if one.plugin_type.startswith(major + "/") and one.chosen]
+        types = [one.plugin_type for one in self.survey(major) if one.chosen]
+        types += self.apis[major].instead
         return f"there is {', '.join(types)}" if types else f"there is none for {major} at all"

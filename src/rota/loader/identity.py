@@ -57,12 +57,13 @@ class SourceInfo:
     defines: frozenset[str] = frozenset()
 
 
-def read_source(code: bytes, attr: str = "") -> SourceInfo:
+def read_source(code: bytes, attr: str = "", assumed: str = "") -> SourceInfo:
     """Read the identity symbols in Python source.
 
     Args:
         code: The source, in the encoding that it declares.
         attr: Name of the object that is the plugin; empty: the module.
+        assumed: The plugin type and name if the source gives none; empty: it has to.
 
     Returns:
         The identity, or every problem with it.
@@ -70,7 +71,7 @@ def read_source(code: bytes, attr: str = "") -> SourceInfo:
     try:
         tree = _parse(code)
         bodies = [tree.body, _class_body(tree.body, attr)]
-        values, problems = _read(bodies)
+        values, problems = _read(bodies, assumed)
     except SyntaxError as exc:
         return SourceInfo(problems=(f"syntax error in line {exc.lineno}: {exc.msg}",))
     except (ValueError, RecursionError, MemoryError) as exc:
@@ -118,7 +119,7 @@ def _assignments(body: Sequence[ast.stmt]) -> dict[str, ast.expr]:
     return found
 
 
-def _read(bodies: Sequence[Sequence[ast.stmt]]) -> tuple[dict[str, Value], list[str]]:
+def _read(bodies: Sequence[Sequence[ast.stmt]], assumed: str) -> tuple[dict[str, Value], list[str]]:
     assigned: dict[str, ast.expr] = {}
     for body in bodies:
         assigned |= _assignments(body)
@@ -130,6 +131,8 @@ def _read(bodies: Sequence[Sequence[ast.stmt]]) -> tuple[dict[str, Value], list[
                 values[name] = _checked(name, _literal(assigned[name]))
             except ValueError as exc:
                 problems.append(f"{name} in line {assigned[name].lineno} {exc}")
+        elif name in {"plugin_type", "plugin_name"} and assumed:
+            values[name] = assumed
         elif name in REQUIRED_IDENTITY and name != "plugin_version":  # `negotiate` knows whether that is required
             problems.append(f"{name} is missing: expected a literal assigned to it at the top level")
     return values, problems

@@ -64,7 +64,7 @@ def _checked(candidate: Candidate, api: PluginApi, name: str, spoken: int) -> Lo
     module = _execute(candidate, name)
     container = _container(candidate, module)
     functions, problems = check_symbols(container, api)
-    problems = _identity_problems(candidate, container, module) + problems
+    problems = _identity_problems(candidate, api, container, module) + problems
     if problems:
         raise PluginRefusedError(candidate, problems)
     return LoadedPlugin(candidate, container, functions, spoken_major=spoken, module_name=name)
@@ -126,7 +126,7 @@ def _container(candidate: Candidate, module: ModuleType) -> object:
         raise PluginRefusedError(candidate, [f"{candidate.attr}: {blame(exc, candidate)}"]) from exc
 
 
-def _identity_problems(candidate: Candidate, container: object, module: ModuleType) -> list[str]:
+def _identity_problems(candidate: Candidate, api: PluginApi, container: object, module: ModuleType) -> list[str]:
     """Compare the identity symbols at run time with those in the source."""
     problems = []
     for symbol in IDENTITY:
@@ -135,6 +135,8 @@ def _identity_problems(candidate: Candidate, container: object, module: ModuleTy
             value = getattr(container, symbol, getattr(module, symbol, None))
         except Exception as exc:  # noqa: BLE001  (an object may compute its attributes)
             problems.append(f"{symbol} cannot be read: {type(exc).__name__}: {exc}")
+            continue
+        if value is None and api.identity_optional:
             continue
         if type(value) is not type(looked) or value != looked:
             problems.append(f"{symbol} is {value!r} once it runs, but its source says {looked!r}")

@@ -8,7 +8,8 @@ Source: the Slurm Plugin API (July 2004), "Versioning".
 * Of several plugins of one type, the one with the highest common major is used, then the highest minor revision, then
   the first in search order.
 * ``plugin_release``, if given, must be exactly this release of rota.
-* A scheduler plugin may leave out ``plugin_version``, as in the 2019 document: it is 0 then, with a warning.
+* A scheduler plugin may leave out ``plugin_version``, as in the 2019 document: it is 0 then, with a warning. A
+  job-metadata plugin may leave out all identity symbols.
 """
 
 from __future__ import annotations
@@ -133,9 +134,10 @@ def negotiate(identity: Identity, apis: Mapping[str, PluginApi], release: str) -
         return Terms(problems=(f"there is no API {major!r}: this rota has {', '.join(sorted(apis))}",))
     problems: list[str] = []
     warnings: list[str] = []
-    if identity.plugin_version is None and api.version_optional:
+    missing = identity.plugin_version is None and not api.identity_optional
+    if missing and api.version_optional:
         warnings.append("plugin_version is missing and counts as 0")
-    elif identity.plugin_version is None:
+    elif missing:
         problems.append("plugin_version is missing: expected API major * 1000 + minor revision")
     if identity.plugin_release is not None and identity.plugin_release != release:
         problems.append(f"it is built for rota {identity.plugin_release} only, and this is rota {release}")

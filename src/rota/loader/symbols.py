@@ -1,7 +1,8 @@
 """Checks that a plugin has every documented function, callable as documented.
 
 All problems are found at once, before the plugin is used: missing names, objects that are not callable, functions that
-do not take the documented number of positional arguments, and coroutines and generators where a value is expected.
+do not take the documented number of positional arguments, coroutines and generators where a value is expected, and what
+else the API itself checks.
 """
 
 from __future__ import annotations
@@ -46,9 +47,9 @@ def check_symbols(container: object, api: PluginApi) -> tuple[dict[str, Callable
             if problem := _problem(symbol, value):
                 problems.append(problem)
             functions[symbol.name] = value
-        elif symbol.name in listed:
+        elif symbol.name in listed and not symbol.optional:
             problems.append(f"{symbol} is missing")
-    return functions, problems
+    return functions, problems + api.problems(container)
 
 
 def accepts(function: Callable[..., Any], arity: int) -> bool:
@@ -67,7 +68,8 @@ def accepts(function: Callable[..., Any], arity: int) -> bool:
 def _problem(symbol: Symbol, value: object) -> str | None:
     if not callable(value):
         return f"{symbol.name} is {type(value).__name__}, not a function: expected {symbol}"
-    if inspect.iscoroutinefunction(value) or inspect.isasyncgenfunction(value) or inspect.isgeneratorfunction(value):
+    generator = inspect.isgeneratorfunction(value) and not symbol.generator
+    if generator or inspect.iscoroutinefunction(value) or inspect.isasyncgenfunction(value):
         return f"{symbol.name} is a coroutine or generator, which gives no result when called: expected {symbol}"
     if accepts(value, symbol.arity) or (symbol.name == INIT.name and accepts(value, 0)):
         return None

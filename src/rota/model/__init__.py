@@ -9,6 +9,7 @@ from rota.model.errors import (
     InputError,
     InvariantError,
     PluginError,
+    PluginFaultError,
     PolicyError,
     RequestError,
     RotaError,
@@ -22,6 +23,7 @@ from rota.model.partition import Partition, PartitionState
 from rota.model.priority import PriorityFactors, PriorityFactorsRequest, PriorityWeights
 from rota.model.reason import Reason
 from rota.model.step import StepRecord, TaskUsage
+from rota.model.switch import Switch
 
 __all__ = [
     "LONGEST",
@@ -45,6 +47,7 @@ __all__ = [
     "Partition",
     "PartitionState",
     "PluginError",
+    "PluginFaultError",
     "PolicyError",
     "PriorityFactors",
     "PriorityFactorsRequest",
@@ -54,6 +57,7 @@ __all__ = [
     "RequestError",
     "RotaError",
     "StepRecord",
+    "Switch",
     "TaskUsage",
     "User",
 ]

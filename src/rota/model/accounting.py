@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 from rota.model.lines import JobLine
 from rota.model.step import StepRecord
@@ -25,9 +26,12 @@ class JobDetails:
     std_out: str = ""
     std_err: str = ""
     comment: str = ""
+    #: An operator's.
+    admin_comment: str = ""
     wckey: str = ""
+    #: Where its mail goes; empty: to its user.
     mail_user: str = ""
-    #: As written: ``END,FAIL``; empty: none.
+    #: Types of mail, in Slurm's order: ``END,FAIL``; empty: none.
     mail_type: str = ""
     #: Whether there is a batch script; else it is an allocation.
     batch: bool = True
@@ -37,7 +41,7 @@ class JobDetails:
     assoc_id: int = 0
     #: Smallest size of temporary disk space, MiB.
     tmp_disk: int = 0
-    #: The highest exit code of a step.
+    #: The highest exit status of a step: 256 × the exit code + the signal.
     derived_exit_code: int = 0
     #: When the job was last considered for a start, by ``Main`` or ``Backfill``; 0 and empty: never.
     last_sched_eval: int = 0
@@ -48,9 +52,25 @@ class JobDetails:
     cancelled_by: int | None = None
 
 
+class Accounted(Protocol):
+    """A job as ``sacct`` shows it, live or ended."""
+
+    @property
+    def job(self) -> JobLine:
+        """The job."""
+
+    @property
+    def details(self) -> JobDetails:
+        """What is kept of it besides."""
+
+    @property
+    def steps(self) -> tuple[StepRecord, ...]:
+        """Its steps, in the order in which they were started."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccountingRecord:
-    """A job as ``sacct`` shows it, live or ended."""
+    """What is kept of a job that has ended."""
 
     job: JobLine
     details: JobDetails

@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Any
 
 from rota.model.errors import InputError
 from rota.model.node import Node
 from rota.model.partition import Partition
+from rota.model.slurm_version import DEFAULT, Since, parse_version
+from rota.model.switch import Switch
 from rota.model.tres import cluster_tres
-from rota.model.units import parse_time_seconds
+from rota.model.units import UNLIMITED, parse_time_seconds
 
 _EMPTY: Mapping[str, str] = MappingProxyType({})
+#: Largest default memory, MiB.
+_MOST_MEMORY = 2**31 - 1
 
 #: Values of ``AccountingStorageEnforce``, and all that each of them enforces.
 _ENFORCE: dict[str, tuple[str, ...]] = {
@@ -43,6 +48,25 @@ class ClusterConfig:
     parameters: Mapping[str, str] = field(default_factory=lambda: _EMPTY)
     #: File and line (from 1) of each parameter that was read from a file, by lower-case key.
     places: Mapping[str, tuple[str, int]] = field(default_factory=lambda: MappingProxyType({}))
+    #: What topology.conf says; it counts with ``TopologyPlugin=topology/tree``.
+    switches: tuple[Switch, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Let keys be given in any case.
+
+        Raises:
+            InputError: a key is given twice, in different cases.
+        """
+        given: Any = self.parameters
+        # What is no mapping of texts is refused by whoever uses it.
+        if not isinstance(given, Mapping) or not any(isinstance(key, str) and not key.islower() for key in given):
+            return
+        lower: dict[str, str] = {}
+        for key, value in self.parameters.items():
+            if key.lower() in lower:
+                raise InputError("is given twice, in different cases", field=key)
+            lower[key.lower()] = value
+        object.__setattr__(self, "parameters", lower)
 
     def get(self, key: str, default: str = "") -> str:
         """Give the value of a key (in any case) as it was written, or the default."""
@@ -92,6 +116,45 @@ class ClusterConfig:
         """
         return self.seconds("PriorityDecayHalfLife", 7 * 86400)
 
+    def default_memory(self) -> tuple[int, int]:
+        """Give ``DefMemPerNode`` and ``DefMemPerCPU`` in MiB; 0: not set.
+
+        Raises:
+            InputError: a value is not a number of MiB.
+        """
+        return self.integer("DefMemPerNode", 0, 0, _MOST_MEMORY), self.integer("DefMemPerCPU", 0, 0, _MOST_MEMORY)
+
+    def most_memory(self) -> tuple[int, int]:
+        """Give ``MaxMemPerNode`` and ``MaxMemPerCPU`` in MiB; 0: not set.
+
+        Raises:
+            InputError: a value is not a number of MiB.
+        """
+        texts = (self.get(key) for key in ("MaxMemPerNode", "MaxMemPerCPU"))
+        unlimited = [text.lower() in UNLIMITED for text in texts]
+        per_node = 0 if unlimited[0] else self.integer("MaxMemPerNode", 0, 0, _MOST_MEMORY)
+        return per_node, 0 if unlimited[1] else self.integer("MaxMemPerCPU", 0, 0, _MOST_MEMORY)
+
+    def has(self, name: str) -> bool:
+        """Whether the Slurm of ``SlurmVersion`` does something, named as in `Since`.
+
+        Raises:
+            InputError: the value is no version.
+        """
+        text, since = self.get("SlurmVersion"), Since[name].value
+        try:
+            return since <= (parse_version(text) if text else DEFAULT)
+        except ValueError as error:
+            raise self.error("SlurmVersion", str(error)) from None
+
+    def gpu_defaults(self) -> tuple[int, int]:
+        """Give ``DefCpuPerGPU`` and ``DefMemPerGPU``, the latter in MiB; 0: not set.
+
+        Raises:
+            InputError: a value is not a whole number.
+        """
+        return self.integer("DefCpuPerGPU", 0, 0, _MOST_MEMORY), self.integer("DefMemPerGPU", 0, 0, _MOST_MEMORY)
+
     def prolog_epilog_timeout(self) -> int:
         """Give ``PrologEpilogTimeout`` in seconds; 0: no limit, which Slurm also writes as 65534.
 
@@ -100,6 +163,15 @@ class ClusterConfig:
         """
         seconds = self.integer("PrologEpilogTimeout", 65534, 0, 65535)
         return 0 if seconds == 65534 else seconds
+
+    def has_tree(self) -> bool:
+        """Whether jobs are placed by switches: ``topology/tree``, and there are some."""
+        parameters = self.get("TopologyParam").lower()
+        return (
+            bool(self.switches)
+            and self.get("TopologyPlugin").lower() == "topology/tree"
+            and not any(one in parameters for one in ("dragonfly", "topooptional"))
+        )
 
     def tres(self) -> tuple[str, ...]:
         """Name the cluster's TRES, in Slurm's order."""

@@ -15,6 +15,8 @@ class Errno(IntEnum):
     """The Slurm error numbers that rota uses."""
 
     SUCCESS = 0
+    #: The system's own: try again later.
+    AGAIN = 11
     PLUGIN_NAME_INVALID = 1011
     INVALID_PARTITION_NAME = 2000
     DEFAULT_PARTITION_NOT_SET = 2001
@@ -34,12 +36,14 @@ class Errno(IntEnum):
     ALREADY_DONE = 2021
     INVALID_NODE_STATE = 2028
     INVALID_FEATURE = 2029
+    DISABLED = 2037
     DEPENDENCY = 2038
     BATCH_ONLY = 2039
     JOB_HELD = 2042
     INVALID_ACCOUNT = 2045
     INVALID_LICENSES = 2048
     ACCOUNTING_POLICY = 2050
+    INVALID_TASK_MEMORY = 2044
     INVALID_TIME_LIMIT = 2051
     RESERVATION_ACCESS = 2052
     RESERVATION_INVALID = 2053
@@ -51,12 +55,14 @@ class Errno(IntEnum):
     CIRCULAR_DEPENDENCY = 2071
     INVALID_GRES = 2072
     JOB_NOT_PENDING = 2073
+    RESERVATION_EMPTY = 2080
     INVALID_ARRAY = 2081
     RESERVATION_NAME_DUP = 2082
     JOB_NOT_RUNNING = 2085
     JOB_NOT_SUSPENDED = 2087
     INTERNAL = 2090
     PRIORITY_NOT_KEPT = 2095
+    RESERVATION_STARTED = 2104
     #: Not in Slurm: an event with a field of the wrong type or value.
     INVALID_EVENT = 9000
     UNSUPPORTED_GRES = 2122
@@ -104,6 +110,26 @@ class PluginError(RotaError):
     """A plugin cannot be used: it was not found or is malformed, or its ``init`` failed."""
 
     errno = Errno.PLUGIN_NAME_INVALID
+
+
+class PluginFaultError(PluginError):
+    """A plugin misbehaved in the course of a replay, which ends: the rest would not be the plugin's doing.
+
+    What the plugin raised is the cause, ``__cause__``.
+
+    Args:
+        plugin: Type of the plugin, such as ``sched/easy``.
+        symbol: The function, as the API names it.
+        job_id: Id of the job that the call was about; ``None``: none.
+        message: What it did.
+    """
+
+    def __init__(self, plugin: str, symbol: str, job_id: int | None, message: str) -> None:
+        about = "" if job_id is None else f" for job {job_id}"
+        super().__init__(f"plugin {plugin}: {symbol}{about} {message}")
+        self.plugin = plugin
+        self.symbol = symbol
+        self.job_id = job_id
 
 
 class RequestError(RotaError):

@@ -58,6 +58,8 @@ class JobSpec(NamedTuple):
     #: Within the bounds: as many nodes as there are tasks, or no more than needed; else the largest number.
     spread: bool = False
     use_min_nodes: bool = False
+    #: Whether its tasks share processors, so that one on each node is enough (``--overcommit``).
+    overcommit: bool = False
     #: Smallest number of processors on each node (``--mincpus``).
     min_cpus_per_node: int = 0
     #: Number of threads that a core must have, and of which the job uses no more; 0: all.
@@ -69,9 +71,9 @@ class JobSpec(NamedTuple):
     cores_per_socket: int = 0
     #: Largest number of tasks on a socket; 0: no bound.
     ntasks_per_socket: int = 0
-    #: Hostlist of nodes that the job must get; empty: none.
+    #: Names of nodes that the job must get, separated by commas; empty: none.
     required_nodes: str = ""
-    #: Hostlist of nodes that the job must not get.
+    #: Names of nodes that the job must not get.
     excluded_nodes: str = ""
     #: Whether the nodes must be adjacent in the configuration.
     contiguous: bool = False

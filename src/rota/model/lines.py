@@ -223,11 +223,11 @@ class NodeLine:
     """One node."""
 
     name: str
-    #: State as ``sinfo`` shows it: IDLE, MIXED, ALLOCATED, COMPLETING, DRAINING, DRAINED, DOWN, MAINT, RESERVED or
-    #: PLANNED; with ``$`` at the end during maintenance, and ``+`` if jobs are completing on a node that others have
-    #: allocated.
+    #: State as ``sinfo`` shows it: IDLE, MIXED, ALLOCATED, COMPLETING, DRAINING, DRAINED, FAILING, FAIL, DOWN, MAINT,
+    #: RESERVED or PLANNED; with ``$`` at the end during maintenance, and ``+`` if jobs are completing on a node that
+    #: others have allocated.
     state: str
-    #: Slurm's base state, and its flags: COMPLETING, DRAIN, MAINTENANCE, PLANNED, RESERVED.
+    #: Slurm's base state, and its flags: COMPLETING, DRAIN, FAIL, MAINTENANCE, PLANNED, RESERVED.
     base_state: str
     flags: tuple[str, ...] = ()
     #: Why the node is not up, who set this, and when (Unix seconds); empty: not given.
@@ -263,6 +263,9 @@ class NodeLine:
     port: int = 0
     #: Size of temporary disk space, MiB.
     tmp_disk: int = 0
+    #: Texts of administrators.
+    comment: str = ""
+    extra: str = ""
     #: Release of its daemon, and when machine and daemon were started, Unix seconds; empty and 0: not known.
     version: str = ""
     boot_time: int = 0

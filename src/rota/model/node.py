@@ -12,6 +12,8 @@ class NodeState(Enum):
     UP = "UP"
     #: No jobs are started; running ones go on.
     DRAIN = "DRAIN"
+    #: The same, because it is expected to fail.
+    FAIL = "FAIL"
     #: No jobs are started; running ones are lost.
     DOWN = "DOWN"
 
@@ -29,6 +31,9 @@ class Node:
     #: Memory in MiB.
     real_memory: int = 1
     features: tuple[str, ...] = ()
+    #: What jobs cannot have of it: cores (``CoreSpecCount``), and memory in MiB (``MemSpecLimit``).
+    core_spec_count: int = 0
+    mem_spec_limit: int = 0
     #: GRES, as written: ``gpu:tesla:2``.
     gres: tuple[str, ...] = ()
     #: Nodes of lower weight are allocated first.
@@ -41,3 +46,16 @@ class Node:
     reason_uid: int = 0
     #: When the reason was set, Unix seconds.
     reason_time: int = 0
+    #: Size of temporary disk space, MiB.
+    tmp_disk: int = 0
+    #: Texts of administrators.
+    comment: str = ""
+    extra: str = ""
+    #: What an administrator has set in place of slurm.conf's, until this is read again; ``None``: nothing.
+    set_features: tuple[str, ...] | None = None
+    set_weight: int | None = None
+
+    @property
+    def cpus_effective(self) -> int:
+        """Number of processors that jobs can have; Slurm's ``CPUEfctv``."""
+        return self.cpus - self.core_spec_count * max(self.cpus // (self.sockets * self.cores_per_socket), 1)

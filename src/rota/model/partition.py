@@ -49,6 +49,19 @@ class Partition:
     #: Default memory per processor and per node in MiB, for jobs that ask for none; 0: not set.
     def_mem_per_cpu: int = 0
     def_mem_per_node: int = 0
+    #: Default processors and memory in MiB for each GPU, for jobs that ask for none; 0: not set.
+    def_cpu_per_gpu: int = 0
+    def_mem_per_gpu: int = 0
+    #: Largest memory for each processor and on each node in MiB, and processors of a node that its jobs may have in
+    #: all; 0: no bound.
+    max_mem_per_cpu: int = 0
+    max_mem_per_node: int = 0
+    max_cpus_per_node: int = 0
+    #: ``SelectTypeParameters`` in place of the cluster's, in capitals; empty: those of the cluster.
+    select_parameters: str = ""
+    #: Whether only root may submit jobs to it, and whether its jobs must be in a reservation.
+    root_only: bool = False
+    req_resv: bool = False
     #: Whether jobs get whole nodes (``OverSubscribe=EXCLUSIVE``).
     exclusive: bool = False
     #: Largest number of jobs that share a core (``OverSubscribe=YES:n``, ``FORCE:n``), and whether all jobs share or
@@ -72,6 +85,29 @@ class Partition:
     #: Options of slurm.conf that rota does not use, by lower-case key.
     options: dict[str, str] = field(default_factory=dict)
 
+    def default_memory(self, otherwise: tuple[int, int]) -> tuple[int, int]:
+        """Give the default memory per node and per processor in MiB: one of them is 0, both where there is none.
+
+        Args:
+            otherwise: That of the cluster, for a partition without one of its own.
+        """
+        return _one_of(self.def_mem_per_node, self.def_mem_per_cpu, otherwise)
+
+    def most_memory(self, otherwise: tuple[int, int]) -> tuple[int, int]:
+        """Give the largest memory per node and per processor in MiB: one of them is 0, both where there is no bound.
+
+        Args:
+            otherwise: That of the cluster, for a partition without one of its own.
+        """
+        return _one_of(self.max_mem_per_node, self.max_mem_per_cpu, otherwise)
+
     def allows(self, user: str) -> bool:
         """Whether a user may use the partition, as ``AllowGroups`` says."""
         return self.allow_users is None or user in self.allow_users or user == "root"
+
+
+def _one_of(per_node: int, per_cpu: int, otherwise: tuple[int, int]) -> tuple[int, int]:
+    """Give memory per node or, if it is set, per processor; the other is 0. If neither is set, the cluster's count."""
+    if not per_node and not per_cpu:
+        per_node, per_cpu = otherwise
+    return (0, per_cpu) if per_cpu else (per_node, 0)

@@ -19,6 +19,7 @@ class Reason(Enum):
     PARTITION_INACTIVE = "PartitionInactive"
     PARTITION_NODE_LIMIT = "PartitionNodeLimit"
     PARTITION_CONFIG = "PartitionConfig"
+    MAX_MEM_PER_LIMIT = "MaxMemPerLimit"
     PARTITION_TIME_LIMIT = "PartitionTimeLimit"
     REQ_NODE_NOT_AVAIL = "ReqNodeNotAvail"
     BAD_CONSTRAINTS = "BadConstraints"

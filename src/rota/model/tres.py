@@ -18,6 +18,8 @@ CPU, MEM, ENERGY, NODE, BILLING = range(5)
 _WEIGHT = re.compile(r"(?P<number>[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?)(?P<unit>[KMGTP]?)", re.ASCII)
 #: Units of memory in weights, in MiB.
 _MIB = {"": 1.0, "K": 2.0**-10, "M": 1.0, "G": 2.0**10, "T": 2.0**20, "P": 2.0**30}
+#: Most that a weight of TRES or a factor of usage may be: products of two of them and a count stay finite.
+MAX_FACTOR = 1e50
 #: Prefixes of TRES that are not resources of a node.
 _GLOBAL = ("license/", "bb/")
 
@@ -53,6 +55,8 @@ def parse_tres_weights(text: str, names: Sequence[str]) -> dict[str, float]:
         if match["unit"] and tres != "mem":
             raise ValueError(f"{item!r}: only memory has units")
         weights[tres] = float(match["number"]) / _MIB[match["unit"]]
+        if weights[tres] > MAX_FACTOR:
+            raise ValueError(f"{item!r}: a weight is at most {MAX_FACTOR:g}")
     return {name: weights[name] for name in names if name in weights}
 
 

@@ -7,6 +7,7 @@ from rota.resources.pools.pool import Pool, ProcessorPool, make_pool, shares_nod
 from rota.resources.pools.shared import SharedNodePool
 from rota.resources.pools.whole import WholeNodePool
 from rota.resources.requests.needs import Candidates, Gres, Needs, first_fit
+from rota.resources.switches import Switches
 
 __all__ = [
     "Candidates",
@@ -19,6 +20,7 @@ __all__ = [
     "ProcessorPool",
     "ProcessorSpace",
     "SharedNodePool",
+    "Switches",
     "WholeNodePool",
     "first_fit",
     "make_pool",

@@ -21,7 +21,7 @@ _STATUS_CODES = np.array([_STATUS.get(state, 0) for state in STATES])
 
 
 def scheduled_workload(workload: Workload, result: ReplayResult) -> Workload:
-    """Give the jobs that were replayed, with simulated wait, run time and status; other fields are unchanged.
+    """Give the jobs that were replayed, with simulated submission, wait, run time and status; the rest is unchanged.
 
     A job that never started has a wait and a run time of -1. The header names the policy.
     """
@@ -33,6 +33,7 @@ def scheduled_workload(workload: Workload, result: ReplayResult) -> Workload:
     note = f"; Note: simulated by rota {__version__}: {policy}"
     return replace(
         jobs.with_columns(
+            submit_time=schedule.submit - result.origin,
             wait_time=np.where(ran, schedule.wait, -1),
             run_time=np.where(ran, schedule.run, -1),
             status=_STATUS_CODES[schedule.state],

@@ -34,19 +34,25 @@ COLUMNS = {
     "run": "end - start, seconds",
     "bounded_slowdown": "max(1, (wait + run) / max(run, 10 s))",
 }
+#: A column of numbers, which is present if the workload has them.
+RECORDED = {"recorded_wait": "wait on the real machine, seconds; null: unknown"}
 #: Text columns, which are present if the replay knows them.
 TEXT_COLUMNS = {
     "user_name": "name of who submitted it",
     "account": "account that it was charged to",
+    "partition": "partition in which it ran, or was to run last; empty: it was refused",
+    "qos": "quality of service; empty: none is known",
     "nodes": "hostlist of the nodes that it ran on; empty: it never ran",
     "node_cpus": "its processors on each of them, as Slurm's SLURM_JOB_CPUS_PER_NODE",
+    "node_type": "type of these nodes, called by its nodes; empty: it never ran",
+    "gres": "its GRES, as gres/gpu=2; empty: none",
 }
 _STORED = ("job_id", "user_id", "submit", "start", "end", "procs", "time_limit")
-_NULLABLE = ("start", "end")
+_NULLABLE = ("start", "end", *RECORDED)
 #: Columns with few different values. For others, dictionary encoding takes more time and space.
 _REPEATED = {"user_id", "procs", "time_limit", "state"}
 #: The field of `Schedule` for each text column.
-_TEXTS = {"user_name": "user", "account": "account", "nodes": "nodes", "node_cpus": "node_cpus"}
+_TEXTS = {name: {"user_name": "user"}.get(name, name) for name in TEXT_COLUMNS}
 
 
 def write_jobs(schedule: Schedule, path: Path) -> None:
@@ -57,7 +63,7 @@ def write_jobs(schedule: Schedule, path: Path) -> None:
     """
     import pyarrow.parquet as pq
 
-    table = _table(schedule)
+    table = jobs_table(schedule)
     repeated = [name for name in table.column_names if name in _REPEATED or name in _TEXTS]
     pq.write_table(table, path, compression="zstd", use_dictionary=repeated)
 
@@ -72,9 +78,11 @@ def read_jobs(path: Path) -> Schedule:
     import pyarrow.parquet as pq
 
     try:
-        present = [name for name in _TEXTS if name in pq.read_schema(path).names]
-        table = pq.read_table(path, columns=[*_STORED, "state", *present])
-        columns: dict[str, Any] = {name: _integers(table, name) for name in _STORED}
+        names = pq.read_schema(path).names
+        present = [name for name in _TEXTS if name in names]
+        recorded = [name for name in RECORDED if name in names]
+        table = pq.read_table(path, columns=[*_STORED, "state", *present, *recorded])
+        columns: dict[str, Any] = {name: _integers(table, name) for name in (*_STORED, *recorded)}
         columns |= {_TEXTS[name]: _texts(table, name) for name in present}
         return Schedule(**columns, state=_states(table))
     except FileNotFoundError:
@@ -83,7 +91,7 @@ def read_jobs(path: Path) -> Schedule:
         raise InputError(f"not a table of jobs: {_first_line(error)}", path=path) from error
 
 
-def _table(schedule: Schedule) -> pa.Table:
+def jobs_table(schedule: Schedule) -> pa.Table:
     """Make the table, with descriptions of columns, in the order of ``COLUMNS``, text columns last."""
     import pyarrow as pa
 
@@ -100,6 +108,9 @@ def _table(schedule: Schedule) -> pa.Table:
         else:
             arrays.append(pa.array(values, mask=missing.get(name)))
     described = dict(COLUMNS)
+    if schedule.recorded_wait is not None:
+        described |= RECORDED
+        arrays.append(pa.array(schedule.recorded_wait, mask=schedule.recorded_wait < 0))
     for name, text in TEXT_COLUMNS.items():
         texts = getattr(schedule, _TEXTS[name])
         if texts is not None:

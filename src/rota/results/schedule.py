@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rota.model import JobState
+from rota.results.provenance import Provenance
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from rota.results.plan_history import PlanHistory
@@ -44,6 +47,15 @@ class Schedule:
     #: ``None``: not recorded, or the machine has no nodes.
     nodes: tuple[str, ...] | None = None
     node_cpus: tuple[str, ...] | None = None
+    #: Waits as the workload has them, seconds; -1: it does not know; ``None``: it knows none.
+    recorded_wait: NDArray[np.int64] | None = None
+    #: GRES that each job had, as ``gres/gpu=2``; empty for none; ``None``: nobody had any, or not recorded.
+    gres: tuple[str, ...] | None = None
+    #: Partition and QOS by row; empty: unknown; ``None``: not recorded.
+    partition: tuple[str, ...] | None = None
+    qos: tuple[str, ...] | None = None
+    #: Type of each job's nodes, see `rota.results.node_types`; empty for a job that never ran; ``None``: not recorded.
+    node_type: tuple[str, ...] | None = None
 
     def __len__(self) -> int:
         """Give the number of jobs."""
@@ -51,8 +63,13 @@ class Schedule:
 
     def take(self, rows: NDArray[np.int64]) -> Schedule:
         """Select rows, in the given order."""
-        columns = {field.name: getattr(self, field.name) for field in fields(self)}
+        columns = {one.name: getattr(self, one.name) for one in fields(self)}
         return Schedule(**{name: _chosen(values, rows) for name, values in columns.items()})
+
+    @property
+    def user_names(self) -> tuple[str, ...]:
+        """Name of each job's user; ``user7`` where only the number is known."""
+        return self.user if self.user is not None else tuple(f"user{number}" for number in self.user_id.tolist())
 
     @property
     def wait(self) -> NDArray[np.int64]:
@@ -65,6 +82,12 @@ class Schedule:
         return self.end - self.start
 
     @property
+    def compared(self) -> NDArray[np.bool_]:
+        """Mark the jobs of which both waits are known: that recorded and that replayed."""
+        none = np.zeros(len(self), bool)
+        return none if self.recorded_wait is None else (self.recorded_wait >= 0) & (self.start >= 0) & (self.end >= 0)
+
+    @property
     def bounded_slowdown(self) -> NDArray[np.float64]:
         """max(1, (wait + run) / max(run, 10 s)) of each job."""
         run = self.run
@@ -75,8 +98,12 @@ class Schedule:
 class Summary:
     """The figures of a replay, which ``rota replay --json`` prints."""
 
-    #: Number of finished jobs.
+    #: Number of jobs that ran to an end. The figures are of these.
     jobs: int
+    #: Number of jobs that were refused: by a limit, or in a partition that is closed to them.
+    refused: int
+    #: Number of all other jobs: those that never started or never ended.
+    unfinished: int
     mean_wait_s: float
     max_wait_s: int
     mean_bounded_slowdown: float
@@ -88,6 +115,8 @@ class Summary:
     events: int
     #: Number of scheduling passes.
     passes: int
+    #: Number of faults by plugin and function, such as ``sched/mine: slurm_sched_p_schedule``: rota's default was used.
+    faults: Mapping[str, int]
     #: Wall time of the replay in seconds, without reading and writing files.
     wall_s: float
     us_per_job: float
@@ -117,15 +146,28 @@ class ReplayResult:
     priorities: PriorityHistory | None = None
     #: History of plans; ``None``: not recorded.
     plans: PlanHistory | None = None
+    #: How the result came about.
+    provenance: Provenance = field(default_factory=Provenance)
 
 
-def summarise(schedule: Schedule, machine_procs: int, *, events: int, passes: int, wall_s: float) -> Summary:
+def summarise(
+    schedule: Schedule,
+    machine_procs: int,
+    *,
+    events: int,
+    passes: int,
+    wall_s: float,
+    faults: Mapping[str, int],
+    refused: int,
+) -> Summary:
     """Compute the figures from the finished jobs; all are zero if there are none."""
     ran = (schedule.start >= 0) & (schedule.end >= 0)
     jobs = int(ran.sum())
     if not jobs:
         return Summary(
             jobs=0,
+            refused=refused,
+            unfinished=len(schedule) - refused,
             mean_wait_s=0.0,
             max_wait_s=0,
             mean_bounded_slowdown=0.0,
@@ -133,6 +175,7 @@ def summarise(schedule: Schedule, machine_procs: int, *, events: int, passes: in
             utilisation=0.0,
             events=events,
             passes=passes,
+            faults=dict(sorted(faults.items())),
             wall_s=wall_s,
             us_per_job=0.0,
         )
@@ -141,6 +184,8 @@ def summarise(schedule: Schedule, machine_procs: int, *, events: int, passes: in
     work = int((schedule.run[ran] * schedule.procs[ran]).sum())
     return Summary(
         jobs=jobs,
+        refused=refused,
+        unfinished=len(schedule) - jobs - refused,
         mean_wait_s=float(wait.mean()),
         max_wait_s=int(wait.max()),
         mean_bounded_slowdown=float(schedule.bounded_slowdown[ran].mean()),
@@ -148,6 +193,7 @@ def summarise(schedule: Schedule, machine_procs: int, *, events: int, passes: in
         utilisation=work / (machine_procs * makespan) if makespan else 0.0,
         events=events,
         passes=passes,
+        faults=dict(sorted(faults.items())),
         wall_s=wall_s,
         us_per_job=wall_s / jobs * 1e6,
     )

@@ -3,12 +3,14 @@
 | file | |
 |---|---|
 | ``schedule.swf.gz`` | the workload with simulated waits; written by the caller |
+| ``sacct.txt.gz`` | the same as a file of ``sacct``, see ``sacct_file``; written by the caller |
 | ``jobs.parquet`` | a row for each job, see ``parquet`` |
-| ``summary.json`` | workload, machine, policy and figures |
+| ``summary.json`` | workload, machine, policy, figures and provenance |
 | ``priorities.json`` | history of fair-share and priorities, if there is one, see ``priority_history`` |
 | ``plans.json`` | history of plans, if there is one, see ``plan_history`` |
 | ``timing.json`` | wall time: the only file that differs between two runs of the same replay |
 | ``report.html`` | the page |
+| ``calibration.html`` | recorded and replayed waits, if both are known, see ``calibration``; written by the caller |
 
 The folder is written under a temporary name beside its destination and then renamed, so it is never incomplete.
 """
@@ -20,27 +22,37 @@ import secrets
 import shutil
 from contextlib import contextmanager, suppress
 from dataclasses import fields
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from rota.model import InputError
 from rota.results.parquet import read_jobs, write_jobs
 from rota.results.plan_history import read_plans
 from rota.results.priority_history import read_history
+from rota.results.provenance import read_provenance
 from rota.results.schedule import ReplayResult, Summary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
 #: Names of all files of a result. A folder with other files is never overwritten.
 RESULT_FILES = frozenset(
     {
-        *("schedule.swf.gz", "jobs.parquet", "summary.json", "priorities.json", "plans.json", "timing.json"),
-        "report.html",
+        *(
+            "schedule.swf.gz",
+            "sacct.txt.gz",
+            "jobs.parquet",
+            "summary.json",
+            "priorities.json",
+            "plans.json",
+            "timing.json",
+        ),
+        *("report.html", "calibration.html"),
     }
 )
 #: Format of ``summary.json``; to be changed when older files can no longer be read.
-FORMAT = "rota-result-1"
+FORMAT = "rota-result-2"
 _TIMING = ("wall_s", "us_per_job")
 _FIGURES = tuple(field.name for field in fields(Summary) if field.name not in _TIMING)
 _HEADER: dict[str, type] = {
@@ -70,13 +82,15 @@ def check_out(out: Path) -> None:
         probe.rmdir()
 
 
-def write_result(result: ReplayResult, out: Path, *, swf: Callable[[Path], None] | None = None) -> None:
+def write_result(
+    result: ReplayResult, out: Path, *, more: Mapping[str, Callable[[Path], None]] = MappingProxyType({})
+) -> None:
     """Write a result folder. An existing one is replaced.
 
     Args:
         result: The result.
         out: The folder. Missing parents are created.
-        swf: Is called with the path of ``schedule.swf.gz`` to write it; ``None``: there is none.
+        more: Functions that write further files, by the names of these; each is called with the file's path.
 
     Raises:
         InputError: ``out`` is a file, contains anything that is not a result, or cannot be written. It is unchanged
@@ -95,8 +109,8 @@ def write_result(result: ReplayResult, out: Path, *, swf: Callable[[Path], None]
             _write_compact_json(result.plans.as_dict(), folder / "plans.json")
         _write_json({name: getattr(result.summary, name) for name in _TIMING}, folder / "timing.json")
         write_report(result, folder / "report.html")
-        if swf is not None:
-            swf(folder / "schedule.swf.gz")
+        for name, write in more.items():
+            write(folder / name)
 
 
 def read_result(folder: Path) -> ReplayResult:
@@ -121,19 +135,23 @@ def read_result(folder: Path) -> ReplayResult:
         summary=_read_summary(stored, path, folder / "timing.json"),
         priorities=read_history(_read_json(history), history) if history.exists() else None,
         plans=read_plans(_read_json(plans), plans) if plans.exists() else None,
+        provenance=read_provenance(_typed(stored, "provenance", dict, path), path),
     )
 
 
 def _summary_json(result: ReplayResult) -> dict[str, Any]:
     """Give everything but the schedule and the timing, in a fixed order."""
     header = {name: getattr(result, name) for name in _HEADER}
-    return {"format": FORMAT, **header, "summary": {name: getattr(result.summary, name) for name in _FIGURES}}
+    figures = {name: getattr(result.summary, name) for name in _FIGURES}
+    return {"format": FORMAT, **header, "summary": figures, "provenance": result.provenance.as_dict()}
 
 
 def _read_summary(stored: dict[str, Any], path: Path, timing_path: Path) -> Summary:
     figures = _typed(stored, "summary", dict, path)
     timing = _read_json(timing_path) if timing_path.exists() else dict.fromkeys(_TIMING, 0.0)
-    values = {name: _typed(figures, name, (int, float), path) for name in _FIGURES}
+    values = {name: _typed(figures, name, dict if name == "faults" else (int, float), path) for name in _FIGURES}
+    for function in values["faults"]:
+        _typed(values["faults"], function, int, path)
     return Summary(**values, **{name: _typed(timing, name, (int, float), timing_path) for name in _TIMING})
 
 

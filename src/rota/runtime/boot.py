@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rota.config.plugins import PluginTypes, plugin_dirs, plugin_types
 from rota.core import Engine
 from rota.core.effects import Log, PluginFault
-from rota.core.snapshot import restore
+from rota.core.snapshot import restore, save
 from rota.loader import PluginHost
 from rota.resources import shares_nodes
 from rota.sacctmgr import first_tree
@@ -84,6 +84,11 @@ def boot(
     plugins.priority.start(engine.priority_controller)
     plugins.sched.start(engine.sched_controller)
     return engine, effects
+
+
+def state_of(engine: Engine) -> dict[str, Any]:
+    """Give the state, as JSON data, from which `boot` makes the engine again."""
+    return save(engine)
 
 
 def boot_live(

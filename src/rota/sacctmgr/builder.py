@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 class Place(NamedTuple):
-    """File and line."""
+    """File and line; without a line, what a user has written elsewhere."""
 
     path: Path
-    line: int
+    line: int | None
 
     def error(self, problem: str, field: str | None = None) -> InputError:
         """Make an error that names this line."""

@@ -62,7 +62,8 @@ def read_associations(paths: Sequence[Path], cluster_name: str | None = None) ->
         raise InputError(
             f"is of cluster {builder.cluster!r}, and slurm.conf is of {cluster_name!r}", path=paths[0], field="Cluster"
         )
-    return LoadedTree(tree=builder.tree(), warnings=tuple(_doubts(builder, paths[0])))
+    warnings = tuple(_doubts(builder, paths[0]))  # before the tree is made: it adds QOS
+    return LoadedTree(tree=builder.tree(), warnings=warnings)
 
 
 def _read_qos(builder: TreeBuilder, text: str, path: Path) -> None:
@@ -85,7 +86,7 @@ def _read_qos(builder: TreeBuilder, text: str, path: Path) -> None:
 
 
 def _doubts(builder: TreeBuilder, path: Path) -> list[str]:
-    """Warn about QOS in the lists of associations, or of other QOS, that are not defined."""
+    """Add QOS in the lists of associations, or of other QOS, that are not defined, and warn about them."""
     named = {name.lstrip("+-") for one in builder.select((), (), ()) for name in (*one.qos, one.default_qos) if name}
     named.update(name for qos in builder.qos.values() for name in qos.preempt)
     unknown = sorted(named - builder.qos.keys())

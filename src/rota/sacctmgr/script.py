@@ -10,6 +10,7 @@ import re
 import shlex
 from typing import TYPE_CHECKING, NamedTuple
 
+from rota.config.options import did_you_mean
 from rota.sacctmgr.builder import Place, TreeBuilder
 from rota.sacctmgr.keys import ASSOCIATION, QOS, find_key
 
@@ -66,10 +67,15 @@ def read_script(builder: TreeBuilder, text: str, path: Path) -> None:
         if words[:1] == ["sacctmgr"]:
             words = [word for word in words[1:] if not word.startswith("-")]
         if words:
-            _run(builder, words, place)
+            run_command(builder, words, place)
 
 
-def _run(builder: TreeBuilder, words: Sequence[str], place: Place) -> None:
+def run_command(builder: TreeBuilder, words: Sequence[str], place: Place) -> None:
+    """Execute a command.
+
+    Raises:
+        InputError: it cannot be used.
+    """
     verb = next((full for name, full in _VERBS.items() if name.startswith(words[0].lower())), None)
     if verb is None:
         raise place.error(f"{words[0]!r} is no command: there are {', '.join(_VERBS)}")
@@ -114,7 +120,7 @@ def _parse(words: Sequence[str], verb: str, entity: str, place: Place) -> _Comma
             continue
         key = find_key(match["key"], known)
         if key is None:
-            raise place.error(f"no key of {entity}", match["key"])
+            raise place.error(f"no key of {entity}{did_you_mean(match['key'], known)}", match["key"])
         if key == "Names" or (key == "Users" and entity == "user"):
             names += _split(match["value"])
         else:

@@ -14,6 +14,7 @@ from rota.model.limits import (
     read_time_limit,
     read_tres_limit,
 )
+from rota.model.tres import MAX_FACTOR
 from rota.model.units import parse_time_seconds
 
 if TYPE_CHECKING:
@@ -55,8 +56,8 @@ def factor(text: str) -> float | None:
         number = -2.0
     if number == -1:
         return None
-    if not 0 <= number < float("inf"):
-        raise ValueError(f"{text!r} is not a number of at least 0")
+    if not 0 <= number <= MAX_FACTOR:
+        raise ValueError(f"{text!r} is not a number from 0 to {MAX_FACTOR:g}")
     return number
 
 

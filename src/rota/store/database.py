@@ -15,7 +15,7 @@ from sqlalchemy import func, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from rota.store.connection import DatabaseError, cause, engine_of, place_of, version_of
-from rota.store.schema import VERSION, facts, jobs, journal, runs, snapshots, submissions
+from rota.store.schema import VERSION, facts, jobs, journal, letters, runs, snapshots, submissions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from sqlalchemy.sql.dml import Delete, Insert
 
     from rota.store.writes import Write
+
+#: Number of records that are parsed together, and so have the texts in common that are the names of their fields.
+_TOGETHER = 500
 
 
 class Database:
@@ -117,24 +120,36 @@ class Database:
         """Give what was chosen for the runs that have not ended, by job id and restart count."""
         return {(job_id, run): json.loads(data) for job_id, run, data in self._rows(select(runs))}
 
+    def letters(self) -> dict[int, dict[str, Any]]:
+        """Give the letters that have not been sent, as far as is known, by number."""
+        return {number: json.loads(text) for number, text in self._rows(select(letters).order_by(letters.c.number))}
+
     def job_records(self, query: Select[Any] | None = None) -> Iterator[dict[str, Any]]:
         """Give the accounting records of jobs that have ended.
 
         Args:
             query: Selects from ``jobs.c.record``; ``None``: all, in the order in which they ended.
         """
-        for (record,) in self._rows(select(jobs.c.record).order_by(jobs.c.id) if query is None else query):
-            yield json.loads(record)
+        texts = [
+            record for (record,) in self._rows(select(jobs.c.record).order_by(jobs.c.id) if query is None else query)
+        ]
+        for first in range(0, len(texts), _TOGETHER):
+            yield from json.loads(f"[{','.join(texts[first : first + _TOGETHER])}]")
 
     def job_count(self, since: int = 0) -> int:
         """Count the jobs that have ended since a time, Unix seconds."""
         query = select(func.count()).select_from(jobs).where(jobs.c.end_time >= since)
         return int(self._rows(query)[0][0])
 
+    def end_times(self, since: int) -> Iterator[int]:
+        """Give when jobs ended that have ended since a time, Unix seconds, in the order in which they did."""
+        for (end_time,) in self._rows(select(jobs.c.end_time).where(jobs.c.end_time >= since).order_by(jobs.c.id)):
+            yield end_time
+
     def _rows(self, query: Select[Any]) -> list[Any]:
         try:
             with self._engine.connect() as connection:
-                return list(connection.execute(query))
+                return [*connection.execute(query).all()]
         except SQLAlchemyError as error:
             raise DatabaseError(cause(error)) from None
 

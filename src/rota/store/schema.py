@@ -65,6 +65,15 @@ runs = Table(
     Column("data", Text, nullable=False),
 )
 
+#: Letters that have not been sent, as far as is known.
+letters = Table(
+    "letters",
+    metadata,
+    Column("number", BigInteger, primary_key=True, autoincrement=False),
+    #: `Letter`, as JSON.
+    Column("letter", Text, nullable=False),
+)
+
 #: Jobs that have ended; the columns before ``record`` are for queries.
 jobs = Table(
     "jobs",

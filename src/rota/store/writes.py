@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import bindparam, delete, insert
 
-from rota.store.schema import facts, jobs, journal, runs, snapshots, submissions
+from rota.store.schema import facts, jobs, journal, letters, runs, snapshots, submissions
 
 if TYPE_CHECKING:
     from sqlalchemy.sql.dml import Delete, Insert
@@ -30,6 +30,8 @@ _DROP_FACT = delete(facts).where(facts.c.name == bindparam("fact"))
 _DROP_SNAPSHOTS = delete(snapshots).where(snapshots.c.seq <= bindparam("last"))
 _DROP_EVENTS = delete(journal).where(journal.c.time < bindparam("ended"), journal.c.seq < bindparam("saved"))
 _DROP_JOBS = delete(jobs).where(jobs.c.end_time < bindparam("ended"))
+_ADD_LETTER = insert(letters)
+_DROP_LETTER = delete(letters).where(letters.c.number == bindparam("sent"))
 _DROP_SUBMISSION = delete(submissions).where(submissions.c.payload == bindparam("key"))
 
 
@@ -84,3 +86,13 @@ def purge(ended_before: int, saved: int) -> list[Write]:
 def drop_submission(payload: str) -> Write:
     """Remove what a user has handed in."""
     return Write(_DROP_SUBMISSION, {"key": payload})
+
+
+def add_letter(number: int, letter: str) -> Write:
+    """Keep a letter until it is sent."""
+    return Write(_ADD_LETTER, {"number": number, "letter": letter})
+
+
+def drop_letter(number: int) -> Write:
+    """Remove a letter that was sent."""
+    return Write(_DROP_LETTER, {"sent": number})

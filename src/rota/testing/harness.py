@@ -181,6 +181,7 @@ class Harness(EffectLog):
         job_id: int | None = None,
         run: int | None = None,
         exit_code: int = 0,
+        uid: int = 0,
         **fields: Any,
     ) -> Job:
         """Submit a job.
@@ -190,6 +191,7 @@ class Harness(EffectLog):
             job_id: Job id; ``None``: the next one.
             run: Run time in seconds; ``None``: until `end` or its time limit.
             exit_code: Exit code at its end.
+            uid: User id of who submits it; 0: an administrator.
             fields: Arguments of `spec`.
 
         Returns:
@@ -204,7 +206,7 @@ class Harness(EffectLog):
             self._runs[job_id] = run, exit_code
         batch, self._batch = self._batch, True
         try:
-            self._request(ev.Submit(job_id=job_id, spec=spec(**fields) if request is None else request))
+            self._request(ev.Submit(job_id=job_id, spec=spec(**fields) if request is None else request, uid=uid))
             job = self._known[job_id]
             for _ in range(job.waiting_tasks - 1):  # ids of the array's tasks
                 next(self._next_id)

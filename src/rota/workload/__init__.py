@@ -1,4 +1,4 @@
-"""Recorded workloads: SWF and event files, filters, and the bundled log.
+"""Recorded workloads: SWF, files of sacct and of events, filters, transforms, and the bundled log.
 
 Importing this package imports NumPy and nothing larger.
 """
@@ -6,9 +6,12 @@ Importing this package imports NumPy and nothing larger.
 from rota.workload.bundled import bundled, bundled_names
 from rota.workload.events import read_events
 from rota.workload.fields import FIELDS, Column, Field, IntColumn
-from rota.workload.filters import FILTERS, Filter, sc15
-from rota.workload.read import read_workload
+from rota.workload.filters import FILTERS, Filter, only_processors, sc15
+from rota.workload.read import files_of, read_workload
+from rota.workload.sacct import read_sacct
 from rota.workload.swf import read_swf, write_swf
+from rota.workload.transforms import Transform, transform
+from rota.workload.window import window
 from rota.workload.workload import Workload
 
 __all__ = [
@@ -18,12 +21,18 @@ __all__ = [
     "Field",
     "Filter",
     "IntColumn",
+    "Transform",
     "Workload",
     "bundled",
     "bundled_names",
+    "files_of",
+    "only_processors",
     "read_events",
+    "read_sacct",
     "read_swf",
     "read_workload",
     "sc15",
+    "transform",
+    "window",
     "write_swf",
 ]

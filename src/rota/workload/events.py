@@ -14,26 +14,20 @@ Jobs are numbered from 1; a job array takes as many numbers as it has tasks, all
 from __future__ import annotations
 
 import math
-from itertools import count
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from rota.commands.sbatch import OptionError, parse_request, split_words
 from rota.model import YEAR, InputError
-from rota.model.array import MOST_TASKS, parse_array
 from rota.workload.fields import LIMIT
 from rota.workload.files import read_bytes
 from rota.workload.workload import Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
     from rota.model import JobSpec
 
 _SUBMIT = "submit_batch_job"
-_KIB = 1024
 
 
 def is_event_file(beginning: bytes) -> bool:
@@ -50,47 +44,19 @@ def read_events(path: Path) -> Workload:
         InputError: the file cannot be read, or has no jobs or a wrong line; the message names line and option.
     """
     numbers: list[int] = []
-    submit: list[int] = []
-    run: list[int] = []
-    requests: list[JobSpec] = []
+    jobs: list[tuple[int, int, JobSpec]] = []
     for number, line in enumerate(read_bytes(path).decode("utf-8", errors="replace").split("\n"), start=1):
         text = line.strip()
         if not text or text.startswith("#"):
             continue
         try:
-            when, seconds, request = _read_line(text)
+            jobs.append(_read_line(text))
         except OptionError as error:
             raise InputError(str(error), path=path, line=number, field=error.option) from None
-        # Each task of an array is a job here, with the request of the whole array.
-        for _ in range(len(parse_array(request.array, MOST_TASKS).ids) if request.array else 1):
-            numbers.append(number)
-            submit.append(when)
-            run.append(seconds)
-            requests.append(request)
-    if not requests:
+        numbers.append(number)
+    if not jobs:
         raise InputError("no jobs: a line for each is needed, such as -dt 0 -e submit_batch_job | …", path=path)
-    nodes = np.array([max(one.min_nodes, 1) for one in requests])
-    procs = np.array([one.num_cpus for one in requests])
-    memory = np.array(
-        [one.mem_per_cpu or float(one.mem_per_node) * nodes[i] / procs[i] for i, one in enumerate(requests)]
-    )
-    columns: dict[str, Any] = {
-        "line": numbers,
-        "submit_time": submit,
-        "run_time": run,
-        "requested_procs": procs,
-        "allocated_procs": procs,
-        "requested_time": [one.time_limit or -1 for one in requests],
-        "requested_memory": np.where(memory > 0, np.minimum(np.ceil(memory * _KIB), LIMIT), -1).astype(np.int64),
-        "status": np.ones(len(requests), np.int64),
-        "user_id": _numbered(one.user for one in requests),
-        "group_id": _numbered(one.account for one in requests),
-        "queue": _numbered(one.qos for one in requests),
-        "partition": _numbered(one.partition for one in requests),
-    }
-    users: list[int] = columns["user_id"]
-    known = tuple(one._replace(user_id=max(user, 0)) for one, user in zip(requests, users, strict=True))
-    return Workload.build(path.name, columns, source=path, requests=known)
+    return Workload.from_jobs(jobs, name=path.name, lines=numbers, source=path)
 
 
 def _read_line(text: str) -> tuple[int, int, JobSpec]:
@@ -136,10 +102,3 @@ def _number(option: str, text: str) -> float:
     if not abs(number) <= LIMIT or (option == "-dt" and number < 0):
         raise OptionError(option, f"{text!r} is no number of seconds" if text else "is missing, or has no value")
     return number
-
-
-def _numbered(names: Iterable[str]) -> list[int]:
-    """Number names from 1 by first occurrence; -1 for an empty name."""
-    known: dict[str, int] = {"": -1}
-    numbers = count(1)
-    return [known[name] if name in known else known.setdefault(name, next(numbers)) for name in names]

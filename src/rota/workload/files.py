@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from rota.model import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -63,29 +64,42 @@ def packed(data: bytes) -> bytes:
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Write a file completely or, on failure, leave it as it was.
+    """Write a file completely or, on failure, leave it as it was; see `write_file`.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    write_file(path, lambda draft: draft.write_bytes(data))
+
+
+def write_file(path: Path, how: Callable[[Path], object]) -> None:
+    """Have a file written completely or, on failure, leave it as it was.
 
     Devices and pipes are written to directly; symbolic links are followed.
+
+    Args:
+        path: The file.
+        how: Writes a file whose path it is given: one beside it, which is then renamed.
 
     Raises:
         InputError: the file cannot be written.
     """
     try:
         if path.exists() and not path.is_file():
-            path.write_bytes(data)
+            how(path)
         else:
-            _replace(path.resolve(), data)
+            _replace(path.resolve(), how)
     except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror}", path=path) from error
+        raise InputError(f"cannot be written: {error.strerror or error}", path=path) from error
 
 
-def _replace(path: Path, data: bytes) -> None:
+def _replace(path: Path, how: Callable[[Path], object]) -> None:
     # The temporary file is in the same folder, as a rename is atomic within a file system only. open() respects the
     # user's umask, which the tempfile module does not.
     temporary = path.with_name(f".{path.name}.{os.urandom(4).hex()}.tmp")
     try:
-        with temporary.open("xb") as stream:
-            stream.write(data)
+        temporary.open("xb").close()
+        how(temporary)
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
 
+from rota.model import JobSpec
 from rota.workload.workload import Workload
 
 #: A function of a workload and the machine's number of processors.
@@ -40,6 +42,30 @@ def sc15(workload: Workload, procs: int) -> Workload:
         allocated_procs=size[keep],
         run_time=np.minimum(kept.run_time, kept.requested_time),
     )
+
+
+#: What a request can ask of a machine of which only the number of processors is known.
+_WITHOUT_NODES = (
+    *("num_cpus", "user_id", "group_id", "user", "account", "name", "begin_time", "hold", "nice", "priority"),
+    *("requeue", "time_min", "deadline", "dependency", "array"),
+)
+
+
+def only_processors(workload: Workload, *, with_qos: bool) -> Workload:
+    """Leave of each request what a machine of interchangeable processors understands.
+
+    Args:
+        workload: The workload.
+        with_qos: Whether the QOS is left too.
+    """
+    if workload.requests is None:
+        return workload
+    names = (*_WITHOUT_NODES, "qos") if with_qos else _WITHOUT_NODES
+    made: dict[int, JobSpec] = {}
+    for spec in workload.requests:
+        if id(spec) not in made:
+            made[id(spec)] = JobSpec(**{name: getattr(spec, name) for name in names})
+    return dataclasses.replace(workload, requests=tuple(made[id(spec)] for spec in workload.requests))
 
 
 #: Filters by the name that ``--filter`` takes.

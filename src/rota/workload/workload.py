@@ -8,18 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rota.model.array import MOST_TASKS, parse_array
 from rota.workload.checks import ColumnError, first_fault, partial_executions
-from rota.workload.fields import FIELD_NAMES, UNKNOWN
+from rota.workload.fields import FIELD_NAMES, LIMIT, UNKNOWN
 from rota.workload.header import header_int, is_comment
+from rota.workload.names import numbered
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import ArrayLike, NDArray
 
     from rota.model import JobSpec
     from rota.workload.fields import Column, IntColumn
+
+_KIB = 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -68,6 +72,12 @@ class Workload:
     think_time: IntColumn
     #: Requests as far as the file has more than the columns, one for each row; ``None``: it has not.
     requests: tuple[JobSpec, ...] | None = None
+    #: Hostlist of the nodes on which each job ran, one for each row; empty: unknown.
+    nodes: tuple[str, ...] | None = None
+    #: Numbers of jobs that only hold their places when the workload begins, see `rota.workload.window`.
+    carried: frozenset[int] = frozenset()
+    #: What was found out in reading that its user should know, one sentence each.
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Check the workload, and convert columns: to int64 where that loses nothing, and read-only."""
@@ -93,6 +103,8 @@ class Workload:
         header: Sequence[str] = (),
         source: Path | None = None,
         requests: tuple[JobSpec, ...] | None = None,
+        nodes: tuple[str, ...] | None = None,
+        notes: tuple[str, ...] = (),
     ) -> Workload:
         """Make a workload from some columns. The others are -1; job numbers and lines count from 1 by default.
 
@@ -102,6 +114,8 @@ class Workload:
             header: Comment lines.
             source: The file from which it was read.
             requests: Requests, one for each row, if the file has more than the columns.
+            nodes: Hostlist of the nodes on which each job ran.
+            notes: What was found out in reading that its user should know.
 
         Raises:
             ValueError: as for the class, or there is no column.
@@ -115,7 +129,60 @@ class Workload:
             arrays.setdefault(key, np.arange(1, count + 1))
         unknown = np.full(count, UNKNOWN)
         arrays = dict.fromkeys(FIELD_NAMES, unknown) | arrays
-        return cls(name=name, header=tuple(header), source=source, requests=requests, **arrays)
+        return cls(
+            name=name, header=tuple(header), source=source, requests=requests, nodes=nodes, notes=notes, **arrays
+        )
+
+    @classmethod
+    def from_jobs(
+        cls,
+        jobs: Iterable[tuple[int, int, JobSpec]],
+        *,
+        name: str = "jobs",
+        lines: Sequence[int] | None = None,
+        source: Path | None = None,
+    ) -> Workload:
+        """Make a workload of requests. Jobs are numbered from 1; each task of an array is a job here.
+
+        Args:
+            jobs: Submit time in seconds after the beginning, run time in seconds, and request of each job.
+            name: Name of the file without its folder.
+            lines: Line of each job in the file.
+            source: The file from which they were read.
+
+        Raises:
+            ValueError: as for the class, or there is no job.
+        """
+        rows = [
+            (row if lines is None else lines[row - 1], submit, run, spec)
+            for row, (submit, run, spec) in enumerate(jobs, start=1)
+            for _ in range(len(parse_array(spec.array, MOST_TASKS).ids) if spec.array else 1)
+        ]
+        if not rows:
+            raise ValueError("a workload needs at least one job")
+        line, submitted, ran, requests = zip(*rows, strict=True)
+        nodes = np.array([max(one.min_nodes, 1) for one in requests])
+        procs = np.array([one.num_cpus for one in requests])
+        memory = np.array(
+            [one.mem_per_cpu or float(one.mem_per_node) * nodes[i] / procs[i] for i, one in enumerate(requests)]
+        )
+        columns: dict[str, Any] = {
+            "line": line,
+            "submit_time": submitted,
+            "run_time": ran,
+            "requested_procs": procs,
+            "allocated_procs": procs,
+            "requested_time": [one.time_limit or UNKNOWN for one in requests],
+            "requested_memory": np.where(memory > 0, np.minimum(np.ceil(memory * _KIB), LIMIT), UNKNOWN).astype(int),
+            "status": np.ones(len(requests), np.int64),
+            "user_id": numbered(one.user for one in requests),
+            "group_id": numbered(one.account for one in requests),
+            "queue": numbered(one.qos for one in requests),
+            "partition": numbered(one.partition for one in requests),
+        }
+        users: list[int] = columns["user_id"]
+        known = tuple(one._replace(user_id=max(user, 0)) for one, user in zip(requests, users, strict=True))
+        return cls.build(name, columns, source=source, requests=known)
 
     def __len__(self) -> int:
         """Give the number of jobs."""
@@ -128,10 +195,11 @@ class Workload:
     def take(self, rows: NDArray[np.bool_] | NDArray[np.intp]) -> Workload:
         """Select jobs by a mask, or by row numbers in the given order."""
         kept = {name: getattr(self, name)[rows] for name in ("line", *FIELD_NAMES)}
-        requests = self.requests
-        if requests is not None:
-            requests = tuple(requests[row] for row in np.arange(len(requests))[rows].tolist())
-        return dataclasses.replace(self, requests=requests, **kept)
+        places = np.arange(len(self))[rows].tolist()
+        requests, nodes = (
+            None if one is None else tuple(one[row] for row in places) for one in (self.requests, self.nodes)
+        )
+        return dataclasses.replace(self, requests=requests, nodes=nodes, **kept)
 
     def with_columns(self, **columns: ArrayLike) -> Workload:
         """Replace some columns.

@@ -6,6 +6,7 @@ import sys
 import time
 from pathlib import Path
 
+signal.signal(signal.SIGINT, signal.SIG_DFL)  # what is started in the background of a shell ignores it
 snakemake = subprocess.Popen(["snakemake", *sys.argv[1:]])
 while len(list(Path().glob("running-*"))) < 2:
     assert snakemake.poll() is None

@@ -33,8 +33,8 @@ class Count(Checkpointable):
 
 
 executor = submitit.AutoExecutor(folder="logs/%j", cluster="slurm", slurm_max_num_timeout=2)
-# The first is told 20 seconds after its start, 40 before its time limit.
-executor.update_parameters(timeout_min=1, slurm_signal_delay_s=40)
+# The first is told 30 seconds after its start, 30 before its time limit.
+executor.update_parameters(timeout_min=1, slurm_signal_delay_s=30)
 timed = executor.submit(Count(), "timed")
 executor.update_parameters(timeout_min=10, slurm_signal_delay_s=90)
 told = executor.submit(Count(), "told")

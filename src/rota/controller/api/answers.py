@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from rota.controller.cluster import Cluster
     from rota.controller.live_view import LiveView
     from rota.core.job import Job
+    from rota.model.accounting import Accounted
     from rota.model.lines import JobLine
 
     #: Makes an answer of the view and the parameters.
@@ -149,7 +150,7 @@ def _accounting(_: Cluster, view: LiveView, asked: q.Accounted) -> dict[str, Any
         end=asked.end,
     )
     records = (one for one in view.accounted(query) if _may_see(view, one.job))
-    chosen: Iterable[AccountingRecord] = (one for one in records if _passes(one.job, asked, view.now))
+    chosen: Iterable[Accounted] = (one for one in records if _passes(one.job, asked, view.now))
     found = list(islice(chosen, asked.offset, asked.offset + asked.limit + 1))
     more = len(found) > asked.limit
     return {

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rota.controller.run_environment import expand
 
 if TYPE_CHECKING:
-    from rota.model.accounting import AccountingRecord, JobDetails
+    from rota.model.accounting import Accounted, JobDetails
     from rota.model.lines import JobLine, NodeLine, PartitionLine
     from rota.model.step import StepRecord
 
@@ -128,7 +128,7 @@ def partition_data(part: PartitionLine) -> dict[str, Any]:
     }
 
 
-def accounted_data(record: AccountingRecord) -> dict[str, Any]:
+def accounted_data(record: Accounted) -> dict[str, Any]:
     """Describe a job of the accounting, with its steps."""
     return {**job_data(record.job, record.details), "steps": [_step_data(step) for step in record.steps]}
 

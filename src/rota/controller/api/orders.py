@@ -14,9 +14,10 @@ from rota.commands.signals import signal_number
 from rota.commands.slurm_messages import MESSAGES, message_of
 from rota.commands.submission import Client, ScriptError, read_command_line, read_submission
 from rota.controller.api import questions as q
+from rota.controller.job_updates import update_job
 from rota.controller.live_view import LiveView
 from rota.controller.scancel import end_job
-from rota.controller.scontrol import job_event, unsupported, update_job
+from rota.controller.scontrol import job_event
 from rota.controller.submitting import hand_in, host_name, largest_script
 from rota.listings.openapi import submission as layout
 from rota.listings.view import AccountingQuery
@@ -228,8 +229,6 @@ async def _change(cluster: Cluster, caller: Caller, job: str, changes: Mapping[s
     request = parse_update(words, cluster.clock.now(), cluster.driver.engine.utc_offset)
     if not isinstance(request, JobUpdate) or len(request.jobs) != 1 or str(request.jobs[0]) != job:
         raise RequestError("these keys are not those of one job", Errno.INVALID_EVENT)
-    if details := unsupported(request):
-        raise RequestError(f"{details} is not supported by rota", Errno.INVALID_EVENT)
     refused = await update_job(cluster, request, job_id, task_id, caller.uid)
     if refused is not None:
         _refuse(refused)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from rota.controller.steps.layout import StepBusyError, lay_out
+from rota.controller.steps.layout import StepBusyError, StepError, lay_out
 from rota.core import events as ev
 from rota.model import JobState
 from rota.model.step import StepRecord, Usage
@@ -68,6 +67,7 @@ class Steps:
             StepError: there will never be room; or it would have to wait, and must not.
         """
         restart_count, told = job.restart_count, False
+        most = self._driver.engine.view.settings.max_step_count
         while self._runs(job, restart_count):
             try:
                 layout = lay_out(request, self._driver.engine.view.allocation(job.job_id), _held(job))
@@ -83,7 +83,10 @@ class Steps:
                 if clients_gone.done():
                     return None
                 continue
-            step_id = str(1 + max((int(one.step_id) for one in job.steps if one.step_id.isdigit()), default=-1))
+            number = 1 + max((int(one.step_id) for one in job.steps if one.step_id.isdigit()), default=-1)
+            if number >= most:
+                raise StepError("Step limit reached for this job")
+            step_id = str(number)
             step = StepRecord(
                 step_id=step_id,
                 name=request.name,
@@ -118,7 +121,7 @@ class Steps:
             raise ValueError(f"no exit status: {status}")
         number = status - 128 if status > 128 else 0
         state = JobState.FAILED if status else JobState.COMPLETED
-        if cancelled or number in {signal.SIGKILL, signal.SIGTERM}:
+        if cancelled or number:
             state = JobState.CANCELLED
         end = replace(
             step,

@@ -14,6 +14,7 @@ from rota.accounting.tree import ROOT
 from rota.core.events import AssociationKey
 from rota.model import SHARES_PARENT, Association, Errno, RequestError
 from rota.model.limits import LimitError, Limits
+from rota.model.tres import MAX_FACTOR
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -168,7 +169,7 @@ def _check_records(event: UpdateAccounting, tres: Sequence[str]) -> None:
 def _check_qos(qos: Qos, tres: Sequence[str]) -> None:
     factors = [one for one in (qos.usage_factor, qos.limit_factor, qos.usage_threshold) if one is not None]
     times = [qos.grace_time, qos.preempt_exempt_time or 0]
-    if not all(0 <= one < float("inf") for one in factors) or not all(0 <= one <= _MOST for one in (*times, qos.id)):
+    if not all(0 <= one <= MAX_FACTOR for one in factors) or not all(0 <= one <= _MOST for one in (*times, qos.id)):
         raise _refusal(f"a factor or time of QOS {qos.name!r} is no such number", Errno.INVALID_EVENT)
     if not 0 <= qos.priority <= _MOST:
         raise _refusal(f"the priority of QOS {qos.name!r} is no such number", Errno.INVALID_EVENT)

@@ -48,6 +48,7 @@ class Accounts:
     """
 
     __slots__ = (
+        "_default_memory",
         "_gres",
         "_largest",
         "_partition_tres",
@@ -78,6 +79,8 @@ class Accounts:
         """Drop what was derived from slurm.conf."""
         flags = {flag.strip().upper() for flag in self._state.config.get("PriorityFlags").split(",")}
         self._largest = next((flag for flag in ("MAX_TRES_GRES", "MAX_TRES") if flag in flags), "")
+        #: Memory per node and per processor of jobs that ask for none, by partition.
+        self._default_memory: dict[str, tuple[int, int]] = {}
         self._partition_tres: dict[str, tuple[float, ...]] = {}
         #: GRES counts by request, with the index of each TRES.
         self._gres: dict[str, tuple[tuple[int, int], ...]] = {}
@@ -159,11 +162,12 @@ class Accounts:
         held = self._state.pool.tres(resources) if resources else {}
         cpus, nodes = held.get("cpu", cpus), held.get("node", nodes)
         counts = [0.0] * len(self.tres)
-        counts[CPU], counts[NODE] = cpus, nodes
-        counts[MEM] = held.get("mem", self._memory(job, cpus, nodes))
-        if spec.gres:
-            for index, count in self._gres_of(spec.gres):
-                counts[index] = held.get(self.tres[index], count * nodes)
+        counts[CPU], counts[NODE], counts[MEM] = cpus, nodes, self._memory(job, cpus, nodes)
+        for text, times in ((spec.gres, nodes), (spec.gres_per_job, 1), (spec.gres_per_task, spec.num_tasks or 1)):
+            for index, count in self._gres_of(text) if text else ():
+                counts[index] += count * times
+        for index, name in enumerate(self.tres) if held else ():
+            counts[index] = held.get(name, counts[index])
         counts[BILLING] = billable(counts, self.tres, job.partition.billing_weights, self._largest)
         return tuple(counts)
 
@@ -179,7 +183,11 @@ class Accounts:
             return max(spec.mem_per_node, 0) * nodes
         if spec.mem_per_cpu:
             return spec.mem_per_cpu * cpus
-        return part.def_mem_per_cpu * cpus or part.def_mem_per_node * nodes
+        default = self._default_memory.get(part.name)
+        if default is None:
+            default = self._default_memory[part.name] = part.default_memory(self._state.config.default_memory())
+        per_node, per_cpu = default
+        return per_cpu * cpus or per_node * nodes
 
     def _gres_of(self, text: str) -> tuple[tuple[int, int], ...]:
         """Count GRES by the index of each TRES; those that are not accounted for are left out."""

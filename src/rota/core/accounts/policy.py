@@ -71,6 +71,7 @@ class AccountingPolicy:
             tres=accounts.tres,
             safe="safe" in enforced,
             asked=accounts.asked,
+            at_best=self._at_best,
             counts=accounts.tres_of,
             nodes_of=state.nodes_of,
             usage_factor=accounts.usage_factor,
@@ -80,6 +81,11 @@ class AccountingPolicy:
         self._check_limits()
 
     # ---- limits on starting and running jobs ------------------------------------------------------------------
+
+    def _at_best(self, job: Job) -> Sequence[float]:
+        """Count the TRES that a job would get if no other ran; what it asks for, if it could not run even then."""
+        pool = self._state.pool
+        return self._accounts.tres_of(job, pool.select(job, pool.up))
 
     def refuse(self, job: Job, excess: Excess) -> None:
         """Remember that a job cannot start with the resources it would get, because of a limit on what it uses."""

@@ -1,15 +1,18 @@
-"""Admission: requests that can never be met are refused at submission."""
+"""Admission: requests that can never be met are refused at submission, unless Slurm lets them wait."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rota.core.limits.start_limits import LIMIT_REASONS
 from rota.core.plain import LARGEST_EXACT
 from rota.core.queue.reasons import is_user_excluded
 from rota.model import LONGEST, MAX_PRIORITY, Errno, PartitionState, Reason, RequestError
 from rota.resources.nodeset import indices
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rota.core.cluster import Cluster
     from rota.core.job import Job
     from rota.core.state import ClusterState
@@ -48,7 +51,8 @@ def admit(state: ClusterState, spec: JobSpec) -> list[tuple[Partition, int]]:
 
     Returns:
         The requested partitions, and the smallest number of units that the job needs in each; 0 if it can never run
-        there. There is at least one partition in which it can.
+        there. If impossible jobs are refused, or the limits of partitions are enforced, there is at least one in which
+        it can; otherwise see `check_possible`.
 
     Raises:
         RequestError: the request can never be met; ``errno`` says why.
@@ -73,7 +77,8 @@ def admit(state: ClusterState, spec: JobSpec) -> list[tuple[Partition, int]]:
         except RequestError as error:
             found.append((partition, 0))
             refused.append(error)
-    if len(refused) == len(found):
+    beyond = [one for one in refused if one.errno is not Errno.REQUESTED_NODE_CONFIG_UNAVAILABLE]
+    if len(refused) == len(found) or (beyond and state.settings.partition_limits == "ALL"):
         raise refused[0] if refused else RequestError("no partition is named", Errno.INVALID_PARTITION_NAME)
     return found
 
@@ -85,6 +90,7 @@ _BEYOND = {
         "Requested time limit is invalid (missing or exceeds some limit)",
     ),
     Reason.PARTITION_NODE_LIMIT: (Errno.INVALID_NODE_COUNT, "Node count specification invalid"),
+    Reason.MAX_MEM_PER_LIMIT: (Errno.INVALID_TASK_MEMORY, "Memory required by task is not available"),
     Reason.ACCOUNT_NOT_ALLOWED: (
         Errno.INVALID_ACCOUNT,
         "Invalid account or account/partition combination specified",
@@ -111,6 +117,8 @@ def check_partitions(cluster: Cluster, job: Job) -> None:
         )
     if enforced == "NO":
         return
+    if enforced == "ALL" and job.spec.time_limit is None:
+        _check_default_time(records)
     beyond = [
         (reason, record.partition.name)
         for record in records
@@ -122,12 +130,57 @@ def check_partitions(cluster: Cluster, job: Job) -> None:
         raise RequestError(f"{text}: {reason} of partition {name}", errno)
 
 
-def _units(state: ClusterState, spec: JobSpec, partition: Partition) -> int:
-    """Count the units that a request needs in a partition.
+def _check_default_time(records: Sequence[Job]) -> None:
+    """Check that the default time limit of a job's first partition is within the bounds of all.
 
     Raises:
-        RequestError: the partition accepts no jobs, or can never serve the request.
+        RequestError: it is not.
     """
+    first = records[0]
+    for part in (one.partition for one in records):
+        if part.max_time is not None and first.time_limit > part.max_time:
+            raise RequestError(
+                "Requested partition configuration not available now: the default time limit of "
+                f"{first.partition.name} is above MaxTime of {part.name}",
+                Errno.REQUESTED_PART_CONFIG_UNAVAILABLE,
+            )
+
+
+def check_possible(cluster: Cluster, job: Job) -> None:
+    """Check that a new job can run in one of its partitions, unless it first has to wait for something else.
+
+    As in Slurm 22.05: jobs wait that are held, that ask for a reservation which has not begun, or whose partition has
+    too few nodes or processors, allows too short a time, or is closed.
+
+    Raises:
+        RequestError: it can never run.
+    """
+    if job.spec.hold or job.spec.priority == 0:
+        return
+    reasons = {cluster.reasons.obstacle(record) for record in job.records or (job,)}
+    if reasons <= {Reason.BAD_CONSTRAINTS, Reason.BEGIN_TIME, *LIMIT_REASONS}:
+        require_possible(cluster.state, job)
+
+
+def require_possible(state: ClusterState, job: Job) -> None:
+    """Check that a job can run in one of its partitions.
+
+    Raises:
+        RequestError: it never can.
+    """
+    if not any(record.units for record in job.records or (job,)):
+        raise _impossible(state, job.spec, job.partition)
+
+
+def _units(state: ClusterState, spec: JobSpec, partition: Partition) -> int:
+    """Count the units that a request needs in a partition; 0: it can never serve it, and this is not an error.
+
+    Raises:
+        RequestError: the partition accepts no jobs, does not have a node that is asked for by name, or can never serve
+            the request, and impossible jobs are refused or the limits of partitions are enforced.
+    """
+    if partition.root_only or partition.req_resv:
+        _check_access(spec, partition)
     if partition.state is not PartitionState.UP and partition.state in _ACCEPTS_NONE:
         raise RequestError(
             f"Required partition not available (inactive or drain): {partition.name} is {partition.state.value}",
@@ -135,26 +188,51 @@ def _units(state: ClusterState, spec: JobSpec, partition: Partition) -> int:
         )
     units = state.pool.units(spec, partition)
     if not units:
-        raise _impossible(state, spec, partition)
+        if spec.required_nodes:
+            _check_named(state, spec, partition)
+        if state.refuses_impossible or state.settings.partition_limits != "NO":
+            raise _impossible(state, spec, partition)
     return units
+
+
+def _check_access(spec: JobSpec, partition: Partition) -> None:
+    """Check ``RootOnly`` and ``ReqResv`` of a partition.
+
+    Raises:
+        RequestError: the job may not be submitted to it.
+    """
+    if partition.root_only and spec.user != "root" and (spec.user or spec.user_id):
+        why = "is for root alone"
+    elif partition.req_resv and not spec.reservation:
+        why = "is for jobs with --reservation"
+    else:
+        return
+    raise RequestError(f"Access/permission denied: partition {partition.name} {why}", Errno.ACCESS_DENIED)
+
+
+def _check_named(state: ClusterState, spec: JobSpec, partition: Partition) -> None:
+    """Check the nodes that a request asks for by name.
+
+    Raises:
+        RequestError: they are not of the partition, or cannot be allocated together.
+    """
+    named = {state.node_index[one]: one for one in spec.required_nodes.split(",") if one}
+    if missing := [name for index, name in named.items() if not partition.nodes >> index & 1]:
+        raise RequestError(
+            f"Requested nodes not in this partition: {missing[0]} is not in {partition.name}",
+            Errno.REQUESTED_NODES_NOT_IN_PARTITION,
+        )
+    if spec.contiguous and spec.max_nodes and max(named) - min(named) >= spec.max_nodes:
+        raise RequestError(
+            f"Node count specification invalid: {spec.max_nodes} nodes that follow each other cannot be all of "
+            f"{', '.join(named.values())}",
+            Errno.INVALID_NODE_COUNT,
+        )
 
 
 def _impossible(state: ClusterState, spec: JobSpec, partition: Partition) -> RequestError:
     """Make the error for a request that a partition can never serve: Slurm's message and the figures."""
     nodes, name = [state.nodes[index] for index in indices(partition.nodes)], partition.name
-    named = [one for one in spec.required_nodes.split(",") if one]
-    if missing := [one for one in named if one not in {node.name for node in nodes}]:
-        return RequestError(
-            f"Requested nodes not in this partition: {missing[0]} is not in {name}",
-            Errno.REQUESTED_NODES_NOT_IN_PARTITION,
-        )
-    named_indices = [index for index, node in enumerate(state.nodes) if node.name in named]
-    if spec.contiguous and named and spec.max_nodes and max(named_indices) - min(named_indices) >= spec.max_nodes:
-        return RequestError(
-            f"Node count specification invalid: {spec.max_nodes} nodes that follow each other cannot be all of "
-            f"{', '.join(named)}",
-            Errno.INVALID_NODE_COUNT,
-        )
     if spec.min_nodes > len(nodes) or (spec.max_nodes and spec.max_nodes < partition.min_nodes):
         return RequestError(
             f"Node count specification invalid: {spec.min_nodes or spec.max_nodes} nodes requested, partition {name} "

@@ -92,5 +92,5 @@ def as_user(spec: JobSpec) -> JobSpec:
         RequestError: they may not make it.
     """
     if spec.nice < 0:
-        raise RequestError("only an operator raises priorities", Errno.INVALID_NICE)
+        raise RequestError("Invalid --nice value: only an operator raises priorities", Errno.INVALID_NICE)
     return spec._replace(priority=None) if spec.priority else spec

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from rota.core.jobs.admission import check_partitions
+from rota.core.jobs.admission import check_partitions, check_possible
 from rota.core.jobs.checks import require_own_hold, require_pending, require_running
 from rota.core.jobs.new_jobs import new_job
 from rota.core.jobs.priorities import Priorities
@@ -12,7 +12,7 @@ from rota.core.jobs.runs import SIGTERM, Runs, Scheduler
 from rota.core.jobs.splitting import become_task, split_for_dependencies, split_off
 from rota.core.jobs.transitions import Trigger, change_state
 from rota.core.machine import leave
-from rota.model import Errno, JobState, NodeState, PolicyError, Reason, RequestError
+from rota.model import JobState, NodeState, PolicyError, Reason, RequestError
 from rota.model.job_state import RUNS
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from rota.core.cluster import Cluster
     from rota.core.job import Job
-    from rota.model import JobSpec
+    from rota.model import JobSpec, Node
 
 
 class AskedScheduler(Scheduler, Protocol):
@@ -63,6 +63,8 @@ class Lifecycle:
                 check_partitions(cluster, job)
         except RequestError as error:
             raise PolicyError(str(error), error.errno) from None
+        if not job.units:
+            check_possible(cluster, job)
         if job.array is not None:
             self.state.add_array(job.array)
         cluster.add(job)
@@ -79,30 +81,6 @@ class Lifecycle:
         self.queue.insert(job)
 
     # ---- requests ---------------------------------------------------------------------------------------------
-
-    def find(self, job_id: int, task_id: int | None = None) -> list[tuple[Job, int | None]]:
-        """Find a live job, a task of an array or, without ``task_id``, all jobs of an array.
-
-        Returns:
-            The jobs. If a pending task is still in the record of its array, that record and the task id.
-
-        Raises:
-            RequestError: there is none.
-        """
-        state = self.state
-        array = state.arrays.get(job_id)
-        if array is None:
-            if task_id is None and job_id in state.jobs:
-                return [(state.jobs[job_id], None)]
-        elif task_id is None:
-            waiting = [array.record] if array.pending and array.record is not None else []
-            return [(job, None) for job in (*(array.tasks[task] for task in sorted(array.tasks)), *waiting)]
-        elif task_id in array.tasks:
-            return [(array.tasks[task_id], None)]
-        elif task_id in array.pending and array.record is not None:
-            return [(array.record, task_id)]
-        name = job_id if task_id is None else f"{job_id}_{task_id}"
-        raise RequestError(f"there is no live job {name}", Errno.INVALID_JOB_ID)
 
     def single_job(self, job: Job, task_id: int | None) -> Job:
         """Give a job that `find` has found; a task in the record of its array is split off and queued or parked."""
@@ -144,18 +122,19 @@ class Lifecycle:
             job.end_time = self.state.now
             self.runs.finish(job)
 
-    def hold(self, job: Job, *, by_user: bool = False) -> None:
-        """Hold a pending job. A user's hold does not replace an administrator's.
+    def hold(self, job: Job, *, by_user: bool = False, replace: bool = False) -> None:
+        """Hold a pending job.
 
         Args:
             job: The job.
             by_user: Whether it is a user's hold; else it is an administrator's.
+            replace: Whether a user's hold replaces an administrator's, as an administrator asks for it.
 
         Raises:
             RequestError: the job is not pending.
         """
         require_pending(job)
-        if by_user and job.priority == 0 and job.reason is not Reason.JOB_HELD_USER:
+        if by_user and not replace and job.priority == 0 and job.reason is not Reason.JOB_HELD_USER:
             return
         job.hold_all_records()
         self.queue.reconsider_with(job, Reason.JOB_HELD_USER if by_user else Reason.JOB_HELD_ADMIN)
@@ -229,28 +208,22 @@ class Lifecycle:
                 else:
                     self._end_pending(job, Trigger.CANCEL, Reason.DEPENDENCY_NEVER_SATISFIED)
 
-    def update_node(self, name: str, node_state: NodeState, reason: str, uid: int) -> bool:
+    def update_node(self, node: Node, node_state: NodeState, reason: str, uid: int) -> bool:
         """Set the state of a node; its jobs are stopped if it is down.
 
         A node that is about to be removed or changed, as slurm.conf has changed, is drained if it would be up.
 
         Args:
-            name: Name of the node.
+            node: The node.
             node_state: The state.
             reason: Why; empty: as before, or none if it is up.
             uid: User id of the user who asks.
 
         Returns:
             Whether nodes of reservations have been replaced.
-
-        Raises:
-            RequestError: there is no such node.
         """
         state = self.state
-        if name not in state.node_index:
-            raise RequestError(f"Invalid node name specified: there is no node {name!r}", Errno.INVALID_NODE_NAME)
-        index = state.node_index[name]
-        node = state.nodes[index]
+        index = state.node_index[node.name]
         node.state = node_state
         if node_state is NodeState.UP or reason:
             node.reason, node.reason_uid = reason, uid if reason else 0

@@ -14,7 +14,7 @@ from rota.core.jobs.checks import (
     require_suspended,
 )
 from rota.core.jobs.updates import check_update, update_job
-from rota.model import Errno, RequestError
+from rota.model import Errno, JobState, RequestError
 from rota.model.job_state import RUNS
 
 if TYPE_CHECKING:
@@ -46,12 +46,14 @@ class JobRequests:
         Raises:
             RequestError: it cannot be done, or the user may not ask for it; nothing has changed then.
         """
-        found = self._life.find(event.job_id, event.task_id)
+        found = self._life.state.find(event.job_id, event.task_id)
         if len(found) > 1:
             found = [(job, task) for job, task in found if _concerns(event, job)]
         for job, _ in found:
             require_access(job, event.uid, _STRANGERS.get(type(event), Errno.ACCESS_DENIED))
             _check(event, job)
+            if isinstance(event, ev.Requeue) and not self._life.runs.may_requeue(job):
+                raise RequestError(f"job {job.job_id} is not to be requeued", Errno.DISABLED)
         for job, task_id in found:
             self._do(event, self._life.single_job(job, task_id))
 
@@ -59,8 +61,10 @@ class JobRequests:
         life = self._life
         if isinstance(event, ev.Cancel):
             life.cancel(job, event.signal)
+        elif isinstance(event, ev.Hold | ev.Release) and job.state in RUNS:
+            pass  # as in Slurm
         elif isinstance(event, ev.Hold):
-            life.hold(job, by_user=event.by_user or event.uid != 0)
+            life.hold(job, by_user=event.by_user or event.uid != 0, replace=event.uid == 0)
         elif isinstance(event, ev.Release):
             life.release(job, by_user=event.by_user or event.uid != 0)
         elif isinstance(event, ev.Requeue):
@@ -80,7 +84,7 @@ class JobRequests:
         """
         life = self._life
         array = life.state.arrays.get(event.job_id)
-        found = life.find(event.job_id, event.task_id)
+        found = life.state.find(event.job_id, event.task_id)
         if event.array_throttle is not None:
             if array is None:
                 raise RequestError(f"job {event.job_id} is no job array", Errno.INVALID_ARRAY)
@@ -94,10 +98,15 @@ class JobRequests:
             update_job(life, life.single_job(job, task_id), event.changes)
         if array is not None and event.array_throttle is not None:
             array.throttle = event.array_throttle
+            for job, _ in found:
+                ids = job.spec.array.partition("%")[0]
+                job.spec = job.spec._replace(array=f"{ids}%{array.throttle}" if array.throttle else ids)
 
 
 def _concerns(event: ev.JobRequest, job: Job) -> bool:
     """Whether a request for a whole array applies to a job of the array, because of its state."""
+    if isinstance(event, ev.Hold | ev.Release):
+        return job.state is JobState.PENDING
     return isinstance(event, ev.Cancel) or (job.state in RUNS) is isinstance(event, _FOR_RUNNING)
 
 
@@ -123,7 +132,7 @@ def _check(event: ev.JobRequest, job: Job) -> None:
     elif isinstance(event, ev.Resume):
         require_administrator(event.uid, "resume jobs", Errno.ACCESS_DENIED)
         require_suspended(job)
-    else:
+    elif isinstance(event, ev.Hold | ev.Release) and job.state not in RUNS:
         require_pending(job)
         if isinstance(event, ev.Release) and (event.by_user or event.uid != 0):
             require_own_hold(job)

@@ -92,6 +92,8 @@ class Runs:
         job.alloc_nodes = state.pool.nodes_of(resources)
         job.start_time = job.charged_since = state.now
         job.time_limit = time_limit or job.time_limit
+        if job.spec.time_min is not None and cluster.reasons.is_too_long(job):
+            job.time_limit = job.partition.default_time or job.partition.max_time or job.time_limit
         if job.spec.reservation and (longest := cluster.reservations.time_left(job)) is not None:
             job.time_limit = min(job.time_limit, longest)
         if job.spec.deadline:
@@ -125,6 +127,8 @@ class Runs:
         job.exit_code, job.signal = (
             (0, _OOM) if event.outcome is Outcome.OUT_OF_MEMORY else (event.exit_code, event.signal)
         )
+        if job.state is JobState.NODE_FAIL:
+            job.exit_code = job.signal = 0
         if job.state in RUNS:
             trigger, job.reason = self._end_of(job, event)
             change_state(job, trigger)
@@ -142,7 +146,7 @@ class Runs:
         if event.outcome is Outcome.UNKNOWN:
             return Trigger.EXIT_ERROR, Reason.SYSTEM_FAILURE
         if event.signal:
-            return Trigger.EXIT_ERROR, Reason.RAISED_SIGNAL
+            return Trigger.EXIT_ERROR, Reason.JOB_LAUNCH_FAILURE
         if event.exit_code:
             return Trigger.EXIT_ERROR, Reason.NON_ZERO_EXIT_CODE
         return Trigger.EXIT_OK, job.reason

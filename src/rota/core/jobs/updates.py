@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rota.core.job import QueueRecord
-from rota.core.jobs.admission import admit
+from rota.core.jobs.admission import admit, require_possible
 from rota.core.jobs.checks import require_pending
 from rota.core.jobs.new_jobs import dependencies_of, give_qos, make_job
 from rota.core.limits.licenses import LicensesWanted
@@ -24,7 +24,7 @@ _OF_OPERATORS = frozenset({"contiguous", "deadline", "oversubscribe"})
 
 
 def check_update(life: Lifecycle, job: Job, changes: Mapping[str, Any], uid: int = 0) -> None:
-    """Check that a job's request can be changed: of a running job only time limit and licences can.
+    """Check that a job's request can be changed: of a running job only time limit, licences and name can.
 
     Args:
         life: The owner of the jobs.
@@ -42,9 +42,9 @@ def check_update(life: Lifecycle, job: Job, changes: Mapping[str, Any], uid: int
         limit = changes.get("time_limit", 0)
         if limit is None or not 0 <= limit <= LONGEST:
             raise RequestError(f"Requested time limit is invalid: {limit} s", Errno.INVALID_TIME_LIMIT)
-        if set(changes) - {"time_limit", "licenses"}:
+        if set(changes) - {"time_limit", "licenses", "name"}:
             raise RequestError(
-                f"job {job.job_id} runs: only its time limit and licences can change", Errno.JOB_NOT_PENDING
+                f"job {job.job_id} runs: only its time limit, licences and name can change", Errno.JOB_NOT_PENDING
             )
         if "licenses" in changes:
             cluster.licenses.check(changes["licenses"])
@@ -84,9 +84,15 @@ def _check_as_user(job: Job, changes: Mapping[str, Any]) -> None:
 
 
 def _as_changed(cluster: Cluster, job: Job, changes: Mapping[str, Any]) -> Job:
-    """Make the record that a job would have after some changes."""
+    """Make the record that a job would have after some changes.
+
+    Raises:
+        RequestError: it could never run any more.
+    """
     spec = job.spec._replace(**changes)
     fresh = make_job(job.job_id, spec, job.submit_time, admit(cluster.state, spec))
+    if job.units:
+        require_possible(cluster.state, fresh)
     give_qos(cluster, fresh)
     return fresh
 
@@ -127,6 +133,8 @@ def _change_running(life: Lifecycle, job: Job, changes: Mapping[str, Any]) -> No
         job.spec = job.spec._replace(licenses=changes["licenses"])
         cluster.give_licenses(job)
         cluster.queue.limited += job.may_be_held_back
+    if "name" in changes:
+        cluster.dependencies.rename(job, changes["name"])
     if "time_limit" in changes:
         job.time_limit = changes["time_limit"]
         life.runs.expect_end(job, max((job.start_time or 0) + job.time_limit, cluster.state.now))

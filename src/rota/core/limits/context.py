@@ -33,6 +33,8 @@ class LimitContext(Generic[J]):
     safe: bool
     #: Function that counts the TRES that a job requests.
     asked: Callable[[J], Sequence[float]]
+    #: Function that counts the TRES that a job would get if no other ran, which may be more.
+    at_best: Callable[[J], Sequence[float]]
     #: Function that counts the TRES of a resource set for a job.
     counts: Callable[[J, int], Sequence[float]]
     #: Function that gives the bitmap of the nodes of a resource set.

@@ -112,9 +112,15 @@ class JobLimits(Generic[J]):
         if not self.per_job and not alone:
             return None
         counts = self._context.asked(job)
-        return (self._excess_alone(counts, job.time_limit) if alone else None) or self._excess_per_job(
+        excess = (self._excess_alone(counts, job.time_limit) if alone else None) or self._excess_per_job(
             counts, job.time_limit
         )
+        if excess is not None and any(
+            own is JobQuantity.LEAST and limit is excess.limit for own, _, limit in self.per_job
+        ):
+            # Whole nodes or cores are more than it asks for.
+            return self._excess_per_job(self._context.at_best(job), job.time_limit)
+        return excess
 
     def _excess_alone(self, counts: Sequence[float], time_limit: int) -> Excess | None:
         """Test the limits on all jobs together as if there were no other job."""

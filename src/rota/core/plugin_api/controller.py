@@ -11,9 +11,11 @@ import numpy as np
 from rota.core.effects import Background, Log
 from rota.core.job import QueueRecord
 from rota.core.machine import by_index, by_name
+from rota.core.plugin_api.values import LATEST, bitmap, moment, require_functions, require_numbers, run_time
+from rota.core.plugin_api.values import time_limit as time_limit_of
 from rota.core.scheduling.availability import earliest_start, node_space_of, profile_of
 from rota.core.sorted_jobs import queue_key
-from rota.model import MAX_PRIORITY, Errno, JobState, Reason, RequestError
+from rota.model import LONGEST, MAX_PRIORITY, Errno, JobState, Reason, RequestError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -24,7 +26,8 @@ if TYPE_CHECKING:
     from rota.core.cluster import Cluster
     from rota.core.job import Job
     from rota.core.jobs.lifecycle import Lifecycle
-    from rota.core.plugin_api.guard import PluginGuard, PriorityCalls
+    from rota.core.plugin_api.calls import PriorityCalls
+    from rota.core.plugin_api.guard import PluginGuard
     from rota.core.plugin_api.plugin_state import PluginState
     from rota.core.plugin_api.plugin_timers import PluginTimers
     from rota.core.scheduling.preemption import Preemption
@@ -167,8 +170,11 @@ class PluginController:
         except KeyError as error:
             raise ValueError(f"there is no node {error}") from None
 
-    def profile(self, resolution: int = 1) -> ProfileOf[Job]:
-        return profile_of(self._cluster, resolution)
+    def profile(self, resolution: int = 1, estimate: Callable[[Job], float] | None = None) -> ProfileOf[Job]:
+        if estimate is None:
+            return profile_of(self._cluster, resolution)
+        require_functions(estimate)
+        return profile_of(self._cluster, resolution, lambda job: run_time(estimate(job)))
 
     def node_space(
         self,
@@ -192,7 +198,8 @@ class PluginController:
         )
 
     def earliest_start(self, job: Job) -> tuple[int, int] | None:
-        return earliest_start(self._cluster, job)
+        found = earliest_start(self._cluster, job)
+        return None if found is None or found[0] > LATEST else found  # nothing is planned for later
 
     def held_back(self, job: Job) -> Reason | None:
         if not job.start_limits:
@@ -235,6 +242,8 @@ class PluginController:
             return Reason.BAD_CONSTRAINTS if job.state is not JobState.PENDING else job.reason
         pool = state.pool
         resources = index(resources)
+        if type(time_limit) is not int or not 0 <= time_limit <= LONGEST:
+            time_limit = time_limit_of(time_limit)
         closed = book.closed(job, state.now, time_limit or job.time_limit) if book.all else 0
         if not resources:
             resources = self.select(job, pool.free)
@@ -247,7 +256,7 @@ class PluginController:
         return self._life.runs.start(job, resources, time_limit)
 
     def preempt(self, job: Job, nodes: int) -> bool:
-        state, preemption = self._state, self._preemption
+        state, preemption, nodes = self._state, self._preemption, index(nodes)
         if not preemption.is_on or not self._waits(job):
             return False
         closed = ~nodes | self._cluster.reservations.closed(job, state.now, job.time_limit)
@@ -261,6 +270,12 @@ class PluginController:
         return known is job or known is job.whole
 
     def plan(self, job: Job, start_time: int | None, nodes: int = 0) -> None:
+        # Most values are right: functions are called only to make them so, or to say what is wrong.
+        if start_time is not None and (type(start_time) is not int or not 0 <= start_time <= LATEST):
+            start_time = moment(start_time)
+        count = len(self._state.nodes)
+        if type(nodes) is not int or nodes < 0 or nodes >> count:
+            nodes = bitmap(nodes, count)
         if job.is_queued:
             job.planned_start, job.planned_nodes = start_time, nodes
             if type(job) is QueueRecord:
@@ -286,8 +301,10 @@ class PluginController:
         queue = self._queue.queued
         jobs = [job for job in queue if not job.admin_priority]
         jobs.sort(key=lambda job: (job.submit_time, job.job_id))
-        jobs.sort(key=key)
-        for rank, job in enumerate(reversed(jobs), start=1):
+        keys = [key(job) for job in jobs]
+        require_numbers(keys)
+        order = sorted(range(len(jobs)), key=keys.__getitem__)
+        for rank, job in enumerate((jobs[place] for place in reversed(order)), start=1):
             if job.is_queued:  # `key` is a plugin function, which may have held or started jobs
                 job.priority = rank
                 if job.whole is not job:
@@ -342,6 +359,7 @@ class PluginController:
         return self._passes.utc_offset(time)
 
     def in_background(self, fn: Callable[[], object], done: Callable[[object], object]) -> None:
+        require_functions(fn, done)
         token = self._passes.add_background(self._guard, done)
         self._state.effects.append(Background(token=token, fn=fn))
 

@@ -26,7 +26,7 @@ class PluginState:
     def keep(self, guard: PluginGuard, save: Callable[[], object]) -> Any:
         """Register the function that gives a plugin's state; give the state from before a restart, or ``None``."""
         self._sources[guard.plugin_type] = guard, save
-        return self._kept.get(guard.plugin_type)
+        return self._kept.pop(guard.plugin_type, None)
 
     def save(self) -> dict[str, Any]:
         """Give the state of all plugins as JSON data."""

@@ -81,6 +81,14 @@ class JobDependencies:
         if self.by_name is not None:
             self.by_name[_name(job)].discard(job.job_id)
 
+    def rename(self, job: Job, name: str) -> None:
+        """Give a running job another name, and test the jobs that wait for those of the old one."""
+        before = _name(job)
+        self.withdrawn(job)
+        job.spec = job.spec._replace(name=name)
+        self.added(job)
+        self._retest(self.waiting.get(before, set()))
+
     def started(self, job: Job) -> None:
         """Test the jobs that depend on the start of a job that has started."""
         keys: list[_Key] = [job.array_job_id]

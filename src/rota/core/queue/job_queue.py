@@ -252,7 +252,7 @@ def latest_start(job: Job) -> int:
 
 def _duration_rank(reason: Reason) -> int:
     """Rank a reason by how long it lasts: until a time, until a change, for ever."""
-    return {Reason.BEGIN_TIME: 0, Reason.PARTITION_CONFIG: 2}.get(reason, 1)
+    return {Reason.BEGIN_TIME: 0, Reason.PARTITION_CONFIG: 2, Reason.BAD_CONSTRAINTS: 2}.get(reason, 1)
 
 
 def _never_parked(job: Job) -> Reason | None:  # noqa: ARG001 - the default of `why_parked`

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from rota.core.limits.start_limits import LIMIT_REASONS
 from rota.model import PartitionState, Reason
 from rota.model.association import QosFlag
+from rota.resources.nodeset import indices
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rota.core.accounts.charging import Accounts
     from rota.core.accounts.policy import AccountingPolicy
     from rota.core.job import Job
@@ -72,44 +75,74 @@ class Reasons:
 
         Its dependencies are tested again.
         """
-        if job.priority and job.dependencies is not None and (reason := self._dependencies.test(job)) is not None:
+        if job.priority == 0:
+            return _why_held(job)
+        if job.dependencies is not None and (reason := self._dependencies.test(job)) is not None:
             return reason
-        return self.parking_reason(job)
+        return self.obstacle(job)
 
     def parking_reason(self, job: Job) -> Reason | None:
         """Give the same reason without testing dependencies."""
-        if job.priority == 0:
-            return job.reason if job.reason in HELD else Reason.JOB_HELD_ADMIN
+        return self.obstacle(job) if job.priority else _why_held(job)
+
+    def obstacle(self, job: Job) -> Reason | None:
+        """Give the same reason for a job that is not held and has no dependencies."""
         part, policy = job.partition, self.policy
-        if not job.units or (part.allow_users is not None and is_user_excluded(job)):
+        if part.allow_users is not None and is_user_excluded(job):
             return Reason.PARTITION_CONFIG
         if part.state is not PartitionState.UP and part.state in _PARTITION_CLOSED:
             return _PARTITION_CLOSED[part.state]
         if policy.restricts and (reason := policy.access(job)) is not None:
             return reason
-        if (part.max_time is not None or part.max_nodes is not None) and (
-            reason := self.exceeded_partition_limit(job)
-        ) is not None:
+        if job.spec.reservation and (reason := self._reservations.reason(job)) is not None:
+            return reason
+        if not job.units and self._asks_too_many_cpus(job):
+            return Reason.PARTITION_CONFIG
+        if (
+            not job.units
+            or part.max_time is not None
+            or part.max_nodes is not None
+            or part.max_mem_per_node
+            or self._state.settings.most_memory[0]
+        ) and (reason := self.exceeded_partition_limit(job)) is not None:
             return reason
         if job.spec.begin_time > self._state.now:
             return Reason.BEGIN_TIME
-        if job.spec.reservation and (reason := self._reservations.reason(job)) is not None:
-            return reason
         if job.limits is not None and (excess := job.limits.exceeded_alone(job)) is not None:
             return excess.reason
-        return None
+        return None if job.units else Reason.BAD_CONSTRAINTS
+
+    def _asks_too_many_cpus(self, job: Job) -> bool:
+        """Whether the tasks of a job need more processors than all nodes of its partition have."""
+        spec, nodes = job.spec, self._state.nodes
+        asked = (spec.num_tasks or 1) * spec.cpus_per_task if spec.cpus_per_gpu else spec.num_cpus
+        return asked > sum(nodes[index].cpus for index in indices(job.partition.nodes))
 
     def exceeded_partition_limit(self, job: Job) -> Reason | None:
         """Say which limit of its partition a job exceeds, unless its QOS exempts it; ``None``: none."""
-        part, policy = job.partition, self.policy
-        too_long = part.max_time is not None and job.time_limit > part.max_time
-        if too_long and not policy.exempts_from_partition(job, QosFlag.PARTITION_TIME_LIMIT):
-            return Reason.PARTITION_TIME_LIMIT
-        least = self._state.pool.least_nodes(job) if part.max_nodes is not None else 0
-        too_large = part.max_nodes is not None and max(least, job.spec.max_nodes) > part.max_nodes
-        if too_large and not policy.exempts_from_partition(job, QosFlag.PARTITION_MAX_NODES):
+        part, policy, spec = job.partition, self.policy, job.spec
+        least = self._state.pool.least_nodes(job) if part.max_nodes is not None and job.units else spec.min_nodes
+        too_large = part.max_nodes is not None and max(least, spec.max_nodes) > part.max_nodes
+        impossible = not job.units and (0 < spec.max_nodes < part.min_nodes or spec.min_nodes > part.nodes.bit_count())
+        if (too_large or impossible) and not policy.exempts_from_partition(job, QosFlag.PARTITION_MAX_NODES):
             return Reason.PARTITION_NODE_LIMIT
-        return None
+        too_long = part.max_time is not None and self.is_too_long(job)
+        if too_long and (spec.time_min is None or spec.time_min > (part.max_time or 0)):
+            return Reason.PARTITION_TIME_LIMIT
+        return Reason.MAX_MEM_PER_LIMIT if self._has_too_much_memory(job) else None
+
+    def is_too_long(self, job: Job) -> bool:
+        """Whether a job's time limit is above that of its partition, unless its QOS exempts it."""
+        most = job.partition.max_time
+        too_long = most is not None and job.time_limit > most
+        return too_long and not self.policy.exempts_from_partition(job, QosFlag.PARTITION_TIME_LIMIT)
+
+    def _has_too_much_memory(self, job: Job) -> bool:
+        """Whether a job asks for more memory on a node than its partition allows."""
+        spec = job.spec
+        most, _ = job.partition.most_memory(self._state.settings.most_memory)
+        cpus = max(spec.min_cpus_per_node, spec.cpus_per_task)
+        return bool(most) and max(spec.mem_per_node, spec.mem_per_cpu * cpus) > most
 
     # ---- all jobs ---------------------------------------------------------------------------------------------
 
@@ -122,18 +155,42 @@ class Reasons:
         """
         return self.why(job).reason
 
-    def why(self, job: Job) -> Why:
-        """Give the reason of a job, with the details that ``squeue`` shows."""
+    def of_all(self) -> Iterator[tuple[Job, Reason]]:
+        """Give the reasons of all pending jobs, in less time than one by one.
+
+        Jobs come in queue order. If one is behind a job that blocks its partition, so are all later ones of that
+        partition, which need not be looked for again.
+        """
+        behind: set[str] = set()
+        for job in self._queue.waiting():
+            yield job, self.why(job, behind).reason
+        for job in self._queue.parked.values():
+            yield job, self.of(job)
+
+    def why(self, job: Job, behind: set[str] | None = None) -> Why:
+        """Give the reason of a job, with the details that ``squeue`` shows.
+
+        Args:
+            job: The job.
+            behind: Partitions in which this job and later ones are known to be behind one that blocks them; those that
+                are found out are added.
+        """
         if not job.is_queued:
             if job.job_id in self._queue.parked and job.limits is not None and job.reason in LIMIT_REASONS:
                 return Why(job.limits.reason(job) or job.reason)
             return Why(job.reason, "" if job.records else self._not_permitted(job))
+        if any(self._is_shut_out(one) for one in job.whole.records):
+            return Why(Reason.PARTITION_CONFIG)
         records = [one for one in job.whole.records or (job,) if one.sort_key]
         excesses = [one.held_back() for one in records]
         for record, excess in zip(records, excesses, strict=True):
-            if excess is None and (why := self._why_queued(record)).reason is not Reason.PRIORITY:
+            if excess is None and (why := self._why_queued(record, behind)).reason is not Reason.PRIORITY:
                 return why
         return Why(Reason.PRIORITY if None in excesses else next(filter(None, excesses)).reason)
+
+    def _is_shut_out(self, job: Job) -> bool:
+        """Whether a record can never run in its partition, or its account or QOS may not use it."""
+        return not job.units or self.policy.access(job) is not None
 
     def _not_permitted(self, job: Job) -> str:
         """Give the sentence about the list of a partition that excludes a job; empty: none does."""
@@ -149,12 +206,15 @@ class Reasons:
         how = f"allows {','.join(allowed)} not {own}" if allowed else f"denies {','.join(denied)} including {own}"
         return f"Job's {what} not permitted to use this partition ({part.name} {how})"
 
-    def _why_queued(self, job: Job) -> Why:
+    def _why_queued(self, job: Job, behind: set[str] | None) -> Why:
         """Say why a job in the queue that no limit holds back has not started."""
-        state = self._state
+        state, partition = self._state, "" if job.spec.reservation else job.partition.name
         if self._reservations.reserves_all(job):
             return Why(Reason.REQ_NODE_NOT_AVAIL, "ReqNodeNotAvail, Reserved for maintenance")
-        is_behind, taken = self._ahead(job)
+        is_behind, taken = (True, 0) if behind and partition in behind else self._ahead(job)
+        # A record may come before other jobs of its partition that are asked about later.
+        if is_behind and behind is not None and partition and job is job.whole and not job.records:
+            behind.add(partition)
         if not is_behind and self.lacks_partition_nodes(job, taken):
             return Why(Reason.RESOURCES, _TOO_FEW)
         if self.lacks_available_nodes(job, taken):
@@ -233,6 +293,11 @@ class Reasons:
         if book.all:
             closed |= book.closed(job, state.now, job.time_limit)
         return bool(closed or state.down) and not state.pool.select(job, state.pool.without(state.pool.up, closed))
+
+
+def _why_held(job: Job) -> Reason:
+    """Give the reason of a held job."""
+    return job.reason if job.reason in HELD else Reason.JOB_HELD_ADMIN
 
 
 def is_user_excluded(job: Job) -> bool:

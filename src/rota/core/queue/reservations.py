@@ -49,6 +49,41 @@ class Reservations:
             RequestError: the name is used, the end has passed, nodes do not exist, or are reserved or in use at that
                 time, or there are too few nodes to choose from.
         """
+        self._check(one)
+        if one.node_cnt:
+            one = replace(one, nodes=self._choose(one, one.nodes, one.node_cnt), choice=one.nodes)
+        self._check_others(one)
+        if one.name in self.all:
+            raise RequestError(f"Duplicate reservation name: there is a {one.name}", Errno.RESERVATION_NAME_DUP)
+        self._set(one)
+
+    def update(self, one: Reservation) -> None:
+        """Change the reservation of a name.
+
+        Raises:
+            RequestError: there is none; and as `create` does.
+        """
+        if one.name not in self.all:
+            raise RequestError(f"Requested reservation is invalid: there is no {one.name}", Errno.RESERVATION_INVALID)
+        self._check(one)
+        more = one.node_cnt - one.nodes.bit_count() if one.node_cnt else 0
+        if more < 0:
+            one = replace(one, nodes=lowest(one.nodes, one.node_cnt))
+        elif more:
+            choice = one.choice or (1 << len(self._state.nodes)) - 1
+            found = self._choose(one, choice & ~one.nodes, more)
+            if found.bit_count() < more:
+                raise RequestError(f"Requested nodes are busy: {more} more are asked for", Errno.NODES_BUSY)
+            one = replace(one, nodes=one.nodes | found, choice=choice)
+        self._check_others(one)
+        self._set(one)
+
+    def _check(self, one: Reservation) -> None:
+        """Check a reservation by itself.
+
+        Raises:
+            RequestError: it cannot be.
+        """
         state = self._state
         if any(nodes < 0 or nodes >> len(state.nodes) for nodes in (one.nodes, one.choice)):
             raise RequestError(
@@ -59,23 +94,31 @@ class Reservations:
             raise RequestError("a reservation has no name, or a flag that there is not", Errno.RESERVATION_INVALID)
         if one.end_time <= max(one.start_time, state.now) or not one.nodes:
             raise RequestError(f"reservation {one.name} has no time or no nodes", Errno.RESERVATION_INVALID)
-        if one.node_cnt:
-            one = replace(one, nodes=self._choose(one, one.nodes, one.node_cnt), choice=one.nodes)
+
+    def _check_others(self, one: Reservation) -> None:
+        """Check a reservation against the others, and against running jobs.
+
+        Raises:
+            RequestError: its nodes are reserved or in use at that time.
+        """
+        state = self._state
         if not one.flags & {"MAINT", "OVERLAP"}:
             for other in self.all.values():
+                if other.name == one.name:
+                    continue
                 free = other.flags & {"MAINT", "OVERLAP"}
                 if not free and one.nodes & other.nodes and other.overlaps(one.start_time, one.end_time):
                     text = f"Requested reservation overlaps with another reservation: {one.name} with {other.name}"
                     raise RequestError(text, Errno.RESERVATION_OVERLAP)
         if "IGNORE_JOBS" not in one.flags:
-            used = self._used(one.start_time)
+            used = self._used(one.start_time, besides=one.name)
             for index in indices(one.nodes):
                 if index in used:
                     name = state.nodes[index].name
                     text = f"Requested nodes are busy: {name} of {one.name} is in use by job {used[index]} then"
                     raise RequestError(text, Errno.NODES_BUSY)
-        if one.name in self.all:
-            raise RequestError(f"Duplicate reservation name: there is a {one.name}", Errno.RESERVATION_NAME_DUP)
+
+    def _set(self, one: Reservation) -> None:
         self.all[one.name] = one
         self._changed()
         self._set_timer(one)
@@ -149,11 +192,16 @@ class Reservations:
             raise RequestError(f"Invalid feature specification: {problem}: {features}", Errno.INVALID_FEATURE)
         return constraint.nodes(having)
 
-    def _used(self, time: int) -> dict[int, int]:
-        """Give the indices of nodes on which jobs run beyond a time, with the oldest job of each."""
+    def _used(self, time: int, besides: str = "") -> dict[int, int]:
+        """Give the indices of nodes on which jobs run beyond a time, with the oldest job of each.
+
+        Args:
+            time: Unix seconds.
+            besides: Name of a reservation whose jobs do not count; empty: all count.
+        """
         used: dict[int, int] = {}
         for job in self._state.running:
-            if (job.end_time or 0) > time:
+            if (job.end_time or 0) > time and not (besides and job.spec.reservation == besides):
                 for index in indices(job.alloc_nodes):
                     used[index] = min(used.get(index, job.job_id), job.job_id)
         return used
@@ -232,7 +280,7 @@ class Reservations:
         """Check the reservation that a new job asks for.
 
         Raises:
-            RequestError: there is none, the job may not use it, or its nodes can never serve the job.
+            RequestError: there is none, the job may not use it, or it has begun and its nodes can never serve the job.
         """
         name = job.spec.reservation
         one = self.all.get(name)
@@ -245,7 +293,8 @@ class Reservations:
                 f"Access denied to requested reservation: {name} is not for user {job.user_name} of account {account}",
                 Errno.RESERVATION_ACCESS,
             )
-        if "FLEX" not in one.flags and not any(self._could_serve(one, record) for record in job.records or (job,)):
+        is_confined = "FLEX" not in one.flags and (one.start_time <= self._state.now or self._state.refuses_impossible)
+        if is_confined and not any(self._could_serve(one, record) for record in job.records or (job,)):
             raise RequestError(
                 f"Requested node configuration is not available: the nodes of reservation {name} could never serve it",
                 Errno.REQUESTED_NODE_CONFIG_UNAVAILABLE,

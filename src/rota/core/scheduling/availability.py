@@ -12,7 +12,7 @@ from rota.resources.future.license_space import LicenseSpace
 from rota.resources.future.reserved_space import ReservationSpace
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from rota.core.cluster import Cluster
     from rota.core.job import Job
@@ -22,22 +22,44 @@ if TYPE_CHECKING:
     Space = ProcessorSpace | NodeSpace[Job] | LicenseSpace[Job] | ReservationSpace[Job]
 
 
-def profile_of(cluster: Cluster, resolution: int = 1) -> FutureProfile:
+#: What is added to an estimate that a job has outlived, in seconds: the first of these with which it has not.
+#: Source: D. Tsafrir, Y. Etsion, D. Feitelson, IEEE TPDS 18(6), 2007.
+_MINUTE, _HOUR = 60, 3600
+CORRECTIONS = (
+    *(minutes * _MINUTE for minutes in (1, 5, 15, 30)),
+    *(hours * _HOUR for hours in (1, 2, 5, 10, 20, 50, 100)),
+)
+
+
+def profile_of(cluster: Cluster, resolution: int = 1, estimate: Callable[[Job], int] | None = None) -> FutureProfile:
     """Make the availability profile; resources of completing jobs count as free now.
 
     Args:
         cluster: The cluster.
         resolution: Seconds to a multiple of which the expected ends are rounded up.
+        estimate: Gives the run time of a job in seconds; ``None``: its time limit.
     """
     state = cluster.state
     pool = state.pool
     up, common = pool.up, pool.common
     ending = [(state.now, common(job.alloc, up)) for job in state.completing.values()]
-    ending += [(-(-(job.end_time or 0) // resolution) * resolution, common(job.alloc, up)) for job in state.running]
+    if estimate is None:
+        ending += [(-(-(job.end_time or 0) // resolution) * resolution, common(job.alloc, up)) for job in state.running]
+    else:
+        expected = [(estimated_end(job, estimate(job), state.now), job.alloc) for job in state.running]
+        ending += [(-(-end // resolution) * resolution, common(alloc, up)) for end, alloc in sorted(expected)]
     profile = FutureProfile(pool, state.now, ending)
     for one in cluster.reservations.all.values():
         profile.take_what_is_free(max(one.start_time, state.now), one.end_time, pool.without(up, ~one.nodes))
     return profile
+
+
+def estimated_end(job: Job, seconds: int, now: int) -> int:
+    """Give when a running job is expected to end, by an estimate of its run time; see `Controller.profile`."""
+    end, longest = job.effective_start + seconds, job.end_time or 0
+    if end <= now:
+        end = next((end + more for more in CORRECTIONS if end + more > now), longest)
+    return min(end, longest)
 
 
 def node_space_of(
@@ -64,7 +86,15 @@ def node_space_of(
         pool = pool.without_jobs(gone)
     space: ProcessorSpace | NodeSpace[Job] | ReservationSpace[Job]
     if pool.interchangeable:  # no preemption and no reservations there
-        space = ProcessorSpace(pool, now, jobs, resolution=resolution, window=window, soft_limits=soft_limits)
+        space = ProcessorSpace(
+            pool,
+            now,
+            jobs,
+            resolution=resolution,
+            window=window,
+            soft_limits=soft_limits,
+            ends_rounded_up=state.settings.ends_rounded_up,
+        )
     else:
         make = partial(
             NodeSpace,
@@ -78,6 +108,7 @@ def node_space_of(
             reserve_running=reserve_running,
             step=step,
             soft_limits=soft_limits,
+            ends_rounded_up=state.settings.ends_rounded_up,
         )
         every = (1 << len(state.nodes)) - 1
         space = ReservationSpace(make, book, every, now=now, last=now + window) if book else make()

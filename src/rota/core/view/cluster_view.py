@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from rota.core.view.future import Future
 from rota.core.view.job_lines import JobLines, blocking_limit
 from rota.core.view.machine_lines import allocation_lines, license_lines, node_lines, partition_line, reservation_line
+from rota.core.view.usable_parts import UsableParts
 from rota.model import MultifactorConf, PriorityFactorsRequest
 from rota.model.association import AccountingLines
 from rota.model.lines import (
@@ -29,7 +30,7 @@ from rota.model.lines import (
 from rota.resources import SharedNodePool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -37,9 +38,10 @@ if TYPE_CHECKING:
     from rota.accounting import AssociationTree
     from rota.core.cluster import Cluster
     from rota.core.job import Job
-    from rota.core.plugin_api.guard import PriorityCalls, SchedCalls
+    from rota.core.plugin_api.calls import PriorityCalls, SchedCalls
     from rota.core.scheduling.main_pass import PassStatistics
     from rota.core.scheduling.preemption import Preemption
+    from rota.core.settings import Settings
     from rota.model import Association, ClusterConfig, JobRecord, NodeState, PriorityFactors, Reason
     from rota.model.lines import (
         AllocationLine,
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
         QueueLine,
         ReservationLine,
     )
+    from rota.model.reservation import Reservation
 
 _EVERYBODY = PriorityFactorsRequest()
 
@@ -141,6 +144,11 @@ class ClusterView:
         return self._state.config
 
     @property
+    def settings(self) -> Settings:
+        """What the engine heeds of the configuration, as values."""
+        return self._state.settings
+
+    @property
     def tres(self) -> tuple[str, ...]:
         """Names of the cluster's TRES; counts are in this order."""
         return self._accounts.tres
@@ -184,6 +192,19 @@ class ClusterView:
 
     # ---- jobs -------------------------------------------------------------------------------------------------
 
+    def job_count(self) -> int:
+        """Count the live jobs, and each waiting task of an array."""
+        waiting = sum(len(array.pending) - 1 for array in self._state.arrays.values() if array.pending)
+        return len(self._state.jobs) + waiting
+
+    def find(self, job_id: int, task_id: int | None) -> list[Job]:
+        """Find a live job, a task of an array or, without ``task_id``, all jobs of an array.
+
+        Raises:
+            RequestError: there is none.
+        """
+        return [job for job, _ in self._state.find(job_id, task_id)]
+
     def jobs(self) -> tuple[JobLine, ...]:
         """Give all live jobs, in order of submission."""
         self.compute_deferred()
@@ -212,6 +233,22 @@ class ClusterView:
         """Say why a job is pending, or in its state."""
         self.compute_deferred()
         return self._cluster.reasons.of(job)
+
+    def reasons(self) -> dict[Reason, tuple[int, int]]:
+        """Count the pending jobs of each reason, and the processors that they ask for; tasks of arrays count each."""
+        self.compute_deferred()
+        jobs: Counter[Reason] = Counter()
+        processors: Counter[Reason] = Counter()
+        for job, reason in self._cluster.reasons.of_all():
+            tasks = max(job.waiting_tasks, 1)
+            jobs[reason] += tasks
+            processors[reason] += tasks * job.num_cpus
+        return {reason: (number, processors[reason]) for reason, number in jobs.items()}
+
+    def usable_parts(self, parts: Sequence[int]) -> UsableParts:
+        """Prepare to count the pending jobs that could use each of some sets of nodes (bitmaps)."""
+        self.compute_deferred()
+        return UsableParts(self._cluster, parts)
 
     def factors(self, request: PriorityFactorsRequest = _EVERYBODY) -> tuple[PriorityFactors, ...]:
         """Give priority factors as ``sprio`` shows them, from the priority plugin."""
@@ -267,7 +304,7 @@ class ClusterView:
         return tuple(self._planned(place, job) for (place, job), _ in zip(found, range(most), strict=False))
 
     def _planned(self, place: int, job: Job) -> PlannedLine:
-        nodes = 0 if self._state.pool.interchangeable else self._lines.existing(job.planned_nodes)
+        nodes = 0 if self._state.pool.interchangeable else job.planned_nodes
         return PlannedLine(
             job_id=job.job_id,
             place=place,
@@ -331,6 +368,11 @@ class ClusterView:
         pool = self._state.pool
         return pool.processors(job.alloc) if isinstance(pool, SharedNodePool) else None
 
+    def gres_of(self, job: Job) -> dict[str, int]:
+        """Count the GRES that are allocated to a job by name, such as ``gres/gpu``; empty where whole nodes are."""
+        held = self._state.pool.tres(job.alloc)
+        return {name: number for name, number in held.items() if number and name.startswith("gres/")}
+
     def nodes(self) -> tuple[NodeLine, ...]:
         """Give all nodes, in the order of slurm.conf."""
         return node_lines(self._cluster)
@@ -343,6 +385,10 @@ class ClusterView:
         """Give all reservations, in order of creation."""
         every = self._cluster.reservations.all.values()
         return tuple(reservation_line(one, self._state.now, self.names) for one in every)
+
+    def reservation(self, name: str) -> Reservation | None:
+        """Give a reservation as it was asked for; ``None``: there is none of the name."""
+        return self._cluster.reservations.all.get(name)
 
     def licenses(self) -> tuple[LicenseLine, ...]:
         """Give all licences."""

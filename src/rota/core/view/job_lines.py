@@ -31,15 +31,12 @@ class JobLines:
         self._cluster = cluster
         self._state = cluster.state
 
-    def existing(self, nodes: int) -> int:
-        """Remove bits that are no nodes from a bitmap, as a plugin may have planned anything."""
-        return nodes & ((1 << len(self._state.nodes)) - 1)
-
     def names(self, nodes: int) -> tuple[str, ...]:
-        """Give the names of the nodes in a bitmap."""
+        """Give the names of the nodes in a bitmap, which may be any number."""
         if not nodes:
             return ()
-        return tuple(self._state.nodes[index].name for index in indices(self.existing(nodes)))
+        existing = (1 << len(self._state.nodes)) - 1
+        return tuple(self._state.nodes[index].name for index in indices(nodes & existing))
 
     def line(self, job: Job) -> JobLine:
         """Make the line of a job or of one of its queue records."""
@@ -61,7 +58,7 @@ class JobLines:
             group_id=spec.group_id,
             account=accounts.account_of(job),
             qos=spec.qos if qos is None else qos.name,
-            partition=spec.partition if waits_for_several else job.partition.name,
+            partition=self._by_tier(job) if waits_for_several else job.partition.name,
             state=state,
             state_compact=compact,
             base_state=job.state.value,
@@ -73,7 +70,7 @@ class JobLines:
             signal=job.signal,
             restart_count=job.restart_count,
             dependency=cluster.dependencies.text(job.whole),
-            priority=job.priority,
+            priority=0 if job.state is JobState.SUSPENDED else job.priority,
             direct=job.admin_priority,
             nice=job.nice,
             submit_time=job.submit_time,
@@ -85,7 +82,7 @@ class JobLines:
             planned_start=job.planned_start,
             planned_nodes=self.names(job.planned_nodes),
             time_limit=None if job.time_limit == YEAR else job.time_limit,
-            num_nodes=job.alloc_nodes.bit_count() or self._least_nodes(job),
+            num_nodes=(job.alloc_nodes or job.planned_nodes).bit_count() or self._least_nodes(job),
             num_cpus=int((allocated or requested)[0]),
             tres_requested=self._by_name(requested),
             tres_allocated=NO_COUNTS if allocated is None else self._by_name(allocated),
@@ -136,6 +133,12 @@ class JobLines:
             nodes=self.names(record.nodes),
             request=spec,
         )
+
+    @staticmethod
+    def _by_tier(job: Job) -> str:
+        """Name the partitions for which a job waits, those of the highest tier first as in Slurm."""
+        parts = [record.partition for record in job.records]
+        return ",".join(part.name for part in sorted(parts, key=lambda part: -part.priority_tier))
 
     def _least_nodes(self, job: Job) -> int:
         """Count the nodes that a job needs at least or, if it can never run any more, those that it requests."""

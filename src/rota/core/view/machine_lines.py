@@ -49,8 +49,9 @@ def node_lines(cluster: Cluster) -> tuple[NodeLine, ...]:
         flags = {
             "COMPLETING": allocated[index].is_completing,
             "DRAIN": node.state is NodeState.DRAIN,
+            "FAIL": node.state is NodeState.FAIL,
             "MAINTENANCE": maintained >> index & 1,
-            "PLANNED": planned >> index & 1,
+            "PLANNED": planned >> index & 1 and not allocated[index].running_cpus,
             "RESERVED": reserved >> index & 1,
         }
         shown = tuple(name for name, is_set in flags.items() if is_set)
@@ -115,6 +116,9 @@ def _node_line(node: Node, allocated: _Allocated, flags: tuple[str, ...], partit
         gres_used=counts(used),
         features=node.features,
         weight=node.weight,
+        tmp_disk=node.tmp_disk,
+        comment=node.comment,
+        extra=node.extra,
         partitions=partitions,
         jobs=tuple(allocated.jobs),
     )
@@ -128,6 +132,8 @@ def _shown_state(base: str, flags: frozenset[str]) -> str:
     mark = "$" if "MAINTENANCE" in flags else ""
     if "DRAIN" in flags:
         return ("DRAINING" if in_use or "COMPLETING" in flags else "DRAINED") + mark
+    if "FAIL" in flags:
+        return ("FAILING" if in_use or "COMPLETING" in flags else "FAIL") + mark
     if base == "DOWN":
         return base + mark
     if base == "ALLOCATED":

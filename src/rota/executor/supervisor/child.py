@@ -2,7 +2,7 @@
 
 A child waits until its start has been noted on disk. If the supervisor dies before that, it says that it has never
 begun, and exits. Files are opened after it has become the run's user. As in Slurm, a working directory that cannot be
-entered is replaced by /tmp, and a run whose output cannot be opened ends with exit code 1.
+entered is replaced by /tmp, and a run whose output cannot be opened ends with signal 53.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 GRACE = 0.01
 #: Exit code of a child that gives up; nobody is told.
 GAVE_UP = 75
+#: Signal by which a run ends whose files cannot be opened: sacct then shows ``0:53``, as in Slurm.
+LAUNCH_FAILURE = 53
 
 
 class Surroundings:
@@ -62,7 +64,7 @@ def become_run(request: dict[str, Any], joining: list[str], around: Surroundings
         _become_user(request)
         os.umask(around.umask if request["umask"] is None else request["umask"])
         if not _open_files(request):
-            os._exit(1)
+            os.kill(os.getpid(), LAUNCH_FAILURE)
         _enter(request["cwd"])
         _execute(request["argv"], request["env"])
     except BaseException as error:  # noqa: BLE001 - a child must never return into the supervisor

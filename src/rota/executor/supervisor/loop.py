@@ -19,7 +19,8 @@ class Loop:
 
     def __init__(self) -> None:
         self._epoll = select.epoll()
-        self._ready: dict[int, Callable[[int], None]] = {}
+        #: What is called for a file descriptor, and for which events.
+        self._ready: dict[int, tuple[Callable[[int], None], int]] = {}
         #: File descriptors that are watched since the events of this turn were read: they are not meant by these.
         self._new: set[int] = set()
         self._timers: list[tuple[float, int, Callable[[], None]]] = []
@@ -29,13 +30,13 @@ class Loop:
 
     def watch(self, fd: int, ready: Callable[[int], None], events: int = IN) -> None:
         """Call a function with the events whenever a file descriptor is ready; or change which events are meant."""
-        if fd in self._ready:
-            self._epoll.modify(fd, events)
-        else:
+        if fd not in self._ready:
             self._epoll.register(fd, events)
             self._new.add(fd)
             self.highest = max(self.highest, fd)
-        self._ready[fd] = ready
+        elif self._ready[fd][1] != events:
+            self._epoll.modify(fd, events)
+        self._ready[fd] = ready, events
 
     def unwatch(self, fd: int) -> None:
         """Watch a file descriptor no more; it may be closed then."""
@@ -58,8 +59,8 @@ class Loop:
             timeout = max(0.0, self._timers[0][0] - time.monotonic())
         self._new.clear()
         for fd, events in self._epoll.poll(timeout, 256):
-            if (ready := self._ready.get(fd)) is not None and fd not in self._new:
-                ready(events)
+            if fd in self._ready and fd not in self._new:
+                self._ready[fd][0](events)
         now = time.monotonic()
         while self._timers and self._timers[0][0] <= now:
             heapq.heappop(self._timers)[2]()

@@ -7,11 +7,10 @@ import os
 import signal
 import time
 
-from rota.executor.supervisor import measure, tree
+from rota.executor.supervisor import kernel, measure, tree
 from rota.executor.supervisor.adopt import Adoption
 from rota.executor.supervisor.callers import Callers, checked
 from rota.executor.supervisor.ends import Ends
-from rota.executor.supervisor.kernel import write
 from rota.executor.supervisor.launch import Launcher
 from rota.executor.supervisor.log import Log
 from rota.executor.supervisor.loop import Loop
@@ -202,11 +201,12 @@ class Supervisor:
         elif kind == "signal":
             self._signal(run, int(request["signal"]), script_only=bool(request["batch_only"]))
         elif kind == "kill":
+            kernel.write_to_file_of(run.pidfd, 2, str(request.get("said", "")))
             self._kill(run, int(request["signal"]), float(request["wait"]))
         elif kind == "join":
             for group in (run.group, run.memory_group):
                 if group is not None:
-                    write(group.joining, str(int(request["pid"])))
+                    kernel.write(group.joining, str(int(request["pid"])))
         elif kind in ("suspend", "resume"):
             self._suspend(run, suspended=kind == "suspend")
         else:

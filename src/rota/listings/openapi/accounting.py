@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rota.listings.view import View
-    from rota.model.accounting import AccountingRecord
+    from rota.model.accounting import Accounted
     from rota.model.lines import JobLine
     from rota.model.step import StepRecord, Usage
 
@@ -42,21 +42,25 @@ class AccountingObjects:
             for place, name in enumerate(view.config.tres())
         }
 
-    def job(self, record: AccountingRecord, steps: tuple[StepRecord, ...]) -> dict[str, Any]:
+    def job(self, record: Accounted, steps: tuple[StepRecord, ...]) -> dict[str, Any]:
         """Describe a job, with some of its steps."""
         job, details, row = record.job, record.details, Row(record, None)
         cluster, canceller = self._view.config.cluster_name, details.cancelled_by
         memory, _ = least_memory(job)
         return {
             "account": job.account,
-            "comment": {"administrator": None, "job": details.comment or None, "system": None},
+            "comment": {
+                "administrator": details.admin_comment or None,
+                "job": details.comment or None,
+                "system": None,
+            },
             "allocation_nodes": len(job.nodes),
             "array": _array(job),
             "association": {"account": job.account, "cluster": cluster, "partition": None, "user": job.user},
             "cluster": cluster,
             "constraints": job.request.constraint,
             "container": None,
-            "derived_exit_code": _exit(details.derived_exit_code, 0),
+            "derived_exit_code": _exit(*divmod(details.derived_exit_code, 256)),
             "time": self._times(row),
             "exit_code": _exit(*exit_status(row)),
             "flags": _flags(record),
@@ -106,7 +110,7 @@ class AccountingObjects:
 
     # ---- steps ------------------------------------------------------------------------------------------------
 
-    def _step(self, record: AccountingRecord, step: StepRecord) -> dict[str, Any]:
+    def _step(self, record: Accounted, step: StepRecord) -> dict[str, Any]:
         row = Row(record, step)
         usage = step.usage
         user, system = self._rows.seconds(row)
@@ -178,7 +182,7 @@ def _bitmap(tasks: str) -> str | None:
     return f"0x{int.from_bytes(bits, 'little'):X}"
 
 
-def _flags(record: AccountingRecord) -> list[str]:
+def _flags(record: Accounted) -> list[str]:
     if record.job.start_time is None:
         return []
     began = "STARTED_ON_BACKFILL" if record.details.scheduler == "Backfill" else "STARTED_ON_SCHEDULE"

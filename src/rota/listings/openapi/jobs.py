@@ -48,8 +48,8 @@ def _origin(job: JobLine, view: View, details: JobDetails) -> dict[str, Any]:
     task = job.array_task
     return {
         "account": job.account,
-        "accrue_time": accrue_time(job, details) or 0,
-        "admin_comment": "",
+        "accrue_time": accrue_time(job, details, view) or 0,
+        "admin_comment": details.admin_comment,
         "array_job_id": job.array_job_id or 0,
         "array_task_id": int(task) if task.isdecimal() else None,
         "array_max_tasks": int(throttle(job) or 0),
@@ -85,7 +85,7 @@ def _conditions(job: JobLine, view: View, details: JobDetails) -> dict[str, Any]
         "deadline": request.deadline,
         "delay_boot": 0,
         "dependency": job.dependency,
-        "derived_exit_code": details.derived_exit_code << 8,
+        "derived_exit_code": details.derived_exit_code,
         "eligible_time": eligible_time(job) or 0,
         "end_time": _end(job, view) or 0,
         "excluded_nodes": request.excluded_nodes,

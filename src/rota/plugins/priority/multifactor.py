@@ -98,9 +98,9 @@ def init(ctld: Controller) -> int:
         _end_period()
         _compute_deferred()
         _table.add_present(ctld.jobs.values())
-    else:  # jobs keep their priorities until the next period: the size of the machine is not known yet
+    else:  # jobs keep their priorities until the next period, unless the machine is another one
         _restore(kept)
-        _table.restore(kept["jobs"], kept["running"])
+        _table.restore(kept["jobs"], kept["running"], kept.get("ages", ()))
     return SLURM_SUCCESS
 
 
@@ -111,12 +111,15 @@ def _save() -> object:
         "usage": [[one.account, one.user, one.partition, *both] for one, *both in usages if any(both)],
         "jobs": _table.job_ids(),
         "running": _table.running_ids(),
+        "ages": _table.ages(),
+        "machine": [_procs, _max_cluster_usage],
     }
 
 
 def _restore(kept: dict[str, Any]) -> None:
     """Restore the state within a period."""
-    global _period_usage, _usage_before
+    global _period_usage, _usage_before, _procs, _max_cluster_usage
+    _procs, _max_cluster_usage = kept.get("machine", (0, 0))  # 0: not known yet; older states do not say
     tree = _ctld.associations
     _period_usage, _usage_before = np.zeros((2, len(tree)))
     for account, user, partition, *usage in kept["usage"]:
@@ -301,7 +304,7 @@ def _assoc_factor(job: Job) -> float:
 def _size_factor(job: Job) -> float:
     """Compute the size of a job relative to the machine or, with PriorityFavorSmall, 1 minus that."""
     all_nodes, all_cpus = len(_ctld.nodes), _procs or 1
-    nodes, cpus = max(job.spec.min_nodes, 1), int(_ctld.tres_of(job)[0])
+    nodes, cpus = max(job.spec.min_nodes, job.partition.min_nodes, 1), int(_ctld.tres_of(job)[0])
     if "V100" in _conf.flags:
         factor = nodes / all_nodes
         factor = 1 - factor if _conf.favor_small else factor
@@ -364,6 +367,11 @@ class _Table:
         """Return the ids of the running jobs that were removed."""
         return [job.job_id for job in self._running]
 
+    def ages(self) -> list[tuple[int, str, float]]:
+        """Give what age adds to each priority, which was computed at some time: job, partition, points."""
+        points = self._columns[_AGE, : len(self._jobs)].tolist()
+        return [(job.job_id, job.partition.name, one) for job, one in zip(self._jobs, points, strict=True)]
+
     def add_present(self, jobs: Iterable[Job]) -> None:
         """Add the jobs whose priorities another plugin has computed."""
         for job in jobs:
@@ -373,12 +381,13 @@ class _Table:
             elif job.priority and not job.admin_priority:
                 self.compute(job)
 
-    def restore(self, known: Iterable[int], running: Iterable[int]) -> None:
+    def restore(self, known: Iterable[int], running: Iterable[int], ages: Iterable[tuple[int, str, float]]) -> None:
         """Add the jobs that were in the table before a restart.
 
         Args:
             known: Ids of these jobs.
             running: Ids of running jobs that had been removed.
+            ages: What `ages` gave: like the priorities, these stay as they are until the next period.
         """
         jobs = _ctld.jobs
         self._has_arrays = any(job.spec.array for job in jobs.values())
@@ -386,6 +395,10 @@ class _Table:
             if job_id in jobs:
                 self.compute(jobs[job_id])
         self._running += [jobs[job_id] for job_id in running if job_id in jobs]
+        slots = {(job.job_id, job.partition.name): slot for job, slot in self._slot.items()}
+        for job_id, partition, points in ages:
+            if (job_id, partition) in slots:
+                self._columns[_AGE, slots[job_id, partition]] = points
 
     def compute(self, job: Job) -> int:
         """Compute the priority of a job, while it is pending in each of its partitions; give the highest."""

@@ -15,39 +15,7 @@ A job with several partitions is tested in each, in queue order, and its earlies
 be preempted for a job (``PreemptType``) are ignored for it: if it fits without them now, they are preempted, and its
 nodes are reserved.
 
-=========================== ============ ===============================================================================
-option                      default      meaning
-=========================== ============ ===============================================================================
-bf_interval                 30 s         between cycles; -1: none
-bf_resolution               60 s         times of reservations are multiples of this
-bf_window                   1440 minutes how far to plan
-bf_max_job_test             500          jobs tested in a cycle
-bf_max_job_start            0            jobs started in a cycle; 0: no bound, here and below
-bf_max_job_part             0            jobs tested of each partition
-bf_max_job_user             0            jobs tested of each user
-bf_max_job_user_part        0            jobs tested of each user in each partition
-bf_max_job_assoc            0            jobs tested of each association; counts instead of bf_max_job_user
-bf_max_job_array_resv       20           tasks planned of each job array
-bf_node_space_size          500          slots in the plan, above which the cycle ends; default: bf_max_job_test
-bf_min_age_reserve          0 s          jobs that have waited less start now or are not planned
-bf_min_prio_reserve         0            the same for jobs of lower priority
-bf_job_part_count_reserve   0            jobs planned of each partition; later ones start now or are not planned
-bf_one_resv_per_job         off          a job is planned in one of its partitions only
-bf_licenses                 off          licences are planned like nodes; else jobs that wait for licences are skipped
-bf_busy_nodes               off          jobs that start later get nodes in use before others of the same weight
-bf_running_job_reserve      off          running jobs with whole nodes reserve these until their expected ends
-bf_window_linear            0 s          running jobs that end within 30 s are assumed to end together; the interval
-                                         then grows by this each time (0: it doubles). With select/linear jobs are
-                                         assumed to end one by one
-time_min_as_soft_limit      off          a job with --time-min is expected to end after that time, but gets its whole
-                                         time limit
-bf_test_time                0 µs         rota's own: assumed duration of the test of a job
-bf_yield_interval           2,000,000 µs duration of tests after which the cycle yields
-bf_yield_sleep              500,000 µs   for how long it yields
-bf_continue                 off          after yielding it continues with its jobs even if jobs or nodes have changed;
-                                         else a change ends it
-bf_max_time                 bf_interval  seconds after which the cycle ends, including the time for which it yielded
-=========================== ============ ===============================================================================
+The options are in `rota.config.options`.
 
 The duration of a cycle is computed from its work and not measured, so that replays are reproducible: each tested job
 counts ``bf_test_time``. If that is not set, a cycle takes no time, and nothing can change in it. All tests until a

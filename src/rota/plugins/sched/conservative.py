@@ -108,7 +108,7 @@ def _corrections(profile: Profile) -> list[object]:
     other = _ctld.profile()
     _take_slots(other, _running)
     for slot in _reserved.values():
-        other.take(*slot)
+        other.take_what_is_free(*slot)
     profile.advance(_ctld.now)
     found: list[object] = []
     have, want = dict(other.steps()), dict(profile.steps())
@@ -126,7 +126,7 @@ def _take_slots(profile: Profile, slots: dict[int, _Slot]) -> None:
     for job_id, slot in slots.items():
         end = _ctld.jobs[job_id].end_time or slot.end
         if slot.end > end:
-            profile.take(end, slot.end, slot.resources)
+            profile.take_what_is_free(end, slot.end, slot.resources)
         elif slot.end < end:
             profile.give(slot.end, end, slot.resources)
 
@@ -153,7 +153,7 @@ def _restore(running: list[Any], reserved: list[Any], rounds: int, corrections: 
     for (job_id, partition), slot in kept_slots.items():
         _record[job_id] = jobs[job_id].in_partition(partition)
         _reserved[job_id] = slot
-        profile.take(*slot)
+        profile.take_what_is_free(*slot)
         heappush(_starts, (slot.start, job_id))
     for start, end, given, taken in others:
         profile.take(start, end, taken)

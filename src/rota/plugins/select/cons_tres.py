@@ -2,36 +2,42 @@
 
 Adjacent candidates of equal weight are a *run*. Nodes are chosen run by run until processors and nodes suffice:
 
-1. Required nodes come first.
+1. Required nodes come first, then the runs that they are in: upwards from them, then downwards.
 2. Of the other runs, those of the lowest weight; among these the smallest that suffices by itself or, if none does, the
-   largest, by processors.
-3. In a run, from its first node on. A node gives as many processors as it has, but one task's worth is kept back for
-   each node that is still needed. If one node is still needed, it is the one with the fewest processors that suffice.
+   largest, by processors. A run suffices with the smallest number of nodes.
+3. In a run, from its first node on. A node gives as many processors as it has, but a core is kept back for each node
+   that is still needed. If one node is still needed, it is the one with the fewest processors that suffice.
 
-If a job may have more nodes than it must, it gets as many as it may, and its tasks are distributed over them in turn.
+If a job may have more nodes than it must, it gets as many as it may. Its tasks are then dealt out: one to each node,
+and then a core's worth to each in turn, up to what the node gives and as many as may be on a node.
+
+With ``topology/tree`` the switches say which nodes come next: `rota.plugins.select._by_switch`.
 
 With ``CR_LLN`` or a partition's ``LLN`` nodes are chosen one by one: of equal weight, the one with the largest part of
 its processors free. With ``bf_busy_nodes``, for starts in the future, nodes that are in use come before idle ones.
 
 If this leads beyond the largest number of nodes, it is repeated without the smallest nodes, then without the next
-smallest. With ``SelectTypeParameters=FIRST_FIT`` jobs of one node get the first node that suffices, as from Slurm 26.05
-on; before that, the smallest one.
+smallest. With ``SelectTypeParameters=FIRST_FIT`` jobs of one node get the first node that suffices, as with
+``SlurmVersion=26.05``; else the smallest one.
 
 O(candidates + chosen nodes), repeated as often as small nodes have to be left out.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rota.interfaces import SLURM_SUCCESS
 from rota.interfaces.stubs.select import *
+from rota.plugins.select._by_switch import above_all, by_switch
+from rota.plugins.select._runs import Runs, RunsBeside, take_runs
+from rota.plugins.select._taken import Taken
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
     from rota.interfaces import Controller
@@ -45,9 +51,10 @@ _first_fit = False
 
 
 def init(ctld: Controller) -> int:
-    """Read ``SelectTypeParameters``."""
+    """Read ``SelectTypeParameters`` and ``SlurmVersion``."""
     global _first_fit
-    _first_fit = "FIRST_FIT" in ctld.config.get("SelectTypeParameters").upper()
+    asked = "FIRST_FIT" in ctld.config.get("SelectTypeParameters").upper()
+    _first_fit = asked or ctld.config.has("FIRST_FIT")
     return SLURM_SUCCESS
 
 
@@ -55,11 +62,7 @@ def select_p_job_test(needs: Needs, candidates: Candidates) -> list[tuple[int, i
     """Choose the nodes of a job and its processors on each; ``None`` if it does not fit."""
     if needs.max_nodes == 1 and _first_fit and needs.required is None:
         return _first(needs, candidates)
-    picked = None
-    if needs.min_nodes < (wanted := min(needs.req_nodes, len(candidates.nodes))):
-        picked = _pick(needs, candidates, wanted)
-        picked = picked and _dealt(picked, needs)
-    picked = picked or _pick(needs, candidates, needs.min_nodes)
+    picked = _pick(needs, candidates)
     if picked is None and needs.max_nodes:
         for small in np.unique(candidates.cpus).tolist()[:-1]:
             larger = candidates.cpus > small
@@ -67,7 +70,7 @@ def select_p_job_test(needs: Needs, candidates: Candidates) -> list[tuple[int, i
                 larger |= needs.required[candidates.nodes]
             if int(larger.sum()) < needs.min_nodes:
                 return None
-            picked = _pick(needs, candidates.where(larger), needs.min_nodes)
+            picked = _pick(needs, candidates.where(larger))
             if picked is not None:
                 break
     return picked
@@ -83,87 +86,74 @@ def _first(needs: Needs, candidates: Candidates) -> list[tuple[int, int]] | None
 
 
 def _dealt(picked: list[tuple[int, int]], needs: Needs) -> list[tuple[int, int]]:
-    """Distribute tasks over nodes in turn, up to the processors of each; every node gets one."""
-    room = [cpus // needs.on_each for _, cpus in picked]
-    nodes = len(room)
-    left = max(-(-needs.cpus // needs.on_each), nodes)
-    for place, least in enumerate(sorted(room)):
-        if least * (nodes - place) > left:
-            each, more = divmod(left, nodes - place)
-            break
-        left -= least
-    else:
-        return picked
-    dealt = []
-    for (node, _), most in zip(picked, room, strict=True):
-        extra = most > each and more > 0
-        more -= extra
-        dealt.append((node, (min(most, each) + extra) * needs.on_each))
-    return dealt
+    """Deal the tasks out to nodes, which have some processors each: one to each node, then a core's worth in turn."""
+    nodes, cpus = zip(*picked, strict=True)
+    count, per_task = len(nodes), needs.per_task
+    total = max(needs.cpus, count * needs.on_each)
+    tasks = count * needs.tasks_per_node if per_task > 1 and needs.tasks_per_node else total // per_task
+    room = np.array(cpus) // per_task
+    if needs.tasks_per_node and int((bounded := np.minimum(room, needs.tasks_per_node)).sum()) >= tasks:
+        room = bounded
+    threads = np.ones(count, np.int64) if needs.granule is None else needs.granule[list(nodes)]
+    # With its first task a node gets those that fill up its last core.
+    dealt = np.minimum(np.where(room > 0, 1 + per_task % threads // per_task, 0), room)
+    first = np.minimum(room, 1)
+    left = tasks - int(first.sum())
+    more = dealt - first
+    dealt = first + np.clip(left - (np.cumsum(more) - more), 0, more)
+    left, turn = tasks - int(dealt.sum()), np.maximum(threads // per_task, 1)
+    if left > 0:
+        space = room - dealt
+        low, high = 0, int((-(-space // turn)).max(initial=0))  # numbers of whole turns
+        while low < high:
+            middle = (low + high + 1) // 2
+            low, high = (middle, high) if int(np.minimum(space, middle * turn).sum()) <= left else (low, middle - 1)
+        whole = np.minimum(space, low * turn)
+        more, left = np.minimum(space - whole, turn), left - int(whole.sum())
+        dealt += whole + np.clip(left - (np.cumsum(more) - more), 0, more)
+    return list(zip(nodes, (dealt * per_task).tolist(), strict=True))
 
 
-class _Taken:
-    """The nodes chosen so far, and how many processors and nodes are still needed."""
-
-    def __init__(self, needs: Needs, count: int) -> None:
-        self.nodes: list[tuple[int, int]] = []
-        self.cpus = needs.cpus
-        self.count = count
-        self.least = needs.min_nodes
-        self.most = needs.max_nodes or 2**31
-        self.on_each = needs.on_each
-        # If there are more nodes than necessary, processors are distributed afterwards.
-        self.granule = needs.granule if count <= needs.min_nodes else None
-
-    def take(self, node: int, cpus: int) -> None:
-        """Choose a node with so many processors for the job."""
-        rest = (self.least - 1) * self.on_each if self.least > 1 else 0
-        given = min(cpus, max(self.cpus - rest, self.on_each))
-        if self.granule is not None:  # whole cores are allocated; only on the last node are there more than needed
-            core = int(self.granule[node])
-            whole = given // core * core
-            given = whole if rest and whole >= self.on_each else min(-(-given // core) * core, cpus)
-        self.nodes.append((node, given))
-        self.cpus -= given
-        self.count -= 1
-        self.least -= 1
-        self.most -= 1
-
-    def take_all(self, nodes: list[int], cpus: list[int]) -> None:
-        """Choose nodes with so many processors each."""
-        self.nodes += zip(nodes, cpus, strict=True)
-        self.cpus -= sum(cpus)
-        self.count -= len(nodes)
-        self.least -= len(nodes)
-        self.most -= len(nodes)
-
-    def suffices(self) -> bool:
-        """Whether nothing more is needed."""
-        return max(self.cpus, self.count) <= 0
-
-
-def _pick(needs: Needs, candidates: Candidates, count: int) -> list[tuple[int, int]] | None:
-    """Choose so many nodes, or more if these do not suffice."""
-    if len(candidates.nodes) < count:
+def _pick(needs: Needs, candidates: Candidates) -> list[tuple[int, int]] | None:
+    """Choose as many nodes as the job aims at, more if these do not suffice, and fewer if there are no more."""
+    if len(candidates.nodes) < needs.min_nodes:
         return None
-    taken = _Taken(needs, count)
+    taken = Taken(needs, max(needs.min_nodes, min(needs.req_nodes, len(candidates.nodes))))
+    every, left = candidates, None
     if needs.required is not None or needs.counted:
         left = _take_wanted(needs, candidates, taken)
         if left is None:
             return None
         candidates = candidates.where(left)
+    tree = None if needs.contiguous else needs.switches
+    if tree is not None and taken.nodes and above_all(tree, [node for node, _ in taken.nodes]) is None:
+        return None
     if not taken.suffices() and candidates.nodes.size:
         nodes, cpus, weight, busy = candidates
         if busy is not None and not needs.contiguous:
-            _take_in_order(taken, candidates, np.lexsort((~busy, weight)))
+            _take_in_order(taken, candidates, np.lexsort((~busy, weight)).tolist())
+        elif needs.spread and not needs.contiguous:
+            _take_in_order(taken, candidates, np.argsort(weight, kind="stable").tolist())
         elif needs.least_loaded is not None and not needs.contiguous:
-            _take_in_order(taken, candidates, np.lexsort((-cpus / needs.least_loaded[nodes], weight)))
+            _take_in_order(taken, candidates, np.lexsort((-cpus / needs.least_loaded[nodes], weight)).tolist())
+        elif tree is not None:
+            chosen = [node for node, _ in taken.nodes]
+            cpus_left, least, count = taken.cpus, taken.least, taken.count
+            order = by_switch(tree, candidates, chosen, cpus=cpus_left, least=least, wanted=count)
+            _take_in_order(taken, candidates, order)
+        elif needs.required is not None and left is not None:
+            take_runs(taken, RunsBeside(every, left, contiguous=needs.contiguous))
         else:
-            _take_runs(taken, _Runs(nodes, cpus, None if needs.contiguous else weight))
-    return sorted(taken.nodes) if taken.suffices() else None
+            take_runs(taken, Runs(nodes, cpus, None if needs.contiguous else weight))
+    if not taken.serves():
+        return None
+    picked = sorted(taken.nodes)
+    if len(picked) > 1 and (taken.cpus < 0 or needs.per_task > 1) and not needs.whole:
+        return _dealt(picked, needs)
+    return picked
 
 
-def _take_wanted(needs: Needs, candidates: Candidates, taken: _Taken) -> NDArray[np.bool_] | None:
+def _take_wanted(needs: Needs, candidates: Candidates, taken: Taken) -> NDArray[np.bool_] | None:
     """Choose the nodes that the job names or counts; give a mask of the others, or ``None`` if some are missing."""
     nodes, cpus = candidates.nodes, candidates.cpus
     left = np.ones(len(nodes), np.bool_)
@@ -184,115 +174,9 @@ def _take_wanted(needs: Needs, candidates: Candidates, taken: _Taken) -> NDArray
     return left
 
 
-def _take_in_order(taken: _Taken, candidates: Candidates, order: NDArray[np.intp]) -> None:
+def _take_in_order(taken: Taken, candidates: Candidates, order: Iterable[int]) -> None:
     """Choose nodes in order, until they suffice or no more may be chosen."""
-    for place in order.tolist():
+    for place in order:
         if taken.suffices() or taken.most <= 0:
             return
         taken.take(int(candidates.nodes[place]), int(candidates.cpus[place]))
-
-
-class _Runs:
-    """Runs of candidates: adjacent nodes, of equal weight if weights are given."""
-
-    def __init__(self, nodes: NDArray[np.int64], cpus: NDArray[np.int64], weight: NDArray[np.int64] | None) -> None:
-        self.nodes = nodes
-        self.cpus = cpus
-        self.contiguous = weight is None
-        breaks = nodes[1:] != nodes[:-1] + 1
-        if weight is not None:
-            breaks |= weight[1:] != weight[:-1]
-        first = np.concatenate((_ZERO, breaks.nonzero()[0] + 1))
-        end = np.append(first[1:], len(nodes))
-        size = np.add.reduceat(cpus, first)
-        weights = np.zeros_like(first) if weight is None else weight[first]
-        order = np.lexsort((-first, size, -weights))
-        #: The remaining runs: - weight, processors, - first index, end index. The lightest are last, of these the
-        #: largest, and of equal ones the first.
-        self._columns = [column[order] for column in (-weights, size, -first, end)]
-        #: Largest number of nodes in a run.
-        self.longest = int((end - first).max())
-
-    @cached_property
-    def _left(self) -> list[tuple[int, ...]]:
-        """The remaining runs; tuples of the columns, which are ascending."""
-        return list(zip(*(column.tolist() for column in self._columns), strict=True))
-
-    def take_largest(self, taken: _Taken) -> None:
-        """Choose at once all runs that `best` would give for being the largest, and that are chosen as a whole."""
-        _, size, before, end = (column[::-1] for column in self._columns)
-        length = end + before
-        behind = np.cumsum(length)  # number of nodes chosen after each run
-        ahead = behind - length
-        places = np.repeat(-before - ahead, length) + np.arange(behind[-1])
-        number = np.arange(1, len(places) + 1)
-        whole = np.cumsum(self.cpus[places])
-        # As long as there are too few nodes, what all others must give is kept back.
-        spare = max(taken.cpus - taken.least * taken.on_each, 0)
-        given = np.where(number <= taken.least, np.minimum(whole, number * taken.on_each + spare), whole)
-        is_wanted = (number <= taken.least) | (whole <= taken.cpus)
-        left = taken.cpus - np.concatenate((_ZERO, given))[ahead]
-        is_taken = is_wanted[behind - 1] & ((size < left) | (self.longest < taken.count - ahead))
-        runs = len(is_taken) if is_taken.all() else int(is_taken.argmin())
-        if runs:
-            some = places[: behind[runs - 1]]
-            taken.take_all(self.nodes[some].tolist(), np.diff(given[: len(some)], prepend=0).tolist())
-            self._columns = [column[:-runs] for column in self._columns]
-
-    def best(self, taken: _Taken) -> tuple[int, int, int] | None:
-        """Remove the next run; give its processors, the index of its first node, and the one after its last node.
-
-        It is the smallest of the lightest that suffices, else the largest, and of equal ones the first.
-        """
-        left = self._left
-        if not left:
-            return None
-        weight, most, _, _ = left[-1]
-        place = len(left)
-        if most >= taken.cpus and self.longest >= taken.count:
-            place = self._tightest(weight, taken.cpus, taken.count)
-        if place == len(left):
-            if self.contiguous:
-                return None
-            place -= 1
-        _, cpus, before, end = left.pop(place)
-        return cpus, -before, end
-
-    def _tightest(self, weight: int, cpus: int, count: int) -> int:
-        """Give the index of the smallest run of a weight with enough processors and nodes, else the number of runs."""
-        left = self._left
-        first = bisect_left(left, (weight, cpus))
-        while first < len(left):
-            end = bisect_left(left, (weight, left[first][1] + 1), first)
-            for place in range(end - 1, first - 1, -1):
-                if left[place][3] + left[place][2] >= count:
-                    return place
-            first = end
-        return first
-
-
-_ZERO = np.zeros(1, np.int64)
-#: Number of nodes above which they are not examined one by one.
-_MANY = 32
-
-
-def _take_runs(taken: _Taken, runs: _Runs) -> None:
-    """Choose run after run, until they suffice or no more nodes may be chosen."""
-    if taken.count >= _MANY and taken.granule is None and not runs.contiguous:
-        runs.take_largest(taken)
-    while not taken.suffices() and taken.most > 0 and (run := runs.best(taken)) is not None:
-        total, first, end = run
-        if end - first == 1:
-            taken.take(int(runs.nodes[first]), total)
-            continue
-        cpus = runs.cpus[first:end]
-        if taken.count <= 1 and total >= taken.cpus:
-            enough = (cpus >= taken.cpus).nonzero()[0]
-            if len(enough):
-                place = first + int(enough[cpus[enough].argmin()])
-                taken.take(int(runs.nodes[place]), int(runs.cpus[place]))
-                return
-        for node, count in zip(runs.nodes[first:end].tolist(), cpus.tolist(), strict=True):
-            taken.take(node, count)
-            if taken.suffices() or taken.most <= 0:
-                return

@@ -5,7 +5,7 @@ What is free after a number of ends is computed once for all jobs of a cycle.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from functools import cached_property, reduce
 from operator import attrgetter, or_
 from typing import TYPE_CHECKING, Any
@@ -84,7 +84,9 @@ class Releases:
 
     def started(self, job: PlacedJob, end: int) -> None:
         """Include a job that has just started, with its expected end."""
-        index = bisect_right(self.ends, end)
+        index = bisect_left(self.ends, end)
+        while index < len(self.ends) and self.ends[index] == end and self.jobs[index].job_id < job.job_id:
+            index += 1
         self._allocated.insert(index, job)
         self.ends.insert(index, end)
         self.jobs.insert(index, job)

@@ -53,6 +53,7 @@ class ProcessorSpace:
         now: The time now, Unix seconds.
         running: The running jobs, by expected end.
         resolution: Seconds to a multiple of which ends are rounded up.
+        ends_rounded_up: Whether ends of reservations are rounded up too, or down.
         window: How far ahead to plan, seconds.
         soft_limits: Whether running jobs are expected to end after their ``--time-min``.
     """
@@ -66,8 +67,10 @@ class ProcessorSpace:
         resolution: int,
         window: int,
         soft_limits: bool = False,
+        ends_rounded_up: bool = True,
     ) -> None:
         self._resolution = resolution
+        self._later = resolution - 1 if ends_rounded_up else 0
         self._before = now + window
         self._soft = soft_limits
         running, ends = expected_ends(running, now, soft=soft_limits)
@@ -103,8 +106,8 @@ class ProcessorSpace:
 
     def reserve(self, job: PlacedJob, start: int, duration: int, nodes: int) -> None:  # noqa: ARG002 - there is one node
         """Reserve the job's processors."""
-        end = -(-(start + duration) // self._resolution) * self._resolution
-        self._profile.take(start, end, job.units)
+        end = (start + duration + self._later) // self._resolution * self._resolution
+        self._profile.take(start, max(end, start + 1), job.units)
 
     def started(self, job: PlacedJob) -> None:
         """Include a job that has just started."""
@@ -152,6 +155,7 @@ class NodeSpace(Generic[J]):
         now: The time now, Unix seconds.
         running: The running jobs, by expected end.
         resolution: Seconds between points of time at which reservations may begin and end.
+        ends_rounded_up: Whether they end at the next point of time, or at the one before.
         window: How far ahead to plan, seconds.
         preemption_rules: Determines which jobs can be preempted.
         prefer_busy: Whether nodes that are in use now are preferred for jobs that start later.
@@ -175,10 +179,12 @@ class NodeSpace(Generic[J]):
         reserve_running: bool = False,
         step: int = 0,
         soft_limits: bool = False,
+        ends_rounded_up: bool = True,
     ) -> None:
         self._pool = pool
         self._now = now
         self._resolution = resolution
+        self._later = resolution - 1 if ends_rounded_up else 0
         self._last = now + window
         #: Begin of each slot, ascending, and the nodes that are not reserved in it.
         self._begin = [self._floor(now)]
@@ -284,6 +290,9 @@ class NodeSpace(Generic[J]):
             if releases.ends[gone] > self._last:  # it could only start later
                 break
             gone = min(releases.ended_by(releases.ends[gone] + window), limit)
+            # Slurm looks whether a batch is over when it has taken a job of these nodes, not when it passes by others.
+            if not releases.jobs[gone - 1].alloc_nodes & nodes:
+                gone = min(releases.next_on(gone, nodes, limit) + 1, limit)
             window += self._step or window
             if found := pool.find(job, releases.view(gone), nodes, busy):
                 return releases.last_end_on(gone, found), found
@@ -321,10 +330,14 @@ class NodeSpace(Generic[J]):
     def _end(self, start: int, duration: int) -> int:
         return self._floor(start + duration + self._resolution - 1)
 
-    def reserve(self, job: J | None, start: int, duration: int, nodes: int) -> None:  # noqa: ARG002 - as for processors
-        """Reserve whole nodes."""
+    def _reserved_until(self, start: int, duration: int) -> int:
+        return self._floor(start + duration + self._later)
+
+    def reserve(self, job: J | None, start: int, duration: int, nodes: int) -> None:
+        """Reserve whole nodes for a job; ``None``: for something else, whose end is always rounded up."""
         first = self._split(max(self._floor(start), self._begin[0]))
-        last = self._split(max(self._end(start, duration), self._floor(start) + self._resolution))
+        end = self._end(start, duration) if job is None else self._reserved_until(start, duration)
+        last = self._split(max(end, self._floor(start) + self._resolution))
         self._gains.clear()
         others = self._up & ~nodes  # intersections are much cheaper with numbers that are not negative
         self._open[first:last] = [opened & others for opened in self._open[first:last]]

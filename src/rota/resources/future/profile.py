@@ -110,7 +110,7 @@ class FutureProfile:
         self._add(start, end, -resources)
 
     def take_what_is_free(self, start: int, end: int, resources: int) -> None:
-        """Reserve, in each step from ``start`` to before ``end``, what is free of some resources."""
+        """Reserve what is free of some resources; see `rota.interfaces.profile.Profile.take_what_is_free`."""
         steps = self.steps()
         ends = [time for time, _ in steps[1:]] + [end]
         for (begin, avail), until in zip(steps, ends, strict=True):

@@ -31,17 +31,21 @@ class Cores:
     def __init__(self, nodes: Sequence[Node], parameters: str) -> None:
         self._sockets = np.array([node.sockets for node in nodes], np.int64)
         self._per_socket = np.array([node.cores_per_socket for node in nodes], np.int64)
-        #: Number of processors of a core. ``CPUs`` may be the number of cores even if they have several threads.
+        #: Number of processors of a core. ``CPUs`` may be the number of cores even if they have several threads, and if
+        #: it is more than there are threads, nothing is known of cores: each processor is one.
         self._threads = np.array(
-            [max(node.cpus // (node.sockets * node.cores_per_socket), 1) for node in nodes], np.int64
+            [min(max(node.cpus // (node.sockets * node.cores_per_socket), 1), node.threads_per_core) for node in nodes],
+            np.int64,
         )
         self._by_socket = "CR_SOCKET" in parameters
-        #: Number of processors that are allocated together.
+        #: Number of processors that no other job uses if a job has one of them.
         self.granule = self._threads
         if self._by_socket:
             self.granule = np.array([max(node.cpus // node.sockets, 1) for node in nodes], np.int64)
-        elif "CR_CPU" in parameters:
-            self.granule = np.ones_like(self._threads)
+        #: Whether a job is allocated all of these; with ``CR_CPU`` only those that it uses count.
+        self.by_core = "CR_CPU" not in parameters
+        if not self.by_core:
+            self.granule = np.minimum(self.granule, [node.threads_per_core for node in nodes])
         #: Whether it is more than 1 on any node.
         self.granular = bool((self.granule > 1).any())
 

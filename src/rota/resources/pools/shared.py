@@ -19,6 +19,7 @@ from rota.resources.nodeset import from_mask, to_mask
 from rota.resources.pools import gres
 from rota.resources.pools.cores import Cores
 from rota.resources.pools.packed import PackedPool
+from rota.resources.pools.processors import most_processors
 from rota.resources.pools.rows import CoreRows
 from rota.resources.requests.needs import Candidates, Needs
 from rota.resources.requests.reader import Requests
@@ -64,15 +65,27 @@ class SharedNodePool(PackedPool):
         self._requests = Requests(config, nodes, counts_memory=self._counts_memory, make=self._on_feasible_nodes)
         #: Row of each kind of GRES.
         self._gres_rows = self._requests.gres_rows
-        #: Index of the first row of shared cores; they come after the GRES.
-        self._first_row = len(self._requests.whole)
         cpus = self._requests.whole[CPU]
-        self._rows = CoreRows(config.partitions, cpus, self._first_row)
-        cores = np.tile(cpus, (self._rows.count, 1))
-        kinds = [*self._requests.kinds, *self._rows.names()]
-        super().__init__(nodes, np.concatenate((self._requests.whole, cores)), kinds)
-        self._weight = np.array([node.weight for node in nodes], np.int64)
+        self._rows = CoreRows(config.partitions, cpus, len(self._requests.whole))
         self._cores = Cores(nodes, parameters)
+        #: The same for partitions with ``SelectTypeParameters`` of their own.
+        own = {part.name: part.select_parameters for part in config.partitions if part.select_parameters}
+        self._cores_of = {name: Cores(nodes, text) for name, text in own.items()}
+        #: Index of the first row of shared cores, after the GRES; and of the row that counts the processors of cores
+        #: that are nobody's: that of processors, or one of its own if a part of such a core may count.
+        self._first_row, self._core_row = len(self._requests.whole), CPU
+        cores, kinds = [cpus] * self._rows.count, [*self._requests.kinds, *self._rows.names()]
+        if self._cores.granular and not self._cores.by_core and not self._rows.count:
+            self._core_row = self._first_row
+            cores, kinds = [cpus], [*kinds, "core"]
+        #: Rows that count the processors which the jobs of a partition may still have of a node.
+        self._bounded: dict[str, int] = {}
+        for part in config.partitions:
+            if part.max_cpus_per_node:
+                self._bounded[part.name] = len(kinds)
+                cores, kinds = [*cores, np.minimum(cpus, part.max_cpus_per_node)], [*kinds, f"cpu/{part.name}"]
+        super().__init__(nodes, np.vstack((self._requests.whole, *cores)), kinds)
+        self._weight = np.array([node.weight for node in nodes], np.int64)
         #: Numbers of node request classes.
         self._node_request_classes: dict[Hashable, int] = {}
         self._numbers = count()
@@ -98,10 +111,11 @@ class SharedNodePool(PackedPool):
         """Restrict the allowed nodes to those that could ever serve part of the job."""
         if needs.preferred is not None:
             needs = replace(needs, preferred=self._on_feasible_nodes(needs.preferred))
-        if self._cores.granular:
-            used = self._cores.used(needs.threads_per_core, needs.per_task, needs.sockets)
-            own = self._cores.used(needs.own_threads, needs.per_task, None)
-            needs = replace(needs, granule=used, own_granule=own)
+        cores = self._cores_of.get(needs.partition, self._cores)
+        if cores.granular:
+            used = cores.used(needs.threads_per_core, needs.per_task, needs.sockets)
+            own = cores.used(needs.own_threads, needs.per_task, None)
+            needs = replace(needs, granule=used, own_granule=own, together=cores.granule)
         feasible = from_mask(self._feasible(needs, self._whole, self._whole[CPU])[0])
         asked = _asked_of_node(needs)
         node_request_class = self._node_request_classes.get(asked)
@@ -118,7 +132,7 @@ class SharedNodePool(PackedPool):
         needs = self.needs(spec, partition)
         every = (1 << self._count) - 1
         wanted = needs.preferred or needs  # as in Slurm, which does not check whether other nodes would suffice
-        return spec.num_cpus if self._pick(wanted, self._whole, every) else 0
+        return needs.cpus if self._pick(wanted, self._whole, every) else 0
 
     # ---- node selection ---------------------------------------------------------------------------------------
 
@@ -145,8 +159,8 @@ class SharedNodePool(PackedPool):
         cpus = view[row, nodes].astype(np.int64)
         if needs.whole:
             cpus = self._feasible(needs, view, view[row])[1].astype(np.int64)[nodes]
-        elif needs.granule is not None:
-            cpus = cpus // self._cores.granule[nodes] * needs.granule[nodes]
+        elif needs.granule is not None and needs.together is not None and self._core_row == CPU:
+            cpus = cpus // needs.together[nodes] * needs.granule[nodes]
         if needs.tasks_per_node:
             cpus = np.minimum(cpus, max(needs.tasks_per_node * needs.per_task, needs.on_each))
         for one in needs.gres_per_task:  # the cores may suffice for more tasks
@@ -239,7 +253,7 @@ class SharedNodePool(PackedPool):
     def _rows_of(self, needs: Needs, view: View) -> Sequence[tuple[int, NDArray[np.integer[Any]]]]:
         """Give the rows of processors that the job can try, with the free processors of each node."""
         if not self._rows.count:
-            return [(CPU, view[CPU])]
+            return [(CPU, view[self._core_row])]
         if needs.shares:
             return self._rows.of_several(view, needs.partition)
         return [(CPU, self._rows.of_one(view, needs.partition))]
@@ -248,7 +262,15 @@ class SharedNodePool(PackedPool):
         self, needs: Needs, view: View, free: NDArray[np.integer[Any]]
     ) -> tuple[NDArray[np.bool_], NDArray[np.integer[Any]]]:
         """Give a mask of the feasible nodes, and the largest number of processors on each node."""
-        cpus = self._most_cpus(needs, view, free)
+        cpus = most_processors(needs, view, free, self._cores_of.get(needs.partition, self._cores))
+        if needs.partition in self._bounded:
+            bound = self._bounded[needs.partition]
+            # Whole nodes that are larger than that have too many.
+            cpus = (
+                np.where(self._whole[CPU] > self._whole[bound], 0, cpus)
+                if needs.whole
+                else np.minimum(cpus, view[bound])
+            )
         feasible = cpus >= max(needs.min_cpus, 1)
         if needs.whole:
             feasible &= free == self._whole[CPU]
@@ -262,40 +284,6 @@ class SharedNodePool(PackedPool):
             feasible &= gres.room(needs, view, one) > 0
         return feasible, cpus
 
-    def _most_cpus(self, needs: Needs, view: View, free: NDArray[np.integer[Any]]) -> NDArray[np.integer[Any]]:
-        """Give the largest number of processors that the job could have on each node."""
-        per_task = needs.per_task
-        if not (
-            needs.granule is not None
-            or needs.sockets is not None
-            or needs.memory_per_cpu
-            or needs.gres_per_task
-            or needs.cpus_per_gpu
-            or needs.tasks_per_node
-            or per_task > 1
-        ):
-            return free
-        cpus = free.astype(np.int64)
-        if needs.sockets is not None:
-            cpus = self._cores.on_sockets(needs.sockets, needs.threads_per_core, per_task, free)
-        elif needs.granule is not None:
-            cpus = cpus // self._cores.granule * needs.granule
-        if needs.memory_per_cpu:
-            if needs.granule is None or needs.own_granule is None:
-                most = view[MEMORY] // needs.memory_per_cpu
-            else:  # for whole cores
-                most = view[MEMORY] // (needs.memory_per_cpu * needs.own_granule) * needs.granule
-            cpus = np.minimum(cpus, most)
-        for one in needs.gres_per_task:
-            cpus = np.minimum(cpus, gres.room(needs, view, one) // one.number * per_task)
-        if needs.cpus_per_gpu:
-            cpus = np.minimum(cpus // needs.cpus_per_gpu, gres.gpus_of_job(needs, view)) * needs.cpus_per_gpu
-        if needs.tasks_per_node:
-            cpus = np.minimum(cpus, max(needs.tasks_per_node * per_task, needs.on_each))
-        if per_task > 1:
-            cpus -= cpus % per_task
-        return cpus
-
     def _pack(self, needs: Needs, view: View, row: int, picked: list[tuple[int, int]]) -> int:
         """Make the resource set of a job: processors in a row on some nodes, with their memory and GRES."""
         taken = np.zeros_like(self._whole)
@@ -304,16 +292,25 @@ class SharedNodePool(PackedPool):
         own = cpus
         if needs.whole:
             own = cpus = self._whole[CPU, nodes].astype(np.int64)
-        elif needs.granule is not None and needs.own_granule is not None:
+        elif needs.granule is not None and needs.own_granule is not None and needs.together is not None:
             cores = -(-cpus // needs.granule[nodes])
-            own, cpus = cores * needs.own_granule[nodes], cores * self._cores.granule[nodes]
+            together = cores * needs.together[nodes]
+            if self._core_row == CPU:
+                own, cpus = cores * needs.own_granule[nodes], together
+            else:
+                taken[self._core_row, nodes] = together
         taken[row, nodes] = cpus
+        if needs.partition in self._bounded:
+            bound = self._bounded[needs.partition]
+            taken[bound, nodes] = np.minimum(cpus, view[bound, nodes])
         if needs.memory_per_cpu:
             taken[MEMORY, nodes] = np.minimum(own * needs.memory_per_cpu, self._whole[MEMORY, nodes])
         elif needs.memory:
             taken[MEMORY, nodes] = needs.memory if needs.memory > 0 else self._whole[MEMORY, nodes]
         if needs.whole:
             taken[2 : self._first_row, nodes] = self._whole[2 : self._first_row, nodes]
+            if self._core_row != CPU:
+                taken[self._core_row, nodes] = self._whole[CPU, nodes]
         else:
             gres.take(needs, view, picked, taken)
         if needs.memory_per_gpu and "gpu" in self._gres_rows:
@@ -334,7 +331,9 @@ class SharedNodePool(PackedPool):
         """Count the processors of each node in a resource set, in all rows."""
         view = self.view(resources)
         cpus: NDArray[np.uint32] = view[CPU]
-        return cpus + view[self._first_row :].sum(axis=0, dtype=np.uint32) if self._rows.count else cpus
+        if self._rows.count:
+            cpus = cpus + view[self._first_row : self._first_row + self._rows.count].sum(axis=0, dtype=np.uint32)
+        return cpus
 
     def least_nodes(self, job: PlacedJob) -> int:
         """Give the smallest number of nodes that the job requests."""
@@ -384,7 +383,6 @@ _asked_of_node = attrgetter(
     "min_cpus",
     "per_task",
     "on_each",
-    "tasks_per_node",
     "threads_per_core",
     "own_threads",
     "sockets",

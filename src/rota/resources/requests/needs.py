@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from rota.resources.switches import Switches
+
     #: The node selection plugin: chooses among the candidates, and gives index and number of processors of each chosen
     #: node, or ``None`` if the job does not fit.
     Choose = Callable[["Needs", "Candidates"], list[tuple[int, int]] | None]
@@ -53,14 +55,15 @@ class Needs(RequestClass):
     cpus: int
     #: Number of processors of a task, which must be on one node.
     per_task: int
-    #: Smallest number of processors on each of its nodes: those of a task, or those that go with GPUs on the node.
+    #: Smallest number of processors on each of its nodes: those of its tasks there, those that were asked for, or those
+    #: that go with GPUs on the node.
     on_each: int
     #: Smallest and largest number of nodes; 0: no upper bound.
     min_nodes: int
     max_nodes: int
     #: Number of nodes to aim at: the largest of a range that was asked for, else the smallest.
     req_nodes: int
-    #: Smallest number of processors of a node.
+    #: Smallest number of processors that a node must have for the job: those of tasks that go together.
     min_cpus: int
     #: Largest number of tasks on a node, and of threads used of a core; 0: no bound.
     tasks_per_node: int
@@ -88,6 +91,8 @@ class Needs(RequestClass):
     partition: str
     shares: bool
     contiguous: bool
+    #: Whether it has as many nodes as it may.
+    spread: bool
     #: Bitmaps of usable nodes: all nodes of the job must be from one of these, the first on which it fits.
     allowed: tuple[int, ...]
     #: Nodes that the job must get.
@@ -98,10 +103,14 @@ class Needs(RequestClass):
     preferred: Needs | None = None
     #: Processors of each node, if the least loaded nodes are allocated first; ``None``: they are not.
     least_loaded: NDArray[np.uint32] | None = None
-    #: Number of processors of each node that are allocated together (a core's threads), of which the job uses so many;
-    #: ``None``: they are allocated one by one. And the number of them that counts for memory.
+    #: The network, if nodes are chosen by their switches; ``None``: they are not.
+    switches: Switches | None = None
+    #: Number of processors of each node that go to one job together (a core's threads), of which the job uses so many;
+    #: ``None``: they go one by one. And the number of them that counts for memory.
     granule: NDArray[np.int64] | None = None
     own_granule: NDArray[np.int64] | None = None
+    #: These processors of a core or socket, used or not.
+    together: NDArray[np.int64] | None = None
     #: A number that is the same for jobs that need the same of each node, whatever their total numbers.
     node_request_class: int = 0
 

@@ -18,6 +18,7 @@ from rota.model.tres import gres_counts
 from rota.resources.nodeset import from_mask, to_mask
 from rota.resources.requests.needs import Gres, Needs, SocketNeeds
 from rota.resources.requests.request_class import RequestClass
+from rota.resources.switches import Switches
 from rota.resources.view import CPU, MEMORY
 
 if TYPE_CHECKING:
@@ -55,8 +56,18 @@ class Requests(Generic[T]):
         self._counts_memory = counts_memory
         self._make = make
         self._least_loaded = "CR_LLN" in config.get("SelectTypeParameters").upper()
-        #: DefMemPerNode and DefMemPerCPU in MiB; 0: not set.
-        self._default_memory = tuple(config.integer(name, 0, 0, _MOST) for name in ("DefMemPerNode", "DefMemPerCPU"))
+        self._one_task_per_core = "CR_ONE_TASK_PER_CORE" in config.get("SelectTypeParameters").upper()
+        self._default_memory, self._most_memory = config.default_memory(), config.most_memory()
+        self._gpu_defaults = config.gpu_defaults()
+        #: Names of the partitions in which the configuration adds something to requests.
+        self._adding = frozenset(
+            part.name
+            for part in config.partitions
+            if self._one_task_per_core
+            or any(part.most_memory(self._most_memory))
+            or any((*self._gpu_defaults, part.def_cpu_per_gpu, part.def_mem_per_gpu))
+        )
+        self._switches = Switches(config.switches, nodes) if config.has_tree() else None
         gres = [gres_counts(",".join(node.gres)) for node in nodes]
         #: Kinds of GRES: ``gpu`` and, with types, ``gpu:a100``.
         kinds = dict.fromkeys(kind for counts in gres for kind in counts)
@@ -65,8 +76,8 @@ class Requests(Generic[T]):
         self.kinds = ("cpu", "mem", *(f"gres/{kind}" for kind in self.gres_rows))
         #: All resources of the machine: a row for each kind, a column for each node.
         self.whole: View = np.zeros((2 + len(kinds), len(nodes)), np.uint32)
-        self.whole[CPU] = [node.cpus for node in nodes]
-        self.whole[MEMORY] = [node.real_memory for node in nodes]
+        self.whole[CPU] = [node.cpus_effective for node in nodes]
+        self.whole[MEMORY] = [max(node.real_memory - node.mem_spec_limit, 0) for node in nodes]
         for index, counts in enumerate(gres):
             for kind, number in counts.items():
                 self.whole[self.gres_rows[kind], index] = number
@@ -90,6 +101,8 @@ class Requests(Generic[T]):
         known = self._known.get(key)
         if known is None:
             _check_numbers(spec)
+            if partition.name in self._adding:
+                spec = self._within_bounds(spec, partition)
             constraint = self._constraint(spec.constraint, "Invalid feature specification", Errno.INVALID_FEATURE)
             needs = self._needs(spec, partition, constraint)
             if spec.prefer:
@@ -99,6 +112,36 @@ class Requests(Generic[T]):
                 self._known.clear()
             known = self._known[key] = self._make(needs)
         return known
+
+    def _within_bounds(self, spec: JobSpec, partition: Partition) -> JobSpec:
+        """Add what the configuration adds to a request: what goes with GPUs, and processors for much memory.
+
+        As in Slurm, a job that asks for more memory for each processor than it may have gets more processors.
+        """
+        if self._one_task_per_core and not spec.ntasks_per_core:
+            spec = spec._replace(ntasks_per_core=1)
+        cpus, memory = self._gpu_defaults
+        cpus, memory = partition.def_cpu_per_gpu or cpus, partition.def_mem_per_gpu or memory
+        if (cpus or memory) and any("gpu" in text for text in (spec.gres, spec.gres_per_task, spec.gres_per_job)):
+            if cpus and spec.cpus_per_task == 1 and not spec.cpus_per_gpu:
+                spec = spec._replace(cpus_per_gpu=cpus)
+            if memory and not (spec.mem_per_gpu or spec.mem_per_node or spec.mem_per_cpu):
+                spec = spec._replace(mem_per_gpu=memory)
+        _, most = partition.most_memory(self._most_memory)
+        per_node, per_cpu = (spec.mem_per_node, spec.mem_per_cpu) if most else (0, 0)
+        if most and not (per_node or per_cpu or spec.mem_per_gpu):
+            per_node, per_cpu = partition.default_memory(self._default_memory)
+        if per_cpu > most:
+            more = -(-per_cpu // most)
+            return spec._replace(
+                mem_per_cpu=-(-per_cpu // more),
+                num_cpus=spec.num_cpus * more,
+                cpus_per_task=spec.cpus_per_task * more,
+                min_cpus_per_node=spec.min_cpus_per_node * more,
+            )
+        if per_node > most:
+            return spec._replace(min_cpus_per_node=max(spec.min_cpus_per_node, -(-per_node // most)))
+        return spec
 
     def _constraint(self, text: str, complaint: str, errno: Errno) -> Constraint | None:
         """Parse features; ``None`` if there are none."""
@@ -114,7 +157,9 @@ class Requests(Generic[T]):
         return constraint
 
     def _needs(self, spec: JobSpec, partition: Partition, constraint: Constraint | None) -> Needs:
-        usable = partition.nodes & self._with_memory(spec) & ~self._named(spec.excluded_nodes)
+        own = partition.select_parameters
+        counts_memory = "MEMORY" in own if own else self._counts_memory
+        usable = partition.nodes & self._with_memory(spec, counts=counts_memory) & ~self._named(spec.excluded_nodes)
         shape = spec.sockets_per_node, spec.cores_per_socket, spec.threads_per_core
         if any(shape):
             usable &= from_mask(np.greater_equal(self._shapes, shape).all(axis=1))
@@ -124,8 +169,10 @@ class Requests(Generic[T]):
             counted = [(self._mask(nodes & usable), count) for nodes, count in constraint.counts(self._having)]
         gres, gres_per_task, per_job = map(self._gres, (spec.gres, spec.gres_per_task, spec.gres_per_job))
         gpus = sum(one.number for one in gres if one.gpu)
-        memory, memory_per_cpu = self._memory(spec, partition, gpus)
+        memory, memory_per_cpu = self._memory(spec, partition, gpus, counts=counts_memory)
         least, most = max(spec.min_nodes, partition.min_nodes, 1), spec.max_nodes
+        if spec.ntasks_per_node:
+            least = max(least, -(-spec.num_tasks // spec.ntasks_per_node))
         if (number := sum(count for _, count in counted)) > least:
             if most and number > most:
                 raise RequestError(
@@ -140,22 +187,27 @@ class Requests(Generic[T]):
         if per_job and spec.num_tasks:  # every node has a task
             most = max(min(most or spec.num_tasks, spec.num_tasks), least)
         per_gpu, of_job = _cpus_per_gpu(spec), any(one.gpu for one in per_job)
-        on_each = max(spec.cpus_per_task, per_gpu * (gpus or of_job))
+        tasks = 1 if spec.num_tasks == 1 or spec.overcommit else spec.ntasks_per_node or 1
+        on_each = max(tasks * spec.cpus_per_task, spec.min_cpus_per_node, per_gpu * (gpus or of_job))
+        together = spec.ntasks_per_node or spec.ntasks_per_socket or spec.ntasks_per_core
+        cpus = spec.num_cpus
+        if per_gpu and of_job:
+            cpus = max(cpus, per_gpu * sum(one.number for one in per_job if one.gpu))
         return Needs(
-            cpus=spec.num_cpus,
+            cpus=cpus,
             per_task=spec.cpus_per_task,
             on_each=on_each,
             min_nodes=least,
             max_nodes=most,
             req_nodes=max(_wanted(spec, most, usable), least),
-            min_cpus=max(spec.min_cpus_per_node, on_each),
+            min_cpus=max(together * spec.cpus_per_task, on_each),
             tasks_per_node=spec.ntasks_per_node,
             threads_per_core=_threads(spec),
             own_threads=spec.threads_per_core,
             sockets=_on_sockets(spec),
             memory=memory,
             memory_per_cpu=memory_per_cpu,
-            memory_per_gpu=spec.mem_per_gpu if self._counts_memory else 0,
+            memory_per_gpu=spec.mem_per_gpu if counts_memory else 0,
             cpus_per_gpu=per_gpu if of_job else 0,
             gres=gres,
             gres_per_task=gres_per_task,
@@ -165,18 +217,20 @@ class Requests(Generic[T]):
             partition=partition.name,
             shares=_shares(spec, partition),
             least_loaded=self.whole[CPU] if self._least_loaded or partition.least_loaded else None,
+            switches=self._switches,
             contiguous=spec.contiguous,
+            spread=spec.spread,
             allowed=tuple(allowed),
             required=self._mask(self._named(spec.required_nodes)) if spec.required_nodes else None,
             counted=tuple(counted),
         )
 
-    def _with_memory(self, spec: JobSpec) -> int:
+    def _with_memory(self, spec: JobSpec, *, counts: bool) -> int:
         """Give the nodes with the memory that a job asks for, where memory is no consumable resource.
 
         As in Slurm, memory for each processor is then required only once.
         """
-        least = 0 if self._counts_memory else max(spec.mem_per_node, spec.mem_per_cpu)
+        least = 0 if counts else max(spec.mem_per_node, spec.mem_per_cpu)
         return from_mask(self.whole[MEMORY] >= least)
 
     def _having(self, feature: str) -> int:
@@ -193,17 +247,15 @@ class Requests(Generic[T]):
             nodes |= 1 << self._node_index[name]
         return nodes
 
-    def _memory(self, spec: JobSpec, partition: Partition, gpus: int) -> tuple[int, int]:
+    def _memory(self, spec: JobSpec, partition: Partition, gpus: int, *, counts: bool) -> tuple[int, int]:
         """Give memory for each node or for each processor; the defaults are those of the partition and the cluster."""
-        if not self._counts_memory:
+        if not counts:
             return 0, 0
         if spec.mem_per_gpu:
             return gpus * spec.mem_per_gpu, 0
         if spec.mem_per_node or spec.mem_per_cpu:
             return spec.mem_per_node, 0 if spec.mem_per_node else spec.mem_per_cpu
-        per_node, per_cpu = partition.def_mem_per_node, partition.def_mem_per_cpu
-        if not per_node and not per_cpu:
-            per_node, per_cpu = self._default_memory
+        per_node, per_cpu = partition.default_memory(self._default_memory)
         return (per_node, per_cpu) if per_node or per_cpu else (-1, 0)
 
     def _gres(self, text: str) -> tuple[Gres, ...]:
@@ -292,6 +344,7 @@ _ASKED = (
     "max_nodes",
     "spread",
     "use_min_nodes",
+    "overcommit",
     "mem_per_node",
     "mem_per_cpu",
     "mem_per_gpu",
@@ -321,4 +374,8 @@ _offered = attrgetter(
     "max_share",
     "force_share",
     "least_loaded",
+    "def_cpu_per_gpu",
+    "def_mem_per_gpu",
+    "max_mem_per_cpu",
+    "select_parameters",
 )

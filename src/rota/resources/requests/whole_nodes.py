@@ -309,7 +309,7 @@ class WholeNodeReader:
     def _feasible(self, needs: Needs) -> int:
         """Give the nodes that could serve part of the job."""
         whole = self._whole
-        feasible = whole[CPU] >= max(needs.min_cpus, 1)
+        feasible = whole[CPU] >= max(needs.on_each, 1)
         if needs.memory_per_cpu:
             feasible &= whole[MEMORY] >= needs.memory_per_cpu * whole[CPU].astype(np.int64)
         elif needs.memory > 0:

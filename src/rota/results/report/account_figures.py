@@ -49,7 +49,6 @@ def account_figures(schedule: Schedule, targets: Mapping[str, float]) -> list[Ac
     Args:
         schedule: The jobs. Without names of accounts the result is empty; without names of users their ids are used.
         targets: Target share of the cluster by name of the account.
-        targets: By name of an account, its share of the cluster.
     """
     jobs = schedule.take(np.flatnonzero(finished(schedule)))
     if jobs.account is None or not len(jobs):
@@ -57,15 +56,15 @@ def account_figures(schedule: Schedule, targets: Mapping[str, float]) -> list[Ac
     names = [str(user) for user in jobs.user_id.tolist()] if jobs.user is None else jobs.user
     pairs = list(zip(jobs.account, names, strict=True))
     users: dict[str, list[GroupFigures]] = {}
-    for (account, user), figures in _summed(jobs, pairs):
-        users.setdefault(account, []).append(_group_figures(user, None, figures))
+    for (account, user), figures in summed(jobs, pairs):
+        users.setdefault(account, []).append(group_figures(user, None, figures))
     return [
-        AccountFigures(total=_group_figures(account, targets.get(account), figures), users=tuple(users[account]))
-        for (account,), figures in _summed(jobs, [(account,) for account in jobs.account])
+        AccountFigures(total=group_figures(account, targets.get(account), figures), users=tuple(users[account]))
+        for (account,), figures in summed(jobs, [(account,) for account in jobs.account])
     ]
 
 
-def _summed(jobs: Schedule, keys: Sequence[tuple[str, ...]]) -> list[tuple[tuple[str, ...], dict[str, float]]]:
+def summed(jobs: Schedule, keys: Sequence[tuple[str, ...]]) -> list[tuple[tuple[str, ...], dict[str, float]]]:
     """Sum up jobs by key, by descending processor seconds, then by key."""
     distinct = sorted(set(keys))
     place = {key: i for i, key in enumerate(distinct)}
@@ -75,7 +74,8 @@ def _summed(jobs: Schedule, keys: Sequence[tuple[str, ...]]) -> list[tuple[tuple
     return [(distinct[i], {name: column[i].item() for name, column in columns.items()}) for i in order]
 
 
-def _group_figures(name: str, target: float | None, figures: dict[str, float]) -> GroupFigures:
+def group_figures(name: str, target: float | None, figures: dict[str, float]) -> GroupFigures:
+    """Make a row of what `summed` gives for a group."""
     return GroupFigures(
         name=name or NAMELESS,
         jobs=int(figures["jobs"]),

@@ -51,6 +51,18 @@ def encode_schedule(schedule: Schedule) -> dict[str, Any]:
     }
 
 
+def encode_names(schedule: Schedule) -> dict[str, Any]:
+    """Encode the names of users and accounts, if known: each name once, and its index for each job."""
+    packed = {}
+    for name in ("user", "account"):
+        texts = getattr(schedule, name)
+        if texts is not None and any(texts):
+            numbers = {text: number for number, text in enumerate(dict.fromkeys(texts))}
+            places = np.fromiter((numbers[text] for text in texts), np.int64, len(texts))
+            packed[name] = {"texts": list(numbers), "data": pack([zigzag(places)])}
+    return packed
+
+
 def pack(columns: Iterable[NDArray[np.uint64]]) -> str:
     """Concatenate columns and encode them in base64."""
     return base64.b64encode(b"".join(map(varint, columns))).decode("ascii")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
-from rota.results.report import steps, tables, wording
+from rota.results.report import idleness, steps, wording
 from rota.results.report.comparison import Comparison, compare_results
 from rota.results.report.distribution import ecdf, log_grid
-from rota.results.report.render import numbers, write_page
+from rota.results.report.metrics import ratio, say_difference
+from rota.results.report.render import numbers, run_mark, write_page
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from rota.results.provenance import SourceFile
     from rota.results.schedule import ReplayResult, Schedule
 
     Numbers = NDArray[np.int64] | NDArray[np.float64]
@@ -33,8 +36,6 @@ def write_comparison(results: Sequence[ReplayResult] | Comparison, path: Path) -
         OSError: the file cannot be written.
     """
     comparison = results if isinstance(results, Comparison) else compare_results(results)
-    users = comparison.user_changes()
-    earlier, later = comparison.job_changes()
     first = comparison.results[0]
     write_page(
         path,
@@ -46,15 +47,48 @@ def write_comparison(results: Sequence[ReplayResult] | Comparison, path: Path) -
         clock=wording.clock_of(first),
         span=steps.horizon(first.schedule),
         policies=[wording.policy(result) for result in comparison.results],
-        classes=[("Processors", comparison.by_size()), ("Requested time", comparison.by_requested_time())],
-        user_lists=[
+        classes=[
+            ("Processors", comparison.by_size()),
+            ("Requested time", comparison.by_requested_time()),
+            *((group.label, rows) for group, rows in comparison.groups()),
+        ],
+        idle=[_verdict(result) for result in comparison.results],
+        promises=comparison.promises(),
+        rows=comparison.figures.rows(),
+        pairs=[_pair(comparison, *places) for places in permutations(range(len(comparison.names)), 2)],
+        start_changes=comparison.start_changes(),
+        say_difference=say_difference,
+        ratio=ratio,
+        run_mark=run_mark,
+        files=_files(comparison),
+        data=comparison_data(comparison),
+    )
+
+
+def _verdict(result: ReplayResult) -> str:
+    return idleness.verdict(result, idleness.idle_rows(result, idleness.parts(result)))
+
+
+def _pair(comparison: Comparison, one: int, other: int) -> dict[str, Any]:
+    """Give the tables of two runs: jobs and users whose waits changed most from one to the other."""
+    users = comparison.user_changes(one, other)
+    earlier, later = comparison.job_changes(one, other)
+    return {
+        "one": one,
+        "other": other,
+        "jobs": [("Started most earlier", earlier), ("Started most later", later)],
+        "users": [
             ("Users who gained most", [user for user in users[:TOP_USERS] if user.change < 0]),
             ("Users who lost most", [user for user in users[: -TOP_USERS - 1 : -1] if user.change > 0]),
         ],
-        start_changes=comparison.start_changes(),
-        job_lists=[("Started most earlier", earlier), ("Started most later", later)],
-        data=comparison_data(comparison),
-    )
+    }
+
+
+def _files(comparison: Comparison) -> list[tuple[str, list[list[SourceFile]]]]:
+    """Give the files that each run has read, by what they are."""
+    files = [result.provenance.files for result in comparison.results]
+    roles = dict.fromkeys(one.role for mine in files for one in mine)
+    return [(role, [[one for one in mine if one.role == role] for mine in files]) for role in roles]
 
 
 def comparison_data(comparison: Comparison) -> dict[str, Any]:
@@ -81,13 +115,13 @@ def comparison_data(comparison: Comparison) -> dict[str, Any]:
             "procs": curves(steps.waiting_processors, [1] * len(machines)),
         },
         "ecdf": {
-            "wait": _overlaid([schedule.wait[tables.finished(schedule)] for schedule in schedules]),
-            "slowdown": _overlaid([schedule.bounded_slowdown[tables.finished(schedule)] for schedule in schedules]),
+            "wait": _overlaid([schedule.wait[comparison.common] for schedule in schedules]),
+            "slowdown": _overlaid([schedule.bounded_slowdown[comparison.common] for schedule in schedules]),
         },
     }
 
 
 def _overlaid(values: Sequence[Numbers]) -> dict[str, Any]:
     """Give each run's distribution over a common grid."""
-    grid = log_grid(max(float(v.max(initial=1)) for v in values))
+    grid = log_grid(max(float(v.max(initial=1)) for v in values), min(float(v.min(initial=1)) for v in values))
     return {"x": numbers(grid), "y": [numbers(ecdf(v, grid)) for v in values]}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,69 +13,35 @@ import numpy as np
 from rota.model import InputError
 from rota.results.report import wording
 from rota.results.report.distribution import size_classes, time_classes
+from rota.results.report.groups import groupings
+from rota.results.report.metrics import Metrics
+from rota.results.report.promises import promises
 from rota.results.report.tables import TOP, finished
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
     from rota.results.report.distribution import Classes
+    from rota.results.report.groups import Grouping
+    from rota.results.report.promises import PromiseRow
     from rota.results.schedule import ReplayResult, Schedule
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Metric:
-    """A figure by which runs are compared; ``say`` formats it."""
+class RunRow:
+    """What became of the jobs of a run, and how long it took to empty the machine."""
 
-    key: str
-    label: str
-    better: str
-    say: Callable[[float], str]
-    compute: Callable[[ReplayResult], float]
-
-
-def _wait_quantile(share: float) -> Callable[[ReplayResult], float]:
-    def compute(result: ReplayResult) -> float:
-        wait = result.schedule.wait[finished(result.schedule)]
-        return float(np.quantile(wait, share)) if len(wait) else 0.0
-
-    return compute
-
-
-def _median_slowdown(result: ReplayResult) -> float:
-    slowdown = result.schedule.bounded_slowdown[finished(result.schedule)]
-    return float(np.median(slowdown)) if len(slowdown) else 0.0
-
-
-#: Metrics of ``rota compare``, in this order. ``better`` is ``low`` or ``high``.
-METRICS = tuple(
-    Metric(key=key, label=label, better=better, say=say, compute=compute)
-    for key, label, better, say, compute in (
-        ("mean_wait_s", "Mean wait", "low", wording.duration, lambda r: r.summary.mean_wait_s),
-        ("median_wait_s", "Median wait", "low", wording.duration, _wait_quantile(0.5)),
-        ("p95_wait_s", "95th percentile wait", "low", wording.duration, _wait_quantile(0.95)),
-        ("max_wait_s", "Longest wait", "low", wording.duration, lambda r: r.summary.max_wait_s),
-        ("mean_bounded_slowdown", "Mean bounded slowdown", "low", wording.decimal,
-         lambda r: r.summary.mean_bounded_slowdown),
-        ("median_bounded_slowdown", "Median bounded slowdown", "low", wording.decimal, _median_slowdown),
-        ("utilisation", "Utilisation", "high", wording.percent, lambda r: r.summary.utilisation),
-        ("makespan_s", "Makespan", "low", wording.duration, lambda r: r.summary.makespan_s),
-        ("us_per_job", "Replay, µs a job", "low", wording.decimal, lambda r: r.summary.us_per_job),
-    )
-)  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MetricRow:
-    """A metric of all runs."""
-
-    metric: Metric
-    values: tuple[float, ...]
-    #: Ratio of each value to that of the first run; ``None`` if that is 0.
-    ratios: tuple[float | None, ...]
-    #: Indices of the runs with the best value; empty if all are equal.
-    best: frozenset[int]
+    name: str
+    #: Number of jobs that ran to an end, that were refused, and all others.
+    ran: int
+    refused: int
+    unfinished: int
+    #: Number of faults of plugins, for each of which rota's default was used.
+    faults: int
+    #: Seconds from the last submission to the last end.
+    drain: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +59,7 @@ class UserChange:
     """Waits of a user's jobs in the first two runs, in seconds."""
 
     user_id: int
+    user: str
     jobs: int
     mean_wait: tuple[float, float]
     #: Sum of the changes of all waits in seconds; negative: shorter in the second run.
@@ -113,23 +82,65 @@ class JobChange:
     """A job whose start differs in the first two runs. Times are Unix seconds, ``change`` is seconds."""
 
     job_id: int
-    user_id: int
+    user: str
     procs: int
     submit: int
     start: tuple[int, int]
     change: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Comparison:
     """Runs of one workload. Schedules are sorted by job number, so that row i is the same job in each."""
 
     names: tuple[str, ...]
     results: tuple[ReplayResult, ...]
 
-    def metrics(self) -> list[MetricRow]:
-        """Give all metrics."""
-        return [self._metric(metric) for metric in METRICS]
+    @cached_property
+    def common(self) -> NDArray[np.intp]:
+        """Rows of the jobs that all runs have run to an end: the figures are of these."""
+        return np.flatnonzero(np.logical_and.reduce([finished(result.schedule) for result in self.results]))
+
+    @property
+    def is_alike(self) -> bool:
+        """Whether all runs have run the same jobs, and no plugin misbehaved: else nothing is marked."""
+        return all(one.summary.jobs == len(self.common) and not one.summary.faults for one in self.results)
+
+    @cached_property
+    def figures(self) -> Metrics:
+        """The figures."""
+        return Metrics(self.results, self.common, alike=self.is_alike)
+
+    def runs(self) -> list[RunRow]:
+        """Say what became of the jobs in each run."""
+        return [
+            RunRow(
+                name=name,
+                ran=result.summary.jobs,
+                refused=result.summary.refused,
+                unfinished=result.summary.unfinished,
+                faults=sum(result.summary.faults.values()),
+                drain=_drain(result.schedule),
+            )
+            for name, result in zip(self.names, self.results, strict=True)
+        ]
+
+    def doubts(self) -> list[str]:
+        """Say why the runs cannot be compared, or only in part: a sentence for each reason."""
+        total, common = len(self.results[0].schedule), len(self.common)
+        told = [
+            f"{name}: {faults}"
+            for name, result in zip(self.names, self.results, strict=True)
+            if (faults := wording.faults(result))
+        ]
+        if any(result.summary.jobs != common for result in self.results):
+            ran = "; ".join(f"{one.name}: {wording.count(one.ran)}" for one in self.runs())
+            told.insert(
+                0,
+                f"These runs have not run the same jobs. Of {wording.count(total)} ran – {ran}. The figures are of the "
+                f"{wording.count(common)} that all have run, and nothing is marked.",
+            )
+        return told
 
     def by_size(self) -> list[ClassRow]:
         """Give mean wait and slowdown by number of processors."""
@@ -139,9 +150,18 @@ class Comparison:
         """Give mean wait and slowdown by requested time, as in the first run."""
         return self._classes(time_classes(self.results[0].schedule.time_limit))
 
+    def groups(self) -> list[tuple[Grouping, list[ClassRow]]]:
+        """Give mean wait and slowdown by partition, QOS, account and node type, as in the first run."""
+        first = self.results[0]
+        return [(one, self._classes(one.classes(first))) for one in groupings(first)]
+
+    def promises(self) -> list[PromiseRow | None]:
+        """Compare planned with actual starts in each run; ``None``: it planned nothing ahead."""
+        return [next(reversed(promises(result.schedule, result.plans)), None) for result in self.results]
+
     def start_changes(self) -> list[StartChange]:
         """Compare the starts in each run with those in the first, which is included for equal indices."""
-        changes = [self._moved(other)[1] for other in range(len(self.results))]
+        changes = [self._moved(0, other)[1] for other in range(len(self.results))]
         return [
             StartChange(
                 earlier=int((change < 0).sum()),
@@ -152,18 +172,21 @@ class Comparison:
             for change in changes
         ]
 
-    def user_changes(self) -> list[UserChange]:
-        """Give the changes of users in the first two runs, the largest reduction of waits first."""
-        both, change = self._moved(1)
+    def user_changes(self, one: int = 0, other: int = 1) -> list[UserChange]:
+        """Give the changes of users from one run to another, the largest reduction of waits first."""
+        both, change = self._moved(one, other)
         if not len(both):
             return []
-        first, second = (result.schedule.wait[both] for result in self.results[:2])
-        ids, who = np.unique(self.results[0].schedule.user_id[both], return_inverse=True)
+        first, second = (self.results[run].schedule.wait[both] for run in (one, other))
+        schedule = self.results[one].schedule
+        names = schedule.user_names
+        ids, row, who = np.unique(schedule.user_id[both], return_index=True, return_inverse=True)
         jobs, total = np.bincount(who), np.bincount(who, change)
         means = (np.bincount(who, first) / jobs, np.bincount(who, second) / jobs)
         return [
             UserChange(
                 user_id=int(ids[i]),
+                user=names[both[row[i]]],
                 jobs=int(jobs[i]),
                 mean_wait=(float(means[0][i]), float(means[1][i])),
                 change=int(total[i]),
@@ -171,58 +194,58 @@ class Comparison:
             for i in np.lexsort((ids, total))
         ]
 
-    def job_changes(self) -> tuple[list[JobChange], list[JobChange]]:
-        """Give the jobs that the second run started most earlier, and most later, than the first."""
-        both, change = self._moved(1)
+    def job_changes(self, one: int = 0, other: int = 1) -> tuple[list[JobChange], list[JobChange]]:
+        """Give the jobs that one run started most earlier, and most later, than another."""
+        both, change = self._moved(one, other)
         order = np.argsort(change, kind="stable")
         earlier = [int(i) for i in order[:TOP] if change[i] < 0]
         later = [int(i) for i in order[::-1][:TOP] if change[i] > 0]
-        return self._job_rows(both, change, earlier), self._job_rows(both, change, later)
-
-    def _metric(self, metric: Metric) -> MetricRow:
-        values = tuple(metric.compute(result) for result in self.results)
-        best = min(values) if metric.better == "low" else max(values)
-        winners = frozenset(i for i, value in enumerate(values) if value == best)
-        return MetricRow(
-            metric=metric,
-            values=values,
-            ratios=tuple(value / values[0] if values[0] else None for value in values),
-            best=winners if len(winners) < len(values) else frozenset(),
-        )
+        schedules = self.results[one].schedule, self.results[other].schedule
+        return _job_rows(schedules, both, change, earlier), _job_rows(schedules, both, change, later)
 
     def _classes(self, classes: Classes) -> list[ClassRow]:
-        masks = [finished(result.schedule) for result in self.results]
+        ran = np.zeros(len(self.results[0].schedule), bool)
+        ran[self.common] = True
         waits = [result.schedule.wait for result in self.results]
         slowdowns = [result.schedule.bounded_slowdown for result in self.results]
         return [
             ClassRow(
                 label=label,
-                jobs=int(members.sum()),
-                mean_wait=tuple(_mean(v, members & ran) for v, ran in zip(waits, masks, strict=True)),
-                mean_bounded_slowdown=tuple(_mean(v, members & ran) for v, ran in zip(slowdowns, masks, strict=True)),
+                jobs=int((members & ran).sum()),
+                mean_wait=tuple(_mean(v, members & ran) for v in waits),
+                mean_bounded_slowdown=tuple(_mean(v, members & ran) for v in slowdowns),
             )
             for label, members in zip(classes.labels, classes.members(), strict=True)
         ]
 
-    def _moved(self, other: int) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
-        """Give the rows of jobs that both the first and another run started, and the changes of their starts."""
-        first, second = self.results[0].schedule.start, self.results[other].schedule.start
+    def _moved(self, one: int, other: int) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+        """Give the rows of jobs that both runs started, and the changes of their starts."""
+        first, second = self.results[one].schedule.start, self.results[other].schedule.start
         both = np.flatnonzero((first >= 0) & (second >= 0))
         return both, second[both] - first[both]
 
-    def _job_rows(self, both: NDArray[np.intp], change: NDArray[np.int64], chosen: list[int]) -> list[JobChange]:
-        first, second = self.results[0].schedule, self.results[1].schedule
-        return [
-            JobChange(
-                job_id=int(first.job_id[row]),
-                user_id=int(first.user_id[row]),
-                procs=int(first.procs[row]),
-                submit=int(first.submit[row]),
-                start=(int(first.start[row]), int(second.start[row])),
-                change=int(change[i]),
-            )
-            for i, row in zip(chosen, both[chosen], strict=True)
-        ]
+
+def _job_rows(
+    schedules: tuple[Schedule, Schedule], both: NDArray[np.intp], change: NDArray[np.int64], chosen: list[int]
+) -> list[JobChange]:
+    first, second = schedules
+    names = first.user_names
+    return [
+        JobChange(
+            job_id=int(first.job_id[row]),
+            user=names[row],
+            procs=int(first.procs[row]),
+            submit=int(first.submit[row]),
+            start=(int(first.start[row]), int(second.start[row])),
+            change=int(change[i]),
+        )
+        for i, row in zip(chosen, both[chosen], strict=True)
+    ]
+
+
+def _drain(schedule: Schedule) -> int:
+    """Give the seconds from the last submission to the last end; 0 if nothing has ended after it."""
+    return max(int(schedule.end.max(initial=0)) - int(schedule.submit.max(initial=0)), 0)
 
 
 def compare_results(results: Sequence[ReplayResult], names: Sequence[str] | None = None) -> Comparison:
@@ -266,10 +289,39 @@ def _check_same_workload(first: ReplayResult, other: ReplayResult, first_name: s
 
 
 def _telling_names(results: Sequence[ReplayResult]) -> tuple[str, ...]:
-    """Name runs by scheduler and, if these are equal, by priority and options; numbered if all are equal."""
-    parts = [(result.scheduler, result.priority, result.options) for result in results]
-    telling = [0, *(i for i in (1, 2) if len({part[i] for part in parts}) > 1)]
-    return distinct([", ".join(part[i] for i in telling if part[i]) for part in parts])
+    """Name runs by what differs: scheduler, priority, settings, files. Without a difference, by the scheduler."""
+    settings = [_settings(result) for result in results]
+    same = set(settings[0]).intersection(*settings)
+    columns = [
+        [result.scheduler for result in results],
+        [result.priority for result in results],
+        [" ".join(one for one in mine if one not in same) for mine in settings],
+        *(_files(results, role) for role in _roles(results)),
+        [f"rota {result.provenance.version}" for result in results],
+    ]
+    telling = [columns[0], *(column for column in columns[1:] if len(set(column)) > 1)]
+    return distinct([", ".join(filter(None, parts)) for parts in zip(*telling, strict=True)])
+
+
+def _settings(result: ReplayResult) -> tuple[str, ...]:
+    return result.provenance.settings or tuple(filter(None, [result.options]))
+
+
+def _roles(results: Sequence[ReplayResult]) -> list[str]:
+    """Name the kinds of files that were read, the workload excepted: it is the same."""
+    return list(
+        dict.fromkeys(one.role for result in results for one in result.provenance.files if one.role != "workload")
+    )
+
+
+def _files(results: Sequence[ReplayResult], role: str) -> list[str]:
+    """Name the files of a kind, with the beginning of the hash where names do not tell them apart."""
+    files = [[one for one in result.provenance.files if one.role == role] for result in results]
+    names = [" ".join(PurePath(one.path).name for one in mine) for mine in files]
+    hashes = [" ".join(one.sha256[:8] for one in mine) for mine in files]
+    if len(set(hashes)) > len(set(names)):
+        return [f"{name} {digest}".strip() for name, digest in zip(names, hashes, strict=True)]
+    return names if len(set(hashes)) > 1 else [""] * len(results)
 
 
 def distinct(names: Sequence[str]) -> tuple[str, ...]:

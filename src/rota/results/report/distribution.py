@@ -48,9 +48,13 @@ def ecdf(values: Numbers, at: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.searchsorted(np.sort(values), at, side="right") / len(values)
 
 
-def log_grid(greatest: float) -> NDArray[np.float64]:
-    """Give points at equal logarithmic distances from 1 to ``greatest``, or to 10 if that is larger."""
-    return np.geomspace(1.0, max(float(greatest), 10.0), ECDF_POINTS)
+def log_grid(greatest: float, least: float = 1.0) -> NDArray[np.float64]:
+    """Give points at equal logarithmic distances from 1 to ``greatest``, or to 10 if that is larger.
+
+    If ``least`` is 0, as it is of waits, this comes before them.
+    """
+    grid = np.geomspace(1.0, max(float(greatest), 10.0), ECDF_POINTS)
+    return np.insert(grid, 0, 0.0) if least == 0 else grid
 
 
 def size_classes(procs: NDArray[np.int64]) -> Classes:

@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rota.results.report import steps, tables, wording
+from rota.results.report import idleness, steps, tables, wording
 from rota.results.report.account_figures import account_figures
-from rota.results.report.columns import encode_schedule
+from rota.results.report.columns import encode_names, encode_schedule
 from rota.results.report.distribution import ecdf, log_grid, size_classes
 from rota.results.report.factors import factor_bars
+from rota.results.report.groups import groupings
 from rota.results.report.planning import plan_data
+from rota.results.report.promises import promises
 from rota.results.report.render import numbers, write_page
 from rota.results.report.shares import share_data
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -37,7 +39,8 @@ def write_report(result: ReplayResult, path: Path) -> None:
     Raises:
         OSError: the file cannot be written.
     """
-    schedule = result.schedule
+    schedule, machine = result.schedule, idleness.parts(result)
+    idle = idleness.idle_rows(result, machine)
     write_page(
         path,
         "report.html.j2",
@@ -47,20 +50,25 @@ def write_report(result: ReplayResult, path: Path) -> None:
         clock=wording.clock_of(result),
         span=steps.horizon(schedule),
         figures=_figures(result),
-        unfinished=len(schedule) - result.summary.jobs,
+        faults=wording.faults(result),
         worst=[
             ("Longest waits", "wait", tables.longest_waits(schedule)),
             ("Greatest bounded slowdowns", "slowdown", tables.greatest_slowdowns(schedule)),
         ],
         users=tables.users(schedule),
-        data=report_data(result),
+        data=report_data(result, machine),
         history=result.priorities,
         plan_step=_plan_step(result.plans),
+        promises=promises(schedule, result.plans),
+        groups=[(group, group.figures(result)) for group in groupings(result)],
+        verdict=idleness.verdict(result, idle),
+        idle=idle,
+        has_gres=any(part.label.startswith("gres/") for part in machine),
         **_fairness(result),
     )
 
 
-def report_data(result: ReplayResult) -> dict[str, Any]:
+def report_data(result: ReplayResult, machine: Sequence[idleness.Part] = ()) -> dict[str, Any]:
     """Compute what the page's scripts draw. Times are Unix seconds, durations seconds, shares from 0 to 1."""
     schedule = result.schedule
     first, last = steps.horizon(schedule)
@@ -77,9 +85,13 @@ def report_data(result: ReplayResult) -> dict[str, Any]:
             "jobs": _curve(steps.binned(queue, edges)),
             "procs": _curve(steps.binned(steps.waiting_processors(schedule), edges)),
         },
+        "arrivals": idleness.arrivals(schedule, edges),
+        "reasons": idleness.reason_data(result.plans),
+        "parts": idleness.part_data(machine, edges),
         "ecdf": _distributions(schedule),
         "window": [busiest, _WEEK],
         "schedule": encode_schedule(schedule),
+        "names": encode_names(schedule),
         "shares": _shares(result.priorities),
         "plan": _plan(result, busiest + _WEEK // 2),
     }
@@ -116,9 +128,12 @@ def _figures(result: ReplayResult) -> list[tuple[str, str]]:
     schedule, summary = result.schedule, result.summary
     wait = schedule.wait[tables.finished(schedule)]
     median, high = np.quantile(wait, (0.5, 0.95)).tolist() if len(wait) else (0.0, 0.0)
+    recorded, both = schedule.recorded_wait, schedule.compared
+    then = [] if recorded is None or not both.any() else [float(recorded[both].mean())]
     return [
         ("Jobs", wording.count(summary.jobs)),
         ("Mean wait", wording.duration(summary.mean_wait_s)),
+        *(("Mean wait as recorded", wording.duration(one)) for one in then),
         ("Median wait", wording.duration(median)),
         ("95th percentile wait", wording.duration(high)),
         ("Longest wait", wording.duration(summary.max_wait_s)),
@@ -154,7 +169,7 @@ def _distributions(schedule: Schedule) -> dict[str, Any]:
 
 def _curves(values: Numbers, groups: Iterable[tuple[str, NDArray[np.bool_]]]) -> dict[str, Any]:
     """Give a curve for each group over a common logarithmic grid."""
-    grid = log_grid(values.max(initial=1))
+    grid = log_grid(values.max(initial=1), values.min(initial=1))
     lines = [
         {"label": label, "jobs": int(members.sum()), "y": numbers(ecdf(values[members], grid))}
         for label, members in groups

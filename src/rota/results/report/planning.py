@@ -57,7 +57,6 @@ def plan_data(schedule: Schedule, history: PlanHistory, busy: int) -> dict[str, 
         "most": MAX_PLANNED,
         "moments": moments,
         "placed": {"sets": sets.packed(), "count": len(schedule), "data": pack([zigzag(numbers)])},
-        "names": _names(schedule),
     }
 
 
@@ -161,17 +160,6 @@ def _moments(plans: Sequence[Plan], schedule: Schedule, sets: _Sets) -> dict[str
         ],
         "data": pack(columns),
     }
-
-
-def _names(schedule: Schedule) -> dict[str, Any]:
-    """Encode the names of users and accounts, if known: each name once, and its index for each job."""
-    packed = {}
-    for name in ("user", "account"):
-        texts = getattr(schedule, name)
-        if texts is not None:
-            numbers = {text: number for number, text in enumerate(dict.fromkeys(texts))}
-            packed[name] = {"texts": list(numbers), "data": pack([zigzag(_column(numbers[text] for text in texts))])}
-    return packed
 
 
 def _column(values: Iterable[int]) -> NDArray[np.int64]:

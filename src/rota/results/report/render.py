@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rota.pages import environment
 from rota.results.report import wording
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from jinja2 import Environment
-    from markupsafe import Markup
     from numpy.typing import NDArray
 
-_PACKAGE = "rota.results.report"
-_UPLOT = "vendor/uplot/uPlot.iife.min.js"
+
+#: Colours and dashes of lines, as in ``theme.js`` and ``charts.js``.
+_COLOURS = 8
+_DASHES = ((), (7, 3), (2, 2), (9, 3, 2, 3), (4, 4), (12, 4))
 
 
 def write_page(path: Path, template: str, **context: Any) -> None:
@@ -32,15 +32,6 @@ def write_page(path: Path, template: str, **context: Any) -> None:
     path.write_text(html, encoding="utf-8", newline="\n")
 
 
-def script_json(data: Any) -> Markup:
-    """Give data as JSON that is safe inside of a script element."""
-    from markupsafe import Markup
-
-    text = json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-    safe = text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
-    return Markup(safe)  # noqa: S704 - it cannot end the element
-
-
 def numbers(values: NDArray[Any], digits: int = 4) -> list[float]:
     """Convert an array for JSON, whole numbers without a fraction."""
     if np.issubdtype(values.dtype, np.integer):
@@ -49,37 +40,19 @@ def numbers(values: NDArray[Any], digits: int = 4) -> list[float]:
     return [int(value) if value.is_integer() else value for value in rounded]
 
 
+def run_mark(place: int) -> str:
+    """Give a piece of a run's line as a background in CSS, with its colour and dash, as ``compare.js`` draws it."""
+    colour, dash, at = f"var(--c{place % _COLOURS + 1})", _DASHES[place % len(_DASHES)], 0
+    pieces = []
+    for i, length in enumerate(dash):
+        pieces.append(f"{'transparent' if i % 2 else colour} {at}px {at + length}px")
+        at += length
+    return f"repeating-linear-gradient(to right, {', '.join(pieces)})" if pieces else colour
+
+
 @cache
 def _environment() -> Environment:
-    """Make the Jinja environment: with escaping, and undefined names are errors."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    loader = PackageLoader(_PACKAGE)
-    environment = Environment(
-        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.globals["asset"] = _asset
-    environment.globals["uplot"] = _uplot
-    environment.filters["script_json"] = script_json
+    made = environment("rota.results.report")
     for word in (wording.duration, wording.count, wording.decimal, wording.percent, wording.points):
-        environment.filters[word.__name__] = word
-    return environment
-
-
-def _read(name: str) -> str:
-    return files(_PACKAGE).joinpath(name).read_text(encoding="utf-8")
-
-
-def _asset(name: str) -> Markup:
-    """Inline a style or script of this package."""
-    from markupsafe import Markup
-
-    return Markup(_read(name))  # noqa: S704 - our own file
-
-
-def _uplot() -> Markup:
-    """Inline uPlot with its licence in place of its banner, which only links to it."""
-    from markupsafe import Markup
-
-    code = _read(_UPLOT).split("*/", 1)[1]
-    return Markup(f"/*! uPlot\n{_read('vendor/uplot/LICENSE')}\n*/{code}")  # noqa: S704 - our own files
+        made.filters[word.__name__] = word
+    return made

@@ -21,7 +21,7 @@ class JobRow:
     """A job in a table. Times are Unix seconds, durations seconds."""
 
     job_id: int
-    user_id: int
+    user: str
     procs: int
     submit: int
     wait: int
@@ -35,6 +35,7 @@ class UserRow:
     """The finished jobs of a user; durations in seconds."""
 
     user_id: int
+    user: str
     jobs: int
     mean_wait: float
     median_wait: float
@@ -63,10 +64,12 @@ def users(schedule: Schedule) -> list[UserRow]:
     ran = finished(schedule)
     if not ran.any():
         return []
-    ids, who = np.unique(schedule.user_id[ran], return_inverse=True)
-    figures = by_group(schedule.take(np.flatnonzero(ran)), who)
+    jobs = schedule.take(np.flatnonzero(ran))
+    ids, first, who = np.unique(jobs.user_id, return_index=True, return_inverse=True)
+    figures = by_group(jobs, who)
     work = figures.pop("work")
-    columns = {"user_id": ids, **figures, "share": work / max(work.sum(), 1.0)}
+    names = np.array(jobs.user_names)[first]
+    columns = {"user_id": ids, "user": names, **figures, "share": work / max(work.sum(), 1.0)}
     order = np.lexsort((ids, -work))
     rows = zip(*(column[order].tolist() for column in columns.values()), strict=True)
     return [UserRow(**dict(zip(columns, row, strict=True))) for row in rows]
@@ -94,10 +97,11 @@ def _worst(schedule: Schedule, measure: NDArray[np.int64] | NDArray[np.float64])
     ran = np.flatnonzero(finished(schedule))
     chosen = ran[np.argsort(-measure[ran], kind="stable")[:TOP]]
     wait, run, slowdown = schedule.wait, schedule.run, schedule.bounded_slowdown
+    names = schedule.user_names
     return [
         JobRow(
             job_id=int(schedule.job_id[i]),
-            user_id=int(schedule.user_id[i]),
+            user=names[i],
             procs=int(schedule.procs[i]),
             submit=int(schedule.submit[i]),
             wait=int(wait[i]),

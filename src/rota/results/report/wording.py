@@ -68,6 +68,12 @@ def points(number: float) -> str:
     return sign + text.replace(",", "\N{NARROW NO-BREAK SPACE}")
 
 
+def faults(result: ReplayResult) -> str:
+    """Say how often plugins misbehaved; empty: never."""
+    counts = "; ".join(f"{function} {count(number)}×" for function, number in result.summary.faults.items())
+    return f"Plugins misbehaved, and rota’s own FIFO took their place: {counts}." if counts else ""
+
+
 def policy(result: ReplayResult) -> str:
     """Name the policy: scheduler, priority and options, as far as they are known."""
     return ", ".join(part for part in (result.scheduler, result.priority, result.options) if part)

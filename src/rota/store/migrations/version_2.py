@@ -1,7 +1,7 @@
 """Version 2: what a job has asked for stands in its request alone, and what a step has used in the step's record.
 
 Version 1 wrote fields of the request a second time, with the job and with the run, and usage beside the steps. It had
-no accounts: saved states get those of a new cluster, and usage for fair-share begins anew.
+no accounts: saved states get those of a new cluster, and usage for fair-share begins anew. It sent no mail.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import json
 import zlib
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import bindparam, column, select, table, update
+from sqlalchemy import BigInteger, Column, Text, bindparam, column, select, table, update
 
 from rota.store.migrations.records import rewrite
 
@@ -59,7 +59,12 @@ _ACCOUNTS = {
 
 
 def upgrade(operations: Operations) -> None:
-    """Drop the fields from accounting records and runs, and move usage."""
+    """Drop the fields from accounting records and runs, move usage, and make room for letters."""
+    operations.create_table(
+        "letters",
+        Column("number", BigInteger, primary_key=True, autoincrement=False),
+        Column("letter", Text, nullable=False),
+    )
     connection = operations.get_bind()
     rewrite(connection, _JOBS, _change_record)
     rewrite(connection, _RUNS, _drop_of_run)

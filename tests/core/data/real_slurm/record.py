@@ -227,14 +227,16 @@ class Cluster:
         last: dict[str, str] = {}
         for line in lines:
             key = line.split("=", 1)[0]
-            if key in {"PartitionName", "NodeName"}:
+            if key in {"PartitionName", "NodeName", "SwitchName"}:
                 key = line.split()[0]
             last[key.lower()] = line
-        rest = [line for line in last.values() if not line.startswith("NodeName=")]
+        rest = [line for line in last.values() if not line.startswith(("NodeName=", "SwitchName="))]
+        switches = [line for line in last.values() if line.startswith("SwitchName=")]
         parts = [line for line in rest if line.startswith("PartitionName=")]
         rest = [line for line in rest if not line.startswith("PartitionName=")]
         (self.directory / "slurm.conf").write_text("\n".join([*kept, *rest, *nodes, *parts]) + "\n")
         (self.directory / "gres.conf").write_text("\n".join(gres) + "\n")
+        (self.directory / "topology.conf").write_text("\n".join(switches) + "\n")
         return nodes
 
 

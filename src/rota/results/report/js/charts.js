@@ -1,38 +1,12 @@
 // uPlot, set up the way both pages use it: curves over time that zoom together, and distributions over a log axis.
 
-const CHART_HEIGHT = 200, ECDF_HEIGHT = 280, SHARES_HEIGHT = 300;
+const CHART_HEIGHT = 200, ECDF_HEIGHT = 280, SHARES_HEIGHT = 300, ROW_HEIGHT = 110;
 /** Points of a curve over time: more only make it restless. Zooming in shows finer ones. */
 const CURVE_POINTS = 400;
 const DASHES = [[], [7, 3], [2, 2], [9, 3, 2, 3], [4, 4], [12, 4]];
 
 /** Steps of an axis that counts: never half a job. */
 const WHOLE_STEPS = [0, 1, 2, 3, 4, 5, 6, 7, 8].flatMap((power) => [1, 2, 5].map((n) => n * 10 ** power));
-
-/** Common look of an axis; colours are functions so that a redraw follows the theme. */
-function axis(more) {
-  return {
-    stroke: () => cssColour("--muted"),
-    grid: { stroke: () => cssColour("--line"), width: 1 },
-    ticks: { stroke: () => cssColour("--line"), width: 1, size: 4 },
-    font: FONT,
-    labelFont: FONT,
-    ...more,
-  };
-}
-
-/** Makes a chart that takes the width of its element and follows the theme. */
-function chart(element, height, options, data) {
-  const width = () => Math.max(element.clientWidth, 240);
-  const legend = { markers: { fill: (u, i) => u.series[i].stroke(u, i) } };
-  const plot = new uPlot({ width: width(), height, legend, ...options }, data, element);
-  const resized = new ResizeObserver(() => {
-    if (plot.width !== width()) plot.setSize({ width: width(), height });
-  });
-  resized.observe(element);
-  const forget = onThemeChange(() => plot.redraw(false, true));
-  (plot.hooks.destroy ??= []).push(() => { resized.disconnect(); forget(); });
-  return plot;
-}
 
 const mean = (values) => values.reduce((sum, v) => sum + v, 0) / values.length;
 const peak = (values) => Math.max(...values);
@@ -61,13 +35,13 @@ class TimeCharts {
 
   /**
    * Adds a chart: `series` as uPlot takes them, with `merge` to join bins of each (`mean` or `peak`); `say` words a
-   * value, `top` fixes the upper end (without it the axis counts), `decades` makes it logarithmic between two powers of
-   * ten, `bands` are uPlot's, `onDraw` may draw over it.
+   * value, `top` fixes the upper end or computes it (without it the axis counts), `decades` makes it logarithmic between
+   * two powers of ten, `bands` are uPlot's, `bare` leaves out the times below, `onDraw` may draw over it.
    */
-  add(id, { series, data, label, say, top, decades, bands, height = CHART_HEIGHT, onDraw = () => {} }) {
+  add(id, { series, data, label, say, top, decades, bands, bare, height = CHART_HEIGHT, onDraw = () => {} }) {
     const element = document.getElementById(id);
     const entry = { data, merges: series.map((s) => s.merge) };
-    const options = this.options(series, label, say, top);
+    const options = this.options(series, { label, say, top, bare });
     if (decades) makeLogarithmic(options, ...decades);
     options.hooks.draw = [onDraw, (u) => this.drawMarks(u)];
     entry.plot = chart(element, height, { ...options, bands }, this.prepared(entry, ...this.range));
@@ -85,22 +59,23 @@ class TimeCharts {
     this.plots.delete(id);
   }
 
-  options(series, label, say, top) {
+  options(series, { label, say, top, bare }) {
+    const highest = typeof top === "function" ? top : () => top;
     return {
       scales: {
         x: { time: false, range: () => this.range },
-        y: { range: (_, __, max) => [0, top ?? Math.max(max, 1) * 1.05] },
+        y: { range: (_, __, max) => [0, highest() ?? Math.max(max, 1) * 1.05] },
       },
       axes: [
         axis({
           splits: (u) => timeTicks(...this.range, u.bbox.width / devicePixelRatio / 75, this.dated),
-          values: (_, ticks) => tickLabels(ticks, this.dated),
-          size: 42,
+          values: (_, ticks) => (bare ? ticks.map(() => "") : tickLabels(ticks, this.dated)),
+          size: bare ? 6 : 42,
         }),
-        axis({ values: (_, ticks) => ticks.map((v) => say(v)), size: 62, label, labelSize: 18, ...(top ? {} : { incrs: WHOLE_STEPS }) }),
+        axis({ values: (_, ticks) => ticks.map((v) => say(v)), size: 62, label, labelSize: 18, ...(typeof top === "number" ? {} : { incrs: WHOLE_STEPS }) }),
       ],
-      series: [{ label: this.dated ? "UTC" : "Time", value: (_, v) => (v == null ? "–" : clockTime(v, this.dated)) },
-        ...series.map((s) => ({ value: (_, v) => (v == null ? "–" : say(v)), points: { show: false }, ...s }))],
+      series: [{ label: this.dated ? "UTC" : "Time", value: (_, v) => (v == null ? "" : clockTime(v, this.dated)) },
+        ...series.map((s) => ({ value: (_, v) => (v == null ? "" : say(v)), points: { show: false }, ...s }))],
       cursor: {
         y: false,
         drag: { x: true, y: false, setScale: false },
@@ -190,21 +165,27 @@ function makeLogarithmic({ scales, axes }, low, high) {
 /** Sharp words for counts that are often small, such as a mean queue of 0.4 jobs. */
 const sayCount = (v) => (v >= 100 || Number.isInteger(v) ? count(v) : decimal(v, 1));
 
-const LOG_WAITS = [1, 10, MINUTE, 10 * MINUTE, HOUR, 6 * HOUR, DAY, 7 * DAY, 30 * DAY, 365 * DAY];
+const LOG_WAITS = [0, 1, 10, MINUTE, 10 * MINUTE, HOUR, 6 * HOUR, DAY, 7 * DAY, 30 * DAY, 365 * DAY];
 const LOG_DECADES = Array.from({ length: 10 }, (_, i) => 10 ** i);
 
-/** A distribution: share of jobs up to each value, over a logarithmic axis from 1. */
+/** Where 0 stands on a logarithmic axis: left of 1. */
+const ZERO_AT = -0.5;
+const toLog = (v) => (v > 0 ? Math.log10(v) : ZERO_AT);
+const fromLog = (at) => (at < 0 ? 0 : Math.round(10 ** at));
+
+/** A distribution: share of jobs up to each value, over a logarithmic axis from 1, or from a dot at 0. */
 function ecdfChart(id, { x, series, lines, marks, say, label }) {
-  const logs = x.map((v) => Math.log10(v));
-  const ticks = marks.map((v) => Math.log10(v)).filter((v) => v <= logs.at(-1) + 1e-9);
+  const logs = x.map(toLog);
+  const ticks = marks.filter((v) => v >= x[0]).map(toLog).filter((v) => v <= logs.at(-1) + 1e-9);
+  const points = x[0] === 0 ? { show: true, filter: () => [0], size: 6, fill: (u, i) => u.series[i].stroke(u, i) } : { show: false };
   return chart(document.getElementById(id), ECDF_HEIGHT, {
-    scales: { x: { time: false, range: [0, logs.at(-1)] }, y: { range: [0, 1] } },
+    scales: { x: { time: false, range: [x[0] === 0 ? ZERO_AT - 0.2 : 0, logs.at(-1)] }, y: { range: [0, 1] } },
     axes: [
-      axis({ splits: () => ticks, values: (_, at) => at.map((v) => say(Math.round(10 ** v))), label, labelSize: 18, size: 30 }),
+      axis({ splits: () => ticks, values: (_, at) => at.map((v) => say(fromLog(v))), label, labelSize: 18, size: 30 }),
       axis({ values: (_, at) => at.map((v) => percent(v, 0)), size: 52, label: "share of jobs", labelSize: 18 }),
     ],
-    series: [{ label: "at most", value: (_, v) => (v == null ? "–" : say(Math.round(10 ** v))) },
-      ...series.map((s) => ({ value: (_, v) => (v == null ? "–" : percent(v)), points: { show: false }, ...s }))],
+    series: [{ label: "at most", value: (_, v) => (v == null ? "" : say(fromLog(v))) },
+      ...series.map((s) => ({ value: (_, v) => (v == null ? "" : percent(v)), points, ...s }))],
     cursor: { y: false, drag: { x: false, y: false } },
   }, [logs, ...lines]);
 }

@@ -5,9 +5,9 @@ const sayFairshare = (v) => (v === null ? "∞" : String(+v.toPrecision(3)));
 
 /** One chart, drawn anew when the reader chooses another measure or other accounts. */
 class ShareChart {
-  /** @param {Object} shares what shares.py prepares; `options` are those of `TimeCharts`. */
-  constructor(shares, options) {
-    this.shares = shares;
+  /** @param {Object} shares what shares.py prepares; `accounts` are the owners; `options` are those of `TimeCharts`. */
+  constructor(shares, accounts, options) {
+    Object.assign(this, { shares, accounts });
     this.level = shares.level;
     this.measure = "used";
     this.charts = new TimeCharts({ ...options, t: shares.t });
@@ -19,10 +19,10 @@ class ShareChart {
   /** What is drawn now: accounts, and the others where they have a value. */
   get lines() {
     const { accounts, others } = this.shares.levels[this.level];
-    const lines = accounts.map((place, i) => ({ ...this.shares.accounts[place], colour: () => seriesColour(i), dash: [] }));
+    const lines = accounts.map((place) => ({ ...this.shares.accounts[place], ...this.accounts.line(this.shares.accounts[place].name) }));
     if (others && this.measure === "used") {
       const name = others.count ? `others (${count(others.count)})` : "others";
-      lines.push({ ...others, name, colour: () => cssColour("--muted"), dash: DASHES[2] });
+      lines.push({ ...others, name, stroke: () => cssColour("--rest"), dash: DASHES[2] });
     }
     return lines;
   }
@@ -38,15 +38,15 @@ class ShareChart {
     byId("shares-caption").textContent = "Used share of the cluster";
     const greatest = Math.max(...lines.flatMap(({ used, target }) => [...used, target]), 0.01);
     this.charts.add("chart-shares", {
-      series: lines.map(({ name, target, colour, dash }) => ({
-        label: `${name}, target ${percent(target)}`, stroke: colour, width: 1.5, dash, merge: mean, value: (_, v) => (v == null ? "–" : percent(v)),
+      series: lines.map(({ name, target, stroke, dash }) => ({
+        label: `${name}, target ${percent(target)}`, stroke, width: 1.5, dash, merge: mean, value: (_, v) => (v == null ? "" : percent(v)),
       })),
       data: lines.map(({ used }) => used),
       label: "share of the cluster",
       say: (v) => percent(v, greatest < 0.05 ? 1 : 0),
       top: greatest * 1.08,
       height: SHARES_HEIGHT,
-      onDraw: (u) => lines.forEach(({ target, colour }, i) => { if (u.series[i + 1].show) levelLine(u, target, colour()); }),
+      onDraw: (u) => lines.forEach(({ target, stroke }, i) => { if (u.series[i + 1].show) levelLine(u, target, stroke()); }),
     });
   }
 
@@ -57,8 +57,8 @@ class ShareChart {
     byId("shares-caption").textContent = fairTree
       ? `Level fair-share, logarithmic, drawn from ${low} to ${high}; ∞ (nothing used yet) is at the top edge` : "Fair-share factor";
     this.charts.add("chart-shares", {
-      series: lines.map(({ name, colour, dash, fairshare }) => ({
-        label: name, stroke: colour, width: 1.5, dash, merge: mean, value: (_, v, __, i) => (v == null ? "–" : sayFairshare(fairshare[i])),
+      series: lines.map(({ name, stroke, dash, fairshare }) => ({
+        label: name, stroke, width: 1.5, dash, merge: mean, value: (_, v, __, i) => (v == null ? "" : sayFairshare(fairshare[i])),
       })),
       data: lines.map(({ fairshare }) => fairshare.map(clip)),
       label: fairTree ? "level fair-share" : "factor",

@@ -3,12 +3,10 @@
 const MARGIN = { left: 64, right: 26, top: 8, bottom: 40 };
 const WAIT_STEPS = [[MINUTE, "≤ 1 min"], [10 * MINUTE, "≤ 10 min"], [HOUR, "≤ 1 h"], [6 * HOUR, "≤ 6 h"], [DAY, "≤ 1 d"], [3 * DAY, "≤ 3 d"], [Infinity, "> 3 d"]];
 const SLOWDOWN_STEPS = [[1, "1"], [2, "≤ 2"], [5, "≤ 5"], [10, "≤ 10"], [100, "≤ 100"], [1000, "≤ 1000"], [Infinity, "> 1000"]];
-/** Users with a colour of their own; the others share a grey one. */
-const COLOURED_USERS = 6;
 
 class Gantt {
-  constructor(canvas, { jobs, machine, dated, last, window }) {
-    Object.assign(this, { canvas, jobs, dated, last, window, colour: "wait", marked: -1 });
+  constructor(canvas, { jobs, owners, machine, dated, last, window }) {
+    Object.assign(this, { canvas, jobs, owners, dated, last, window, colour: "wait", marked: -1 });
     const { pieces, top } = packJobs(jobs, last);
     this.pieces = pieces;
     this.height = Math.max(machine, top, 1);
@@ -98,7 +96,7 @@ class Gantt {
 
   /** How jobs are coloured now: `of` gives a job's colour, `key` lists colours with what they mean. */
   palette() {
-    if (this.colour === "user") return this.userPalette();
+    if (this.owners[this.colour]) return this.owners[this.colour].paint(this.shown);
     const steps = this.colour === "wait" ? WAIT_STEPS : SLOWDOWN_STEPS;
     return {
       of: (i) => {
@@ -106,23 +104,6 @@ class Gantt {
         return SEQUENTIAL[Math.max(steps.findIndex(([limit]) => value <= limit), 0)];
       },
       key: steps.map(([, label], i) => [SEQUENTIAL[i], label]),
-    };
-  }
-
-  userPalette() {
-    const work = new Map();
-    for (const i of this.shown) {
-      const seconds = Math.min(this.endOf(i), this.window[1]) - Math.max(this.jobs.start[i], this.window[0]);
-      work.set(this.jobs.user[i], (work.get(this.jobs.user[i]) ?? 0) + seconds * this.jobs.procs[i]);
-    }
-    const top = [...work].sort((a, b) => b[1] - a[1] || a[0] - b[0]).slice(0, COLOURED_USERS);
-    const places = [0, 1, 2, 3, 6, 7].map(seriesColour);
-    const colours = new Map(top.map(([user], i) => [user, places[i]]));
-    const rest = cssColour("--line");
-    const key = top.map(([user], i) => [places[i], `user ${user}`]);
-    return {
-      of: (i) => colours.get(this.jobs.user[i]) ?? rest,
-      key: work.size > key.length ? [...key, [rest, "other users"]] : key,
     };
   }
 

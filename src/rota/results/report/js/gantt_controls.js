@@ -1,13 +1,11 @@
 // Choosing the window of the schedule, and looking at single jobs: by pointer, keyboard and from the tables.
 
-const byId = (id) => document.getElementById(id);
-
 /** What there is to say of a job, as pairs of name and text. */
-function jobFacts(jobs, i, dated) {
+function jobFacts({ jobs, owners, dated }, i) {
   const { wait, run, slowdown } = served(jobs, i);
   const time = (t) => (t >= 0 ? clockTime(t, dated) : "–");
   return [
-    ["Job", jobs.id[i]], ["User", jobs.user[i]], ["Processors", count(jobs.procs[i])],
+    ["Job", jobs.id[i]], ...ownerFacts(owners, i), ["Processors", count(jobs.procs[i])],
     ["Submitted", time(jobs.submit[i])], ["Started", time(jobs.start[i])],
     ["Wait", Number.isNaN(wait) ? "–" : duration(wait)], ["Run", Number.isNaN(run) ? "–" : duration(run)],
     ["Requested", duration(jobs.limit[i])], ["Slowdown", Number.isNaN(slowdown) ? "–" : decimal(slowdown)],
@@ -75,9 +73,9 @@ class GanttControls {
   refresh() {
     this.gantt.draw();
     showKey(byId("gantt-key"), this.gantt.paint.key);
-    const { dated, window: [from, to], shown, marked, jobs } = this.gantt;
+    const { dated, window: [from, to], shown, marked } = this.gantt;
     byId("gantt-status").textContent = marked >= 0
-      ? jobFacts(jobs, marked, dated).map(([name, text]) => `${name} ${text}`).join(" · ")
+      ? jobFacts(this.gantt, marked).map(([name, text]) => `${name} ${text}`).join(" · ")
       : `${clockTime(from, dated)} – ${clockTime(to, dated)} · ${count(shown.length)} job${shown.length === 1 ? "" : "s"}`;
   }
 
@@ -145,6 +143,6 @@ class GanttControls {
     const i = this.gantt.jobAt(event.offsetX, event.offsetY);
     tip.hidden = i < 0;
     if (i < 0) return;
-    showTip(tip, jobFacts(this.gantt.jobs, i, this.gantt.dated), event.offsetX, event.offsetY, this.gantt.canvas);
+    showTip(tip, jobFacts(this.gantt, i), event.offsetX, event.offsetY, this.gantt.canvas);
   }
 }

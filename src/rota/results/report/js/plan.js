@@ -10,13 +10,12 @@ const FADED = 0.5, HELD = 0.3, LATER = 0.85;
 
 class PlanPicture {
   /** `pieces`: where each job ran, see lanes.js. `last`: when those that did not end leave. */
-  constructor(canvas, { jobs, plan, pieces, machine, dated, last }) {
-    Object.assign(this, { canvas, jobs, plan, pieces, dated, last });
+  constructor(canvas, { jobs, plan, pieces, owners, machine, dated, last }) {
+    Object.assign(this, { canvas, jobs, plan, pieces, owners, dated, last });
     this.scroller = canvas.closest(".nodes");
     this.oneRow = !plan.nodes.length;
     this.rows = this.oneRow ? [["", machine]] : plan.nodes;
     Object.assign(this, { length: DAY, shift: 0, rowSize: "all", colour: "user", right: "plan", marked: null });
-    this.colours = new StickyColours();
     const open = plan.moments.map(({ planned }) => planned.filter(({ nodes }) => !nodes.length).length);
     this.openRows = this.oneRow ? 0 : Math.min(Math.max(...open), MOST_OPEN_ROWS);
     new ResizeObserver(() => this.draw()).observe(this.scroller);
@@ -30,15 +29,6 @@ class PlanPicture {
 
   limitOf(i) {
     return this.jobs.start[i] + this.jobs.limit[i];
-  }
-
-  /** Who has a job, as far as colours tell. */
-  get owner() {
-    return this.colour === "account" ? this.plan.accountName : (i) => this.userOf(i);
-  }
-
-  userOf(i) {
-    return this.plan.userName?.(i) ?? `user ${this.jobs.user[i]}`;
   }
 
   /** Shows the plan of a moment. */
@@ -132,7 +122,7 @@ class PlanPicture {
     const ctx = this.canvas.getContext("2d");
     ctx.scale(devicePixelRatio, devicePixelRatio);
     this.shown = this.visible();
-    this.paint = this.colours.of(this.shown, this.window, this.jobs, this.owner);
+    this.paint = this.owners[this.colour].paint(this.shown.map(({ job }) => job));
     this.hatches = new Hatches(ctx);
     this.boxes = [];
     this.drawAxes(ctx, at);

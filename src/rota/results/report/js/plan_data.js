@@ -38,20 +38,13 @@ function unpackMoments({ count: size, planned, reasons, closed, data }, sets) {
   }));
 }
 
-/** All of it: `nodes` as pairs of name and processors, `given` the set of each job, `names` of users and accounts by job. */
-function unpackPlan({ nodes, most, moments, placed, names }) {
+/** All of it: `nodes` as pairs of name and processors, `given` the set of each job. */
+function unpackPlan({ nodes, most, moments, placed }) {
   const sets = unpackSets(placed.sets);
-  const named = (column) => {
-    if (!column) return null;
-    const numbers = numberReader(column.data)(placed.count).map(unzigzag);
-    return (job) => column.texts[numbers[job]];
-  };
   return {
     nodes, most,
     given: Array.from(numberReader(placed.data)(placed.count), (number) => sets[unzigzag(number)]),
     moments: unpackMoments(moments, sets),
-    userName: named(names.user),
-    accountName: named(names.account),
   };
 }
 

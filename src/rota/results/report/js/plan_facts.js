@@ -52,7 +52,7 @@ class PlanFacts {
     if (running && !told.includes(running)) told[MOST_TOLD - 1] = running;
     const lines = told.map((one, i) => [
       i ? "" : "Waits for",
-      `job ${this.jobs.id[one.job]} (${this.picture.userOf(one.job)}), ${one.runs ? "runs" : "planned"} to ${this.clock(one.end)}`,
+      `job ${this.jobs.id[one.job]} (${this.picture.owners.user.name(one.job)}), ${one.runs ? "runs" : "planned"} to ${this.clock(one.end)}`,
     ]);
     const more = all.length - told.length;
     return more > 0 ? [...lines, ["", `and ${count(more)} other${more === 1 ? "" : "s"}`]] : lines;
@@ -99,12 +99,7 @@ class PlanFacts {
   }
 
   request(job, processors) {
-    const account = this.plan.accountName?.(job);
-    return [["User", account ? `${this.user(job)} (account ${account})` : this.user(job)], ["Processors", count(processors)]];
-  }
-
-  user(job) {
-    return this.plan.userName?.(job) ?? String(this.jobs.user[job]);
+    return [...ownerFacts(this.picture.owners, job), ["Processors", count(processors)]];
   }
 
   stateOf(job) {

@@ -1,40 +1,4 @@
-// How the plan is painted: colours that stay with their owners, hatched rectangles.
-
-/** Places in the palette; all others share a grey. */
-const PLAN_COLOURS = [0, 1, 2, 3, 6, 7, 4];
-
-/** Colours for those with most of the picture; who has one keeps it as long as that is so. */
-class StickyColours {
-  constructor() {
-    this.slots = new Map();
-  }
-
-  /** `of` gives a job's colour, `key` lists colours with what they mean. */
-  of(items, [from, to], jobs, owner) {
-    const area = new Map();
-    for (const item of items) {
-      const seconds = Math.min(item.to, to) - Math.max(item.from, from);
-      area.set(owner(item.job), (area.get(owner(item.job)) ?? 0) + seconds * jobs.procs[item.job]);
-    }
-    const top = [...area].sort((a, b) => b[1] - a[1]).slice(0, PLAN_COLOURS.length).map(([one]) => one);
-    this.give(top);
-    const colours = new Map(top.map((one) => [one, seriesColour(PLAN_COLOURS[this.slots.get(one)])]));
-    const rest = cssColour("--rest");
-    const key = top.map((one) => [colours.get(one), one]);
-    return {
-      of: (i) => colours.get(owner(i)) ?? rest,
-      key: area.size > top.length ? [...key, [rest, "others"]] : key,
-    };
-  }
-
-  give(owners) {
-    const slots = new Map(owners.filter((one) => this.slots.has(one)).map((one) => [one, this.slots.get(one)]));
-    const used = new Set(slots.values());
-    const free = PLAN_COLOURS.map((_, slot) => slot).filter((slot) => !used.has(slot));
-    for (const one of owners) if (!slots.has(one)) slots.set(one, free.shift());
-    this.slots = slots;
-  }
-}
+// How the plan is painted: hatched rectangles, and what is cut off at their edges.
 
 /** Slanted lines of each colour, made once a drawing. */
 class Hatches {

@@ -4,6 +4,7 @@ const data = JSON.parse(document.getElementById("data").textContent);
 const { dated } = data.clock;
 const [first, last] = data.span;
 const jobs = unpackSchedule(data.schedule);
+const owners = ownersOf(jobs, data.names, data.shares);
 /** The most bins of one zoomed curve: about one a pixel. */
 const DETAIL_BINS = 1000;
 
@@ -55,30 +56,36 @@ charts.add("chart-busy", {
 });
 addQueue("chart-jobs", data.series.jobs, "jobs");
 addQueue("chart-procs", data.series.procs, "processors");
-const shares = data.shares && new ShareChart(data.shares, {
-  dated, full: charts.full, band: charts.band, marks: charts.marks, onPick: charts.onPick,
+charts.add("chart-arrivals", {
+  series: [{ ...meanLine, fill: pale }], data: [data.arrivals], label: "jobs an hour", say: sayCount,
 });
+addParts(charts, data.parts, data.series.busy.mean);
+const linked = { dated, full: charts.full, band: charts.band, marks: charts.marks, onPick: charts.onPick };
+const reasons = data.reasons && new ReasonChart(data.reasons, linked);
+const shares = data.shares && new ShareChart(data.shares, owners.account, linked);
+/** Charts with times of their own, which zoom with the others. */
+const others = [reasons, shares].filter(Boolean).map((one) => one.charts);
 charts.onZoom = () => {
   byId("bin-width").textContent = shortDuration(charts.binWidth);
-  shares?.charts.show(...charts.range);
+  for (const other of others) other.show(...charts.range);
 };
-if (shares) shares.charts.onZoom = () => charts.zoom(...shares.charts.range);
+for (const other of others) other.onZoom = () => charts.zoom(...other.range);
 charts.onZoom();
 
-const gantt = new Gantt(byId("gantt-canvas"), { jobs, machine: data.machine, dated, last, window: data.window });
-const redrawCharts = () => { charts.redraw(); shares?.charts.redraw(); };
+const gantt = new Gantt(byId("gantt-canvas"), { jobs, owners, machine: data.machine, dated, last, window: data.window });
+const redrawCharts = () => [charts, ...others].forEach((one) => one.redraw());
 controls = new GanttControls(gantt, { span: data.span, busiest: data.window, onMove: redrawCharts });
 if (data.plan) {
   const plan = unpackPlan(data.plan);
   const pieces = plan.nodes.length ? placeJobs(jobs, plan, last) : onOneRow(gantt.pieces);
-  const picture = new PlanPicture(byId("plan-canvas"), { jobs, plan, pieces, machine: gantt.height, dated, last });
+  const picture = new PlanPicture(byId("plan-canvas"), { jobs, plan, pieces, owners, machine: gantt.height, dated, last });
   planControls = new PlanControls(picture, { onMove: redrawCharts });
 }
 byId("zoom-all").addEventListener("click", () => charts.zoom(...charts.full));
 byId("zoom-window").addEventListener("click", () => charts.zoom(...gantt.window));
 
 function addDistribution(id, { x, lines }, options) {
-  ecdfChart(id, {
+  return ecdfChart(id, {
     x,
     series: lines.map(({ label }, i) => ({
       label, stroke: () => (i ? seriesColour(i - 1) : cssColour("--ink")), width: i ? 1.25 : 2.25, dash: i ? DASHES[i - 1] : [],
@@ -87,8 +94,10 @@ function addDistribution(id, { x, lines }, options) {
     ...options,
   });
 }
-addDistribution("chart-wait", data.ecdf.wait, { marks: LOG_WAITS, say: shortDuration, label: "wait" });
-addDistribution("chart-slowdown", data.ecdf.slowdown, { marks: LOG_DECADES, say: count, label: "bounded slowdown" });
+const distributions = {
+  wait: addDistribution("chart-wait", data.ecdf.wait, { marks: LOG_WAITS, say: shortDuration, label: "wait" }),
+  slowdown: addDistribution("chart-slowdown", data.ecdf.slowdown, { marks: LOG_DECADES, say: count, label: "bounded slowdown" }),
+};
 
 document.querySelectorAll("table.sortable").forEach(makeSortable);
 document.querySelectorAll("table.served").forEach(makeExpandable);
@@ -96,4 +105,4 @@ document.querySelectorAll("button[data-job]").forEach((button) => {
   button.addEventListener("click", () => controls.find(Number(button.dataset.job)));
 });
 // For the console of the curious, and for tests.
-window.rota = { data, jobs, gantt, controls, charts, shares, planControls, first };
+window.rota = { data, jobs, owners, gantt, controls, charts, reasons, shares, distributions, planControls, first };

@@ -1,0 +1,165 @@
+"""``rota sweep WORKLOAD --vary …``, ``rota sweep SPEC.toml``: many replays, and what comes of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from rota.cli.progress import progress
+from rota.cli.scenario import command_line, say, scenario_options
+from rota.cli.sweep_words import Words, check, fingerprint, read_run
+from rota.model import InputError
+from rota.sweep.axes import read_axis
+from rota.sweep.figures import METRICS
+from rota.sweep.folder import PAGE, TABLE, Folder, write_table
+from rota.sweep.page import write_page
+from rota.sweep.play import Sweep, play
+from rota.sweep.runs import carry_out
+from rota.sweep.search import SEARCHES
+from rota.sweep.spec import read_spec
+from rota.sweep.summary import say_value, summarise
+from rota.sweep.workers import Dask, Processes
+
+if TYPE_CHECKING:
+    from rota.sweep.axes import Axis
+    from rota.sweep.spec import Spec
+    from rota.sweep.summary import Summary
+    from rota.sweep.workers import Workers
+
+#: Parameters that are not the runs' own.
+_OWN = frozenset({"vary", "search", "samples", "draw", "by", "out", "jobs", "dask", "tolerate_failures", "as_json"})
+#: Settings that are printed; the page has all.
+_PRINTED = 10
+
+
+@click.command()
+@scenario_options
+@click.option(
+    "--vary",
+    multiple=True,
+    metavar="NAME=VALUES",
+    help="Values of a setting, as in --set, or of an option: bf_max_job_test=50,100,500, "
+    "PriorityWeightAge=0:10000:2000, scheduler=sched/easy,sched/backfill, seed=1:20; repeatable.",
+)
+@click.option("--search", type=click.Choice(SEARCHES), default="grid", show_default=True, help="Which settings to run.")
+@click.option("--samples", type=click.IntRange(1), help="How many settings random and halving draw.  [default: 16]")
+@click.option("--draw", type=int, default=0, help="Another draw of them.")
+@click.option(
+    "--by",
+    type=click.Choice([one.key for one in METRICS]),
+    default="mean_bounded_slowdown",
+    show_default=True,
+    help="What settings are ranked by, and halving keeps.",
+)
+@click.option("--out", type=click.Path(path_type=Path), help="Folder of the results; needed.")
+@click.option("--jobs", type=click.IntRange(1), help="Processes.  [default: as many as this process may use cores]")
+@click.option("--dask", metavar="ADDRESS", help="Scheduler of a Dask cluster that makes the runs: tcp://host:8786.")
+@click.option("--tolerate-failures", is_flag=True, help="Succeed although some runs have failed.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_context
+def sweep(ctx: click.Context, /, **given: Any) -> None:
+    """Replay a workload many times, with other parameters, plugins, workloads and seeds.
+
+    WORKLOAD is what `rota replay` takes, or a file SPEC.toml that names it, its options without dashes, and in a table
+    [vary] what is varied. A sweep that was ended goes on where it was when it is started again.
+    """
+    words, spec = Words(ctx.command), None
+    vary = [read_axis(text) for text in given["vary"]]
+    if given["workload"].endswith(".toml"):
+        spec = read_spec(Path(given["workload"]))
+        here = {key for key in given if ctx.get_parameter_source(key) is ParameterSource.COMMANDLINE} - {"workload"}
+        given |= {key: value for key, value in words.of_file(spec).items() if key not in here}
+        vary = [*(one for one in spec.axes if one.name not in {axis.name for axis in vary}), *vary]
+    _check_given(given, vary, spec)
+    base = {key: value for key, value in given.items() if key not in _OWN}
+    read = partial(read_run, words=words, base=base)
+    workers: Workers = Dask(given["dask"]) if given["dask"] else Processes(given["jobs"] or _cores())
+    told: dict[str, None] = {}
+    scenarios = check(vary, lambda run: read(run, told.setdefault), partial(_blame, spec))
+    for message in told:
+        say(message)
+    plan = Sweep(
+        axes=tuple(vary),
+        search=given["search"],
+        samples=given["samples"],
+        draw=given["draw"],
+        by=given["by"],
+        fingerprint=fingerprint(base, scenarios),
+    )
+    folder = Folder(given["out"])
+    with progress("runs", show=sys.stderr.isatty()) as bar:
+        rows = play(plan, folder, workers, partial(carry_out, read=read), bar)
+    provenance = replace(scenarios[0].options.provenance, command=command_line())
+    summary = summarise(plan, rows)
+    folder.write(TABLE, partial(write_table, rows, plan.axes))
+    page = folder.write(PAGE, partial(write_page, summary, provenance))
+    for message in dict.fromkeys(message for row in rows for message in row.messages if message not in told):
+        say(message)
+    if given["as_json"]:
+        click.echo(json.dumps(summary.as_dict(), indent=2, ensure_ascii=False, allow_nan=False))
+    else:
+        _print(summary, page)
+    if summary.failed and not given["tolerate_failures"]:
+        raise _failure(summary)
+
+
+def _check_given(given: dict[str, Any], vary: list[Axis], spec: Spec | None) -> None:
+    """Check what no other reader checks.
+
+    Raises:
+        InputError: nothing is varied, no folder is named, or no workload is.
+    """
+    if not vary:
+        raise InputError("nothing is varied: write --vary NAME=VALUES, or a table [vary] in a file", field="--vary")
+    if given["out"] is None:
+        raise InputError("name the folder of the results", field="--out")
+    if spec is not None and given["workload"].endswith(".toml"):
+        if all(axis.name != "workload" for axis in vary):
+            raise spec.error("is missing: name the log to be replayed", "workload")
+        given["workload"] = next(axis.values[0] for axis in vary if axis.name == "workload")
+
+
+def _blame(spec: Spec | None, error: InputError, axis: Axis) -> InputError:
+    """Name the axis that an error is about, and its line in the file."""
+    if spec is None or axis not in spec.axes:
+        return InputError(str(error), field=f"--vary {axis.name}")
+    return spec.error(str(error), axis.name)
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0))
+
+
+def _failure(summary: Summary) -> InputError:
+    """Say how many runs have failed, and why the first did."""
+    first = summary.failed[0]
+    point = ", ".join(f"{key}={value}" for key, value in first.point.items())
+    return InputError(
+        f"{len(summary.failed)} of {len(summary.rows)} runs have failed; the first, {point}: {first.error}"
+    )
+
+
+def _print(summary: Summary, page: Path) -> None:
+    """Print the best settings."""
+    labels = ["", *(metric.label for metric in METRICS), ""]
+    lines = [
+        [one.name, *(say_value(metric, one.mean(metric.key)) for metric in METRICS), summary.note(one)]
+        for one in summary.ranked[:_PRINTED]
+        if not one.failed
+    ]
+    widths = [max(len(line[i]) for line in (labels, *lines)) for i in range(len(labels))]
+    for line in (labels, *lines):
+        first, *others, note = line
+        cells = [first.ljust(widths[0]), *(one.rjust(width) for one, width in zip(others, widths[1:], strict=False))]
+        click.echo("  ".join((*cells, note)).rstrip())
+    if len(summary.ranked) > _PRINTED:
+        click.echo(f"and {len(summary.ranked) - _PRINTED} others")
+    click.echo(f"page  {page}")

@@ -1,0 +1,198 @@
+"""What is read: one look at a store, in which nothing changes, and segments that were looked at before."""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict
+from enum import Enum
+from threading import Lock
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+from rota.lustre.store.database import open_to_read
+from rota.lustre.store.names import bytes_of
+from rota.lustre.store.segment import Segment, unpack
+from rota.lustre.store.tiers import Kept, Span
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from rota.lustre.store.veil import Veil
+
+#: Bytes of segments that are remembered, and jobs whose fields are.
+_REMEMBERED, _LABELLED = 256 << 20, 200_000
+
+
+class Part(Enum):
+    """What is read of a segment, and how."""
+
+    WHOLE = "SELECT data FROM segments WHERE step = ? AND start = ?"
+    #: All targets together, or all jobs.
+    BY_JOB = "SELECT by_job FROM segments WHERE step = ? AND start = ?"
+    BY_TARGET = "SELECT by_target FROM segments WHERE step = ? AND start = ?"
+
+
+class Job(NamedTuple):
+    """A job that did something."""
+
+    code: int
+    #: Unix seconds: the steps in which it did something first and last, from the start of one to the end of the other.
+    first: int
+    last: int
+
+
+#: Step, start and version of a segment, and the part of it.
+_Key = tuple[int, int, int, Part]
+
+
+class Reader:
+    """Looks at a store, and remembers segments and fields of jobs for the next look. Any number of threads may use it.
+
+    Args:
+        folder: Directory of the store.
+        veil: Hides who jobs are; ``None``: they are shown.
+    """
+
+    def __init__(self, folder: Path, veil: Veil | None = None) -> None:
+        self._folder = folder
+        #: Hides who jobs are; ``None``: they are shown.
+        self.veil = veil
+        self._segments: OrderedDict[_Key, Segment] = OrderedDict()
+        self._size = 0
+        self._fields: dict[int, Mapping[str, Any]] = {}
+        self._version = 0
+        self._lock = Lock()
+
+    def look(self) -> Look:
+        """Look at the store as it is now.
+
+        Raises:
+            InputError: there is no store.
+        """
+        return Look(open_to_read(self._folder), self)
+
+    def get(self, key: _Key) -> Segment | None:
+        """Give a segment, or a part of it."""
+        with self._lock:
+            if (found := self._segments.get(key)) is not None:
+                self._segments.move_to_end(key)
+            return found
+
+    def put(self, key: _Key, segment: Segment) -> None:
+        """Remember a segment, and forget those that were used longest ago."""
+        with self._lock:
+            if key in self._segments or segment.size > _REMEMBERED // 4:
+                return
+            self._segments[key] = segment
+            self._size += segment.size
+            while self._size > _REMEMBERED:
+                self._size -= self._segments.popitem(last=False)[1].size
+
+    def fields(self, connection: sqlite3.Connection, jobs: Sequence[int]) -> list[Mapping[str, Any]]:
+        """Give the fields of jobs."""
+        with self._lock:
+            (version,) = connection.execute("SELECT coalesce(max(version), 0) FROM labels").fetchone()
+            for (job,) in connection.execute("SELECT job FROM labels WHERE version > ?", (self._version,)):
+                self._fields.pop(job, None)
+            # A look that began earlier than another one sees less than is remembered, and is not to be remembered.
+            known = self._fields if version >= self._version else {}
+            self._version = max(version, self._version)
+            if len(known) > _LABELLED:
+                known.clear()
+            missing = [job for job in jobs if job not in known]
+            known.update((job, {}) for job in missing)
+            select = "SELECT job, fields FROM labels WHERE job IN (SELECT value FROM json_each(?))"
+            for job, text in connection.execute(select, (json.dumps(missing),)):
+                known[job] = json.loads(text) if self.veil is None else self.veil.fields(json.loads(text))
+            return [known[job] for job in jobs]
+
+
+class Look:
+    """One look at a store, to be used as a context manager.
+
+    Args:
+        connection: To the store, in a transaction.
+        reader: Remembers what was read.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, reader: Reader) -> None:
+        self._connection = connection
+        self._reader = reader
+        #: What there is of each tier, from the finest.
+        self.kept = [Kept(*row) for row in self._connection.execute("SELECT step, low, high FROM tiers ORDER BY step")]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.close()
+
+    @property
+    def until(self) -> int:
+        """Until when all is there that was read in time, Unix seconds."""
+        return self.kept[0].high
+
+    def segments(self, spans: Iterable[Span], part: Part = Part.WHOLE) -> Iterator[tuple[int, Segment]]:
+        """Give what there is of spans, each segment, or a part of it, with its start."""
+        for step, begin, end in spans:
+            there = self._connection.execute(
+                "SELECT start, version FROM segments WHERE step = ? AND start >= ? AND start < ? ORDER BY start",
+                (step, begin, end),
+            ).fetchall()
+            for start, version in there:
+                yield start, self._segment((step, start, version, part))
+
+    def _segment(self, key: _Key) -> Segment:
+        found = self._reader.get(key)
+        if found is None:
+            step, start, version, part = key
+            (data,) = self._connection.execute(part.value, (step, start)).fetchone()
+            if data is None:  # it is hardly shorter than the whole
+                return self._segment((step, start, version, Part.WHOLE))
+            found = unpack(data)
+            self._reader.put(key, found)
+        return found
+
+    def operations(self) -> list[str]:
+        """Give the operations, by code."""
+        return self._names("SELECT name FROM operations ORDER BY code")
+
+    def targets(self) -> list[str]:
+        """Give the targets, by code."""
+        return self._names("SELECT name FROM targets ORDER BY code")
+
+    def _names(self, select: str) -> list[str]:
+        return [name.decode() for (name,) in self._connection.execute(select)]
+
+    def job(self, job_id: str) -> Job | None:
+        """Find a job."""
+        veil = self._reader.veil
+        if veil is not None and veil.hides_jobs:
+            select = "SELECT code, first, last FROM jobs WHERE code = ?"
+            found = self._connection.execute(select, (veil.code_of(job_id),)).fetchone()
+        else:
+            select = "SELECT code, first, last FROM jobs WHERE name = ?"
+            found = self._connection.execute(select, (bytes_of(job_id),)).fetchone()
+        return None if found is None else Job(*found)
+
+    def job_count(self) -> int:
+        """Say how many jobs there are: their codes are all numbers below."""
+        return int(self._connection.execute("SELECT coalesce(max(code), -1) + 1 FROM jobs").fetchone()[0])
+
+    def job_ids(self, codes: Iterable[int]) -> list[str]:
+        """Give the ids of jobs."""
+        veil = self._reader.veil
+        if veil is not None and veil.hides_jobs:
+            return [veil.job_of(code) for code in codes]
+        select = "SELECT name FROM jobs WHERE code = ?"
+        return [self._connection.execute(select, (code,)).fetchone()[0].decode() for code in codes]
+
+    def fields(self, codes: Sequence[int]) -> list[Mapping[str, Any]]:
+        """Give what is known of jobs; nothing is an empty mapping."""
+        return self._reader.fields(self._connection, codes)
+
+    def summary(self, job: int) -> dict[int, tuple[int, int]]:
+        """Give samples and totals of a job by operation, up to where the second tier is made."""
+        found = self._connection.execute("SELECT operation, samples, total FROM summaries WHERE job = ?", (job,))
+        return {operation: (samples, total) for operation, samples, total in found}

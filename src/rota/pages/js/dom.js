@@ -1,0 +1,3 @@
+// The page's elements.
+
+const byId = (id) => document.getElementById(id);

@@ -1,0 +1,1 @@
+"""Built-in plugins that say who owns a job."""

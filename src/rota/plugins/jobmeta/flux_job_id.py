@@ -1,0 +1,79 @@
+"""Flux: ids such as ``ƒiFkbMhFM``, asked of ``flux jobs``.
+
+Before 2.15.2 Lustre wrote the two bytes of ``ƒ`` as ``??``. ``flux jobs`` prints a list for several jobs, and the bare
+object for one.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from rota.interfaces.jobmeta import Command, LookupFailedError, known
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rota.interfaces.jobmeta import Asking, Metadata
+
+plugin_type = "jobmeta/flux_job_id"
+plugin_name = "Flux"
+plugin_version = 100
+FIELDS = (
+    "user", "uid", "account", "name", "partition", "state", "ended", "submit", "start", "end", "nodes", "cpus", "cwd",
+)  # fmt: skip
+COMMANDS = ("flux",)
+
+_PATTERN = re.compile(r"(?:ƒ|f|\?\?)([1-9A-HJ-NP-Za-km-z]{1,12})")
+
+
+def matches(job_id: str) -> bool:
+    """Whether it is Flux's base 58."""
+    return _PATTERN.fullmatch(job_id) is not None
+
+
+def normalize(job_id: str) -> str:
+    """Give it with the ASCII ``f``, which Flux understands in every locale."""
+    found = _PATTERN.fullmatch(job_id)
+    return f"f{found[1]}" if found else job_id
+
+
+def fetch(ids: Sequence[str]) -> Asking:
+    """Ask for all at once."""
+    answer = yield Command(("flux", "jobs", "--json", "-A", "-a", "-c", "0", *ids), ok=(0, 1))  # 1: one is not known
+    if answer.stdout.strip():
+        yield from parse(answer.stdout)
+    elif answer.returncode == 1 and "unknown" not in answer.stderr.lower():
+        raise LookupFailedError(f"flux jobs: {answer.stderr.strip() or 'no answer'}")
+
+
+def parse(text: str) -> Iterator[Metadata]:
+    """Read what ``flux jobs --json`` has printed."""
+    try:
+        said = json.loads(text)
+    except ValueError as exc:
+        raise LookupFailedError(f"flux jobs printed no JSON that can be read: {exc}") from None
+    for job in said.get("jobs", [said]):
+        if isinstance(job, dict) and "jobid" in job:
+            yield _metadata(job)
+
+
+def _metadata(job: dict[str, Any]) -> Metadata:
+    state = job.get("status") or job.get("state")
+    return known(
+        id=job["jobid"],
+        user=job.get("username"),
+        uid=job.get("userid"),
+        account=job.get("bank"),
+        name=job.get("name"),
+        partition=job.get("queue"),
+        state=state,
+        ended=job.get("state") == "INACTIVE",
+        submit=job.get("t_submit"),
+        start=job.get("t_run"),
+        end=job.get("t_inactive"),
+        nodes=job.get("nnodes"),
+        cpus=job.get("ncores"),
+        cwd=job.get("cwd"),
+    )

@@ -1,0 +1,1 @@
+"""Pages that are served: they ask what `rota.api` tells, and draw it."""

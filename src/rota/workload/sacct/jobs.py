@@ -1,0 +1,253 @@
+"""The jobs of one file of ``sacct``: numbers, times and requests."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rota.model import YEAR, InputError
+from rota.model.units import parse_time_seconds
+from rota.workload.checks import shown
+from rota.workload.fields import UNKNOWN
+from rota.workload.sacct.requests import read_requests
+from rota.workload.sacct.table import AGAIN, read_table
+from rota.workload.sacct.times import read_times
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from rota.model import JobSpec
+    from rota.workload.fields import IntColumn
+    from rota.workload.sacct.table import Table
+    from rota.workload.sacct.times import Times
+
+#: States of jobs that hold nodes, and of those that wait for them.
+RUNNING = {"RUNNING", "SUSPENDED", "COMPLETING", "CONFIGURING", "STAGE_OUT", "SIGNALING", "STOPPED", "RESIZING"}
+WAITING = {"PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD", "REVOKED"}
+#: What Timelimit has for a job that asked for none, and gets that of its partition.
+_OF_PARTITION = {"", "Partition_Limit", "INVALID"}
+_MINUTE = 60
+_JOB_ID = re.compile(r"\d+(_(\d+|\[.*\])|\+\d+)?")
+_NOWHERE = {"", "None assigned", "None"}
+
+
+@dataclass(slots=True, eq=False)
+class Jobs:
+    """Columns of equal length. Times are Unix seconds, lengths of time seconds; -1: unknown."""
+
+    #: Line in the file, from 1.
+    line: IntColumn
+    #: Numbers; -1: the file has none for a task of an array, only an id such as ``6_2``.
+    number: IntColumn
+    ids: NDArray[np.str_]
+    #: Clusters and user ids; empty: unknown.
+    cluster: NDArray[np.str_]
+    uid: NDArray[np.str_]
+    submit: IntColumn
+    eligible: IntColumn
+    start: IntColumn
+    end: IntColumn
+    #: Run time, up to now for a job that runs.
+    elapsed: IntColumn
+    #: Time limit; -1: that of the partition.
+    limit: IntColumn
+    #: States without ``by`` whom; empty: unknown.
+    state: NDArray[np.str_]
+    requests: NDArray[np.object_]
+    #: Hostlists; empty: unknown, or nowhere.
+    nodes: NDArray[np.object_]
+
+    def __len__(self) -> int:
+        """Give the number of jobs."""
+        return len(self.number)
+
+    def take(self, rows: NDArray[np.bool_] | IntColumn) -> Jobs:
+        """Select jobs by a mask, or by row numbers in the given order."""
+        return Jobs(*(getattr(self, one.name)[rows] for one in fields(self)))
+
+    @staticmethod
+    def joined(files: Sequence[Jobs]) -> Jobs:
+        """Join the jobs of several files."""
+        return Jobs(*(np.concatenate([getattr(each, one.name) for each in files]) for one in fields(Jobs)))
+
+
+def read_jobs(path: Path, zone: str) -> tuple[Jobs, list[str]]:
+    """Read a file.
+
+    Args:
+        path: The file.
+        zone: Time zone of local times; empty: UTC.
+
+    Returns:
+        The jobs, and what its reader should know.
+
+    Raises:
+        InputError: the file cannot be read, or a column, line or value is missing or wrong.
+    """
+    table = read_table(path)
+    has = table.columns.keys()
+    if "Submit" not in has:
+        raise InputError(f"the column Submit is missing: {AGAIN}", path=path, line=1)
+    if not (has & {"Elapsed", "ElapsedRaw"} or has >= {"Start", "End"}):
+        raise InputError(f"run times are missing: the columns Start and End, or ElapsedRaw: {AGAIN}", path=path, line=1)
+    elapsed = _elapsed(table)
+    times, notes = _times(table, zone, elapsed)
+    jobs = Jobs(
+        line=np.array(table.lines),
+        number=_numbers(table),
+        ids=np.array(table.columns.get("JobID") or table.columns["JobIDRaw"]),
+        cluster=_texts(table, "Cluster"),
+        uid=_texts(table, "UID"),
+        **times,
+        elapsed=elapsed,
+        limit=_limits(table),
+        state=np.array([one.partition(" ")[0] for one in table.columns.get("State", ("",) * len(table.lines))]),
+        requests=_objects(read_requests(table)),
+        nodes=_objects(
+            ["" if one in _NOWHERE else one for one in table.columns.get("NodeList", ("",) * len(table.lines))]
+        ),
+    )
+    if "Start" in has:
+        _settle(jobs, table)
+    else:  # the log of a simulation, in which a negative run time is one up to the limit
+        jobs.elapsed = np.where(elapsed < 0, jobs.limit, elapsed)
+    return jobs, notes
+
+
+def _texts(table: Table, column: str) -> NDArray[np.str_]:
+    return np.array(table.columns.get(column, ("",) * len(table.lines)))
+
+
+def _objects(values: Sequence[JobSpec | str]) -> NDArray[np.object_]:
+    """Make an array of objects; NumPy would take requests for rows of a matrix."""
+    array = np.empty(len(values), object)
+    for row, value in enumerate(values):
+        array[row] = value
+    return array
+
+
+def _numbers(table: Table) -> IntColumn:
+    raw = table.columns.get("JobIDRaw") or table.columns["JobID"]
+    column = "JobIDRaw" if "JobIDRaw" in table.columns else "JobID"
+    for row, text in enumerate(raw):
+        if not (text.isdecimal() or _JOB_ID.fullmatch(text)):
+            raise table.error(row, column, f"{shown(text)} is no job id such as 123 or 123_4")
+    return np.array([int(text) if text.isdecimal() else UNKNOWN for text in raw])
+
+
+# ---- times ------------------------------------------------------------------------------------------------------
+
+
+def _times(table: Table, zone: str, elapsed: IntColumn) -> tuple[dict[str, IntColumn], list[str]]:
+    """Give submission, eligibility, start and end; of local times that come twice those that fit the others."""
+    columns = {name: read_times(table, name, zone) for name in ("Submit", "Eligible", "Start", "End")}
+    unknown = np.full(len(elapsed), UNKNOWN)
+    submits, ends = columns["Submit"], columns["End"]
+    if not submits.known.all():
+        row = int(submits.known.argmin())
+        raise table.error(row, "Submit", f"{shown(table.columns['Submit'][row])}: every job has a time of submission")
+    submit = submits.first
+    exact_end = ends.known & (ends.first == ends.second) & (elapsed >= 0)
+    start = columns["Start"].chosen(submit, np.where(exact_end, ends.first - elapsed, unknown))
+    end = ends.chosen(start, np.where((elapsed >= 0) & (start >= 0), start + elapsed, unknown))
+    eligible = columns["Eligible"].chosen(submit, unknown)
+    return {"submit": submit, "eligible": eligible, "start": start, "end": end}, _twice(table, columns, zone)
+
+
+def _twice(table: Table, columns: dict[str, Times], zone: str) -> list[str]:
+    """Tell of local times that come twice."""
+    found = [(row, name) for name, times in columns.items() for row in np.flatnonzero(times.first != times.second)]
+    if not found:
+        return []
+    row, name = min(found)
+    line, text = table.lines[int(row)], table.columns[name][int(row)]
+    more = f" (as do {len(found) - 1:,} others)" if len(found) > 1 else ""
+    note = f"warning: {table.path}:{line}: {table.named(name)}: {text} comes twice in {zone}{more}: the first is taken"
+    return [f"{note} where other times do not tell; SLURM_TIME_FORMAT=%s of sacct is exact"]
+
+
+def _elapsed(table: Table) -> IntColumn:
+    if "ElapsedRaw" in table.columns:
+        return _parsed(table, "ElapsedRaw", lambda text: int(float(text or UNKNOWN)))
+    return _parsed(table, "Elapsed", lambda text: (parse_time_seconds(text) or 0) if text else UNKNOWN)
+
+
+def _limits(table: Table) -> IntColumn:
+    if "TimelimitRaw" in table.columns:
+        return _parsed(table, "TimelimitRaw", lambda text: _limit(text, lambda minutes: int(minutes) * _MINUTE))
+    if "Timelimit" in table.columns:
+        return _parsed(table, "Timelimit", lambda text: _limit(text, parse_time_seconds))
+    return _parsed(table, "limit in seconds", lambda text: _limit(text, lambda seconds: int(float(seconds))))
+
+
+def _limit(text: str, parse: Callable[[str], int | None]) -> int:
+    if text in _OF_PARTITION:
+        return UNKNOWN
+    return YEAR if text.upper() == "UNLIMITED" else parse(text) or YEAR
+
+
+def _parsed(table: Table, column: str, parse: Callable[[str], int]) -> IntColumn:
+    """Parse a column, each text once; -1 if the file does not have it."""
+    texts = table.columns.get(column)
+    if texts is None:
+        return np.full(len(table.lines), UNKNOWN)
+    values: dict[str, int] = {}
+    for text in dict.fromkeys(texts):
+        try:
+            values[text] = parse(text.strip())
+        except (ValueError, OverflowError):
+            raise table.error(
+                texts.index(text), column, f"{shown(text)} is no length of time such as 1-12:00:00"
+            ) from None
+    return np.array([values[text] for text in texts])
+
+
+# ---- what became of the jobs ------------------------------------------------------------------------------------
+
+
+def _settle(jobs: Jobs, table: Table) -> None:
+    """Complete starts, ends and run times from each other.
+
+    Raises:
+        InputError: they contradict each other.
+    """
+    state = jobs.state
+    idle = np.isin(state, [*WAITING]) | (np.strings.find(jobs.ids, "[") >= 0)
+    idle |= (state == "CANCELLED") & (jobs.elapsed <= 0) & (jobs.end <= jobs.start) & ~_was_somewhere(table)
+    for column in (jobs.start, jobs.end, jobs.elapsed):
+        column[idle | (jobs.start < 0)] = UNKNOWN
+    running = np.isin(state, [*RUNNING])
+    jobs.end[running] = UNKNOWN
+    ended = (jobs.start >= 0) & ~running & (state != "")
+    counted = ended & (jobs.end < 0) & (jobs.elapsed >= 0)
+    jobs.end[counted] = (jobs.start + jobs.elapsed)[counted]
+    if (ended & (jobs.end < 0)).any():
+        row = int((ended & (jobs.end < 0)).argmax())
+        text = table.columns["End"][row]
+        raise table.error(row, "End", f"{text}, but the job is {state[row]}: write its end, or take out the line")
+    _check_order(table, "Submit", jobs.submit, "Start", jobs.start)
+    _check_order(table, "Start", jobs.start, "End", jobs.end)
+    missing = (jobs.end >= 0) & (jobs.elapsed < 0)
+    jobs.elapsed[missing] = (jobs.end - jobs.start)[missing]
+
+
+def _check_order(table: Table, earlier: str, before: IntColumn, later: str, after: IntColumn) -> None:
+    wrong = (before >= 0) & (after >= 0) & (after < before)
+    if wrong.any():
+        row = int(wrong.argmax())
+        text = table.columns[later][row]
+        raise table.error(row, later, f"{text} is before {earlier}: name the time zone of the file with --time-zone")
+
+
+def _was_somewhere(table: Table) -> NDArray[np.bool_]:
+    """Mark jobs that were given nodes. If no column tells, none was."""
+    nodes, tres = table.columns.get("NodeList"), table.columns.get("AllocTRES")
+    if nodes is not None:
+        return np.array([one not in _NOWHERE for one in nodes])
+    return np.zeros(len(table.lines), bool) if tres is None else np.array([one != "" for one in tres])

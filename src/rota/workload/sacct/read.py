@@ -1,0 +1,146 @@
+"""Reading files of ``sacct`` as a workload.
+
+Each job is submitted when it was, and runs as long as it did. A job that became eligible later than it was submitted
+(``--begin``, a dependency, a hold) can start from then on. In detail:
+
+- a job without a start, or cancelled before it, is left out: nobody knows how long it would have run;
+- a job that has not ended runs to its time limit, or without one to the last time in the files;
+- of a run that is in several files the last record counts that has an end;
+- each task of an array is a job of its own, and so is each run of a job that was requeued. Those without a number of
+  their own (the file has no JobIDRaw) get numbers above all others.
+
+A file of a hundred thousand jobs is read in about a second.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rota.model import InputError
+from rota.workload.fields import UNKNOWN
+from rota.workload.names import numbered
+from rota.workload.sacct.jobs import RUNNING, WAITING, Jobs, read_jobs
+from rota.workload.workload import Workload
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from rota.model import JobSpec
+    from rota.workload.fields import IntColumn
+
+#: Status in SWF by state: 0 for all others that have ended.
+_STATUS = {"COMPLETED": 1, "CANCELLED": 5, "": UNKNOWN, **dict.fromkeys(RUNNING | WAITING, UNKNOWN)}
+
+
+def read_sacct(paths: Sequence[Path], time_zone: str = "") -> Workload:
+    """Read files of ``sacct``, gzip or plain.
+
+    Args:
+        paths: The files, of one cluster. A job may be in several.
+        time_zone: Of local times in them; empty: UTC.
+
+    Raises:
+        InputError: a file cannot be read, or a column, line or value is missing or wrong.
+    """
+    read = [read_jobs(path, time_zone) for path in paths]
+    jobs = _current([one for one, _ in read])
+    clusters = sorted({*jobs.cluster.tolist()})
+    if len(clusters) > 1:
+        problem = f"jobs of several clusters ({', '.join(clusters)}): run sacct with -M and one of them"
+        raise InputError(problem, path=paths[0])
+    again = _number(jobs)
+    jobs = jobs.take(np.lexsort((jobs.number, jobs.submit)))
+    origin = int(jobs.submit.min())
+    zone = [f"; TimeZoneString: {time_zone}"] if time_zone else []
+    source = paths[0] if len(paths) == 1 else paths[0].absolute().parent
+    columns = _columns(jobs, origin)
+    return Workload.build(
+        source.name,
+        columns,
+        header=[f"; UnixStartTime: {origin}", *zone],
+        source=source,
+        requests=_completed(jobs, columns["user_id"].tolist()),
+        nodes=tuple(jobs.nodes.tolist()),
+        notes=(*(note for _, notes in read for note in notes), *_notes(jobs, again)),
+    )
+
+
+def _columns(jobs: Jobs, origin: int) -> dict[str, Any]:
+    procs = np.array([one.num_cpus for one in jobs.requests])
+    last = int(max(jobs.submit.max(), jobs.start.max(), jobs.end.max()))
+    longest = np.where(jobs.limit > 0, np.maximum(jobs.limit, jobs.elapsed), np.maximum(last - jobs.start, 1))
+    has_uid = bool(np.strings.isdecimal(jobs.uid).all())
+    return {
+        "line": jobs.line,
+        "job_number": jobs.number,
+        "submit_time": jobs.submit - origin,
+        "wait_time": np.where(jobs.start >= 0, jobs.start - jobs.submit, UNKNOWN),
+        "run_time": np.where(_unfinished(jobs), longest, jobs.elapsed),
+        "requested_procs": procs,
+        "allocated_procs": procs,
+        "requested_time": jobs.limit,
+        "status": np.array([_STATUS.get(one, 0) for one in jobs.state.tolist()]),
+        "user_id": np.array([*map(int, jobs.uid)] if has_uid else numbered(one.user for one in jobs.requests)),
+        "group_id": np.array(numbered(one.account for one in jobs.requests)),
+        "queue": np.array(numbered(one.qos for one in jobs.requests)),
+        "partition": np.array(numbered(one.partition for one in jobs.requests)),
+    }
+
+
+def _unfinished(jobs: Jobs) -> NDArray[np.bool_]:
+    return (jobs.start >= 0) & (jobs.end < 0)
+
+
+def _completed(jobs: Jobs, users: Sequence[int]) -> tuple[JobSpec, ...]:
+    """Add user ids and earliest starts to the requests; most jobs share theirs with others."""
+    begins = np.where(jobs.eligible > jobs.submit, jobs.eligible, 0).tolist()
+    made: dict[tuple[int, int, int], JobSpec] = {}
+    completed = []
+    for spec, user, begin in zip(jobs.requests.tolist(), users, begins, strict=True):
+        key = id(spec), user, begin
+        if key not in made:
+            made[key] = spec._replace(user_id=max(user, 0), begin_time=begin)
+        completed.append(made[key])
+    return tuple(completed)
+
+
+def _current(files: Sequence[Jobs]) -> Jobs:
+    """Join files; of a run that is in several the last record is kept that has an end, or else the last."""
+    jobs = Jobs.joined(files)
+    if len(files) == 1:
+        return jobs
+    _, job = np.unique(jobs.ids, return_inverse=True)
+    _, run = np.unique(np.stack([job, jobs.start], axis=1), axis=0, return_inverse=True)
+    of_file = np.repeat(np.arange(len(files)), [len(one) for one in files])
+    rank = of_file + len(files) * (jobs.end >= 0)
+    best = np.full(len(jobs), UNKNOWN)
+    np.maximum.at(best, run.ravel(), rank)
+    return jobs.take(best[run.ravel()] % len(files) == of_file)
+
+
+def _number(jobs: Jobs) -> IntColumn:
+    """Number jobs that have no number, or that of another; give the numbers of the latter."""
+    _, first = np.unique(jobs.number, return_index=True)
+    again = jobs.number >= 0
+    again[first] = False
+    new = again | (jobs.number < 0)
+    free = int(jobs.number.max(initial=0)) + 1
+    jobs.number[new] = np.arange(free, free + new.sum())
+    return jobs.number[again]
+
+
+def _notes(jobs: Jobs, again: IntColumn) -> list[str]:
+    notes = []
+    if count := int(_unfinished(jobs).sum()):
+        notes.append(f"{count:,} jobs had not ended: each runs to its time limit, or else to the last time recorded")
+    if len(again):
+        notes.append(
+            f"{len(again):,} lines have the number of another job: each is a job of its own, the first of them "
+            f"{again[0]}"
+        )
+    return notes

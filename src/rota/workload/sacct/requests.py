@@ -1,0 +1,174 @@
+"""What jobs asked for, from the columns of ``sacct``.
+
+Of processors a job asks for what it asked for or, if that was more, for what it was given: so a job that had whole
+nodes asks for all of them, which ``sacct`` does not say. Its nodes are those that it asked for. Memory is divided
+evenly among its processors, and GRES among its nodes if that can be.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from rota.model import InputError, JobSpec
+from rota.workload.checks import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from rota.workload.sacct.table import Table
+
+T = TypeVar("T")
+_MEMORY = re.compile(r"(?P<number>\d+(?:\.\d+)?)(?P<unit>[KMGTP]?)(?P<of>[cn]?)")
+_MIB = {"K": 2**-10, "": 1, "M": 1, "G": 2**10, "T": 2**20, "P": 2**30}
+_LICENSE, _GRES = "license/", "gres/"
+#: Columns of which a request is made: from the same texts comes the same request.
+_OF_SIZE = (
+    *("ReqTRES", "AllocTRES", "ReqCPUS", "AllocCPUS", "ReqNodes", "NNodes", "ReqMem", "memory of a node"),
+    *("GPUs", "GRES of a node", "tasks on a node"),
+)
+_SIZES = ("ReqTRES", "AllocTRES", "ReqCPUS", "AllocCPUS", "ReqNodes", "NNodes")
+_NAMED = ("User", "Account", "Partition", "QOS", "Constraints", "Reservation")
+
+
+class Tres(NamedTuple):
+    """Counts of a TRES text; 0: not in it."""
+
+    cpus: int = 0
+    nodes: int = 0
+    #: MiB.
+    memory: float = 0
+    #: Counts by name, ``gpu`` or ``gpu:a100``.
+    gres: tuple[tuple[str, int], ...] = ()
+    licenses: str = ""
+
+
+def read_tres(text: str) -> Tres:
+    """Parse ``billing=8,cpu=8,gres/gpu=2,mem=800M,node=2``. Kinds of which a job asks nothing are passed over.
+
+    Raises:
+        ValueError: it has another form.
+    """
+    counts = dict(item.split("=", 1) for item in text.split(",") if item) if text else {}
+    gres = {name.removeprefix(_GRES): int(count) for name, count in counts.items() if name.startswith(_GRES)}
+    typed = {name.partition(":")[0] for name in gres if ":" in name}
+    licenses = [(name.removeprefix(_LICENSE), count) for name, count in counts.items() if name.startswith(_LICENSE)]
+    return Tres(
+        int(counts.get("cpu", 0)),
+        int(counts.get("node", 0)),
+        read_memory(counts.get("mem", ""))[0],
+        # A typed kind is counted a second time without its type.
+        tuple((name, count) for name, count in gres.items() if count and name not in typed),
+        ",".join(f"{name}:{count}" for name, count in licenses),
+    )
+
+
+def read_memory(text: str) -> tuple[float, str]:
+    """Parse ``800M``, or as older versions write it ``4Gc`` and ``500Mn``: MiB, and ``c`` for a CPU, ``n`` for a node.
+
+    Raises:
+        ValueError: it has another form.
+    """
+    if not text:
+        return 0, ""
+    match = _MEMORY.fullmatch(text)
+    if match is None:
+        raise ValueError(text)
+    return float(match["number"]) * _MIB[match["unit"]], match["of"]
+
+
+def read_requests(table: Table) -> list[JobSpec]:
+    """Make the requests, without times.
+
+    Raises:
+        InputError: no column has a size, or a text cannot be read.
+    """
+    if not table.columns.keys() & set(_SIZES):
+        raise InputError(f"a size is missing: one of the columns {', '.join(_SIZES)}", path=table.path, line=1)
+    sizes = _Sizes(table)
+    made: dict[tuple[str, ...], JobSpec] = {}
+    requests = []
+    names = (*_NAMED, *_OF_SIZE)
+    for row, key in enumerate(_texts(table, names)):
+        spec = made.get(key)
+        if spec is None:
+            spec = made[key] = sizes.spec(row, dict(zip(names, key, strict=True)))
+        requests.append(spec)
+    return requests
+
+
+def _texts(table: Table, names: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    nothing = ("",) * len(table.lines)
+    return zip(*(table.columns.get(name, nothing) for name in names), strict=True)
+
+
+class _Sizes:
+    """Makes requests of texts."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def spec(self, row: int, text: dict[str, str]) -> JobSpec:
+        """Make the request of a job."""
+
+        def count(column: str) -> int:
+            return self._parsed(row, column, text[column], _count)
+
+        asked = self._parsed(row, "ReqTRES", text["ReqTRES"], read_tres)
+        given = self._parsed(row, "AllocTRES", text["AllocTRES"], read_tres)
+        least_nodes = asked.nodes or count("ReqNodes") or given.nodes or count("NNodes")
+        cpus = max(asked.cpus or count("ReqCPUS"), given.cpus or count("AllocCPUS"), least_nodes)
+        by_node = count("tasks on a node")
+        gpus = count("GPUs")
+        # A job with whole nodes is given their GRES too, without having asked.
+        gres = (asked if text["ReqTRES"] else given).gres or ((("gpu", gpus),) if gpus else ())
+        per_node = all(number % max(least_nodes, 1) == 0 for _, number in gres)
+        texts = [f"{name}:{number // (max(least_nodes, 1) if per_node else 1)}" for name, number in gres]
+        memory, of = self._parsed(row, "ReqMem", text["ReqMem"], read_memory)
+        whole = asked.memory or (memory if not of else 0)
+        for_node, _ = self._parsed(row, "memory of a node", text["memory of a node"], read_memory)
+        if of == "n" and not whole:
+            for_node = memory
+        for_cpu = memory if of == "c" and not whole else whole / max(cpus, 1)
+        return JobSpec(
+            num_cpus=cpus,
+            min_nodes=least_nodes,
+            user=text["User"],
+            account=text["Account"],
+            partition=text["Partition"],
+            qos=text["QOS"],
+            constraint=text["Constraints"],
+            reservation=text["Reservation"],
+            num_tasks=cpus if by_node else 0,
+            ntasks_per_node=by_node,
+            mem_per_node=int(for_node),
+            mem_per_cpu=0 if for_node else _floor(for_cpu),
+            gres=text["GRES of a node"] or (",".join(texts) if per_node else ""),
+            gres_per_job="" if per_node else ",".join(texts),
+            licenses=asked.licenses,
+        )
+
+    def _parsed(self, row: int, column: str, text: str, parse: Callable[[str], T]) -> T:
+        try:
+            return parse(text)
+        except ValueError:
+            raise self._table.error(row, column, f"{shown(text)} cannot be read: {_LIKE[parse]}") from None
+
+
+def _floor(memory: float) -> int:
+    """Round memory down, or all of a node's would be more than it has; but something stays something."""
+    return max(int(memory), int(memory > 0))
+
+
+def _count(text: str) -> int:
+    number = float(text or 0)
+    if not number.is_integer() or number < 0:
+        raise ValueError(text)
+    return int(number)
+
+
+_LIKE: dict[Callable[[str], object], str] = {
+    read_tres: "write it like cpu=8,mem=800M,node=2",
+    read_memory: "write it like 800M",
+    _count: "write a whole number",
+}

@@ -1,0 +1,57 @@
+"""The directories of running jobs: whose they are, and which are used again."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from rota.controller.spool import Spool
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def _mode(path: Path) -> int:
+    return path.stat().st_mode & 0o777
+
+
+def test_the_directory_of_a_batch_script_is_used_again(tmp_path: Path) -> None:
+    spool = Spool(tmp_path / "spool")
+    first = spool.write_script(1, "one", os.getuid(), os.getgid()).parent
+    inode = first.stat().st_ino
+    spool.remove(1)
+    assert not first.exists()
+    script = spool.write_script(2, "two", os.getuid(), os.getgid())
+    assert script == tmp_path / "spool" / "job00002" / "slurm_script"
+    assert script.parent.stat().st_ino == inode
+    assert script.read_text() == "two"
+    assert (_mode(script), _mode(script.parent)) == (0o700, 0o711)
+
+
+def test_the_directory_of_an_allocation_is_not(tmp_path: Path) -> None:
+    spool = Spool(tmp_path / "spool")
+    directory = spool.make_allocation(1, os.getuid(), os.getgid())
+    (directory / "slurm_script").touch()  # it is its user's, who can make it look like that of a script
+    spool.remove(1)
+    assert list((tmp_path / "spool").iterdir()) == []
+
+
+def test_what_an_earlier_controller_left_is_used(tmp_path: Path) -> None:
+    before = Spool(tmp_path / "spool")
+    before.write_script(1, "one", os.getuid(), os.getgid())
+    before.remove(1)
+    before.write_script(2, "two", os.getuid(), os.getgid())
+    before.remove(2)
+    spool = Spool(tmp_path / "spool")
+    directory = spool.make_allocation(3, os.getuid(), os.getgid())
+    assert _mode(directory) == 0o700
+    assert [path.name for path in (tmp_path / "spool").iterdir()] == ["job00003"]
+
+
+def test_a_directory_that_somebody_has_removed_is_made_anew(tmp_path: Path) -> None:
+    spool = Spool(tmp_path / "spool")
+    spool.write_script(1, "one", os.getuid(), os.getgid())
+    spool.remove(1)
+    for path in (tmp_path / "spool").iterdir():
+        path.rmdir()
+    assert spool.write_script(2, "two", os.getuid(), os.getgid()).read_text() == "two"

@@ -1,0 +1,136 @@
+"""``rota jobstats lookup`` and ``rota plugin`` as a user runs them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from .conftest import DATA
+from .test_commands import _sacct
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from rota.jobmeta.plugin import Plugin
+
+    from .conftest import Fakes
+
+    Write = Callable[[str, str], Path]
+
+
+def run(*words: str, status: int = 0, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "rota", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, input=stdin)
+    assert done.returncode == status, done
+    return done
+
+
+def run_json(*words: str, status: int = 0) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(run(*words, "--json", status=status).stdout)
+    return found
+
+
+def test_json(fake: Fakes) -> None:
+    fake("sacct", _sacct("17", name="x"))
+    fake("squeue")
+    assert run_json("jobstats", "lookup", "SLURM_JOB_ID", "17", "18", "cp.0") == {
+        "plugin": "SLURM_JOB_ID",
+        "jobs": {
+            "17": {
+                "id": "17", "plugin": "slurm_job_id", "user": "alice", "uid": 1001, "group": "users",
+                "account": "phys", "name": "x", "partition": "debug", "qos": "normal", "state": "RUNNING",
+                "ended": False, "submit": 1795401324, "start": 1795401330, "nodes": 2, "cpus": 8,
+                "nodelist": "n[1-2]", "cwd": "/home", "cluster": "test",
+            },
+        },
+        "unknown": ["18"], "refused": ["cp.0"], "failed": [], "faults": [],
+    }  # fmt: skip
+
+
+def test_a_table_of_ids_of_any_kind(fake: Fakes) -> None:
+    fake("sacct", _sacct("17", name="x"))
+    fake("squeue")
+    done = run("jobstats", "lookup", "auto", "--format", "%j@%u@%H", "--", "17", "cp.0", "17@0@n1", "18", "-x\n")
+    assert done.stdout.splitlines() == [
+        "id       plugin        user   account  name  partition  state    host",
+        "17       slurm_job_id  alice  phys     x     debug      RUNNING  -",
+        "cp.0     procname_uid  root   -        cp    -          -        -",
+        "17@0@n1  slurm_job_id  alice  phys     x     debug      RUNNING  n1",
+        '"18": not known to its scheduler',
+        '"-x\\n": not an id of this scheduler: nobody was asked',
+    ]
+
+
+def test_a_scheduler_that_hangs(fake: Fakes) -> None:
+    fake("qstat", body="sleep 60")
+    done = run("jobstats", "lookup", "job_id", "17", "--timeout", "0.2", status=1)
+    assert done.stdout == '"17": could not be looked up\n'
+    assert "plugin jobmeta/job_id: qstat took longer than 0.2 s and was killed" in done.stderr
+
+
+def test_missing_broken_and_failing(write_plugin: Write, plugins: Path) -> None:
+    write_plugin("broken", "import no_such_module\n")
+    write_plugin("failing", "def fetch(ids):\n    raise OSError('no connection')\n")
+    where = ("--plugin-dir", str(plugins))
+    missing = run("jobstats", "lookup", "nope", "1", *where, status=2).stderr
+    assert missing.startswith("rota: error: there is no plugin jobmeta/nope in ")
+    broken = run("jobstats", "lookup", "broken", "1", *where, status=2).stderr
+    assert "rota: error: plugin jobmeta/broken (" in broken
+    assert "loading it raised ModuleNotFoundError" in broken
+    failing = run("jobstats", "lookup", "failing", "1", *where, status=1).stderr
+    assert failing.startswith("rota: plugin jobmeta/failing: fetch raised OSError at ")
+
+
+def test_what_was_recorded_is_read(fake: Fakes) -> None:
+    """Where the collector's host has none of the scheduler's commands, somebody else's output will do."""
+    file = DATA / "uge-8.6-qstat-xml-j.xml"
+    found = run_json("jobstats", "lookup", "job_id", "748172", "5", "x", "--from", str(file))
+    assert found["jobs"]["748172"]["user"] == "johrstrom"
+    assert (found["unknown"], found["refused"]) == (["5"], ["x"])
+    text = run("jobstats", "lookup", "job_id", "748172", "--from", "-", stdin=file.read_text()).stdout
+    assert "johrstrom" in text
+
+
+@pytest.mark.parametrize(
+    ("plugin", "text", "problem"),
+    [
+        ("job_id", "<x", "qstat printed XML that cannot be read"),
+        ("lsb_jobid", "", "bjobs printed no JSON that can be read"),
+        ("procname_uid", "", "has no parse(text)"),
+    ],
+)
+def test_what_cannot_be_read(plugin: str, text: str, problem: str) -> None:
+    assert problem in run("jobstats", "lookup", plugin, "1", "--from", "-", status=2, stdin=text).stderr
+
+
+def test_a_file_that_is_missing() -> None:
+    assert "No such file" in run("jobstats", "lookup", "job_id", "1", "--from", "/nowhere", status=2).stderr
+
+
+def test_plugin_list_show_and_check(write_plugin: Write, plugins: Path, load: Callable[[str], Plugin]) -> None:
+    path = write_plugin("mine", '"""Mine."""\nFIELDS = ("user",)\ndef fetch(ids):\n    yield {}\n')
+    listed = run_json("plugin", "list", "--plugin-dir", str(plugins))["plugins"]
+    (mine,) = (one for one in listed if one["type"] == "jobmeta/mine")
+    assert (mine["state"], mine["name"], mine["where"], mine["warnings"]) == ("chosen", "jobmeta/mine", str(path), [])
+    built_in = {one["type"].partition("/")[2] for one in listed if one["type"].startswith("jobmeta/")} - {"mine"}
+    assert built_in == {
+        "flux_job_id", "job_id", "jobid_name", "loadl_step_id", "lsb_jobid", "none", "pbs_jobid", "procname_uid",
+        "slurm_job_id",
+    }  # fmt: skip
+    shown = run("plugin", "show", "jobmeta/mine", "--plugin-dir", str(plugins)).stdout
+    assert "  fetch(ids)\n  matches(job_id)  (optional, and not there)\n" in shown
+    checked = run_json("plugin", "check", str(path))
+    assert (checked["ok"], checked["type"], checked["functions"]) == (True, "jobmeta/mine", ["fetch"])
+    for name in built_in:
+        assert load(name).fields
+
+
+def test_plugin_check_says_what_is_wrong(write_plugin: Write) -> None:
+    path = write_plugin("mine", "FIELDS = 'user'\ndef fetch():\n    return []\n")
+    checked = run_json("plugin", "check", str(path), status=1)
+    assert len(checked["problems"]) == 2

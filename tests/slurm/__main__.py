@@ -1,0 +1,57 @@
+"""Compare rota with a real Slurm in random scenarios: ``python -m slurm --seconds 600 --seed 1``.
+
+It prints a table and, of each sort of difference, a scenario that is as small as it could be made. With ``--found``
+these are written to a file in the format of tests/core/data/real_slurm; what is added to a file there is a test.
+``--again`` needs no Slurm: scenarios are compared that were recorded before.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from .play import HEAD
+from .recorded import FILE, again, read, write, write_known
+from .run import Run, table
+
+
+def main() -> None:
+    """Compare."""
+    parser = argparse.ArgumentParser(prog="python -m slurm", description=(__doc__ or "").partition(":")[0])
+    parser.add_argument("--seconds", type=int, default=600, help="for how long scenarios are drawn")
+    parser.add_argument("--seed", type=int, default=1, help="the same number draws the same scenarios")
+    parser.add_argument("--kind", default="", help="draw one kind of machine only")
+    parser.add_argument("--at-once", type=int, default=2, help="how many Slurms run at once")
+    parser.add_argument("--tries", type=int, default=30, help="how often a difference is tried to be made smaller")
+    parser.add_argument("--found", type=Path, help="file for the scenarios that differ")
+    parser.add_argument("--keep", type=Path, help="folder in which each scenario is kept with Slurm's answers")
+    parser.add_argument(
+        "--again", type=Path, nargs="?", const=FILE, help="only compare with the answers of this folder, or of all"
+    )
+    parser.add_argument("--bundle", type=Path, help="add the scenarios of this folder to all that are recorded")
+    parser.add_argument("--write", action="store_true", help="with --again: write which scenarios differ")
+    options = parser.parse_args()
+    if options.bundle:
+        write({**(read() if FILE.exists() else {}), **read(options.bundle)})
+        return
+    if options.again:
+        results = again(read(options.again))
+        sys.stdout.write(table(results))
+        sys.stdout.writelines(f"{one.known}\n" for one in results if one.sort)
+        if options.write:
+            write_known(results)
+        return
+    if options.keep:
+        options.keep.mkdir(exist_ok=True)
+    run = Run(options.seed, options.kind, options.tries, options.keep)
+    run.all(options.seconds, options.at_once, sys.stderr)
+    sys.stdout.write(table(run.results))
+    for found in run.found:
+        sys.stdout.write(f"\n{found.said}\n{found.text}")
+    if options.found:
+        options.found.write_text(HEAD + "\n".join(found.text for found in run.found), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,96 @@
+"""Random scenarios with a real Slurm's answers, in one file; and which of their records are known to differ.
+
+``python -m slurm --keep FOLDER`` makes such scenarios, ``python -m slurm --bundle FOLDER`` adds them to the file. After
+a change that is meant, ``python -m slurm --again --write`` writes what differs now.
+"""
+
+from __future__ import annotations
+
+import lzma
+import re
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from .play import compare
+from .shrink import signature
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from .play import Outcome
+
+FILE = Path(__file__).parent / "recorded.txt.xz"
+#: The scenarios of `FILE` that differ: name, number of records that do, and how the first one does.
+KNOWN = Path(__file__).parent / "known.txt"
+_BEGIN = re.compile(r"^== (\S+)$", re.MULTILINE)
+
+
+class Result(NamedTuple):
+    """What came of a scenario."""
+
+    kind: str
+    seed: int
+    records: int
+    #: Records that differ, by the columns by which they do.
+    differing: Counter[str]
+    #: The number of those that differ in something that counts.
+    unequal: int
+    #: The sort of its first difference, if it has one.
+    sort: tuple[str, ...] = ()
+    #: Why there is nothing to compare.
+    failed: str = ""
+
+    @property
+    def known(self) -> str:
+        """Its line in `KNOWN`."""
+        return f"{self.kind}-{self.seed} {self.unequal} {' '.join(self.sort)}".rstrip()
+
+
+def result(kind: str, seed: int, outcome: Outcome) -> Result:
+    """Count what differs."""
+    first = outcome.first
+    fields = Counter(name for one in outcome.differences for name in one.fields)
+    unequal = sum(one.counts for one in outcome.differences)
+    unequal = outcome.records if any("crash" in one.fields for one in outcome.differences) else unequal
+    return Result(kind, seed, outcome.records, fields, unequal, () if first is None else signature(first))
+
+
+def read(path: Path = FILE) -> dict[str, str]:
+    """Give the scenarios of a file, or of a folder of such files, by name."""
+    if path.is_dir():
+        return {one.stem: one.read_text(encoding="utf-8") for one in sorted(path.glob("*.txt"))}
+    with lzma.open(path, "rt", encoding="utf-8") as file:
+        text = file.read()
+    begins = [*_BEGIN.finditer(text)]
+    ends = [*(one.start() for one in begins[1:]), len(text)]
+    return {one[1]: text[one.start() : end] for one, end in zip(begins, ends, strict=True)}
+
+
+def write(scenarios: Mapping[str, str]) -> None:
+    """Write `FILE`."""
+    with lzma.open(FILE, "wt", encoding="utf-8", preset=9 | lzma.PRESET_EXTREME) as file:
+        file.writelines(scenarios[name] for name in sorted(scenarios))
+
+
+def again(scenarios: Mapping[str, str]) -> list[Result]:
+    """Compare rota with Slurm's answers."""
+    results = []
+    for name, text in scenarios.items():
+        with tempfile.TemporaryDirectory() as folder:
+            outcome = compare(text, Path(folder))
+        kind, _, seed = name.rpartition("-")
+        results.append(result(kind, int(seed), outcome))
+    return results
+
+
+def read_known() -> dict[str, str]:
+    """Give the lines of `KNOWN` by the name of their scenario."""
+    return {line.split()[0]: line for line in KNOWN.read_text(encoding="utf-8").splitlines()}
+
+
+def write_known(results: Iterable[Result]) -> None:
+    """Write `KNOWN`."""
+    lines = sorted(f"{one.known}\n" for one in results if one.unequal)
+    KNOWN.write_text("".join(lines), encoding="utf-8")

@@ -1,0 +1,1 @@
+"""The pages that are served, in a browser."""

@@ -1,0 +1,193 @@
+"""The page that tells who loads the file system, in a real browser.
+
+What it shows is compared with what the source did, which each test makes up: so many bytes a second by job and target.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+
+from web.browser import CHROMIUM, CLICK, ROWS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from web.browser import Browser
+
+    #: Starts a service, and gives its address.
+    Serve = Callable[..., str]
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine: pages are not looked at"),
+]
+MB = 1_000_000
+#: How many fields of the heat map are painted, by target.
+PAINTED = """(() => { const { picture, data } = window.rota.heat;
+  const { width, height } = picture;
+  const pixels = picture.getContext("2d").getImageData(0, 0, width, height).data;
+  return Object.fromEntries(data.targets.map((target, row) => [target,
+    Array.from({ length: width }, (_, x) => pixels[4 * (row * width + x) + 3]).filter(Boolean).length])); })()"""
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Iterator[Serve]:
+    running: list[subprocess.Popen[str]] = []
+
+    def start(rates: dict[str, dict[str, int]], token: str = "", **more: Any) -> str:
+        script = Path(__file__).with_name("served.py")
+        command = [sys.executable, str(script), str(tmp_path), token, json.dumps({"rates": rates, **more})]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        running.append(process)
+        assert process.stdout is not None
+        return process.stdout.readline().strip()
+
+    yield start
+    for process in running:
+        process.terminate()
+        process.communicate(timeout=60)
+
+
+class Answer(NamedTuple):
+    status: int
+    policy: str
+    text: str
+
+
+def get(address: str) -> Answer:
+    host, _, path = address.removeprefix("http://").partition("/")
+    with closing(http.client.HTTPConnection(host, timeout=30)) as connection:
+        connection.request("GET", f"/{path}")
+        answer = connection.getresponse()
+        return Answer(answer.status, answer.getheader("Content-Security-Policy", ""), answer.read().decode())
+
+
+def test_who_wrote_what_where(browser: Browser, serve: Serve) -> None:
+    rates = {
+        "101": {"lustre-OST0000": 30 * MB, "lustre-OST0001": 10 * MB},
+        "102": {"lustre-OST0001": 8 * MB},
+        "cp.1000": {"lustre-OST0002": 2 * MB},
+    }
+    names = {"101": {"user": "ann", "account": "physics", "name": "train"}, "102": {"user": "ann", "account": "bio"}}
+    address = serve(rates, names=names)
+    until = json.loads(get(f"{address}/lustre/v1/status").text)["until"]
+    page = browser.open(f"{address}/?begin={until - 120}&end={until}")
+    page.settled()
+    assert page.text("#figures .chosen") == "Written\n50.0 MB/s 6.00 GB"
+    rows = page.run(ROWS)
+    assert [(row["Job"], row["User"], row["Account"], row["Written"]) for row in rows] == [
+        ("101", "ann", "physics", "40.0 MB/s"),
+        ("102", "ann", "bio", "8.00 MB/s"),
+        ("cp.1000", "–", "–", "2.00 MB/s"),
+    ]
+    assert rows[0]["Share"] == "80.0 %"
+    painted = page.run(PAINTED)
+    assert list(painted) == ["lustre-OST0000", "lustre-OST0001", "lustre-OST0002"]
+    assert set(painted.values()) == {12}
+    page.run(
+        "document.getElementById('by').value = 'user';document.getElementById('by').dispatchEvent(new Event('change'))"
+    )
+    page.wait(f"({ROWS})[0].User === 'ann'")
+    page.settled()
+    assert [(row["User"], row["Written"]) for row in page.run(ROWS)] == [
+        ("ann", "48.0 MB/s"),
+        ("user not known", "2.00 MB/s"),
+    ]
+    assert page.problems == []
+
+
+@pytest.mark.slow
+def test_a_job_and_the_way_back(browser: Browser, serve: Serve) -> None:
+    rates = {"101": {"a-OST0000": 3 * MB, "a-OST0001": MB}, "102": {"a-OST0001": 9 * MB}}
+    address = serve(rates, names={"101": {"user": "ann", "nodelist": "n[1-4]"}})
+    page = browser.open(address)
+    page.settled()
+    page.run(CLICK % '"101"')
+    page.wait("!document.getElementById('job').hidden")
+    page.settled()
+    assert page.text("#job-title") == "Job 101"
+    assert "user\tann" in page.text("#job-fields")
+    assert "nodelist\tn[1-4]" in page.text("#job-fields")
+    assert [(row["Target"], row["Share"]) for row in page.run(ROWS)] == [
+        ("a-OST0000", "75.0 %"),
+        ("a-OST0001", "25.0 %"),
+    ]
+    assert "where=job%3D101" in page.run("location.search")
+    # The same address shows the same to whom it is sent.
+    other = browser.open(address + "/" + page.run("location.search"))
+    other.settled()
+    assert other.run(ROWS) == page.run(ROWS)
+    page.run("history.back()")
+    page.wait("document.getElementById('job').hidden")
+    page.wait(f"({ROWS}).length === 2 && ({ROWS})[0].Job === '102'")
+    assert page.problems == other.problems == []
+
+
+@pytest.mark.slow
+def test_a_field_of_the_heat_map_tells_who_was_behind_it(browser: Browser, serve: Serve) -> None:
+    page = browser.open(serve({"101": {"a-OST0000": MB}, "102": {"a-OST0001": 9 * MB}}))
+    page.settled()
+    page.run(
+        "rota.heat.canvas.focus(); for (const key of ['ArrowUp', 'ArrowLeft', 'ArrowLeft', 'Enter'])"
+        "rota.heat.canvas.dispatchEvent(new KeyboardEvent('keydown', { key }))"
+    )
+    page.wait(f"({ROWS}).length === 1")
+    assert page.run(ROWS)[0]["Job"] == "101"
+    assert page.text("#filters") == "target a-OST0000"
+    assert page.problems == []
+
+
+def test_names_are_texts(browser: Browser, serve: Serve) -> None:
+    name = "<img src=x onerror=alert(1)>"
+    job = "<script>x</script>"
+    page = browser.open(serve({job: {"a-OST0000": MB}}, names={job: {"user": "a\u202enn\u0007", "name": name}}))
+    page.settled()
+    row = page.run(ROWS)[0]
+    assert (row["Job"], row["User"], row["Name"]) == (job, r"a\u{202e}nn\u{7}", name)
+    page.run(CLICK % json.dumps(job))
+    page.wait("!document.getElementById('job').hidden")
+    assert page.text("#job-title") == f"Job {job}"
+    assert page.run("document.querySelectorAll('img, main script').length") == 0
+    assert page.problems == []
+
+
+@pytest.mark.slow
+def test_what_fails_is_told_and_the_rest_is_shown(browser: Browser, serve: Serve) -> None:
+    page = browser.open(serve({"101": {"a-OST0000": MB}}, error="ssh: oss1: no route to host"))
+    page.settled()
+    page.wait("!document.getElementById('trouble').hidden")
+    assert "1 of 1 sources cannot be read: made-up" in page.text("#trouble")
+    assert "no route to host" in page.text("#trouble")
+    assert page.run(ROWS)[0]["Job"] == "101"
+
+
+def test_only_with_the_token(browser: Browser, serve: Serve) -> None:
+    address = serve({"101": {"a-OST0000": MB}}, token="s3cret")
+    page = browser.open(address)
+    page.wait("document.querySelector('input[name=token]')")
+    for path in ("lustre/v1/top", "lustre/v1/jobs/101"):
+        assert get(f"{address}/{path}").status == 401
+    for token, shown in (("wrong", "input[name=token]"), ("s3cret", "#who tbody tr")):
+        page.run(f"window.old = 1; document.forms[0].token.value = '{token}'; document.forms[0].submit()")
+        page.wait(f"!window.old && document.querySelector('{shown}')")
+    assert page.run("document.cookie") == ""  # it is there, but not for scripts
+    # A link with the token signs in, and leaves no trace of it in the address.
+    other = browser.open(f"{address}/?token=s3cret&by=target")
+    other.settled()
+    assert other.run("location.search") == "?by=target"
+    assert other.problems == []
+
+
+def test_the_page_may_load_nothing_from_elsewhere(serve: Serve) -> None:
+    answer = get(serve({}) + "/")
+    assert answer.policy.startswith("default-src 'none'")
+    assert "unsafe" not in answer.policy
+    assert "http" not in answer.text
