@@ -55,6 +55,11 @@ clients: $(CLIENTS) ## programs of PyPI that call Slurm, for the slow tests, eac
 test-slow: .venv/dev.stamp clients ## the slow tests, and properties with many examples
 	$(BIN)/python -m pytest -n $(JOBS) -m "slow or hypothesis" --hypothesis-profile slow
 
+PROFILE ?= fast
+.PHONY: test-again
+test-again: .venv/dev.stamp ## the tests that failed when they last ran, alone; PROFILE=slow after test-slow
+	$(BIN)/python -m pytest --last-failed --last-failed-no-failures none --hypothesis-profile $(PROFILE)
+
 SECONDS ?= 600
 SEED ?= 1
 .PHONY: compare-slurm
