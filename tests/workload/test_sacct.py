@@ -199,8 +199,13 @@ def test_tasks_of_arrays_are_jobs(log_file: LogFile) -> None:
 
 def test_each_run_of_a_requeued_job_is_a_job(log_file: LogFile) -> None:
     again = {"Submit": "2026-10-01T12:20:00", "Start": "2026-10-01T12:30:00", "End": "2026-10-01T13:30:00"}
-    log = read_workload(log_file(text_of(JOB, {**again, "Eligible": again["Submit"]}, with_number(8))))
-    assert columns_of(log, "line", "job_number") == [(2, 7), (4, 8), (3, 9)]
+    first = {"State": "REQUEUED"}
+    log = read_workload(log_file(text_of(first, {**again, "Eligible": again["Submit"]}, with_number(8))))
+    assert columns_of(log, "line", "job_number", "wait_time", "run_time") == [
+        (2, 7, 600, 3600),
+        (4, 8, 600, 3600),
+        (3, 9, 600, 3600),
+    ]
     assert log.notes == ("1 lines have the number of another job: each is a job of its own, the first of them 9",)
 
 

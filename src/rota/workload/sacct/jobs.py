@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rota.workload.sacct.table import Table
     from rota.workload.sacct.times import Times
 
-#: States of jobs that hold nodes, and of those that wait for them.
+#: States of jobs that hold nodes, and of those that wait for them, some of them again: runs before that have an end.
 RUNNING = {"RUNNING", "SUSPENDED", "COMPLETING", "CONFIGURING", "STAGE_OUT", "SIGNALING", "STOPPED", "RESIZING"}
 WAITING = {"PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD", "REVOKED"}
 #: What Timelimit has for a job that asked for none, and gets that of its partition.
@@ -218,7 +218,8 @@ def _settle(jobs: Jobs, table: Table) -> None:
         InputError: they contradict each other.
     """
     state = jobs.state
-    idle = np.isin(state, [*WAITING]) | (np.strings.find(jobs.ids, "[") >= 0)
+    has_run = (jobs.start >= 0) & (jobs.end > jobs.start)
+    idle = (np.isin(state, [*WAITING]) & ~has_run) | (np.strings.find(jobs.ids, "[") >= 0)
     idle |= (state == "CANCELLED") & (jobs.elapsed <= 0) & (jobs.end <= jobs.start) & ~_was_somewhere(table)
     for column in (jobs.start, jobs.end, jobs.elapsed):
         column[idle | (jobs.start < 0)] = UNKNOWN
