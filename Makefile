@@ -66,6 +66,10 @@ SEED ?= 1
 compare-slurm: .venv/dev.stamp ## random scenarios beside a real Slurm, for SECONDS=600 with SEED=1; needs root and Debian's Slurm
 	PYTHONPATH=tests $(BIN)/python -m slurm --seconds $(SECONDS) --seed $(SEED)
 
+.PHONY: record-month
+record-month: .venv/dev.stamp ## play a month through a real Slurm whose clock is moved; needs root, Debian's Slurm and an idle machine
+	PYTHONPATH=tests $(BIN)/python -m month
+
 .PHONY: check
 check: lint types docs ## the gate: style, types, layers, documentation
 

@@ -1,0 +1,297 @@
+"""``make record-month``: play a month through the daemons of a real Slurm 22.05, and write what its accounting says.
+
+Slurm's clock is moved (`month.clock`): slurmctld, a slurmd for each node and the jobs have it, while slurmdbd, which
+only writes down what it is told, has ours. It takes half an hour, root, Debian's Slurm, and a machine that has
+nothing else to do.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import heapq
+import os
+import pwd
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import ExitStack
+from functools import partial
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ClusterShell.NodeSet import NodeSet
+from jobmeta.real_slurm import accounting, ports, start, until
+
+from month.clock import MovedClock
+from month.site import BEGIN, CONF, DAY, DAYS, accounts, month
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_DATA = Path(__file__).parents[1] / "replay" / "data" / "month-22.05"
+_SITE = """\
+ClusterName=month
+SlurmctldHost={host}(127.0.0.1)
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/none
+CredType=cred/none
+SlurmctldPort={ctld}
+StateSaveLocation={run}/state
+SlurmdSpoolDir={run}/spool/%n
+SlurmctldPidFile={run}/slurmctld.pid
+SlurmdPidFile={run}/slurmd-%n.pid
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SwitchType=switch/none
+MpiDefault=none
+AccountingStorageType=accounting_storage/slurmdbd
+AccountingStorageHost=127.0.0.1
+AccountingStoragePort={dbd}
+JobAcctGatherType=jobacct_gather/none
+SlurmdParameters=config_overrides
+SlurmdTimeout=0
+InactiveLimit=0
+MaxArraySize=10001
+ReturnToService=2
+SlurmctldDebug=info
+"""
+_JOB = """#!/bin/sh
+set -- {lengths}
+shift $((${{SLURM_ARRAY_TASK_ID:-1}} - 1))
+{clock} sleep $1
+exit {code}
+"""
+#: A time in an option.
+_NOW = re.compile(r"now\+(\d+)")
+#: Seconds after something happened in which the clock goes slowly: a pass follows within batch_sched_delay.
+_AFTER = 5
+_STEP = 10
+_BEFORE = 60
+#: What docs/workloads.md asks administrators for.
+_FIELDS = (
+    "JobID,JobIDRaw,Cluster,User,UID,Account,Partition,QOS,State,Submit,Eligible,Start,End,ElapsedRaw,Timelimit"
+    ",ReqCPUS,ReqMem,ReqTRES,AllocTRES,NodeList,Constraints,Reservation"
+)
+
+
+class _Month:
+    """A month that is played."""
+
+    def __init__(self, run: Path, seed: int, days: int) -> None:
+        self._run = run
+        self._days = days
+        self._submissions, self._outages = month(seed)
+        self._numbers = dict(zip(("ctld", "dbd", "sql"), ports(3), strict=True))
+        self._stack = ExitStack()
+        #: Job ids of the submissions made.
+        self._ids: dict[int, str] = {}
+        #: Of commands, which have our clock.
+        self._environment = {
+            "PATH": os.environ["PATH"],
+            "LC_ALL": "C",
+            "TZ": "UTC",
+            "SLURM_CONF": f"{run}/slurm.conf",
+            "SLURM_TIME_FORMAT": "%s",
+        }
+
+    def play(self) -> None:
+        """Play it, and write what accounting says of it."""
+        for folder in ("state", "spool", "database", "log"):
+            (self._run / folder).mkdir()
+        (self._run / "cgroup.conf").write_text("CgroupAutomount=no\n")
+        nodes = self._write_conf()
+        with self._stack as stack:
+            stack.enter_context(accounting(self._run, self._numbers))
+            until("sh", "-c", "sacctmgr -i add cluster month; sacctmgr -n show cluster | grep .")
+            for words in accounts():
+                subprocess.run(["sacctmgr", "-i", *words.split()], check=True, stdout=subprocess.DEVNULL)
+            self._clock = stack.enter_context(MovedClock(self._run, BEGIN - _BEFORE, _STEP))
+            for name in nodes:
+                (self._run / "spool" / name).mkdir()
+                self._start("slurmd", "-D", "-N", name, log=name)
+            self._start("slurmctld", "-D", "-c", log="slurmctld")
+            self._until_ready()
+            self._clock.go_to(BEGIN)
+            self._live()
+            self._write_out()
+
+    def _write_conf(self) -> NodeSet:
+        host, nodes = socket.gethostname(), NodeSet()
+        lines = []
+        for line in CONF.splitlines():
+            where = ""
+            if found := re.match(r"NodeName=(\S+)", line):
+                names = NodeSet(found[1])
+                nodes.update(names)
+                where = f" NodeHostname={host} NodeAddr=127.0.0.1 Port=[{','.join(map(str, ports(len(names))))}]"
+            lines.append(line + where)
+        site = _SITE.format(run=self._run, host=host, **self._numbers)
+        (self._run / "slurm.conf").write_text(site + "\n".join(lines) + "\n")
+        (self._run / "gres.conf").write_text("NodeName=g[01-03] Name=gpu File=/dev/tty[0-3]\n")
+        return nodes
+
+    def _start(self, *words: str, log: str) -> None:
+        with (self._run / "log" / f"{log}.log").open("wb") as out:
+            environment = self._environment | self._clock.environment(late=words[0] == "slurmd")
+            process = subprocess.Popen(words, stdout=out, stderr=out, env=environment)
+        self._clock.add(process.pid)
+
+    def _command(self, *words: str, user: str = "root", script: str = "") -> subprocess.CompletedProcess[str]:
+        who = pwd.getpwnam(user)
+        return subprocess.run(
+            words,
+            capture_output=True,
+            text=True,
+            check=False,
+            env=self._environment | {"USER": user, "LOGNAME": user},
+            cwd="/",
+            input=script,
+            timeout=60,
+            user=who.pw_uid,
+            group=who.pw_gid,
+            extra_groups=[],
+        )
+
+    def _until_ready(self) -> None:
+        for _ in range(300):
+            self._clock.go_slowly(1)
+            time.sleep(0.1)
+            if set(self._command("sinfo", "-h", "-N", "-o", "%T").stdout.split()) == {"idle"}:
+                return
+        sys.exit(f"its nodes do not come up: see {self._run}/log")
+
+    # ---- what happens in it ---------------------------------------------------------------------------------------
+
+    def _live(self) -> None:
+        order = count()
+        events: list[tuple[int, int, Callable[[], None]]] = []
+
+        def plan(time_: int, action: Callable[[], None]) -> None:
+            heapq.heappush(events, (time_, next(order), action))
+
+        for index, one in enumerate(self._submissions):
+            plan(one.time, partial(self._submit, index))
+            if one.cancelled is not None:
+                plan(one.cancelled, partial(self._tell, "scancel", index))
+            if one.requeued is not None:
+                plan(one.requeued, partial(self._tell, "requeue", index))
+        for out in self._outages:
+            plan(out.begin, partial(self._update, out.node, "state=down", "reason=broken"))
+            plan(out.end, partial(self._update, out.node, "state=resume"))
+        told, began = 0, time.monotonic()
+        while events and events[0][0] < self._days * DAY:
+            time_, _, action = heapq.heappop(events)
+            self._clock.go_to(max(BEGIN + time_, self._clock.now))
+            action()
+            self._clock.settle()
+            if not events or BEGIN + events[0][0] > self._clock.now + 1:
+                self._clock.go_slowly(_AFTER)
+            if (self._clock.now - BEGIN) // DAY > told:
+                told = (self._clock.now - BEGIN) // DAY
+                waiting = len(self._command("squeue", "-h", "-r", "-t", "PD").stdout.splitlines())
+                seconds = time.monotonic() - began
+                _say(f"day {told}: {seconds:.0f} s, {self._clock.moves:,} moves, {waiting} jobs wait")
+        self._clock.go_to(BEGIN + self._days * DAY)
+
+    def _submit(self, index: int) -> None:
+        one = self._submissions[index]
+        options = [_NOW.sub(lambda found: _date(self._clock.now + int(found[1])), option) for option in one.options]
+        if one.after is not None and one.after[1] in self._ids:
+            how, other = one.after
+            options.append("--dependency=singleton" if how == "singleton" else f"--dependency={how}:{self._ids[other]}")
+        lengths = " ".join(map(str, one.lengths))
+        clock = " ".join(f"{name}={value}" for name, value in self._clock.environment().items())
+        script = _JOB.format(lengths=lengths, clock=clock, code=one.exit_code)
+        done = self._command("sbatch", "--parsable", "-o", "/dev/null", *options, user=one.user, script=script)
+        if done.returncode:
+            _say(f"{one.user}: sbatch {' '.join(options)}: {done.stderr.strip()}")
+        else:
+            self._ids[index] = done.stdout.strip()
+
+    def _tell(self, what: str, index: int) -> None:
+        job = self._ids.get(index)
+        if job is not None and what == "scancel":
+            self._command("scancel", job, user=self._submissions[index].user)
+        elif job is not None:
+            self._command("scontrol", "requeue", job)
+
+    def _update(self, node: str, *words: str) -> None:
+        self._command("scontrol", "update", f"nodename={node}", *words)
+
+    # ---- what accounting says ---------------------------------------------------------------------------------------
+
+    def _write_out(self) -> None:
+        while "DBD Agent queue size: 0" not in self._command("sdiag").stdout:
+            self._clock.go_slowly(1)
+        month_ = _date(BEGIN), _date(BEGIN + self._days * DAY)
+        said = {
+            "sacct.txt.gz": self._said("sacct", "-aXDP", "-S", month_[0], "-E", month_[1], "-o", _FIELDS),
+            "qos.txt": self._said("sacctmgr", "-P", "show", "qos"),
+            "slurm.conf": f"ClusterName=month\n{CONF}",
+        }
+        self._said("sacctmgr", "dump", "month", f"file={self._run}/dump")
+        said["sacctmgr.dump"] = (self._run / "dump").read_text()
+        self._add_up()
+        used = (
+            "-P",
+            "-t",
+            "seconds",
+            "cluster",
+            "AccountUtilizationByUser",
+            *(f"{w}={t}" for w, t in zip(("start", "end"), month_, strict=True)),
+        )
+        said["sreport.txt"] = self._said("sreport", *used)
+        _DATA.mkdir(exist_ok=True)
+        for name, text in said.items():
+            data = text.encode()
+            (_DATA / name).write_bytes(gzip.compress(data, mtime=0) if name.endswith(".gz") else data)
+
+    def _add_up(self) -> None:
+        """Have slurmdbd add up what was used, which it does by its own clock when it starts."""
+        process = int((self._run / "slurmdbd.pid").read_text())
+        os.kill(process, signal.SIGTERM)
+        while Path(f"/proc/{process}/exe").exists():
+            time.sleep(0.1)
+        start(self._stack, self._run, "slurmdbd", "-D")
+        query = "select hourly_rollup from slurm_acct_db.month_last_ran_table"
+        sql = ("mariadb", "--no-defaults", "-S", f"{self._run}/socket", "-N", "-e", query)
+        while int(self._command(*sql).stdout or 0) < BEGIN + self._days * DAY:
+            time.sleep(0.5)
+
+    def _said(self, *words: str) -> str:
+        done = self._command(*words)
+        if done.returncode:
+            sys.exit(f"{' '.join(words)}: {done.stderr}")
+        return done.stdout
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
+
+
+def _date(time_: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(time_))
+
+
+def main() -> None:
+    """Play a month."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--days", type=int, default=DAYS)
+    parser.add_argument("--run", type=Path, default=None, help="a directory in memory (default: a new one)")
+    given = parser.parse_args()
+    run = given.run or Path(tempfile.mkdtemp(prefix="month-", dir="/dev/shm"))
+    run.mkdir(exist_ok=True)
+    run.chmod(0o755)
+    _Month(run, given.seed, given.days).play()
+
+
+if __name__ == "__main__":
+    main()
