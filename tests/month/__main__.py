@@ -108,11 +108,13 @@ class _Month:
         (self._run / "cgroup.conf").write_text("CgroupAutomount=no\n")
         nodes = self._write_conf()
         with self._stack as stack:
+            self._clock = stack.enter_context(MovedClock(self._run, BEGIN - _BEFORE, _STEP))
+            os.environ["LD_PRELOAD"] = self._clock.environment()["LD_PRELOAD"]  # for its quick messages
             stack.enter_context(accounting(self._run, self._numbers))
+            del os.environ["LD_PRELOAD"]
             until("sh", "-c", "sacctmgr -i add cluster month; sacctmgr -n show cluster | grep .")
             for words in accounts():
                 subprocess.run(["sacctmgr", "-i", *words.split()], check=True, stdout=subprocess.DEVNULL)
-            self._clock = stack.enter_context(MovedClock(self._run, BEGIN - _BEFORE, _STEP))
             for name in nodes:
                 (self._run / "spool" / name).mkdir()
                 self._start("slurmd", "-D", "-N", name, log=name)
@@ -141,7 +143,7 @@ class _Month:
         with (self._run / "log" / f"{log}.log").open("wb") as out:
             environment = self._environment | self._clock.environment(late=words[0] == "slurmd")
             process = subprocess.Popen(words, stdout=out, stderr=out, env=environment)
-        self._clock.add(process.pid)
+        self._clock.add(process.pid, awaited=words[0] == "slurmctld")
 
     def _command(self, *words: str, user: str = "root", script: str = "") -> subprocess.CompletedProcess[str]:
         who = pwd.getpwnam(user)

@@ -1,8 +1,8 @@
 """A clock that this process moves, for programs that preload ``clock.c``: it goes on when nobody is busy any more.
 
 What a Slurm of thirty daemons needs a month for passes in some minutes, and each of its timers goes off at its time.
-The programs have a control group of their own, whose processor time tells whether somebody is busy: the machine
-should have nothing else to do.
+The programs have a control group of their own. Somebody is busy if its processor time grows, or if anything on the
+machine runs but this process: so it must have nothing else to do.
 """
 
 from __future__ import annotations
@@ -57,6 +57,8 @@ class MovedClock:
         self._address = ctypes.addressof(ctypes.c_char.from_buffer(self._page)) + _HEAD
         self._time[0] = begin * _SECOND
         self._group = Path("/sys/fs/cgroup/cpuacct") / f"moved-{os.getpid()}"
+        #: Threads without which the clock does not move: they wait for its time, or they are busy.
+        self._awaited: list[int] = []
         #: How often the clock was moved.
         self.moves = 0
 
@@ -64,11 +66,13 @@ class MovedClock:
         """Make the control group."""
         self._group.mkdir()
         self._usage = os.open(self._group / "cpuacct.usage", os.O_RDONLY)
+        self._load = os.open("/proc/loadavg", os.O_RDONLY)
         return self
 
     def __exit__(self, *exc_info: object) -> None:
         """Kill what is left in the control group."""
         os.close(self._usage)
+        os.close(self._load)
         while left := (self._group / "cgroup.procs").read_text().split():
             subprocess.run(["kill", "-9", *left], check=False, capture_output=True)
             time.sleep(0.1)
@@ -84,16 +88,29 @@ class MovedClock:
         words = {"MOVED_CLOCK": str(self._path), "LD_PRELOAD": str(self._library)}
         return words | ({"MOVED_CLOCK_LATE": "1"} if late else {})
 
-    def add(self, process: int) -> None:
-        """Bring a program into the control group, with those that it starts from now on."""
+    def add(self, process: int, *, awaited: bool = False) -> None:
+        """Bring a program into the control group, with those that it starts from now on.
+
+        Args:
+            process: Its process id.
+            awaited: Whether its first thread is busy whenever it does not wait for the clock: it may wait for others.
+        """
         (self._group / "cgroup.procs").write_text(str(process))
+        self._awaited += [process] * awaited
 
     def settle(self) -> None:
         """Wait until nobody is busy."""
         before = -1
-        while (used := int(os.pread(self._usage, 32, 0))) != before:
+        while (used := int(os.pread(self._usage, 32, 0))) != before or self._running() > 1 or not self._wait():
             before = used
             time.sleep(_QUIET)
+
+    def _wait(self) -> bool:
+        return not self._awaited or bool(np.isin(self._awaited, self._slots["thread"]).all())
+
+    def _running(self) -> int:
+        """Give how many threads of the machine run or could, with this one: see proc(5) on loadavg."""
+        return int(os.pread(self._load, 64, 0).split()[3].partition(b"/")[0])
 
     def go_to(self, end: int) -> None:
         """Move the clock, stopping where somebody waits for the time; return when nobody is busy."""
