@@ -7,6 +7,7 @@ its commands find it by ``SLURM_CONF``.
 from __future__ import annotations
 
 import os
+import pwd
 import shutil
 import socket
 import subprocess
@@ -24,8 +25,8 @@ PROGRAMS = ("slurmctld", "slurmd", "slurmdbd", "sacct", "sbatch", "mariadbd", "m
 #: Seconds for each step.
 PATIENCE = 60.0
 
-SLURM_CONF = """\
-ClusterName=test
+#: Lines of slurm.conf for all who start one: who it is, where it writes, and that it runs processes and no more.
+SITE = """\
 SlurmctldHost={host}(127.0.0.1)
 SlurmUser=root
 SlurmdUser=root
@@ -33,21 +34,24 @@ AuthType=auth/none
 CredType=cred/none
 SlurmctldPort={ctld}
 StateSaveLocation={run}/state
-SlurmdSpoolDir={run}/spool
+SlurmdSpoolDir={run}/spool/%n
 SlurmctldPidFile={run}/slurmctld.pid
-SlurmdPidFile={run}/slurmd.pid
+SlurmdPidFile={run}/slurmd-%n.pid
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 SwitchType=switch/none
 MpiDefault=none
-SelectType=select/linear
-SchedulerParameters=batch_sched_delay=0,sched_min_interval=0
 AccountingStorageType=accounting_storage/slurmdbd
 AccountingStorageHost=127.0.0.1
 AccountingStoragePort={dbd}
 JobAcctGatherType=jobacct_gather/none
 SlurmdParameters=config_overrides
-NodeName={host} NodeAddr=127.0.0.1 Port={d} CPUs=4 RealMemory=1000
+"""
+SLURM_CONF = f"""\
+ClusterName=test
+{SITE}SelectType=select/linear
+SchedulerParameters=batch_sched_delay=0,sched_min_interval=0
+NodeName={{host}} NodeAddr=127.0.0.1 Port={{d}} CPUs=4 RealMemory=1000
 PartitionName=debug Nodes=ALL Default=YES OverSubscribe=FORCE:20 State=UP
 """
 SLURMDBD_CONF = """\
@@ -91,7 +95,7 @@ def real_slurm(run: Path) -> Iterator[None]:
     """Give a context in which this process and those that it starts find a real Slurm."""
     numbers = dict(zip(("ctld", "d", "dbd", "sql"), ports(4), strict=True))
     (run / "state").mkdir()
-    (run / "spool").mkdir()
+    (run / "spool" / socket.gethostname()).mkdir(parents=True)
     (run / "database").mkdir()
     (run / "slurm.conf").write_text(SLURM_CONF.format(run=run, host=socket.gethostname(), **numbers))
     (run / "cgroup.conf").write_text("CgroupAutomount=no\n")
@@ -124,6 +128,8 @@ def accounting(run: Path, numbers: Mapping[str, int]) -> Iterator[None]:
     with ExitStack() as stack:
         patch = stack.enter_context(pytest.MonkeyPatch.context())
         patch.setenv("SLURM_CONF", str(run / "slurm.conf"))
+        # A live cluster's commands of the same names may be on the path, for other tests.
+        patch.setenv("PATH", f"/usr/sbin:/usr/bin:{os.environ['PATH']}")
         database = (f"--datadir={run}/database", "--user=root")
         make = ("mariadb-install-db", "--no-defaults", *database, "--auth-root-authentication-method=normal")
         # Several at once would be in each other's way in /tmp.
@@ -164,6 +170,24 @@ def start(stack: ExitStack, run: Path, *words: str) -> None:
 def _stop(process: subprocess.Popen[bytes]) -> None:
     process.kill()  # nobody needs what it would save
     process.wait()
+
+
+def run_as(user: str, *words: str, env: Mapping[str, str], script: str = "") -> subprocess.CompletedProcess[str]:
+    """Run a command as somebody, in an environment that this user's names are added to, with a text to read."""
+    who = pwd.getpwnam(user)
+    return subprocess.run(
+        words,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**env, "USER": user, "LOGNAME": user},
+        cwd="/",
+        input=script,
+        timeout=PATIENCE,
+        user=who.pw_uid,
+        group=who.pw_gid,
+        extra_groups=[],
+    )
 
 
 def until(*words: str) -> None:

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import argparse
 import gzip
-import heapq
 import os
-import pwd
 import re
 import signal
 import socket
@@ -21,12 +19,12 @@ import tempfile
 import time
 from contextlib import ExitStack
 from functools import partial
-from itertools import count
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ClusterShell.NodeSet import NodeSet
-from jobmeta.real_slurm import accounting, ports, start, until
+from jobmeta.real_slurm import SITE, accounting, ports, run_as, start, until
 
 from month.clock import MovedClock
 from month.site import BEGIN, CONF, DAY, DAYS, accounts, month
@@ -35,28 +33,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _DATA = Path(__file__).parents[1] / "replay" / "data" / "month-22.05"
-_SITE = """\
+_SITE = f"""\
 ClusterName=month
-SlurmctldHost={host}(127.0.0.1)
-SlurmUser=root
-SlurmdUser=root
-AuthType=auth/none
-CredType=cred/none
-SlurmctldPort={ctld}
-StateSaveLocation={run}/state
-SlurmdSpoolDir={run}/spool/%n
-SlurmctldPidFile={run}/slurmctld.pid
-SlurmdPidFile={run}/slurmd-%n.pid
-ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
-SwitchType=switch/none
-MpiDefault=none
-AccountingStorageType=accounting_storage/slurmdbd
-AccountingStorageHost=127.0.0.1
-AccountingStoragePort={dbd}
-JobAcctGatherType=jobacct_gather/none
-SlurmdParameters=config_overrides
-SlurmdTimeout=0
+{SITE}SlurmdTimeout=0
 InactiveLimit=0
 MaxArraySize=10001
 ReturnToService=2
@@ -72,7 +51,9 @@ exit {code}
 _NOW = re.compile(r"now\+(\d+)")
 #: Seconds after something happened in which the clock goes slowly: a pass follows within batch_sched_delay.
 _AFTER = 5
+#: Seconds between the clock's stops at which nothing happens.
 _STEP = 10
+#: Seconds before the month in which the daemons start.
 _BEFORE = 60
 #: What docs/workloads.md asks administrators for.
 _FIELDS = (
@@ -146,20 +127,7 @@ class _Month:
         self._clock.add(process.pid, awaited=words[0] == "slurmctld")
 
     def _command(self, *words: str, user: str = "root", script: str = "") -> subprocess.CompletedProcess[str]:
-        who = pwd.getpwnam(user)
-        return subprocess.run(
-            words,
-            capture_output=True,
-            text=True,
-            check=False,
-            env=self._environment | {"USER": user, "LOGNAME": user},
-            cwd="/",
-            input=script,
-            timeout=60,
-            user=who.pw_uid,
-            group=who.pw_gid,
-            extra_groups=[],
-        )
+        return run_as(user, *words, env=self._environment, script=script)
 
     def _until_ready(self) -> None:
         for _ in range(300):
@@ -172,28 +140,14 @@ class _Month:
     # ---- what happens in it ---------------------------------------------------------------------------------------
 
     def _live(self) -> None:
-        order = count()
-        events: list[tuple[int, int, Callable[[], None]]] = []
-
-        def plan(time_: int, action: Callable[[], None]) -> None:
-            heapq.heappush(events, (time_, next(order), action))
-
-        for index, one in enumerate(self._submissions):
-            plan(one.time, partial(self._submit, index))
-            if one.cancelled is not None:
-                plan(one.cancelled, partial(self._tell, "scancel", index))
-            if one.requeued is not None:
-                plan(one.requeued, partial(self._tell, "requeue", index))
-        for out in self._outages:
-            plan(out.begin, partial(self._update, out.node, "state=down", "reason=broken"))
-            plan(out.end, partial(self._update, out.node, "state=resume"))
         told, began = 0, time.monotonic()
-        while events and events[0][0] < self._days * DAY:
-            time_, _, action = heapq.heappop(events)
-            self._clock.go_to(max(BEGIN + time_, self._clock.now))
+        events = self._events()
+        following = [*(begin for begin, _ in events[1:]), self._days * DAY]
+        for (begin, action), then in zip(events, following, strict=True):
+            self._clock.go_to(max(BEGIN + begin, self._clock.now))
             action()
             self._clock.settle()
-            if not events or BEGIN + events[0][0] > self._clock.now + 1:
+            if BEGIN + then > self._clock.now + 1:
                 self._clock.go_slowly(_AFTER)
             if (self._clock.now - BEGIN) // DAY > told:
                 told = (self._clock.now - BEGIN) // DAY
@@ -201,6 +155,20 @@ class _Month:
                 seconds = time.monotonic() - began
                 _say(f"day {told}: {seconds:.0f} s, {self._clock.moves:,} moves, {waiting} jobs wait")
         self._clock.go_to(BEGIN + self._days * DAY)
+
+    def _events(self) -> list[tuple[int, Callable[[], None]]]:
+        """Give what people do, with the seconds from the begin of the month, in order."""
+        events: list[tuple[int, Callable[[], None]]] = []
+        for index, one in enumerate(self._submissions):
+            events.append((one.time, partial(self._submit, index)))
+            if one.cancelled is not None:
+                events.append((one.cancelled, partial(self._withdraw, index)))
+            if one.requeued is not None:
+                events.append((one.requeued, partial(self._requeue, index)))
+        for out in self._outages:
+            events.append((out.begin, partial(self._update, out.node, "state=down", "reason=broken")))
+            events.append((out.end, partial(self._update, out.node, "state=resume")))
+        return sorted((one for one in events if one[0] < self._days * DAY), key=itemgetter(0))
 
     def _submit(self, index: int) -> None:
         one = self._submissions[index]
@@ -217,12 +185,13 @@ class _Month:
         else:
             self._ids[index] = done.stdout.strip()
 
-    def _tell(self, what: str, index: int) -> None:
-        job = self._ids.get(index)
-        if job is not None and what == "scancel":
-            self._command("scancel", job, user=self._submissions[index].user)
-        elif job is not None:
-            self._command("scontrol", "requeue", job)
+    def _withdraw(self, index: int) -> None:
+        if index in self._ids:
+            self._command("scancel", self._ids[index], user=self._submissions[index].user)
+
+    def _requeue(self, index: int) -> None:
+        if index in self._ids:
+            self._command("scontrol", "requeue", self._ids[index])
 
     def _update(self, node: str, *words: str) -> None:
         self._command("scontrol", "update", f"nodename={node}", *words)

@@ -8,7 +8,6 @@ nothing. Nodes are slurmds on loopback, and jobs are processes that end when the
 from __future__ import annotations
 
 import os
-import pwd
 import re
 import shlex
 import shutil
@@ -22,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from ClusterShell.NodeSet import NodeSet
-from jobmeta.real_slurm import PATIENCE, PROGRAMS, accounting, ports, until
+from jobmeta.real_slurm import PATIENCE, PROGRAMS, SITE, accounting, ports, run_as, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,34 +34,15 @@ BEGIN = 1_820_000_020
 #: Seconds from a main pass to the next, and from a backfill cycle to the next.
 INTERVAL = 2
 #: Lines for all scenarios, which those of a scenario follow.
-SITE = """\
+_SITE = f"""\
 ClusterName=cluster
-SlurmctldHost={host}(127.0.0.1)
-SlurmUser=root
-SlurmdUser=root
-AuthType=auth/none
-CredType=cred/none
-SlurmctldPort={ctld}
-StateSaveLocation={run}/state
-SlurmdSpoolDir={run}/spool/%n
-SlurmctldPidFile={run}/slurmctld.pid
-SlurmdPidFile={run}/slurmd-%n.pid
-ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
-SwitchType=switch/none
-MpiDefault=none
-AccountingStorageType=accounting_storage/slurmdbd
-AccountingStorageHost=127.0.0.1
-AccountingStoragePort={dbd}
-JobAcctGatherType=jobacct_gather/none
-SlurmdParameters=config_overrides
-SlurmdTimeout=0
+{SITE}SlurmdTimeout=0
 InactiveLimit=0
 KillWait=5
 MinJobAge=100000
 MaxArraySize=10001
 ReturnToService=2
-FirstJobId={first}
+FirstJobId={{first}}
 SlurmctldDebug=debug
 """
 _JOB = """#!/bin/sh
@@ -190,7 +170,7 @@ class RealSlurm:
                 files = f"/dev/tty[{first}-{first + int(number) - 1}]" if int(number) > 1 else f"/dev/tty{first}"
                 gres.append(f"{name} Name=gpu {f'Type={kind} ' if kind else ''}File={files}")
                 first += int(number)
-        site = SITE.format(run=self._run, host=host, first=self._first, **self._numbers)
+        site = _SITE.format(run=self._run, host=host, first=self._first, **self._numbers)
         rest = [line for line in conf if not line.startswith(("NodeName=", "PartitionName="))]
         parts = [line for line in conf if line.startswith("PartitionName=")]
         (self._run / "slurm.conf").write_text("\n".join([site, *rest, *lines, *parts]) + "\n")
@@ -239,22 +219,8 @@ class RealSlurm:
 
     def command(self, *words: str, user: str = "root") -> subprocess.CompletedProcess[str]:
         """Run a command; those that tell times are on Slurm's clock."""
-        who = pwd.getpwnam(user)
         env = self._environment("libfaketime" if words[0] in {"scontrol", "squeue"} and user == "root" else "")
-        env |= {"USER": user, "LOGNAME": user}
-        return subprocess.run(
-            words,
-            capture_output=True,
-            text=True,
-            check=False,
-            env=env,
-            cwd="/",
-            stdin=subprocess.DEVNULL,
-            timeout=PATIENCE,
-            user=who.pw_uid,
-            group=who.pw_gid,
-            extra_groups=[],
-        )
+        return run_as(user, *words, env=env)
 
     def submit(self, options: Sequence[str], user: str) -> subprocess.CompletedProcess[str]:
         """Submit a job, which runs until `end`."""
