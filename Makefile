@@ -9,6 +9,9 @@ JOBS ?= 3
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 PINNED := --require-hashes --only-binary :all: -r
 
+# Where this is set, each process of a test would compile rota anew, which takes longer than to run it.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 

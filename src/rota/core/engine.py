@@ -358,9 +358,12 @@ class Engine:
     # ---- events -----------------------------------------------------------------------------------------------
 
     def _on_submit(self, event: ev.Submit) -> None:
-        if event.uid not in {0, event.spec.user_id}:
-            require_administrator(event.uid, "submit jobs for others", Errno.ACCESS_DENIED)
-        self.lifecycle.submit(event.job_id, event.spec if event.uid == 0 else as_user(event.spec))
+        job_id, spec, uid, _ = event
+        if uid:
+            if uid != spec.user_id:
+                require_administrator(uid, "submit jobs for others", Errno.ACCESS_DENIED)
+            spec = as_user(spec)
+        self.lifecycle.submit(job_id, spec)
         self._request_pass(may_wait=True)
 
     def _on_job_ended(self, event: ev.JobEnded) -> None:

@@ -54,7 +54,7 @@ def problem_of(event: Event) -> str:
     # The most frequent events are valid if an earlier event with fields of the same types was.
     types: tuple[object, ...] = ()
     if type(event) is JobEnded:
-        types = (JobEnded, *map(type, event))
+        types = tuple(map(type, event))
     elif type(event) is Submit and type(event.spec) is JobSpec:
         spec = event.spec
         types = (*map(type, event), *map(type, spec[:_USUAL] if spec[_USUAL:] == _UNUSUAL else spec))

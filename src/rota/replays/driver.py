@@ -232,16 +232,18 @@ class ReplayDriver:
     def _submit_jobs(self, now: int, place: int) -> int:
         """Submit the jobs whose submit time is now, beginning with the one at ``place``; give the next place."""
         trace, submit, rows = self._trace, self._submit, self._rows
+        per_event, handle, perform = self._pass_per_event and self.schedules, self._engine.handle, self._perform
         while submit[place] == now:
             row = rows[place]
             job_id, spec = trace.job_id[row], trace.spec(row)
             self._row[job_id] = row
             tasks = self._note_array(job_id, row, spec.array) if spec.array else 1
             uid = spec.user_id if (spec.nice < 0 or spec.priority) and spec.user not in OPERATORS else 0
-            self._send(Submit(job_id=job_id, spec=spec, uid=uid), now)
+            if effects := handle(Submit(job_id, spec, uid), now):
+                perform(effects, now)
             place += tasks
-            if self._pass_per_event and self.schedules:
-                self._send(_PASS, now)
+            if per_event and (effects := handle(_PASS, now)):
+                perform(effects, now)
         self._futile_after = self._launches + _FUTILE_LAUNCHES
         return place
 
@@ -266,15 +268,17 @@ class ReplayDriver:
             first_launch: Number of the earliest launch of the jobs that have ended at their limit now.
         """
         ends, engine, per_event = self._early_ends, self._engine, self._pass_per_event and self.schedules
+        handle, perform = engine.handle, self._perform
         while ends and ends[0][0] == now:
             _, launch, job_id, restart_count = heappop(ends)
             if self._stopped and self._was_stopped(job_id, restart_count):
                 continue
             if per_event and engine.pass_due and first_launch < launch:
                 self._send(_PASS, now)
-            self._send(JobEnded(job_id, restart_count), now)
-            if per_event and engine.pass_due:
-                self._send(_PASS, now)
+            if effects := handle(JobEnded(job_id, restart_count), now):
+                perform(effects, now)
+            if per_event and engine.pass_due and (effects := handle(_PASS, now)):
+                perform(effects, now)
 
     def _note_array(self, job_id: int, row: int, array: str) -> int:
         """Store the rows of the tasks of an array, of which ``row`` is the first; give their number."""

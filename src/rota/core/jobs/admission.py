@@ -181,7 +181,7 @@ def _units(state: ClusterState, spec: JobSpec, partition: Partition) -> int:
     """
     if partition.root_only or partition.req_resv:
         _check_access(spec, partition)
-    if partition.state is not PartitionState.UP and partition.state in _ACCEPTS_NONE:
+    if partition.state in _ACCEPTS_NONE:
         raise RequestError(
             f"Required partition not available (inactive or drain): {partition.name} is {partition.state.value}",
             Errno.PARTITION_NOT_AVAIL,

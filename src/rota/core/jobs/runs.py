@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 SIGKILL, SIGTERM = 9, 15
 #: What Slurm shows as the signal of a job that ran out of memory: its ``SIG_OOM`` is 253, and ``0:125`` what is shown.
 _OOM = 125
+# Python 3.11 takes eight times as long to find a member of an Enum as a global name.
+_ENDED, _PENDING, _NODE_FAIL = Outcome.ENDED, JobState.PENDING, JobState.NODE_FAIL
+_START, _EXIT_OK = Trigger.START, Trigger.EXIT_OK
 #: Smallest number of seconds after which a suspended job is expected to end.
 _RECHECK_S = 60
 
@@ -86,18 +89,19 @@ class Runs:
             job = job.choose_partition()
         if job.array is not None:
             become_task(job)
-        change_state(job, Trigger.START)
+        change_state(job, _START)
         state.pool.take(resources)
         job.alloc = resources
         job.alloc_nodes = state.pool.nodes_of(resources)
         job.start_time = job.charged_since = state.now
         job.time_limit = time_limit or job.time_limit
-        if job.spec.time_min is not None and cluster.reasons.is_too_long(job):
+        spec = job.spec
+        if spec.time_min is not None and cluster.reasons.is_too_long(job):
             job.time_limit = job.partition.default_time or job.partition.max_time or job.time_limit
-        if job.spec.reservation and (longest := cluster.reservations.time_left(job)) is not None:
+        if spec.reservation and (longest := cluster.reservations.time_left(job)) is not None:
             job.time_limit = min(job.time_limit, longest)
-        if job.spec.deadline:
-            job.time_limit = max(min(job.time_limit, job.spec.deadline - state.now), 1)
+        if spec.deadline:
+            job.time_limit = max(min(job.time_limit, spec.deadline - state.now), 1)
             state.timers.cancel(Timer(TimerKind.DEADLINE, job.job_id))
         job.end_time = end = state.now + job.time_limit
         if job.planned_start is not None or job.records:
@@ -124,32 +128,30 @@ class Runs:
         job = self._run_of(event.job_id, event.restart_count)
         if job is None:
             return False
-        job.exit_code, job.signal = (
-            (0, _OOM) if event.outcome is Outcome.OUT_OF_MEMORY else (event.exit_code, event.signal)
-        )
-        if job.state is JobState.NODE_FAIL:
+        _, _, job.exit_code, job.signal, time, outcome = event
+        if outcome is not _ENDED and outcome is Outcome.OUT_OF_MEMORY:
+            job.exit_code, job.signal = 0, _OOM
+        if job.state is _NODE_FAIL:
             job.exit_code = job.signal = 0
         if job.state in RUNS:
-            trigger, job.reason = self._end_of(job, event)
-            change_state(job, trigger)
+            if outcome is _ENDED and not (job.exit_code or job.signal):
+                change_state(job, _EXIT_OK)
+            else:
+                trigger, job.reason = self._bad_end_of(job, outcome)
+                change_state(job, trigger)
         now = self._state.now
-        end = now if event.time is None else min(max(event.time, job.start_time or 0), now)
-        self._free(job, end)
+        self._free(job, now if time is None else min(max(time, job.start_time or 0), now))
         return True
 
-    def _end_of(self, job: Job, event: JobEnded) -> tuple[Trigger, Reason]:
-        """Give the trigger and the reason for a job whose run has ended without having been stopped."""
-        if event.outcome is Outcome.LOST:
+    def _bad_end_of(self, job: Job, outcome: Outcome) -> tuple[Trigger, Reason]:
+        """Give the trigger and the reason for a job that was not stopped, and did not succeed."""
+        if outcome is Outcome.LOST:
             return Trigger.REQUEUE if self.may_requeue(job) else Trigger.NODE_LOST, Reason.NODE_DOWN
-        if event.outcome is Outcome.OUT_OF_MEMORY:
+        if outcome is Outcome.OUT_OF_MEMORY:
             return Trigger.OUT_OF_MEMORY, Reason.OUT_OF_MEMORY
-        if event.outcome is Outcome.UNKNOWN:
+        if outcome is Outcome.UNKNOWN:
             return Trigger.EXIT_ERROR, Reason.SYSTEM_FAILURE
-        if event.signal:
-            return Trigger.EXIT_ERROR, Reason.JOB_LAUNCH_FAILURE
-        if event.exit_code:
-            return Trigger.EXIT_ERROR, Reason.NON_ZERO_EXIT_CODE
-        return Trigger.EXIT_OK, job.reason
+        return Trigger.EXIT_ERROR, Reason.JOB_LAUNCH_FAILURE if job.signal else Reason.NON_ZERO_EXIT_CODE
 
     def launch_failed(self, event: LaunchFailed) -> bool:
         """Handle a failed launch: the job fails, or is requeued and held.
@@ -213,7 +215,7 @@ class Runs:
         state.pool.release(resources)
         job.alloc = job.alloc_nodes = 0
         self._queue.touch()
-        if job.state is JobState.PENDING:
+        if job.state is _PENDING:
             self._requeue(job)
         else:
             job.end_time = end_time

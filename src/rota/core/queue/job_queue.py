@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 #: Seconds after which jobs that wait for usage to decay are tested again: Slurm's ``sched_interval``.
 _RETEST_S = 60
 _DECAY = Timer(TimerKind.LIMITS_DECAY)
+#: A global name is found faster than a member of an Enum.
+_NO_REASON = Reason.NONE
 
 
 class JobQueue:
@@ -92,7 +94,7 @@ class JobQueue:
 
     def _note_queued(self, job: Job) -> None:
         """Set the reason and the eligible time of a job that has been queued."""
-        job.reason = Reason.NONE
+        job.reason = _NO_REASON
         if job.eligible_time is None:
             job.eligible_time = self._state.now
         if job.spec.deadline and latest_start(job) < self._state.now:

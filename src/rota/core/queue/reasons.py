@@ -90,7 +90,7 @@ class Reasons:
         part, policy = job.partition, self.policy
         if part.allow_users is not None and is_user_excluded(job):
             return Reason.PARTITION_CONFIG
-        if part.state is not PartitionState.UP and part.state in _PARTITION_CLOSED:
+        if part.state in _PARTITION_CLOSED:
             return _PARTITION_CLOSED[part.state]
         if policy.restricts and (reason := policy.access(job)) is not None:
             return reason

@@ -39,6 +39,7 @@ plugin_name = "EASY backfilling"
 plugin_version = 100
 
 _ORDERS = ("fcfs", "sjf")
+_PENDING = JobState.PENDING
 
 
 class _Reservation:
@@ -145,7 +146,7 @@ def _full_pass() -> None:
             continue
         while job.units <= size(free) and _start(job, free):
             free = _ctld.free
-            if job.state is not JobState.PENDING or not _waits(job):
+            if job.state is not _PENDING or not _waits(job):
                 break
         else:
             _heads[job.partition.name] = job
@@ -199,7 +200,7 @@ def _backfill(candidates: Iterable[Job]) -> None:
             free_units = extra_units = size(free)
             if _reservations:
                 extra_units = size(common(free, _reservations[0].extra))
-            if job.state is not JobState.PENDING or not _waits(job):
+            if job.state is not _PENDING or not _waits(job):
                 break
         else:
             failed.add((_ctld.request_class(job), job.time_limit))
@@ -207,7 +208,7 @@ def _backfill(candidates: Iterable[Job]) -> None:
 
 def _waits(job: Job) -> bool:
     """Whether a job that has just been started is a job array with another task that may start."""
-    return job.state is JobState.PENDING and _ctld.held_back(job) is None
+    return job.state is _PENDING and _ctld.held_back(job) is None
 
 
 def _start(job: Job, free: int) -> bool:
