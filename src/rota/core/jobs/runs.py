@@ -114,7 +114,7 @@ class Runs:
                 one.started(job)
         if cluster.accounts.usage is not None:
             cluster.accounts.started(job)
-        state.effects.append(Launch(job_id=job.job_id, restart_count=job.restart_count, resources=resources))
+        state.effects.append(Launch(job.job_id, job.restart_count, resources))
         if self._newalloc is not None:
             self._newalloc(job)
         if cluster.dependencies.waiting:
@@ -278,7 +278,7 @@ class Runs:
             nodes,
             job.steps,
         )
-        self._state.effects.append(JobFinished(record=record))
+        self._state.effects.append(JobFinished(record))
 
     # ---- stop -------------------------------------------------------------------------------------------------
 

@@ -26,6 +26,6 @@ def priority_p_set(last_prio: int, job_ptr: Job) -> int:
         return job_ptr.priority
     priority = last_prio - 1 if last_prio >= 2 else 1
     nice = job_ptr.nice
-    if nice > 0 and priority <= nice + 1:
+    if not nice or (nice > 0 and priority <= nice + 1):
         return priority
     return min(max(priority - nice, 1), MAX_PRIORITY)

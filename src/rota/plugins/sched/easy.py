@@ -216,9 +216,10 @@ def _start(job: Job, free: int) -> bool:
     delayed = []
     if _reservations:
         end = _ctld.now + job.time_limit
-        delayed = [reservation for reservation in _reservations if end > reservation.shadow_time]
-        for reservation in delayed:
-            free = _ctld.common(free, reservation.extra)
+        for reservation in _reservations:
+            if end > reservation.shadow_time:
+                delayed.append(reservation)
+                free = _ctld.common(free, reservation.extra)
     resources = _ctld.select(job, free)
     if not resources or _ctld.start(job, resources) is not None:
         return False

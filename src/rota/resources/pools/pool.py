@@ -207,8 +207,13 @@ class ProcessorPool:
         return resources == job.units
 
     # A resource set is a number of processors: an intersection is the smaller number, and a size the number itself.
-    # These are functions in C, since schedulers call them several times for each job.
-    common = staticmethod(min)
+    # Schedulers call these several times for each job.
+
+    @staticmethod
+    def common(a: int, b: int) -> int:
+        """Give the smaller set; ``min`` takes twice as long, for all the other ways in which it can be called."""
+        return a if a < b else b
+
     size = staticmethod(operator.index)
 
     def nodes_of(self, resources: int) -> int:
