@@ -16,15 +16,21 @@ LARGEST = (1 << 63) - 1
 #: Different names, units and labels that are kept; Lustre has about a hundred.
 KEPT_WORDS = 4096
 
-#: The usual counter: whole numbers, fields in their order, any number of blanks. All is bounded, so that it takes no
-#: line that is longer than any that Lustre writes; and nothing is tried twice (``+``), which halves the time.
+#: What stands in the usual counter. All is bounded, so that it takes no line that is longer than any that Lustre
+#: writes; and nothing is tried twice (``+``), which halves the time.
+NUMBER = rb"\d{1,18}+"
+SQUARES = rb"\d{1,20}+(?:\.\d{1,20}+e\+\d\d)?+"
+SIZES = rb"[^{}\n]{0,4096}+"
+
+#: The usual counter: fields in their order, any number of blanks. Its groups are the fields of `Counter`, from the
+#: second on, behind the name.
 match_usual: Callable[[bytes], re.Match[bytes] | None] = re.compile(
     rb"\s{0,9}+([^\s:{}]{1,64}+) {0,64}+: {0,64}+\{ {0,64}+"
-    rb"samples: {0,64}+(\d{1,18}+), {0,64}+unit: {0,64}+(\w{1,16}+) {0,9}+(?:"
-    rb", {0,64}+min: {0,64}+(\d{1,18}+), {0,64}+max: {0,64}+(\d{1,18}+), {0,64}+sum: {0,64}+(\d{1,18}+) {0,9}+(?:"
-    rb", {0,64}+sumsq: {0,64}+(\d{1,20}+) {0,9}+(?:"
-    rb", {0,64}+hist: {0,9}+\{([^{}]{0,4096}+)\} {0,9}+"
-    rb")?)?)?\}\s{0,9}+"
+    rb"samples: {0,64}+(%(n)b), {0,64}+unit: {0,64}+(\w{1,16}+) {0,9}+(?:"
+    rb", {0,64}+min: {0,64}+(%(n)b), {0,64}+max: {0,64}+(%(n)b), {0,64}+sum: {0,64}+(%(n)b) {0,9}+(?:"
+    rb", {0,64}+sumsq: {0,64}+(%(squares)b) {0,9}+(?:"
+    rb", {0,64}+hist: {0,9}+\{(%(sizes)b)\} {0,9}+"
+    rb")?)?)?\}\s{0,9}+" % {b"n": NUMBER, b"squares": SQUARES, b"sizes": SIZES}
 ).fullmatch
 
 _UNUSUAL = re.compile(rb"\s*([^\s:{}]{1,64})\s*:\s*\{(.*)\}\s*", re.DOTALL).fullmatch
@@ -43,16 +49,24 @@ class _Words(dict[bytes, str]):
         return word
 
 
-_words = _Words()
+#: Of names as they are written, the text.
+words = _Words()
 
 
 def usual_counter(match: re.Match[bytes]) -> tuple[str, Counter]:
     """Tell the name and the counter of a usual line."""
     name, samples, unit, minimum, maximum, total, squares, histogram = match.groups()
     if total is None:
-        return _words[name], Counter(int(samples), _words[unit])
-    numbers = int(samples), _words[unit], int(minimum), int(maximum), int(total), squares and int(squares), histogram
-    return _words[name], tuple.__new__(Counter, numbers)  # what Counter(*numbers) does, in a third of the time
+        return words[name], Counter(int(samples), words[unit])
+    sum_of_squares = None if squares is None else whole(squares)
+    return words[name], Counter(
+        int(samples), words[unit], int(minimum), int(maximum), int(total), sum_of_squares, histogram
+    )
+
+
+def whole(written: bytes) -> int:
+    """Give a number that may be written as ``1.234e+20``."""
+    return int(written) if written.isdigit() else int(float(written))
 
 
 def unusual_counter(line: bytes) -> tuple[str, Counter]:
@@ -71,14 +85,14 @@ def unusual_counter(line: bytes) -> tuple[str, Counter]:
         raise ValueError("a counter without samples or unit")
     counter = Counter(
         _number(fields, b"samples") or 0,
-        _words[fields[b"unit"]],
+        words[fields[b"unit"]],
         _number(fields, b"min"),
         _number(fields, b"max"),
         _number(fields, b"sum"),
         _number(fields, b"sumsq", bounded=False),
         histogram and histogram[1],
     )
-    return _words[name], counter
+    return words[name], counter
 
 
 def _number(fields: dict[bytes, bytes], name: bytes, *, bounded: bool = True) -> int | None:
@@ -87,7 +101,7 @@ def _number(fields: dict[bytes, bytes], name: bytes, *, bounded: bool = True) ->
         return None
     if not _NUMBER(written):
         raise ValueError(f"{name.decode()} is no number that counts")
-    number = int(written) if written.isdigit() else int(float(written))
+    number = whole(written)
     if bounded and number > LARGEST:
         raise ValueError(f"{name.decode()} is larger than a counter can be")
     return number

@@ -28,7 +28,7 @@ _ESCAPE = re.compile(rb"\\x([0-9A-Fa-f]{2})")
 
 def decode(raw: bytes) -> str:
     """Tell the text of an id as Lustre writes it."""
-    if raw.isalnum():  # most are numbers of jobs
+    if raw.isascii() and b"\\" not in raw and raw[:1] != b'"':  # as most are
         return raw.decode("ascii")
     return to_text(unescape(raw))
 

@@ -15,19 +15,21 @@ or release, only by what the line says:
 A counter may be broken over several lines, as consoles do. Of a counter that is there twice, the first counts. An
 entry whose ``job_id`` cannot be read is passed over whole, as nobody can tell whose it is.
 
-Four counters of five are zero, and their lines are the same in all entries of a target. So a line of a counter that
-never happened is remembered, and known when it comes again, which is what makes this fast.
+The entries of a target are alike, so how one looks is learned, and what looks the same is read at a stroke (see
+`rota.lustre.layouts`), which is what makes this fast. What deviates in anything is read line by line.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from rota.lustre.counter_lines import match_usual, unusual_counter, usual_counter
 from rota.lustre.counters import JobStats
 from rota.lustre.job_ids import decode
+from rota.lustre.layouts import BEGINNING, Layout, learn
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -43,8 +45,9 @@ LONGEST_ID = 1024
 #: Of the bad lines, so many are kept to be shown, each with so many bytes.
 SHOWN_BAD_LINES = 20
 SHOWN_BYTES = 100
-#: Lines of zero counters that are remembered: there is one for each operation and form.
-REMEMBERED_LINES = 1024
+#: Entries that are read line by line before a layout is learned, as that takes as long as to read a thousand; each time
+#: in vain it is twice as many.
+PATIENCE = 32
 
 _PARAMETER = re.compile(rb"([^\s={}]+)=(.*)", re.DOTALL).fullmatch
 _TARGET = re.compile(rb"(?:.*\.)?([^.]+)\.job_stats").fullmatch
@@ -52,9 +55,8 @@ _JOB_ID = re.compile(rb"\s*-\s*job_id\s*:(.*)", re.DOTALL).fullmatch
 _TIME = re.compile(
     rb"\s*+(snapshot|start|elapsed)_time\s*+:\s*+(\d{1,15}+(?:\.\d{0,12}+)?+)(?:\s++secs\.nsecs)?+\s*+"
 ).fullmatch
-#: The same of most entries, within the entries of a target; ids are numbers then, which need no decoding.
-_USUAL_ID = re.compile(rb"- job_id: {0,32}+(\d{1,31}+)").fullmatch
-_USUAL_SNAPSHOT = re.compile(rb" {0,9}+snapshot_time: {0,32}+(\d{1,15}+)").fullmatch
+#: What stands in front of the next entry.
+_NEXT = b"\n" + BEGINNING
 #: Of these, a part can look whole.
 _HEADER = re.compile(rb"\s*-\s*job_id\s*:|\s*\w+_time\s*:").match
 #: What no rest of a broken counter looks like.
@@ -115,8 +117,11 @@ class JobStatsParser:
         #: An incomplete line; and a complete one that seems to go on in the next.
         self._rest = b""
         self._broken: bytes | None = None
-        #: Lines of zero counters, and what they say.
-        self._remembered: dict[bytes, tuple[str, Counter]] = {}
+        #: The layout that was learned last, for how many entries it has not been of use, and after how many another is
+        #: learned.
+        self._layout: Layout | None = None
+        self._others = 0
+        self._patience = PATIENCE
 
     def read(self, stream: BinaryIO) -> Iterator[JobStats]:
         """Read a stream to its end.
@@ -128,20 +133,30 @@ class JobStatsParser:
 
     def read_pieces(self, pieces: Iterable[bytes]) -> Iterator[JobStats]:
         """Read all that there is, in these pieces."""
+        return chain.from_iterable(self._batches(pieces))
+
+    def _batches(self, pieces: Iterable[bytes]) -> Iterator[list[JobStats]]:
         for piece in pieces:
-            yield from self.feed(piece)
-        yield from self.close()
+            yield from self._feed(piece)
+        yield self.close()
 
     def feed(self, data: bytes) -> list[JobStats]:
         """Read some more bytes, and give the entries that end in them."""
-        lines = (self._rest + data).split(b"\n")
-        self._rest = lines.pop()[: LONGEST_LINE + 1]  # enough to know that it is too long
-        if self._broken is not None and lines:
-            lines.insert(0, self._broken)
-            self._broken = None
-        self._read_lines(lines)
-        found, self._found = self._found, []
-        return found
+        return [*chain.from_iterable(self._feed(data))]
+
+    def _feed(self, data: bytes) -> Iterator[list[JobStats]]:
+        text = self._rest + data
+        end = text.rfind(b"\n") + 1
+        self._rest = text[end:][: LONGEST_LINE + 1]  # enough to know that it is too long
+        begin = 0
+        while begin < end:
+            following = self._read_alike(text, begin, end)
+            if following == begin:
+                following = text.find(_NEXT, begin, end) + 1 or end
+                self._read_entry(text[begin:following])
+            begin = following
+            found, self._found = self._found, []
+            yield found
 
     def close(self) -> list[JobStats]:
         """Read what is left at the end of the stream: a line without an end, and the last entry."""
@@ -159,40 +174,51 @@ class JobStatsParser:
         self._end_job()
         return found + self._found
 
+    def _read_alike(self, text: bytes, begin: int, end: int) -> int:
+        """Read some entries that have the layout, if one begins there. Tell where what is left begins."""
+        if self._layout is None or not self._is_ours or self._broken is not None:
+            return begin
+        found, begin = self._layout.read(text, begin, end, self._target)
+        if found:
+            self._end_job()
+            self._found += found
+            self._nameless = False
+            self._others = 0
+            findings = self.findings
+            findings.targets.setdefault(self._target, True)
+            findings.jobs += len(found)
+            findings.lines += len(found) * self._layout.lines
+            findings.counters += sum([len(job.counters) for job in found])
+        return begin
+
+    def _read_entry(self, text: bytes) -> None:
+        """Read whole lines, of one entry or a part of it."""
+        bad_lines = self.findings.bad_lines
+        lines = text.split(b"\n")
+        lines.pop()
+        if self._broken is not None:
+            lines.insert(0, self._broken)
+            self._broken = None
+        self._read_lines(lines)
+        self._others += 1
+        if (
+            self._others >= self._patience
+            and self._is_ours
+            and bad_lines == self.findings.bad_lines
+            and not self._zeros
+        ):
+            self._layout = learn(text)
+            self._others = 0
+            self._patience *= 2
+
     def _read_lines(self, lines: list[bytes]) -> None:
-        remembered, zeros = self._remembered, self._zeros
         first = self.findings.lines + 1
-        job = self._job
-        counters: dict[str, Counter] = {} if job is None else job.counters
-        happened = 0
         for number, line in enumerate(lines, first):
-            if job is not None:
-                if line in remembered:
-                    if zeros:
-                        job.counters.setdefault(*remembered[line])
-                    continue
-                usual = match_usual(line) if b"{" in line else None
-                if usual is not None:
-                    name, counter = usual_counter(usual)
-                    if counter[0] and name not in counters:
-                        counters[name] = counter
-                        happened += 1
-                    else:
-                        self._add(job, number, line, name, counter)
-                    continue
-                if (match := _USUAL_ID(line)) is not None:
-                    self._end_job()
-                    raw = match[1]
-                    counters = {}
-                    self._job = job = JobStats(self._target, raw, raw.decode("ascii"), None, None, counters)
-                    continue
-                if job.snapshot_time is None and (match := _USUAL_SNAPSHOT(line)) is not None:
-                    job.snapshot_time = float(match[1])
-                    continue
-            goes_on = self._read_other_line(number, line[:LONGEST_LINE])
             job = self._job
-            counters = {} if job is None else job.counters
-            if goes_on:
+            if job is not None and (usual := match_usual(line)) is not None:
+                self._add(job, number, line, *usual_counter(usual))
+                continue
+            if self._read_other_line(number, line[:LONGEST_LINE]):
                 following = number - first + 1
                 if following == len(lines):
                     self._broken = lines.pop()
@@ -201,7 +227,6 @@ class JobStatsParser:
                 else:
                     lines[following] = line + lines[following]
         self.findings.lines += len(lines)
-        self.findings.counters += happened
 
     def _read_other_line(self, number: int, line: bytes) -> bool:
         """Read a line that is no usual counter. Tell whether it seems to go on in the next."""
@@ -283,14 +308,10 @@ class JobStatsParser:
                 self._add(self._job, number, line, name, counter)
 
     def _add(self, job: JobStats, number: int, line: bytes, name: str, counter: Counter) -> None:
-        """Add a counter, or remember the line of one that is zero."""
         if counter.samples or counter.total:
             self.findings.counters += 1
-        else:
-            if len(self._remembered) < REMEMBERED_LINES:
-                self._remembered[line] = name, counter
-            if not self._zeros:
-                return
+        elif not self._zeros:
+            return
         if name in job.counters:
             self._bad(number, line, "a counter for the second time")
         else:
