@@ -66,7 +66,9 @@ def fill(folder: Path, jobs: int, targets: int, each: int, steps: int) -> Writte
     import sqlite3
 
     database = sqlite3.connect(folder / "activity.sqlite")
-    for tier, size, parts in database.execute("SELECT step, sum(length(data)), count(*) FROM segments GROUP BY step"):
+    for tier, size, parts in database.execute(
+        "SELECT step, sum(length(data)), count(DISTINCT start) FROM segments GROUP BY step"
+    ):
         kept = {10: 86400, 60: 3 * 86400, 300: 7 * 86400, 3600: 30 * 86400, 86400: 365 * 86400}[tier]
         whole = size / parts * kept / tier
         print(f"  {tier:5} s: {size / parts / rows:5.2f} bytes a row, {whole / 1e9:7.2f} GB for {kept // 86400} days")

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from rota.lustre.store import jobs_of, targets_of
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -48,15 +50,18 @@ class Grouping(NamedTuple):
     #: ``None``: all jobs are wanted.
     jobs: Numbers | None
 
-    def of(self, rows: Segment) -> Numbers:
-        """Give the groups of rows."""
-        parts = {"operations": self.operations[rows.operations], "targets": self.targets[rows.targets]}
-        if self.jobs is not None:
-            parts["jobs"] = self.jobs[rows.jobs]
-        found = parts.pop(self.main)
-        for other in parts.values():
-            found = np.where(other < 0, -1, found)
-        return found
+    def of(self, operation: int, rows: Segment) -> tuple[Numbers, Numbers]:
+        """Give the places of wanted rows of one operation, and the group of each."""
+        on = self.targets[targets_of(rows.keys)] if self.jobs is None else self.jobs[jobs_of(rows.keys)]
+        at = np.flatnonzero(on >= 0)
+        groups = on[at]
+        if self.jobs is not None:  # which lets the fewest pass, so that it comes first
+            on = self.targets[targets_of(rows.keys[at])]
+            passes = np.flatnonzero(on >= 0)
+            at, groups = at[passes], (groups if self.main == "jobs" else on)[passes]
+        if self.main == "operations":
+            groups = np.full(len(at), self.operations[operation])
+        return at, groups
 
     def ordered(self, order: Numbers) -> Grouping:
         """Give the groups of an order in that order, and all others as one more."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rota.lustre.grouping import Grouping, Numbers
-    from rota.lustre.store import Job, Look, Segment
+    from rota.lustre.store import Job, Look
 
 #: Numbers that an answer may have, and the latest moment, Unix seconds.
 _LARGEST, _LATEST = 4_000_000, 1 << 33
@@ -182,6 +182,10 @@ class _Sums(NamedTuple):
         others = {one: numbers.sum(axis=0) - chosen[one].sum(axis=0) for one, numbers in self.by_sum.items()}
         return _Sums({one: np.concatenate((numbers, others[one][None])) for one, numbers in chosen.items()})
 
+    def over_time(self) -> _Sums:
+        """Put all steps together."""
+        return _Sums({one: numbers.sum(axis=1, keepdims=True) for one, numbers in self.by_sum.items()})
+
     def together(self) -> _Sums:
         """Put all groups together."""
         return _Sums({one: numbers.sum(axis=0, keepdims=True) for one, numbers in self.by_sum.items()})
@@ -222,12 +226,12 @@ class _Asked:
 
     def answer(self) -> Answer:
         """Answer."""
-        ordered, busy, sums = self._groups()
+        ordered, busy, sums = self._groups(self._step)
         points = (self._end - self._begin) // self._step
         if ordered.size * points * len(self._sums) > _LARGEST:
             text = f"{ordered.size:,} groups in {points:,} steps are too much: ask for fewer"
             raise InputError(text, field="points")
-        if points > 1 or sums is None:
+        if sums is None:
             sums = self._add_up(ordered, self._step)
         found = {name: sums.of(measure) for name, measure in self._measures.items()}
         together = sums.together()
@@ -245,7 +249,7 @@ class _Asked:
 
     def table(self) -> Table:
         """Answer for each target."""
-        ordered, _, _ = self._groups()
+        ordered, _, _ = self._groups(self._end - self._begin)
         targets = len(self._look.targets())
         room = _LARGEST // max(ordered.size * targets * len(self._sums), 1)
         self._question = replace(self._question, points=max(min(self._question.points, room), 1))
@@ -260,35 +264,42 @@ class _Asked:
             {name: sums.of(measure) for name, measure in self._measures.items()},
         )
 
-    def _groups(self) -> tuple[Grouping, int, _Sums | None]:
-        """Give the largest groups in their order, how many did something, and their sums over the whole time."""
+    def _groups(self, step: int) -> tuple[Grouping, int, _Sums | None]:
+        """Give the largest groups in their order, how many did something, and their sums in steps.
+
+        There are no sums if nothing is grouped, or if all groups together are too many for such steps.
+        """
         asked, whole = self._question, self._end - self._begin
-        segments = (segment for _, segment in self._segments(whole))
-        found = group(self._look, asked.group, asked.where, segments, unknown_by_id=asked.unknown_by_id)
+        operations = {operation for one in self._sums for operation in one.operations}
+        jobs = (rows for _, _, rows in self._look.rows(self._spans(whole), Part.BY_JOB, operations))
+        found = group(self._look, asked.group, asked.where, jobs, unknown_by_id=asked.unknown_by_id)
         if not asked.group:
             return found.ordered(np.zeros(1, dtype=np.int64)), 1, None
-        sums = self._add_up(found, whole)
-        size = np.nan_to_num(sums.of(self._by)[:, 0])
-        busy = np.any([numbers[:, 0] != 0 for numbers in sums.by_sum.values()], axis=0)
+        if found.size * (whole // step) * len(self._sums) > _LARGEST:
+            step = whole
+        sums = self._add_up(found, step)
+        over_time = sums.over_time()
+        size = np.nan_to_num(over_time.of(self._by)[:, 0])
+        busy = np.any([numbers[:, 0] != 0 for numbers in over_time.by_sum.values()], axis=0)
         order = np.argsort(-size, kind="stable")
         order = order[busy[order]]
         shown = order[: asked.top]
-        return found.ordered(shown), len(order), sums.ordered(shown)
+        return found.ordered(shown), len(order), sums.ordered(shown) if step == self._step else None
 
     def _seconds(self) -> Numbers:
         starts = np.arange(self._begin, self._end, self._step)
         read = self._look.until - starts
         return np.where(read > 0, read.clip(max=self._step), self._step)
 
-    def _segments(self, step: int, *, by_target: bool = False) -> Iterator[tuple[int, Segment]]:
-        asked = self._question
-        fields = {asked.group, *asked.where} - {"", "operation"}
-        part = Part.WHOLE
+    def _spans(self, step: int) -> Iterator[Span]:
+        return cover(self._look.kept, self._begin, self._end, step)
+
+    def _part(self, *, by_target: bool) -> Part:
+        """Choose the smallest part that has all that is asked for."""
+        fields = {self._question.group, *self._question.where} - {"", "operation"}
         if fields.issubset(OF_TARGETS):
-            part = Part.BY_TARGET
-        elif fields.isdisjoint(OF_TARGETS) and not by_target:
-            part = Part.BY_JOB
-        return self._look.segments(cover(self._look.kept, self._begin, self._end, step), part)
+            return Part.BY_TARGET
+        return Part.BY_JOB if fields.isdisjoint(OF_TARGETS) and not by_target else Part.WHOLE
 
     def _add_up(self, grouping: Grouping, step: int, targets: int = 0) -> _Sums:
         """Add up by group and step and, if their number is given, by target."""
@@ -297,17 +308,14 @@ class _Asked:
         wanted = {
             operation for one in self._sums for operation in one.operations if grouping.operations[operation] >= 0
         }
-        for start, segment in self._segments(step, by_target=bool(targets)):
-            for operation in wanted:
-                rows = segment.of(operation)
-                groups = grouping.of(rows)
-                there = groups >= 0
-                at = groups[there]
-                if targets:
-                    at = at * targets + rows.targets[there]
-                at = at * points + (start - self._begin) // step
-                for one in self._sums:
-                    if operation in one.operations:
-                        np.add.at(sums[one], at, getattr(rows, one.column)[there])
+        part = self._part(by_target=bool(targets))
+        for start, operation, rows in self._look.rows(self._spans(step), part, wanted):
+            there, at = grouping.of(operation, rows)
+            if targets:
+                at = at * targets + rows.targets[there]
+            at = at * points + (start - self._begin) // step
+            for one in self._sums:
+                if operation in one.operations:
+                    np.add.at(sums[one], at, getattr(rows, one.column)[there])
         shape = (grouping.size, targets, points) if targets else (grouping.size, points)
         return _Sums({one: numbers.reshape(shape) for one, numbers in sums.items()})

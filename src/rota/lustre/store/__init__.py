@@ -13,7 +13,7 @@ See decision 29.
 """
 
 from rota.lustre.store.reader import Job, Look, Part, Reader
-from rota.lustre.store.segment import Segment, add
+from rota.lustre.store.segment import Segment, add, jobs_of, targets_of
 from rota.lustre.store.tiers import Kept, Span, Tier, cover, finest_at, tiers_of
 from rota.lustre.store.veil import ALL, JOB, Veil, veil_of
 from rota.lustre.store.writer import Writer, Written
@@ -35,6 +35,8 @@ __all__ = [
     "add",
     "cover",
     "finest_at",
+    "jobs_of",
+    "targets_of",
     "tiers_of",
     "veil_of",
 ]

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 FILE = "activity.sqlite"
 #: Written as SQLite's user_version: another layout gets another number.
-_LAYOUT = 2
+_LAYOUT = 3
 #: Seconds to wait while another process has the file.
 _PATIENCE = 10.0
 _SCHEMA = """
 CREATE TABLE tiers (step INTEGER PRIMARY KEY, low INTEGER NOT NULL, high INTEGER NOT NULL);
 CREATE TABLE segments (
-  step INTEGER NOT NULL, start INTEGER NOT NULL, version INTEGER NOT NULL, data BLOB NOT NULL, by_job BLOB,
-  by_target BLOB NOT NULL, UNIQUE (step, start)
+  step INTEGER NOT NULL, start INTEGER NOT NULL, operation INTEGER NOT NULL, version INTEGER NOT NULL,
+  data BLOB NOT NULL, by_job BLOB, by_target BLOB, UNIQUE (step, start, operation)
 );
 CREATE TABLE operations (code INTEGER PRIMARY KEY, name BLOB NOT NULL UNIQUE);
 CREATE TABLE targets (code INTEGER PRIMARY KEY, name BLOB NOT NULL UNIQUE);

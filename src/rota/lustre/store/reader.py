@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 from collections import OrderedDict
 from enum import Enum
+from itertools import groupby
+from operator import itemgetter
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from rota.lustre.store.database import open_to_read
 from rota.lustre.store.names import bytes_of
-from rota.lustre.store.segment import Segment, unpack
+from rota.lustre.store.segment import Segment, join, unpack
 from rota.lustre.store.tiers import Kept, Span
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from rota.lustre.store.veil import Veil
@@ -27,10 +29,10 @@ _REMEMBERED, _LABELLED = 256 << 20, 200_000
 class Part(Enum):
     """What is read of a segment, and how."""
 
-    WHOLE = "SELECT data FROM segments WHERE step = ? AND start = ?"
+    WHOLE = "SELECT data FROM segments WHERE step = ? AND start = ? AND operation = ?"
     #: All targets together, or all jobs.
-    BY_JOB = "SELECT by_job FROM segments WHERE step = ? AND start = ?"
-    BY_TARGET = "SELECT by_target FROM segments WHERE step = ? AND start = ?"
+    BY_JOB = "SELECT by_job FROM segments WHERE step = ? AND start = ? AND operation = ?"
+    BY_TARGET = "SELECT by_target FROM segments WHERE step = ? AND start = ? AND operation = ?"
 
 
 class Job(NamedTuple):
@@ -42,8 +44,8 @@ class Job(NamedTuple):
     last: int
 
 
-#: Step, start and version of a segment, and the part of it.
-_Key = tuple[int, int, int, Part]
+#: Step, start, operation and version of a segment, and the part of it.
+_Key = tuple[int, int, int, int, Part]
 
 
 class Reader:
@@ -135,21 +137,30 @@ class Look:
 
     def segments(self, spans: Iterable[Span], part: Part = Part.WHOLE) -> Iterator[tuple[int, Segment]]:
         """Give what there is of spans, each segment, or a part of it, with its start."""
+        for start, rows in groupby(self.rows(spans, part), itemgetter(0)):
+            yield start, join(one for _, _, one in rows)
+
+    def rows(
+        self, spans: Iterable[Span], part: Part = Part.WHOLE, operations: Collection[int] | None = None
+    ) -> Iterator[tuple[int, int, Segment]]:
+        """Give what there is of spans and some operations, or all: start, operation, and its rows of the segment."""
         for step, begin, end in spans:
             there = self._connection.execute(
-                "SELECT start, version FROM segments WHERE step = ? AND start >= ? AND start < ? ORDER BY start",
+                "SELECT start, operation, version FROM segments WHERE step = ? AND start >= ? AND start < ?"
+                " ORDER BY start, operation",
                 (step, begin, end),
             ).fetchall()
-            for start, version in there:
-                yield start, self._segment((step, start, version, part))
+            for start, operation, version in there:
+                if operations is None or operation in operations:
+                    yield start, operation, self._segment((step, start, operation, version, part))
 
     def _segment(self, key: _Key) -> Segment:
         found = self._reader.get(key)
         if found is None:
-            step, start, version, part = key
-            (data,) = self._connection.execute(part.value, (step, start)).fetchone()
+            step, start, operation, version, part = key
+            (data,) = self._connection.execute(part.value, (step, start, operation)).fetchone()
             if data is None:  # it is hardly shorter than the whole
-                return self._segment((step, start, version, Part.WHOLE))
+                return self._segment((step, start, operation, version, Part.WHOLE))
             found = unpack(data)
             self._reader.put(key, found)
         return found

@@ -1,7 +1,7 @@
 """What was counted in one span of time: for each operation, target and job its samples and its total.
 
 A segment is three columns, sorted by a key that is made of the three codes (see `rota.lustre.store.names`), so that all
-of one operation is one slice. Segments are added; nothing else ever happens to them.
+of one operation is one slice. Segments are added; nothing else ever happens to them. They are kept by operation.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -32,6 +32,16 @@ def key_of(operation: int, target: int, job: int) -> int:
     return operation << _OPERATION | target << _TARGET | job
 
 
+def jobs_of(keys: Column) -> Column:
+    """Give the jobs' codes."""
+    return keys & _JOBS
+
+
+def targets_of(keys: Column) -> Column:
+    """Give the targets' codes."""
+    return keys >> _TARGET & _TARGETS
+
+
 class Segment(NamedTuple):
     """Three columns of one length. Keys ascend, and each is there once."""
 
@@ -42,12 +52,12 @@ class Segment(NamedTuple):
     @property
     def jobs(self) -> Column:
         """The jobs' codes."""
-        return self.keys & _JOBS
+        return jobs_of(self.keys)
 
     @property
     def targets(self) -> Column:
         """The targets' codes."""
-        return self.keys >> _TARGET & _TARGETS
+        return targets_of(self.keys)
 
     @property
     def operations(self) -> Column:
@@ -59,10 +69,14 @@ class Segment(NamedTuple):
         """Bytes in memory."""
         return 3 * self.keys.nbytes
 
-    def of(self, operation: int) -> Segment:
-        """Give the rows of one operation."""
-        first, last = self.keys.searchsorted([operation << _OPERATION, operation + 1 << _OPERATION])
-        return Segment(self.keys[first:last], self.samples[first:last], self.totals[first:last])
+    def by_operation(self) -> Iterator[tuple[int, Segment]]:
+        """Give the operations, each with its rows."""
+        begin = 0
+        while begin < len(self.keys):
+            operation = int(self.keys[begin]) >> _OPERATION
+            end = int(self.keys.searchsorted(operation + 1 << _OPERATION))
+            yield operation, Segment(*(column[begin:end] for column in self))
+            begin = end
 
     def by_job_and_operation(self) -> Segment:
         """Add the targets up."""
@@ -88,6 +102,11 @@ def segment_of(
     return Segment(ordered[firsts], *(np.add.reduceat(column, firsts) for column in values))
 
 
+def join(segments: Iterable[Segment]) -> Segment:
+    """Put segments one behind the other, all keys of each above those of the one before."""
+    return Segment(*(np.concatenate(columns) for columns in zip(*segments, strict=True)))
+
+
 def add(segments: Iterable[Segment]) -> Segment:
     """Add segments up."""
     found = segment_of([], [], [])
@@ -97,34 +116,44 @@ def add(segments: Iterable[Segment]) -> Segment:
 
 
 def pack(segment: Segment) -> bytes:
-    """Write a segment: its length, then each column with its length. Keys are written as differences."""
+    """Write a segment: of how many rows it is, then how long and how wide each column is, then these.
+
+    Keys are written as differences.
+    """
     differences = np.diff(segment.keys, prepend=0)
     columns = [_pack(column) for column in (differences, segment.samples, segment.totals)]
-    lengths = [len(segment.keys), *map(len, columns)]
-    return b"".join([np.array(lengths, dtype="<u4").tobytes(), *columns])
+    head = [len(segment.keys), *(number for data, width in columns for number in (len(data), width))]
+    return b"".join([np.array(head, dtype="<u4").tobytes(), *(data for data, _ in columns)])
 
 
 def unpack(data: bytes) -> Segment:
     """Read what `pack` wrote."""
-    rows, *lengths = np.frombuffer(data, dtype="<u4", count=4).tolist()
-    columns, at = [], 16
-    for length in lengths:
-        columns.append(_unpack(data[at : at + length], rows))
+    rows, *sizes = np.frombuffer(data, dtype="<u4", count=7).tolist()
+    columns, at = [], 28
+    for length, width in zip(sizes[::2], sizes[1::2], strict=True):
+        columns.append(_unpack(data[at : at + length], rows, width))
         at += length
     return Segment(columns[0].cumsum(), *columns[1:])
 
 
-def _pack(column: Column) -> bytes:
-    """Compress a column with all first bytes of its numbers before all second ones: most of these are alike."""
+def _pack(column: Column) -> tuple[bytes, int]:
+    """Compress a column, and say how many bytes of its numbers are not zero.
+
+    All first bytes come before all second ones, as most of these are alike.
+    """
     if not len(column):
-        return b""
-    turned = column.astype("<i8").view(np.uint8).reshape(-1, _WORD).T
+        return b"", 0
+    width = (int(column.max()).bit_length() + 7) // 8 if column.min() >= 0 else _WORD
+    turned = column.astype("<i8").view(np.uint8).reshape(-1, _WORD)[:, :width].T
     packed: bytes = pa.compress(turned.tobytes(), codec=_CODEC, asbytes=True)
-    return packed
+    return packed, width
 
 
-def _unpack(data: bytes, rows: int) -> Column:
-    if not rows:
-        return np.empty(0, dtype=np.int64)
-    turned = np.frombuffer(pa.decompress(data, rows * _WORD, codec=_CODEC), dtype=np.uint8).reshape(_WORD, rows)
-    return np.ascontiguousarray(turned.T).view("<i8").ravel().astype(np.int64, copy=False)
+def _unpack(data: bytes, rows: int, width: int) -> Column:
+    column = np.zeros(rows, dtype="<i8")
+    if rows and width:
+        turned = np.frombuffer(pa.decompress(data, rows * width, codec=_CODEC), dtype=np.uint8).reshape(width, rows)
+        by_number = column.view(np.uint8).reshape(rows, _WORD)
+        for place in range(width):
+            by_number[:, place] = turned[place]
+    return column.astype(np.int64, copy=False)

@@ -176,19 +176,18 @@ class Writer:
                 self._summarise([(start, segment)])
 
     def _merge(self, step: int, begin: int, segment: Segment) -> None:
-        if not len(segment.keys):
-            return
-        where = (step, begin)
-        old = self._connection.execute("SELECT version, data FROM segments WHERE step = ? AND start = ?", where)
-        version, data = old.fetchone() or (0, None)
-        merged = segment if data is None else add([unpack(data), segment])
-        by_job, by_target = merged.by_job_and_operation(), merged.by_target_and_operation()
-        is_shorter = len(by_job.keys) * _SHORTER <= len(merged.keys)
-        self._connection.execute(
-            "INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?)"
-            " ON CONFLICT DO UPDATE SET version = ?3, data = ?4, by_job = ?5, by_target = ?6",
-            (*where, version + 1, pack(merged), pack(by_job) if is_shorter else None, pack(by_target)),
-        )
+        for operation, rows in segment.by_operation():
+            where = (step, begin, operation)
+            select = "SELECT version, data FROM segments WHERE step = ? AND start = ? AND operation = ?"
+            version, data = self._connection.execute(select, where).fetchone() or (0, None)
+            merged = rows if data is None else add([unpack(data), rows])
+            sums = (merged.by_job_and_operation(), merged.by_target_and_operation())
+            shorter = [pack(one) if len(one.keys) * _SHORTER <= len(merged.keys) else None for one in sums]
+            self._connection.execute(
+                "INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?, ?)"
+                " ON CONFLICT DO UPDATE SET version = ?4, data = ?5, by_job = ?6, by_target = ?7",
+                (*where, version + 1, pack(merged), *shorter),
+            )
 
     def _roll(self, finer: Tier, coarser: Tier, until: float) -> None:
         """Make the steps of a tier that are over."""
@@ -203,18 +202,21 @@ class Writer:
                 break
             begin = first // step * step
             high = begin + step
-            parts = self._segments(finer.step, begin, high)
-            self._merge(step, begin, add(segment for _, segment in parts))
-            if finer == self._tiers[0]:
-                self._summarise(parts)
+            for parts in self._parts(finer.step, begin, high):
+                self._merge(step, begin, add(segment for _, segment in parts))
+                if finer == self._tiers[0]:
+                    self._summarise(parts)
         self._connection.execute("UPDATE tiers SET high = max(high, ?) WHERE step = ?", (limit, step))
 
-    def _segments(self, step: int, begin: int, end: int) -> list[tuple[int, Segment]]:
-        found = self._connection.execute(
-            "SELECT start, data FROM segments WHERE step = ? AND start >= ? AND start < ? ORDER BY start",
-            (step, begin, end),
-        )
-        return [(start, unpack(data)) for start, data in found]
+    def _parts(self, step: int, begin: int, end: int) -> Iterator[list[tuple[int, Segment]]]:
+        """Give what is kept of a time, with its starts, one operation after the other."""
+        there = "FROM segments WHERE step = ? AND start >= ? AND start < ?"
+        where = (step, begin, end)
+        for (operation,) in self._connection.execute(f"SELECT DISTINCT operation {there}", where).fetchall():
+            found = self._connection.execute(
+                f"SELECT start, data {there} AND operation = ? ORDER BY start", (*where, operation)
+            )
+            yield [(start, unpack(data)) for start, data in found]
 
     def _summarise(self, parts: Sequence[tuple[int, Segment]]) -> None:
         """Add to the summaries of jobs, and note when they last did something."""
