@@ -15,9 +15,10 @@ import pytest
 
 from rota.commands.getopt import UsageError
 from rota.commands.job_ids import JobId
+from rota.commands.partition_update import PartitionUpdate
 from rota.commands.scancel import ScancelRequest, parse_scancel
 from rota.commands.scontrol import Change, JobsRequest, Other, Show, parse_scontrol
-from rota.commands.scontrol_update import JobUpdate, LimitChange, NodeUpdate, PartitionUpdate
+from rota.commands.scontrol_update import JobUpdate, LimitChange, NodeUpdate
 
 NOW = 1_795_365_600
 

@@ -19,8 +19,8 @@ from rota.model.multifactor import FLAGS
 
 PLUGINS = ("sched/backfill", "priority/basic", "select/cons_tres")
 MACHINE = "NodeName=n[1-2] CPUs=8\nPartitionName=p Nodes=ALL Default=YES"
-#: Keys that are shown, and have no other effect; and those whose last value is read with the partitions.
-_SHOWN = {"authtype", "accountingstoragetype", "overpartqos", "burstbuffer"}
+#: Keys that are shown or refused, and have no other effect; and those whose last value is read with the partitions.
+_SHOWN = {"authtype", "accountingstoragetype", "overpartqos", "burstbuffer", "disablerootjobs"}
 #: Options whose names are also those of something else.
 _OTHERWISE = {"kill_invalid_depend", "delay_boot"}
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Protocol
 
 import pytest
 
-from rota.config import interchangeable, read_slurm_conf, with_settings
-from rota.config.text import lines_of
-from rota.model import ClusterConfig, InputError, NodeState, PartitionState
+from rota.config import interchangeable, read_slurm_conf, with_keys, with_settings
+from rota.config.text import lines_of, partition_line
+from rota.model import ClusterConfig, InputError, Node, NodeState, Partition, PartitionState
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from rota.model import Partition
 
 CONF = """\
 ClusterName=lab
@@ -70,6 +68,59 @@ def test_a_configuration_is_what_its_lines_say(conf: Path) -> None:
     assert with_settings(config, ["NodeName=n1 CPUs=8"]).config.partitions == config.partitions
     kinds = [line.pairs[0].key for line in lines_of(config)]
     assert (kinds.count("NodeName"), kinds.count("PartitionName")) == (3, 3)  # one stands for the line of DEFAULT
+
+
+def test_a_partition_is_what_its_line_says() -> None:
+    """Each attribute has another value than its default, but for those that go against another."""
+    words = [
+        "PartitionName=p",
+        "Nodes=a",
+        "State=DRAIN",
+        "Default=YES",
+        "MaxTime=600",
+        "DefaultTime=10",
+        "MinNodes=2",
+        "MaxNodes=3",
+        "PriorityTier=4",
+        "PriorityJobFactor=5",
+        "QOS=q",
+        "TRESBillingWeights=cpu=2,mem=0.25G",
+        "DefMemPerCPU=6",
+        "DefCpuPerGPU=7",
+        "DefMemPerGPU=8",
+        "MaxMemPerNode=9",
+        "MaxCPUsPerNode=10",
+        "SelectTypeParameters=CR_CORE",
+        "RootOnly=YES",
+        "ReqResv=YES",
+        "OverSubscribe=FORCE:3",
+        "LLN=YES",
+        "GraceTime=11",
+        "OverTimeLimit=12",
+        "AllowGroups=root,nosuch",
+        "AllowAccounts=a",
+        "DenyAccounts=b",
+        "AllowQOS=c",
+        "DenyQOS=d",
+        "Hidden=YES",
+    ]
+    config = ClusterConfig(cluster_name="c", nodes=(Node(name="a"),), partitions=())
+    bare = Partition(name="p", nodes=0)
+    keys = {key.lower(): value for key, _, value in (word.partition("=") for word in words[1:])}
+    found = with_keys(config, bare, keys)
+    same = {one.name for one in fields(Partition) if getattr(found, one.name) == getattr(bare, one.name)}
+    assert same == {"name", "exclusive", "def_mem_per_node", "max_mem_per_cpu", "set_fields", "created"}
+    assert (
+        with_keys(config, bare, {pair.key.lower(): pair.value for pair in partition_line(config, found).pairs}) == found
+    )
+    # And back, one by one.
+    for key, value in {
+        "nodes": "", "maxtime": "UNLIMITED", "maxmempernode": "0", "allowgroups": "ALL", "rootonly": "NO",
+        "tresbillingweights": "", "allowqos": "all", "qos": "", "oversubscribe": "NO", "selecttypeparameters": "NONE",
+    }.items():  # fmt: skip
+        other = with_keys(config, found, {key: value})
+        assert other != found, key
+        assert with_keys(config, other, {key: keys[key]}) == found, key
 
 
 @pytest.mark.parametrize(

@@ -119,6 +119,9 @@ ATTEMPTS = [
     _of_operators("scontrol update jobid={p} oversubscribe=yes", stranger=_UPDATE),
     _of_administrators("scontrol update nodename=n1 state=drain reason=x", f"slurm_update error: {_NO_USER}"),
     _of_administrators("scontrol update partitionname=high state=down", f"slurm_update error: {_NO_USER}"),
+    _of_administrators("scontrol create partitionname=new nodes=n1", f"Error creating the partition: {_NO_USER}"),
+    _of_administrators("scontrol update partitionname=high maxtime=9", f"slurm_update error: {_NO_USER}"),
+    _of_administrators("scontrol delete partitionname=high", f"delete_partition partitionname=high: {_NO_USER}"),
     _of_administrators("scontrol reconfigure", f"slurm_reconfigure error: {_NO_USER}"),
     _of_operators(
         "scontrol create reservation reservationname=rr starttime=now duration=1 nodes=n2 users=root",
@@ -213,7 +216,7 @@ def test_who_may(cluster: LiveCluster, names: dict[str, str], attempt: Attempt) 
         done = _ask(cluster, names[others[0]], *words)
         assert done.returncode == 0, done.stderr
     cluster.run("scontrol", "update", "nodename=n1", "state=resume")
-    cluster.run("scontrol", "update", "partitionname=high", "state=up")
+    cluster.run("scontrol", "reconfigure")
     cluster.run("scontrol", "delete", "reservationname=rr", check=False)
     for name in names.values():
         cluster.run("scancel", "-u", name)

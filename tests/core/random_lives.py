@@ -500,6 +500,27 @@ def _closure(at: _At) -> _Happening:
     ]
 
 
+def _partition_change(at: _At) -> _Happening:
+    """Set a partition, delete it, and create one; all of it until slurm.conf is read again."""
+    rng, config, time = at.rng, at.config, at.time
+    part = rng.choice(config.partitions)
+    other = replace(
+        part,
+        nodes=rng.randrange(2 ** len(config.nodes)),
+        max_time=rng.choice((None, 60, 600)),
+        priority_tier=rng.choice((1, 2, 9)),
+        max_share=rng.choice((1, 1, 3)),
+        max_nodes=rng.choice((None, 1)),
+        default=rng.random() < 0.5,
+    )
+    return [
+        (time, ev.UpdatePartition(name=part.name, partition=other, state=rng.choice((None, PartitionState.UP)))),
+        (time + rng.randint(1, 300), ev.CreatePartition(partition=replace(other, name="made"))),
+        (time + rng.randint(1, 300), ev.DeletePartition(name=rng.choice(("made", part.name)))),
+        (time + rng.randint(300, 500), ev.Reconfigure(config=config)),
+    ]
+
+
 def _reconfiguration(at: _At) -> _Happening:
     rng, config, time = at.rng, at.config, at.time
     return [
@@ -546,5 +567,6 @@ _HAPPENINGS = (
     _reservation,
     _failure,
     _closure,
+    _partition_change,
     _reconfiguration,
 )

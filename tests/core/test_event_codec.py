@@ -20,7 +20,7 @@ from rota.core.snapshot import save
 from rota.model import Errno, JobSpec, NodeState, PartitionState, Qos
 from rota.model.reservation import Reservation
 from rota.model.step import StepRecord
-from rota.testing import Harness, cluster, spec
+from rota.testing import Harness, cluster, partition, spec
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -133,7 +133,9 @@ GOOD: list[ev.Event] = [
     ev.UpdateReservation(reservation=Reservation(name="old", start_time=100, end_time=900, nodes=4)),
     ev.DeleteReservation(name="old"),
     ev.UpdateNode(name="n3", state=NodeState.DOWN, reason="odd"),
-    ev.UpdatePartition(name="batch", state=PartitionState.DOWN),
+    ev.CreatePartition(partition=partition("new", range(2))),
+    ev.UpdatePartition(name="batch", state=PartitionState.DOWN, partition=partition("batch", range(3))),
+    ev.DeletePartition(name="old"),
     ev.Reconfigure(config=cluster(nodes=4)),
     ev.JobEnded(job_id=1),
     ev.LaunchFailed(job_id=1),
@@ -152,6 +154,7 @@ def _machine() -> Harness:
     rota.send(ev.Suspend(job_id=3))
     old = Reservation(name="old", start_time=100_000, end_time=100_001, nodes=1, users=("ann",))
     rota.send(ev.CreateReservation(reservation=old))
+    rota.send(ev.CreatePartition(partition=partition("old", [3])))
     return rota
 
 
@@ -245,6 +248,9 @@ def test_without_an_id_nobody_is_told_that_it_was_done() -> None:
         (ev.Resume(job_id=3, uid=1000), Errno.ACCESS_DENIED),
         (ev.UpdateNode(name="n1", state=NodeState.DOWN, uid=7), Errno.INVALID_USER_ID),
         (ev.UpdatePartition(name="batch", state=PartitionState.DOWN, uid=7), Errno.INVALID_USER_ID),
+        (ev.UpdatePartition(name="other", uid=7), Errno.INVALID_USER_ID),
+        (ev.CreatePartition(partition=partition("new"), uid=7), Errno.INVALID_USER_ID),
+        (ev.DeletePartition(name="batch", uid=7), Errno.INVALID_USER_ID),
         (ev.DeleteReservation(name="old", uid=7), Errno.INVALID_USER_ID),
         (
             ev.CreateReservation(reservation=Reservation(name="x", start_time=5, end_time=9, nodes=1), uid=7),

@@ -9,7 +9,7 @@ import json
 from dataclasses import fields, replace
 from enum import Enum
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -29,6 +29,8 @@ from .random_lives import SCHEDULERS, Living, draw_life
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from rota.model import Partition
 
     from .random_lives import Life
 
@@ -77,7 +79,13 @@ class Extremes:
                 "state": self.rng.choice(list(NodeState)),
                 "reason": self.word(),
             },
-            ev.UpdatePartition: lambda: {"name": self.word(), "state": self.rng.choice(list(PartitionState))},
+            ev.CreatePartition: lambda: {"partition": self.partition()},
+            ev.UpdatePartition: lambda: {
+                "name": self.word(),
+                "state": self.rng.choice((None, *PartitionState)),
+                "partition": self.rng.choice((None, self.partition())),
+            },
+            ev.DeletePartition: lambda: {"name": self.word()},
             ev.Reconfigure: lambda: {"config": self.config()},
             ev.JobEnded: lambda: (
                 self.about_a_run()
@@ -202,6 +210,9 @@ class Extremes:
             users=("ann",),
             flags=frozenset(self.rng.sample(sorted(FLAGS), self.rng.choice((0, 1, 2)))),
         )
+
+    def partition(self) -> Partition:
+        return cast("Partition", self.bend(self.rng.choice(self.life.config.partitions)))
 
     def config(self) -> ClusterConfig:
         """Give slurm.conf with extreme values in a node, a partition or a parameter."""

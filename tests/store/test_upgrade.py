@@ -1,6 +1,6 @@
-"""A database that version 1 has written is upgraded, all or nothing.
+"""Databases that earlier versions have written are upgraded, all or nothing.
 
-`recorded/record.py` says how it was written, with the listings that version 1 itself showed of it.
+`recorded/record.py` says how they were written, with the listings that each version itself showed of its own.
 """
 
 from __future__ import annotations
@@ -53,26 +53,38 @@ _RECORDED = _HERE / "recorded"
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def state(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+def database(request: pytest.FixtureRequest) -> str:
+    """The URL of an empty PostgreSQL database, or nothing: SQLite."""
+    return str(request.getfixturevalue("postgresql")) if request.param == "postgresql" else ""
+
+
+@pytest.fixture
+def state(database: str, tmp_path: Path) -> Path:
     """The state directory of a cluster whose database is of version 1."""
-    state = tmp_path / "state"
+    return _state(tmp_path, database, 1)
+
+
+def _state(folder: Path, database: str, version: int) -> Path:
+    state = folder / "state"
     state.mkdir()
-    recorded = tmp_path / "recorded.db" if request.param == "postgresql" else state / "rota.db"
-    recorded.write_bytes(gzip.decompress((_RECORDED / "version_1.db.gz").read_bytes()))
-    if request.param == "postgresql":
-        set_database_url(state, request.getfixturevalue("postgresql"))
+    recorded = folder / "recorded.db" if database else state / "rota.db"
+    recorded.write_bytes(gzip.decompress((_RECORDED / f"version_{version}.db.gz").read_bytes()))
+    if database:
+        set_database_url(state, database)
         with closing(sqlite3.connect(recorded)) as old, _connected(database_url(state)) as new:
-            _copy(old, new)
+            _copy(old, new, version)
     return state
 
 
-def _copy(old: sqlite3.Connection, new: Connection) -> None:
-    for statement in (_RECORDED / "version_1.sql").read_text().split(";\n")[:-1]:
+def _copy(old: sqlite3.Connection, new: Connection, version: int) -> None:
+    for statement in (_RECORDED / f"version_{version}.sql").read_text().split(";\n")[:-1]:
         new.exec_driver_sql(statement)
     for (name,) in old.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
         rows = old.execute(f"SELECT * FROM {name}")  # noqa: S608 - a name of the file's own
         names = [one[0] for one in rows.description]
-        new.execute(insert(table(name, *map(column, names))), [dict(zip(names, row, strict=True)) for row in rows])
+        values = [dict(zip(names, row, strict=True)) for row in rows]
+        if values:
+            new.execute(insert(table(name, *map(column, names))), values)
     new.exec_driver_sql("SELECT setval('jobs_id_seq', (SELECT max(id) FROM jobs))")
 
 
@@ -105,19 +117,24 @@ def _place(state: Path) -> str:
     return str(file) if file.exists() else str(make_url(database_url(state)))
 
 
-def _listings() -> dict[str, str]:
-    """Give what version 1 showed, by command."""
-    found = (_RECORDED / "version_1.txt").read_text().split("$ ")[1:]
+def _listings(version: int) -> dict[str, str]:
+    """Give what a version showed, by command."""
+    found = (_RECORDED / f"version_{version}.txt").read_text().split("$ ")[1:]
     return {command: shown for command, _, shown in (one.partition("\n") for one in found)}
 
 
-def test_a_cluster_of_version_1_goes_on(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("version", range(1, VERSION))
+def test_a_cluster_of_another_version_goes_on(
+    version: int, database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = _state(tmp_path, database, version)
     monkeypatch.setenv("TZ", "UTC")  # as it was recorded
     with LiveCluster(state.parent, (_RECORDED / "slurm.conf").read_text()) as cluster:
-        for command, shown in _listings().items():
-            assert _without_account(cluster.run(*command.split()).stdout) == _without_account(shown)
+        for command, shown in _listings(version).items():
+            found = cluster.run(*command.split()).stdout
+            assert found == shown if version > 1 else _without_account(found) == _without_account(shown)
         log = (cluster.state / "controller.log").read_text()
-        assert f": upgraded from version 1 to {VERSION}\n" in log
+        assert f": upgraded from version {version} to {VERSION}\n" in log
         cluster.run("scancel", "22")
         cluster.run("scontrol", "update", "partitionname=shared", "state=up")
         assert cluster.submit("--wait", "-p", "shared", "-o", "/dev/null", "--wrap", "true") == 26

@@ -13,7 +13,8 @@ from rota.commands.forms import form_of
 from rota.commands.getopt import NEEDED, Option, UsageError, parse, table
 from rota.commands.job_ids import JobId, parse_job_id
 from rota.commands.lists import split_list
-from rota.commands.scontrol_update import JobUpdate, NodeUpdate, PartitionUpdate, parse_update
+from rota.commands.partition_update import PartitionUpdate, parse_partition
+from rota.commands.scontrol_update import JobUpdate, NodeUpdate, parse_update
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -111,7 +112,7 @@ class JobsRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """``scontrol create`` or ``delete`` of a reservation or partition; and ``update`` of a reservation."""
+    """``scontrol create`` and ``update`` of a reservation, and ``delete`` of a reservation or partition."""
 
     command: str
     #: ``reservation`` or ``partition``.
@@ -221,7 +222,9 @@ def _request(
     if command in {"create", "delete"}:
         if not rest:
             raise UsageError(f"too few arguments for {command} keyword\n")
-        return _change(command, rest)
+        change = _change(command, rest)
+        is_new = command == "create" and change.entity == "partition"
+        return parse_partition(rest, create=True) if is_new else change
     if command == "ping" and rest:
         raise UsageError("too many arguments for keyword:ping\n")
     if command in _ASKING:
@@ -307,12 +310,14 @@ def _change(command: str, words: Sequence[str]) -> Change:
             return Change(command=command, entity=entity, name=rest[0])
     elif entity and "=" not in first:
         rest = rest[1:]
-    if not entity and command == "delete" and "=" not in first:
+    if command == "delete" and "=" not in first and (not entity or len(words) == 1):
         raise UsageError("scontrol: error: Proper format is 'delete <ENTITY>=<ID>' or 'delete <ENTITY> <ID>'\n")
     if not entity:
         kind = "deletion" if command == "delete" else "creation"
         prefix = "" if command == "delete" else "scontrol: error: "
         raise UsageError(f"{prefix}Invalid {kind} entity: {words[0]}\n")
+    if command == "delete" and len(words) > 1:
+        raise UsageError(f"Invalid deletion entity: {words[0]}\n")
     pairs = tuple((key, value) for key, _, value in (word.partition("=") for word in rest))
     name = next((value for key, value in pairs if key.lower() in {entity, f"{entity}name"}), "")
     return Change(command=command, entity=entity, name=name, pairs=pairs)

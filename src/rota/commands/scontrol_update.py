@@ -11,6 +11,7 @@ from rota.commands.hosts import expand_hosts
 from rota.commands.job_ids import JobId, parse_job_id
 from rota.commands.lists import split_list
 from rota.commands.moments import parse_slurm_time
+from rota.commands.partition_update import PartitionUpdate, parse_partition
 from rota.model.units import parse_time_seconds
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ _NICE = 100
 #: Largest priority; TOP is the same.
 _TOP = 2**32 - 3
 _NODE_STATES = ("NORESP", "DRAIN", "FAIL", "FUTURE", "RESUME", "POWER_DOWN", "POWER_UP", "UNDRAIN", "DOWN", "IDLE")
-_PARTITION_STATES = ("UP", "DOWN", "DRAIN", "INACTIVE")
 
 
 class LimitChange(NamedTuple):
@@ -101,17 +101,6 @@ class NodeUpdate:
     features: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionUpdate:
-    """Changes of a partition; ``None``: not changed."""
-
-    name: str
-    #: UP, DOWN, DRAIN or INACTIVE.
-    state: str | None = None
-    max_time: LimitChange | None = None
-    default_time: LimitChange | None = None
-
-
 def parse_update(
     words: Sequence[str], now: int, utc_offset: Callable[[int], int]
 ) -> JobUpdate | NodeUpdate | PartitionUpdate:
@@ -122,10 +111,10 @@ def parse_update(
     """
     pairs = [(word, *word.partition("=")[::2], "=" in word) for word in words]
     keys = {key.lower() for _, key, _, equals in pairs if equals}
+    if not keys & _JOB_KEYS and any(len(key) > 1 and "partitionname".startswith(key) for key in keys):
+        return parse_partition(words)
     if keys & {"nodename", "node", "nodes"}:
         return _node(pairs)
-    if keys & {"partitionname", "partition"} and not keys & _JOB_KEYS:
-        return _partition(pairs)
     if keys & _JOB_KEYS:
         return _job(pairs, now, utc_offset)
     raise UsageError(
@@ -273,7 +262,7 @@ _VALUES: dict[str, tuple[str, Callable[[str], Any], str]] = {
 }
 
 
-# ---- nodes and partitions ---------------------------------------------------------------------------------------
+# ---- nodes ------------------------------------------------------------------------------------------------------
 
 
 def _node(pairs: Iterable[tuple[str, str, str, bool]]) -> NodeUpdate:
@@ -315,32 +304,3 @@ def _node_state(word: str, value: str) -> str:
             "Not all states are valid given a node's prior state\n"
         )
     return state
-
-
-def _partition(pairs: Iterable[tuple[str, str, str, bool]]) -> PartitionUpdate:
-    changes: dict[str, Any] = {}
-    end = "slurm_update error: No error\n"
-    for word, key, value, _ in pairs:
-        low = key.lower()
-        if low in {"partitionname", "partition"}:
-            changes["name"] = value
-        elif low == "state":
-            if value.upper() not in _PARTITION_STATES:
-                raise UsageError(
-                    f"scontrol: error: Invalid input: {word}\n"
-                    f"scontrol: error: Acceptable State values are UP, DOWN, DRAIN and INACTIVE\n{end}"
-                )
-            changes["state"] = value.upper()
-        elif low in {"maxtime", "defaulttime"}:
-            try:
-                changes["max_time" if low == "maxtime" else "default_time"] = _limit(value)
-            except ValueError:
-                raise UsageError(f"scontrol: error: Invalid input {word}\n{end}") from None
-        else:
-            raise UsageError(
-                f"scontrol: error: Update of this parameter is not supported: {word}\n\n"
-                f"scontrol: error: Request aborted\n{end}"
-            )
-    if len(changes) < 2:
-        raise UsageError("scontrol: error: No changes specified\n")
-    return PartitionUpdate(**changes)

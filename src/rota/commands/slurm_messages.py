@@ -52,6 +52,7 @@ MESSAGES: Mapping[Errno, str] = MappingProxyType(
         Errno.CIRCULAR_DEPENDENCY: "Circular job dependency",
         Errno.INVALID_GRES: "Invalid generic resource (gres) specification",
         Errno.JOB_NOT_PENDING: "Job is no longer pending execution",
+        Errno.PARTITION_IN_USE: "Partition is in use",
         Errno.INVALID_ARRAY: "Invalid job array specification",
         Errno.RESERVATION_NAME_DUP: "Duplicate reservation name",
         Errno.JOB_NOT_SUSPENDED: "Job is not suspended",

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import re
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 from rota.config.hostlist import expand
+from rota.config.lines import Line, Pair
+from rota.config.nodes import ReadNodes
+from rota.config.text import partition_line
 from rota.config.values import MAX_16, Record
 from rota.model import Partition, PartitionState
 from rota.model.partition import MAX_SHARE
-from rota.model.tres import parse_tres_weights
+from rota.model.tres import cluster_tres, parse_tres_weights
 from rota.model.units import UNLIMITED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from rota.config.lines import Line, Pair
-    from rota.config.nodes import ReadNodes
+    from rota.model import ClusterConfig
 
 _OVERSUBSCRIBE = re.compile(r"NO|EXCLUSIVE|(?P<how>YES|FORCE)(:(?P<jobs>\d{1,9}))?")
 #: Slurm's default of the number after ``YES:`` and ``FORCE:``.
@@ -25,6 +28,14 @@ _JOBS_OF_A_CORE = 4
 _MOST_OVER_TIME = 65533
 #: What partitions can have of their own, as in Slurm.
 _SELECT_PARAMETERS = ("NONE", "CR_CORE", "CR_CORE_MEMORY", "CR_SOCKET", "CR_SOCKET_MEMORY")
+#: Keys that mean the same as others, or of which only one can be set.
+_INSTEAD = {
+    "defmempercpu": ("defmempernode",),
+    "defmempernode": ("defmempercpu",),
+    "maxmempercpu": ("maxmempernode",),
+    "maxmempernode": ("maxmempercpu",),
+    "shared": ("oversubscribe",),
+}
 #: Keys that are attributes of `Partition`; other keys are kept as text.
 READ = frozenset(
     [
@@ -104,7 +115,7 @@ def read_partitions(
         partitions[name] = partition
         if not partition.nodes:
             warnings.append(record.warning("nodes", f"partition {name} has no nodes: it can run no jobs"))
-        if partition.allow_users is not None and not partition.allow_users:
+        if partition.allow_users is not None and not partition.allow_users and line.number:
             warnings.append(record.warning("allowgroups", f"this system knows no user who may use partition {name}"))
         if partition.default:
             if chosen is not None:
@@ -113,6 +124,37 @@ def read_partitions(
                 warnings.append(record.warning("default", f"{name} takes the place of {chosen.name}"))
             chosen = partition
     return tuple(partitions.values())
+
+
+def with_keys(config: ClusterConfig, before: Partition, keys: Mapping[str, str]) -> Partition:
+    """Give a partition as if its line had these keys, too.
+
+    Args:
+        config: The configuration.
+        before: The partition, of this configuration or of its nodes.
+        keys: Values by lower-case key.
+
+    Raises:
+        InputError: a value cannot be used.
+    """
+    machine = ReadNodes(config.nodes, frozenset())
+    bits, tres = _bits((), machine), cluster_tres(config.get("AccountingStorageTRES"))
+
+    def read(line: Line) -> Partition:
+        record = Record(line, {})
+        partition = _partition(before.name, record, _nodes(record, bits, machine), tres)
+        partition.over_time_limit = read_over_time_limit(record, before.over_time_limit)
+        return partition
+
+    line = partition_line(config, before)
+    replaced = keys.keys() | {other for key in keys for other in _INSTEAD.get(key, ())}
+    kept = (pair for pair in line.pairs if pair.key.lower() not in replaced)
+    one, other = read(line), read(line._replace(pairs=(*kept, *(Pair(key, value) for key, value in keys.items()))))
+    if other.default_time is None and keys.get("defaulttime", "UNLIMITED").lower() not in UNLIMITED:
+        raise line.error(f"{keys['defaulttime']} is more than MaxTime", "DefaultTime")
+    # What no line says, such as which users are in its groups by now, stays.
+    names = [each.name for each in fields(Partition) if getattr(one, each.name) != getattr(other, each.name)]
+    return replace(before, **{name: getattr(other, name) for name in names})
 
 
 def read_over_time_limit(record: Record, otherwise: int | None) -> int | None:
@@ -193,7 +235,8 @@ def _partition(name: str, record: Record, nodes: int, tres: Sequence[str]) -> Pa
         force_share=force_share,
         least_loaded=record.flag("lln"),
         grace_time=record.integer("gracetime", 0),
-        allow_users=_allowed_users(record),
+        allow_users=_allowed_users(groups := _groups(record)),
+        allow_groups=groups,
         allow_accounts=_names(record, "allowaccounts"),
         deny_accounts=_names(record, "denyaccounts"),
         allow_qos=_names(record, "allowqos"),
@@ -202,9 +245,14 @@ def _partition(name: str, record: Record, nodes: int, tres: Sequence[str]) -> Pa
     )
 
 
-def _allowed_users(record: Record) -> frozenset[str] | None:
-    groups = [name.strip() for name in (record.text("allowgroups") or "ALL").split(",")]
-    if groups == ["ALL"]:
+def _groups(record: Record) -> tuple[str, ...]:
+    """Read AllowGroups. ``ALL`` is an empty list."""
+    text = record.text("allowgroups") or ""
+    return () if text.upper() == "ALL" else tuple(filter(None, (name.strip() for name in text.split(","))))
+
+
+def _allowed_users(groups: tuple[str, ...]) -> frozenset[str] | None:
+    if not groups:
         return None
     from rota.users import users_of  # not every system has such a database, and it is rarely needed
 

@@ -90,8 +90,8 @@ def with_settings(config: ClusterConfig, settings: Sequence[str], plugins: Itera
     loaded = replace(loaded, config=replace(loaded.config, switches=config.switches))
     users = {one.name: one.allow_users for one in config.partitions}
     for one in loaded.config.partitions:
-        if one.allow_users is None and not _sets_groups(changed, one.name):
-            one.allow_users = users.get(one.name)
+        if not _sets_groups(changed, one.name):  # who was in them where the file was read
+            one.allow_users = users.get(one.name, one.allow_users)
     return loaded
 
 

@@ -1,7 +1,6 @@
 """The lines of slurm.conf that describe a configuration: what the reader makes of them is that configuration again.
 
-Not all of a file can be had back: of ``AllowGroups`` only the users are known, and of node sets only the nodes. See
-`rota.config.slurm_conf.with_settings`.
+Not all of a file can be had back: of node sets only the nodes are known.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _UNLIMITED = "UNLIMITED"
 def lines_of(config: ClusterConfig) -> list[Line]:
     """Give the lines that describe a configuration."""
     scalars = [_scalar(config, key, value) for key, value in config.parameters.items()]
-    return [*scalars, *_node_lines(config), *(_partition_line(config, one) for one in config.partitions)]
+    return [*scalars, *_node_lines(config), *(partition_line(config, one) for one in config.partitions)]
 
 
 def _scalar(config: ClusterConfig, key: str, value: str) -> Line:
@@ -85,7 +84,8 @@ def _node_line(nodes: list[Node]) -> Line:
 # ---- partitions -----------------------------------------------------------------------------------------------------
 
 
-def _partition_line(config: ClusterConfig, one: Partition) -> Line:
+def partition_line(config: ClusterConfig, one: Partition) -> Line:
+    """Give the line that describes a partition."""
     return _line(
         PartitionName=one.name,
         Nodes=fold([node.name for place, node in enumerate(config.nodes) if one.nodes >> place & 1]),
@@ -101,10 +101,19 @@ def _partition_line(config: ClusterConfig, one: Partition) -> Line:
         TRESBillingWeights=tuple(f"{name}={weight!r}" for name, weight in one.billing_weights.items()) or None,
         DefMemPerCPU=one.def_mem_per_cpu or None,
         DefMemPerNode=one.def_mem_per_node or None,
+        DefCpuPerGPU=one.def_cpu_per_gpu or None,
+        DefMemPerGPU=one.def_mem_per_gpu or None,
+        MaxMemPerCPU=one.max_mem_per_cpu or None,
+        MaxMemPerNode=one.max_mem_per_node or None,
+        MaxCPUsPerNode=one.max_cpus_per_node or None,
+        SelectTypeParameters=one.select_parameters or None,
+        RootOnly=one.root_only,
+        ReqResv=one.req_resv,
         OverSubscribe=_sharing(one),
         GraceTime=one.grace_time,
         OverTimeLimit=_over_time_limit(config, one),
         LLN=one.least_loaded,
+        AllowGroups=one.allow_groups or None,
         AllowAccounts=one.allow_accounts or None,
         DenyAccounts=one.deny_accounts or None,
         AllowQOS=one.allow_qos or None,

@@ -11,13 +11,15 @@ from rota.commands.job_ids import parse_job_id
 from rota.commands.lists import split_list
 from rota.commands.moments import parse_slurm_time
 from rota.commands.option_error import OptionError
+from rota.commands.partition_update import PartitionUpdate
 from rota.commands.scontrol import Change, JobsRequest, Other, Show, parse_scontrol
-from rota.commands.scontrol_update import JobUpdate, NodeUpdate, PartitionUpdate
+from rota.commands.scontrol_update import JobUpdate, NodeUpdate
 from rota.commands.slurm_messages import message_of
 from rota.commands.update_reservation import update_reservation
 from rota.controller.job_updates import update_job
+from rota.controller.partitions import delete_partition, set_partition
 from rota.core import events as ev
-from rota.model import Errno, InputError, JobState, NodeState, PartitionState, RequestError
+from rota.model import Errno, InputError, JobState, NodeState, RequestError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -55,7 +57,9 @@ async def change(cluster: Cluster, call: Call, terminal: Terminal) -> int | None
     elif isinstance(request, NodeUpdate):
         problems = await _update_nodes(cluster, request, uid)
     elif isinstance(request, PartitionUpdate):
-        problems = await _update_partition(cluster, request, uid)
+        problems = await set_partition(cluster, request, uid)
+    elif isinstance(request, Change) and request.entity == "partition":
+        problems = await delete_partition(cluster, request.name, uid)
     elif isinstance(request, Change):
         problems = await _reservation(cluster, request, terminal, cluster.rights.as_operator(call.uid))
     else:
@@ -188,17 +192,7 @@ def _node_state(cluster: Cluster, name: str, wanted: str | None) -> NodeState | 
     return None if wanted is None else _NODE_STATES[wanted]
 
 
-async def _update_partition(cluster: Cluster, request: PartitionUpdate, uid: int) -> list[str]:
-    if request.state is None or request.max_time is not None or request.default_time is not None:
-        return [_NOT_SUPPORTED.format("this update of partitions")]
-    event = ev.UpdatePartition(name=request.name, state=PartitionState[request.state], uid=uid)
-    refused = await cluster.driver.request(event)
-    return [] if refused is None else [_sentence(refused)]
-
-
 async def _reservation(cluster: Cluster, request: Change, terminal: Terminal, uid: int) -> list[str]:
-    if request.entity != "reservation":
-        return [_NOT_SUPPORTED.format(f"{request.command} {request.entity}")]
     if request.command == "update":
         return await _update_reservation(cluster, request, terminal, uid)
     event: ev.Event

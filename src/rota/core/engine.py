@@ -6,6 +6,7 @@ Over 400 lines: the handler of every event is here, and all that drivers call.
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,14 @@ from rota.core.plugin_api.controller import PluginController
 from rota.core.plugin_api.guard import PluginGuard
 from rota.core.plugin_api.plugin_state import PluginState
 from rota.core.plugin_api.plugin_timers import PluginTimers
-from rota.core.reconfigure import change_machine, may_change, reconfigure, set_of_node
+from rota.core.reconfigure import (
+    change_machine,
+    delete_partition,
+    may_change,
+    reconfigure,
+    set_of_node,
+    set_partition,
+)
 from rota.core.scheduling.main_pass import MainPass
 from rota.core.scheduling.pass_options import PassOptions
 from rota.core.scheduling.pass_times import PassTimes
@@ -39,7 +47,7 @@ if TYPE_CHECKING:
     from rota.core.job import Job
     from rota.core.timers import Timer
     from rota.interfaces.controller import ControllerOf
-    from rota.model import ClusterConfig
+    from rota.model import ClusterConfig, Partition
     from rota.model.reservation import Reservation
 
 
@@ -211,7 +219,9 @@ class Engine:
             ev.UpdateReservation: self._on_reservation,
             ev.DeleteReservation: self._on_reservation,
             ev.UpdateNode: self._on_update_node,
+            ev.CreatePartition: self._on_create_partition,
             ev.UpdatePartition: self._on_update_partition,
+            ev.DeletePartition: self._on_delete_partition,
             ev.Reconfigure: self._on_reconfigure,
         }
         self._report_handlers: dict[type[Any], Callable[[Any], None]] = {
@@ -422,15 +432,41 @@ class Engine:
         self._request_pass()
 
     def _on_update_partition(self, event: ev.UpdatePartition) -> None:
+        partition = self._partition_to_change(event.name, event.uid)
+        if event.partition is not None:
+            before = self._cluster_usage()
+            set_partition(self.cluster, replace(event.partition, name=partition.name))
+            self._machine_changed(before)
+        if event.state is not None:
+            partition.state = event.state
+            self._partitions_changed()
+
+    def _on_create_partition(self, event: ev.CreatePartition) -> None:
         require_administrator(event.uid, "change partitions")
-        partition = self.state.partition_of(event.name)
+        name = event.partition.name
+        if name in self.state.partitions:
+            raise RequestError(
+                f"Invalid partition name specified: there is one named {name!r}", Errno.INVALID_PARTITION_NAME
+            )
+        before = self._cluster_usage()
+        set_partition(self.cluster, event.partition)
+        self._machine_changed(before)
+
+    def _on_delete_partition(self, event: ev.DeletePartition) -> None:
+        partition = self._partition_to_change(event.name, event.uid)
+        before = self._cluster_usage()
+        delete_partition(self.cluster, partition.name)
+        self._machine_changed(before)
+
+    def _partition_to_change(self, name: str, uid: int) -> Partition:
+        require_administrator(uid, "change partitions")
+        partition = self.state.partition_of(name)
         if partition.name in self.state.leaving_partitions:
             raise RequestError(
-                f"Invalid partition name specified: {event.name} is not in slurm.conf any more, and leaves",
+                f"Invalid partition name specified: {name} is not in slurm.conf any more, and leaves",
                 Errno.INVALID_PARTITION_NAME,
             )
-        partition.state = event.state
-        self._partitions_changed()
+        return partition
 
     def _on_reconfigure(self, event: ev.Reconfigure) -> None:
         require_administrator(event.uid, "read slurm.conf again")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
 
-from rota.model import Account, ClusterConfig, JobSpec, NodeState, PartitionState, Qos, User
+from rota.model import Account, ClusterConfig, JobSpec, NodeState, Partition, PartitionState, Qos, User
 from rota.model.reservation import Reservation
 from rota.model.step import StepRecord
 
@@ -189,11 +189,27 @@ class UpdateNode(Request):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CreatePartition(Request):
+    """Create a partition, which lasts until slurm.conf is read again."""
+
+    partition: Partition
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class UpdatePartition(Request):
-    """Set the state of a partition."""
+    """Change a partition; what is ``None`` stays."""
 
     name: str
-    state: PartitionState
+    state: PartitionState | None = None
+    #: All of it but the state, as it is to be until slurm.conf is read again.
+    partition: Partition | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeletePartition(Request):
+    """Delete a partition that no job is in, until slurm.conf is read again."""
+
+    name: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -290,7 +306,9 @@ Event = (
     | UpdateReservation
     | DeleteReservation
     | UpdateNode
+    | CreatePartition
     | UpdatePartition
+    | DeletePartition
     | Reconfigure
     | JobEnded
     | LaunchFailed

@@ -6,6 +6,8 @@ Nodes and partitions may be added, removed and changed, in a restart and when sl
   or takes its new hardware.
 - A partition that was removed is INACTIVE as long as it has jobs.
 
+What administrators have set of nodes and partitions lasts over a restart, until slurm.conf is read again.
+
 Indices of nodes are their positions in slurm.conf; removed nodes that are still in use come after these.
 """
 
@@ -158,8 +160,34 @@ def merge(
             found[part.name].state = part.state
         elif part.name not in found and part.name in used_partitions:
             left = move.bitmap(part.nodes)
-            found[part.name] = replace(part, nodes=left, state=PartitionState.INACTIVE, default=False)
+            inactive = PartitionState.INACTIVE
+            found[part.name] = replace(part, nodes=left, state=inactive, default=False, created=False)
     return Machine(merged, found, move, _offered_by(nodes, partitions) != _offered_by(merged, found.values()))
+
+
+def with_changes(
+    config: ClusterConfig, partitions: Iterable[Partition], deleted: Collection[str], move: NodeMapping
+) -> ClusterConfig:
+    """Give slurm.conf with the partitions that an administrator has changed, created and deleted.
+
+    Args:
+        config: slurm.conf.
+        partitions: The partitions as they were.
+        deleted: Names of those that were deleted.
+        move: Maps the nodes as they were to those of slurm.conf.
+    """
+    found = {part.name: part for part in config.partitions if part.name not in deleted}
+    for part in partitions:
+        old = replace(part, nodes=move.bitmap(part.nodes))
+        if part.name in found:
+            changes = {name: getattr(old, name) for name in part.set_fields}
+            found[part.name] = replace(found[part.name], **changes, set_fields=part.set_fields)
+        elif part.created:
+            found[part.name] = old
+    chosen = next((one for one in found.values() if one.default and (one.created or "default" in one.set_fields)), None)
+    if chosen is not None:  # and not what slurm.conf says by now
+        found = {name: replace(one, default=one is chosen) for name, one in found.items()}
+    return replace(config, partitions=tuple(found.values()))
 
 
 def _as_set(wanted: Iterable[Node], known: Iterable[Node]) -> list[Node]:
@@ -211,7 +239,7 @@ def is_other(old: Node, new: Node) -> bool:
 def _offered_by(nodes: Iterable[Node], partitions: Iterable[Partition]) -> object:
     """Give all that determines which requests a machine can serve."""
     plain = [replace(node, state=NodeState.UP, reason="", reason_uid=0, reason_time=0) for node in nodes]
-    return plain, {part.name: part.nodes for part in partitions}
+    return plain, {part.name: replace(part, state=PartitionState.UP) for part in partitions}
 
 
 class NodeMapping:

@@ -1,4 +1,4 @@
-"""Reading slurm.conf again: new limits and parameters, and a new machine while jobs are running."""
+"""Reading slurm.conf again, and changes of it: new limits and parameters, and a new machine while jobs are running."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rota.model import Errno, Partition, RequestError
 from rota.resources.nodeset import indices
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
     from rota.core.cluster import Cluster
     from rota.core.job import Job
@@ -38,7 +38,7 @@ def reconfigure(cluster: Cluster, config: ClusterConfig) -> None:
     read_licenses(config)
     change = _plan(state, config, keep_state_of=(), keep_set=False)
     cluster.dependencies.forget()
-    state.config, state.settings = config, settings
+    state.config, state.settings, state.deleted_partitions = config, settings, frozenset()
     _carry_out(cluster, change)
 
 
@@ -75,6 +75,64 @@ def set_of_node(cluster: Cluster, index: int, features: tuple[str, ...] | None, 
     if not change_machine(cluster):
         nodes[index] = before
         raise RequestError("running jobs do not allow it: let them end first", Errno.REQUESTED_PART_CONFIG_UNAVAILABLE)
+
+
+def set_partition(cluster: Cluster, wanted: Partition) -> None:
+    """Create a partition, or change all of it but the state, until slurm.conf is read again.
+
+    Raises:
+        RequestError: there is no such QOS, the nodes are not those of the machine, or running jobs do not allow it.
+        InputError: a value is out of bounds.
+    """
+    if wanted.qos and wanted.qos.lower() not in cluster.accounts.tree.qos:
+        raise RequestError(f"Invalid qos specification: there is no {wanted.qos!r}", Errno.INVALID_QOS)
+    partitions = {part.name: part for part in cluster.state.config.partitions}
+    known = partitions.get(wanted.name)
+    if wanted.default:  # only one can be
+        partitions |= {name: _with(part, replace(part, default=False)) for name, part in partitions.items()}
+    new = replace(wanted, set_fields=frozenset(), created=True) if known is None else _with(known, wanted)
+    _set_partitions(cluster, [*(partitions | {wanted.name: new}).values()])
+
+
+def _with(before: Partition, wanted: Partition) -> Partition:
+    """Give a partition as it is to be, with the names of what has been set of it."""
+    kept = {name: getattr(before, name) for name in _NOT_SET}
+    new = replace(wanted, **kept)
+    changed = {one.name for one in fields(Partition) if getattr(before, one.name) != getattr(new, one.name)}
+    return replace(new, set_fields=before.set_fields if before.created else before.set_fields | changed)
+
+
+#: What `set_partition` does not set.
+_NOT_SET = ("name", "state", "set_fields", "created")
+
+
+def delete_partition(cluster: Cluster, name: str) -> None:
+    """Delete a partition until slurm.conf is read again.
+
+    Raises:
+        RequestError: jobs are in it, or it is the last one.
+    """
+    state = cluster.state
+    left = [part for part in state.config.partitions if part.name != name]
+    if _is_used(state, name) or not left:
+        raise RequestError(f"Partition is in use: {name}", Errno.PARTITION_IN_USE)
+    _set_partitions(cluster, left)
+    state.deleted_partitions |= {name}
+
+
+def _set_partitions(cluster: Cluster, partitions: Sequence[Partition]) -> None:
+    """Put other partitions into force, or change nothing.
+
+    Raises:
+        RequestError: running jobs do not allow it.
+        InputError: a value is out of bounds.
+    """
+    state = cluster.state
+    config = replace(state.config, partitions=tuple(partitions))
+    check(config)
+    change = _plan(state, config, keep_state_of=state.partitions)
+    state.config = config
+    _carry_out(cluster, change)
 
 
 def may_change(state: ClusterState) -> bool:

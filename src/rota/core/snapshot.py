@@ -17,7 +17,7 @@ from rota.core.arrays import JobArray
 from rota.core.effects import Kill, Launch, SuspendRun
 from rota.core.job import Job, QueueRecord
 from rota.core.jobs.runs import SIGTERM
-from rota.core.machine import by_index, by_name, merge
+from rota.core.machine import NodeMapping, by_index, by_name, merge, with_changes
 from rota.core.plain import PlainError, shape_of
 from rota.core.reconfigure import units_of
 from rota.model import InputError, JobSpec, JobState, Node, Partition, Qos, Reason, StepRecord
@@ -74,6 +74,7 @@ def save(engine: Engine) -> dict[str, Any]:
         "partitions": [shape_of(Partition).encode(part) for part in state.partitions.values()],
         "leaving_nodes": [state.nodes[index].name for index in indices(state.leaving_nodes)],
         "leaving_partitions": sorted(state.leaving_partitions),
+        "deleted_partitions": sorted(state.deleted_partitions),
         "accounts": cluster.accounts.save(),
         "reservations": cluster.reservations.save(),
         "arrays": [array.save() for array in state.arrays.values()],
@@ -177,12 +178,16 @@ def _restore(engine: Engine, saved: Mapping[str, Any]) -> None:
 
 
 def _restore_machine(cluster: Cluster, saved: Mapping[str, Any]) -> Machine:
-    """Set the machine of slurm.conf, with the nodes and partitions that jobs still use."""
+    """Set the machine of slurm.conf, with what was set of it, and the nodes and partitions that jobs still use."""
     state, jobs = cluster.state, saved["jobs"]
+    nodes: list[Node] = [shape_of(Node).decode(one) for one in saved["nodes"]]
     partitions: list[Partition] = [shape_of(Partition).decode(one) for one in saved["partitions"]]
+    state.deleted_partitions = frozenset(saved["deleted_partitions"])
+    move = NodeMapping([node.name for node in nodes], [node.name for node in state.config.nodes])
+    state.config = with_changes(state.config, partitions, state.deleted_partitions, move)
     machine = merge(
         state.config,
-        [shape_of(Node).decode(one) for one in saved["nodes"]],
+        nodes,
         partitions,
         # What jobs hold may still need the nodes that are being removed, although they hold nothing of these.
         used_nodes={name for job in jobs for name in job["held"]} | set(saved["leaving_nodes"]),

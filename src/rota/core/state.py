@@ -49,6 +49,7 @@ class ClusterState:
         "completing",
         "config",
         "default_partition",
+        "deleted_partitions",
         "down",
         "effects",
         "is_leaving",
@@ -75,6 +76,8 @@ class ClusterState:
         #: Jobs in state RUNNING or SUSPENDED, sorted by expected end.
         self.running = SortedJobs()
         self.partitions: dict[str, Partition] = {}
+        #: Names of the partitions of slurm.conf that an administrator has deleted until this is read again.
+        self.deleted_partitions: frozenset[str] = frozenset()
         # Copies: two engines made from one configuration share nothing.
         nodes = [replace(node) for node in config.nodes]
         partitions = {part.name: replace(part) for part in config.partitions}

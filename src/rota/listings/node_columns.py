@@ -208,7 +208,7 @@ def _limit(seconds: int | None, none: str) -> str:
 
 _OF_PARTITION: dict[str, Column[Group]] = {
     "a": Column("AVAIL", lambda group: group.part.state.lower()),
-    "B": Column("MAX_CPUS_PER_NODE", lambda _: "UNLIMITED"),
+    "B": Column("MAX_CPUS_PER_NODE", lambda group: str(group.part.max_cpus_per_node or "UNLIMITED")),
     "g": Column(
         "GROUPS", lambda group: or_null(",".join(group.part.allow_groups)) if group.part.allow_groups else "all"
     ),
@@ -219,7 +219,7 @@ _OF_PARTITION: dict[str, Column[Group]] = {
     "p": Column("PRIO_TIER", lambda group: str(group.part.priority_tier)),
     "P": Column("PARTITION", partition_text),
     "R": Column("PARTITION", lambda group: group.part.name),
-    "r": Column("ROOT", lambda _: "no"),
+    "r": Column("ROOT", lambda group: "yes" if group.part.root_only else "no"),
     "s": Column("JOB_SIZE", _job_size),
     "S": Column("ALLOCNODES", lambda _: "all"),
 }

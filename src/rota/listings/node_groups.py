@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 #: What divides rows by partition, by letter.
 _OF_PARTITION: dict[str, Callable[[PartitionLine], Any]] = {
     "a": lambda part: part.state,
+    "B": lambda part: part.max_cpus_per_node,
     "g": lambda part: part.allow_groups,
     "h": lambda part: (part.exclusive, part.max_share, part.force_share),
     "I": lambda part: part.priority_job_factor,
@@ -22,6 +23,7 @@ _OF_PARTITION: dict[str, Callable[[PartitionLine], Any]] = {
     "L": lambda part: part.default_time,
     "p": lambda part: part.priority_tier,
     "P": lambda part: part.name,
+    "r": lambda part: part.root_only,
     "R": lambda part: part.name,
     "s": lambda part: (part.min_nodes, part.max_nodes),
 }

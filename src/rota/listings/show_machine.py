@@ -9,7 +9,7 @@ from rota.listings.node_columns import share_text
 from rota.listings.node_facts import gres_used, reserved, tres_allocated, tres_configured
 from rota.listings.records import record
 from rota.listings.sacct_fields import step_tres
-from rota.listings.text import NULL, fold, or_null, plain, tres_text
+from rota.listings.text import NULL, fold, or_null, plain, tres_text, weights_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -91,25 +91,37 @@ def _partition(part: PartitionLine, view: View) -> Iterator[str]:
     yield f"DefaultTime={default} DisableRootJobs=NO ExclusiveUser=NO GraceTime={part.grace_time} Hidden=NO"
     most = "UNLIMITED" if part.max_nodes is None else part.max_nodes
     longest = "UNLIMITED" if part.max_time is None else full_duration(part.max_time)
-    loaded = "YES" if part.least_loaded else "NO"
-    yield f"MaxNodes={most} MaxTime={longest} MinNodes={part.min_nodes} LLN={loaded} MaxCPUsPerNode=UNLIMITED"
+    cpus_of_node = part.max_cpus_per_node or "UNLIMITED"
+    yield (
+        f"MaxNodes={most} MaxTime={longest} MinNodes={part.min_nodes} LLN={_yes(part.least_loaded)} "
+        f"MaxCPUsPerNode={cpus_of_node}"
+    )
     yield f"Nodes={fold(part.nodes) or NULL}"
     share = share_text(exclusive=part.exclusive, most=part.max_share, force=part.force_share)
     yield (
-        f"PriorityJobFactor={part.priority_job_factor} PriorityTier={part.priority_tier} RootOnly=NO ReqResv=NO "
-        f"OverSubscribe={share}"
+        f"PriorityJobFactor={part.priority_job_factor} PriorityTier={part.priority_tier} "
+        f"RootOnly={_yes(part.root_only)} ReqResv={_yes(part.req_resv)} OverSubscribe={share}"
     )
     over = "UNLIMITED" if part.over_time_limit is None else part.over_time_limit // 60 or "NONE"
     yield f"OverTimeLimit={over} PreemptMode={view.config.get('PreemptMode', 'OFF').upper()}"
     cpus, nodes = part.tres.get("cpu", 0), len(part.nodes)
-    yield f"State={part.state} TotalCPUs={cpus} TotalNodes={nodes} SelectTypeParameters=NONE"
-    yield "JobDefaults=(null)"
-    if part.def_mem_per_cpu:
-        memory = f"DefMemPerCPU={part.def_mem_per_cpu}"
-    else:
-        memory = f"DefMemPerNode={part.def_mem_per_node or 'UNLIMITED'}"
-    yield f"{memory} MaxMemPerNode=UNLIMITED"
-    yield f"TRES={tres_text(part.tres)}"
+    select = part.select_parameters or "NONE"
+    yield f"State={part.state} TotalCPUs={cpus} TotalNodes={nodes} SelectTypeParameters={select}"
+    defaults = {"DefCpuPerGPU": part.def_cpu_per_gpu, "DefMemPerGPU": part.def_mem_per_gpu}
+    yield f"JobDefaults={','.join(f'{name}={number}' for name, number in defaults.items() if number) or NULL}"
+    default_memory = _memory("DefMem", part.def_mem_per_cpu, part.def_mem_per_node)
+    yield f"{default_memory} {_memory('MaxMem', part.max_mem_per_cpu, part.max_mem_per_node)}"
+    yield f"TRES={tres_text(part.tres) or NULL}"
+    if part.billing_weights:
+        yield f"TRESBillingWeights={weights_text(part.billing_weights)}"
+
+
+def _memory(label: str, per_cpu: int, per_node: int) -> str:
+    return f"{label}PerCPU={per_cpu}" if per_cpu else f"{label}PerNode={per_node or 'UNLIMITED'}"
+
+
+def _yes(value: bool) -> str:
+    return "YES" if value else "NO"
 
 
 # ---- reservations, licences, steps ------------------------------------------------------------------------------

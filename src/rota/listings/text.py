@@ -101,6 +101,11 @@ def size(count: float, unit: str = "", *, convert: bool = True, target: str = ""
     return number + _UNITS[place].strip()
 
 
+def weights_text(weights: Mapping[str, float]) -> str:
+    """Format ``TRESBillingWeights``; that of memory, which is for a MiB, for a GiB."""
+    return ",".join(f"mem={one * 1024:g}G" if name == "mem" else f"{name}={one:g}" for name, one in weights.items())
+
+
 def tres_text(counts: Mapping[str, int], names: tuple[str, ...] = (), *, convert: bool = True, target: str = "") -> str:
     """Format counts of TRES, ``cpu=8,mem=800M,node=2,billing=8``, in the order of ``names``, or else in their own."""
     ordered = [name for name in names if name in counts] or list(counts)

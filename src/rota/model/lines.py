@@ -313,6 +313,18 @@ class PartitionLine:
     deny_qos: tuple[str, ...]
     #: ``AllowGroups`` as written; empty: all.
     allow_groups: tuple[str, ...] = ()
+    #: 0: not limited.
+    max_mem_per_cpu: int = 0
+    max_mem_per_node: int = 0
+    max_cpus_per_node: int = 0
+    #: Defaults for each GPU; 0: not set.
+    def_cpu_per_gpu: int = 0
+    def_mem_per_gpu: int = 0
+    #: ``SelectTypeParameters``; empty: those of the cluster.
+    select_parameters: str = ""
+    root_only: bool = False
+    req_resv: bool = False
+    billing_weights: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -79,6 +79,8 @@ class Partition:
     over_time_limit: int | None = 0
     #: Names of the users in ``AllowGroups``; ``None``: all users may use the partition. Root always may.
     allow_users: frozenset[str] | None = None
+    #: These groups, as written.
+    allow_groups: tuple[str, ...] = ()
     #: Lower-case names of the accounts and QOS that may use the partition; empty: all. The lists of those denied count
     #: only where the list of those allowed is empty.
     allow_accounts: tuple[str, ...] = ()
@@ -87,6 +89,10 @@ class Partition:
     deny_qos: tuple[str, ...] = ()
     #: Options of slurm.conf that rota does not use, by lower-case key.
     options: dict[str, str] = field(default_factory=dict)
+    #: Names of the attributes that an administrator has set in place of slurm.conf's, until this is read again; and
+    #: whether the partition was created so, and is not in slurm.conf. The state is kept anyway.
+    set_fields: frozenset[str] = frozenset()
+    created: bool = False
 
     def default_memory(self, otherwise: tuple[int, int]) -> tuple[int, int]:
         """Give the default memory per node and per processor in MiB: one of them is 0, both where there is none.

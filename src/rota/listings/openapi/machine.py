@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rota.listings.node_facts import gres_used, reserved, tres_allocated, tres_configured
-from rota.listings.text import fold, tres_text
+from rota.listings.text import fold, tres_text, weights_text
 
 if TYPE_CHECKING:
     from rota.listings.view import View
@@ -81,16 +81,16 @@ def partition_object(part: PartitionLine) -> dict[str, Any]:
         "allowed_groups": ",".join(part.allow_groups),
         "allowed_qos": ",".join(part.allow_qos),
         "alternative": "",
-        "billing_weights": "",
+        "billing_weights": weights_text(part.billing_weights),
         "default_memory_per_cpu": part.def_mem_per_cpu or None,
         "default_memory_per_node": part.def_mem_per_node or None,
         "default_time_limit": _minutes(part.default_time),
         "denied_accounts": ",".join(part.deny_accounts),
         "denied_qos": ",".join(part.deny_qos),
         "preemption_grace_time": part.grace_time,
-        "maximum_cpus_per_node": -1,
-        "maximum_memory_per_cpu": None,
-        "maximum_memory_per_node": None,
+        "maximum_cpus_per_node": part.max_cpus_per_node or -1,
+        "maximum_memory_per_cpu": part.max_mem_per_cpu or None,
+        "maximum_memory_per_node": part.max_mem_per_node or None,
         "maximum_nodes_per_job": -1 if part.max_nodes is None else part.max_nodes,
         "max_time_limit": -1 if part.max_time is None else part.max_time // 60,
         "min nodes per job": part.min_nodes,

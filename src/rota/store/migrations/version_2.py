@@ -6,19 +6,16 @@ no accounts: saved states get those of a new cluster, and usage for fair-share b
 
 from __future__ import annotations
 
-import json
-import zlib
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import BigInteger, Column, Text, bindparam, column, select, table, update
+from sqlalchemy import BigInteger, Column, Text, column, table
 
-from rota.store.migrations.records import rewrite
+from rota.store.migrations.records import rewrite, rewrite_states
 
 if TYPE_CHECKING:
     from alembic.operations import Operations
 
 _JOBS = table("jobs", column("id"), column("record"))
-_SNAPSHOTS = table("snapshots", column("seq"), column("state"))
 _RUNS = table("runs", column("job_id"), column("restart_count"), column("data"))
 #: The fields that are dropped: of a job, and of a run.
 OF_JOB = frozenset(
@@ -68,15 +65,11 @@ def upgrade(operations: Operations) -> None:
     connection = operations.get_bind()
     rewrite(connection, _JOBS, _change_record)
     rewrite(connection, _RUNS, _drop_of_run)
-    for seq, state in connection.execute(select(_SNAPSHOTS)).all():
-        change = update(_SNAPSHOTS).where(_SNAPSHOTS.c.seq == seq).values(state=bindparam("new"))
-        connection.execute(change, {"new": _with_accounts(state)})
+    rewrite_states(connection, _add_accounts)
 
 
-def _with_accounts(state: bytes) -> bytes:
-    saved = json.loads(zlib.decompress(state))
-    saved["engine"] |= {"format": 10, "accounts": _ACCOUNTS}
-    return zlib.compress(json.dumps(saved, separators=(",", ":")).encode(), 1)
+def _add_accounts(state: dict[str, Any]) -> None:
+    state |= {"format": 10, "accounts": _ACCOUNTS}
 
 
 def _change_record(record: dict[str, Any]) -> None:
