@@ -195,7 +195,7 @@ def _everything(cluster: LiveCluster) -> str:
     """Give all that the attempts could change, without what changes by itself."""
     shown = cluster.run("squeue", "-h", "-t", "all", "-o", "%i %T %r %l %y %P %j %E %f %b %C %m %h %c %n %S %k").stdout
     nodes = cluster.run("sinfo", "-h", "-N", "-o", "%N %a %P %t").stdout
-    return shown + nodes + cluster.run("scontrol", "show", "reservation").stdout
+    return shown + nodes + "".join(cluster.run("scontrol", "show", one).stdout for one in ("partition", "reservation"))
 
 
 @pytest.mark.parametrize("attempt", ATTEMPTS, ids=[one.words for one in ATTEMPTS])
