@@ -203,14 +203,22 @@ def test_nodes_are_drained_and_fail(cluster: LiveCluster) -> None:
     cluster.wait(lambda: _state(cluster, job_id) == "RUNNING")
 
 
-def test_an_update_of_a_partition_is_made_whole_or_refused(cluster: LiveCluster) -> None:
-    refused = cluster.run("scontrol", "update", "partitionname=other", "state=down", "maxtime=10", check=False)
-    assert refused.returncode == 1
-    assert "not supported" in refused.stderr
-    assert cluster.run("sinfo", "-h", "-p", "other", "-o", "%a %l").stdout == "up infinite\n"
-    cluster.run("scontrol", "update", "partitionname=other", "state=down")
-    assert cluster.run("sinfo", "-h", "-p", "other", "-o", "%a").stdout == "down\n"
-    cluster.run("scontrol", "update", "partitionname=other", "state=up")
+def test_an_update_of_a_partition_is_made_whole_or_refused_and_outlives_the_controller(cluster: LiveCluster) -> None:
+    def shown() -> str:
+        return cluster.run("sinfo", "-h", "-o", "%R %a %l %N").stdout
+
+    before = shown()
+    words = ("scontrol", "update", "partitionname=other", "state=down", "maxtime=10")
+    assert cluster.run(*words, "qos=nosuch", check=False).stderr == "slurm_update error: Invalid qos specification\n"
+    assert shown() == before
+    cluster.run(*words, "nodes=n[1-2]")
+    cluster.run("scontrol", "create", "partitionname=new", "nodes=n1")
+    assert shown() == before.replace("other up infinite n4", "other down 10:00 n[1-2]") + "new up infinite n1\n"
+    cluster.kill()
+    cluster.up()
+    assert shown() == before.replace("other up infinite n4", "other down 10:00 n[1-2]") + "new up infinite n1\n"
+    cluster.run("scontrol", "reconfigure")
+    assert shown() == before
 
 
 def test_slurm_conf_is_read_again_whole_or_not_at_all(cluster: LiveCluster) -> None:

@@ -67,6 +67,12 @@ class Extremes:
                 "job_id": self.rng.choice((*NUMBERS, 7001)),
                 "spec": self.bend(self.rng.choice(self.specs)),
             },
+            ev.Resubmit: lambda: {
+                "job_id": self.rng.choice((*NUMBERS, 7001)),
+                "spec": self.bend(self.rng.choice(self.specs)),
+                "restart_count": self.number(),
+                "hold": self.rng.random() < 0.5,
+            },
             ev.UpdateJob: lambda: (
                 self.about_a_job() | {"changes": self.changes(), "array_throttle": self.number_or_none()}
             ),

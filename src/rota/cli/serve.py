@@ -225,7 +225,8 @@ async def _serve(settings: Settings, lock: int, ready: Callable[[], None]) -> No
     install(state / "bin", state, COMMANDS)
     door = Door(Desk(cluster, COMMANDS))
     await door.open()
-    housekeeping = loop.create_task(Housekeeping(driver, clock, keep=settings.keep, listen=door.look).run())
+    rounds = Housekeeping(driver, clock, keep=settings.keep, listen=door.look, forget=cluster.runs.forget)
+    housekeeping = loop.create_task(rounds.run())
     http = HttpProcess(state, settings.http_tcp, log)
     try:
         if settings.http:

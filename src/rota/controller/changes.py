@@ -51,7 +51,7 @@ def changes_of(event: ev.Event, effects: Iterable[Effect], engine: Engine, now: 
 
 def _changes(event: ev.Event, effects: Iterable[Effect], engine: Engine, now: int) -> Iterator[Change]:
     finished: set[int] = set()
-    if isinstance(event, ev.Submit) and not any(isinstance(one, Refused) for one in effects):
+    if isinstance(event, ev.Submit | ev.Resubmit) and not any(isinstance(one, Refused) for one in effects):
         yield from _of(engine, event.job_id, "PENDING", now)
     for effect in effects:
         if isinstance(effect, JobFinished):

@@ -293,8 +293,9 @@ class LiveDriver:
 
     def reconfigure(self, config: ClusterConfig, uid: int) -> Answer:
         """Put another configuration into force, whole or not at all."""
-        answer = self.request(ev.Reconfigure(config=config, uid=uid))
-        self._config = self.engine.view.config
+        answer, refused = self._ask(ev.Reconfigure(config=config, uid=uid), [])
+        if refused is None:
+            self._config = config
         return answer
 
     def report(self, event: ev.Event, then: Callable[[], None] | None = None) -> None:

@@ -7,6 +7,7 @@ import json
 import signal
 import sys
 import time
+from collections import deque
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -102,6 +103,8 @@ class LiveRuns:
         #: Measured usage of runs whose end is being recorded.
         self._usage: dict[tuple[int, int], Usage] = {}
         self._runs: dict[tuple[int, int], Run] = {}
+        #: What was handed in with jobs that have ended and might be queued again, and when they ended, in this order.
+        self._left: deque[tuple[int, str]] = deque()
         #: Who has cancelled a job, by job id or that of its array, until it has ended.
         self.cancelled_by: dict[int, int] = {}
         #: Records of jobs that have ended, by job id, until they are on disk.
@@ -113,6 +116,7 @@ class LiveRuns:
     def read_state(self) -> None:
         """Begin with the runs that are written down."""
         self.ending = {}
+        self._left.clear()
         shape = shape_of(Run)
         self._runs = {key: shape.decode(data) for key, data in self._database.runs().items()}
         self._devices = self._new_devices()
@@ -135,6 +139,8 @@ class LiveRuns:
         for key in sorted(jobs.keys() - self._runs.keys()):
             self._log(f"error: job {key[0]} was not started, and now is to run: {_DECIDES_OTHERWISE}")
             writes += self.choose(engine, Launch(*key, jobs[key].alloc))
+        kept = set(self._database.payloads()) - {job.spec.payload for job in engine.jobs.values()}
+        self._left.extend((engine.view.now, payload) for payload in sorted(kept))
         return writes
 
     def submission(self, payload: str) -> Submission:
@@ -227,8 +233,25 @@ class LiveRuns:
         writes = [add_job(row)]
         if record.spec.payload and (record.array_job_id is None or record.array_is_over):
             self._submissions.pop(record.spec.payload, None)
-            writes.append(drop_submission(record.spec.payload))
+            self.leave(record.spec.payload, record.end_time)
         return writes
+
+    def forget(self, ended_before: int) -> list[Write]:
+        """Give what to write so that what was handed in with jobs that ended before a time is kept no longer."""
+        writes = []
+        while self._left and self._left[0][0] < ended_before:
+            writes.append(drop_submission(self._left.popleft()[1]))
+        return writes
+
+    def take_back(self, payload: str) -> bool:
+        """Keep what was handed in with a job that has ended until it ends again; ``False``: it is kept no longer."""
+        number = len(self._left)
+        self._left = deque(one for one in self._left if one[1] != payload)
+        return len(self._left) < number
+
+    def leave(self, payload: str, end_time: int) -> None:
+        """Keep what was handed in with a job that has ended only as long as it might be queued again."""
+        self._left.append((end_time, payload))
 
     def kept(self, record: JobRecord) -> None:
         """Hear that what there is to write down about a job that has ended is on disk."""

@@ -99,7 +99,7 @@ class LiveView(EngineView):
         """Give all live jobs and, with ``ended``, those that ended in the last ``MinJobAge`` seconds."""
         jobs = self._view.jobs()
         if ended:
-            recent = {job_id: record.job for job_id, record in self._recent.items()}
+            recent = {job_id: one.job for job_id, one in self._recent.items() if not self._is_queued_again(one)}
             jobs = tuple(({job.job_id: job for job in jobs} | recent).values())
         if "jobs" not in self.privacy.kinds:
             return jobs
@@ -166,6 +166,11 @@ class LiveView(EngineView):
         records: list[Accounted] = [*self._records(found), *self._live.runs.ending.values()]
         return {record.job.job_id: record for record in records}
 
+    def _is_queued_again(self, record: Accounted) -> bool:
+        """Whether a job that has ended is queued again, which the database may not know yet."""
+        job = self._engine.jobs.get(record.job.job_id)
+        return job is not None and job.restart_count > record.job.restart_count
+
     def _details(self, line: JobLine, job: Job) -> JobDetails:
         details = self._live.runs.submission(job.spec.payload).details
         return _with_file_names(replace(details, derived_exit_code=derived_exit_code(job.steps)), line)
@@ -197,11 +202,15 @@ class LiveView(EngineView):
         """Give the jobs that ``sacct`` is to choose from, live and ended, each with its steps."""
         jobs, ending = dict(self._engine.jobs), dict(self._live.runs.ending)
         for record in self._records(_selection(query)):
+            if self._is_queued_again(record):
+                continue
             # In a child, others may have come onto disk since it was made.
             jobs.pop(record.job.job_id, None)
             ending.pop(record.job.job_id, None)
             yield record
-        yield from (one for one in ending.values() if _asked(query, one.job.job_id, one.job.array_job_id))
+        for one in ending.values():
+            if _asked(query, one.job.job_id, one.job.array_job_id) and not self._is_queued_again(one):
+                yield one
         for job in jobs.values():
             if not _asked(query, job.job_id, None if job.array is None else job.array.job_id):
                 continue

@@ -51,9 +51,14 @@ class Rights:
         if not found or user is None or not user.coordinator:
             return found
         job = next((one for one in engine.jobs.values() if job_id in {one.job_id, _array_of(one)}), None)
-        if job is None or engine.view.line(job).account not in coordinated(engine.view.tree, user):
-            return uid
-        return job.user_id
+        return uid if job is None else self.over_account(uid, engine.view.line(job).account, job.user_id)
+
+    def over_account(self, uid: int, account: str, owner: int) -> int:
+        """Give the user id as which a request about a job of somebody counts that is charged to an account."""
+        found, tree = self.as_operator(uid), self._engine.view.tree
+        user = tree.users.get(user_name(uid))
+        is_coordinator = user is not None and bool(user.coordinator) and account in coordinated(tree, user)
+        return owner if found and is_coordinator else found
 
     def _level(self, uid: int) -> str:
         user = self._engine.view.tree.users.get(user_name(uid))

@@ -18,6 +18,7 @@ from rota.commands.slurm_messages import message_of
 from rota.commands.update_reservation import update_reservation
 from rota.controller.job_updates import update_job
 from rota.controller.partitions import delete_partition, set_partition
+from rota.controller.requeue import ended_job, queue_again
 from rota.core import events as ev
 from rota.model import Errno, InputError, JobState, NodeState, RequestError
 
@@ -123,6 +124,16 @@ async def _jobs(cluster: Cluster, request: JobsRequest, uid: int) -> list[str]:
     for job_id, task_id in _targets(cluster, request.jobs, request.name):
         shown = str(job_id) if task_id is None else f"{job_id}_{task_id}"
         about: dict[str, Any] = {"job_id": job_id, "task_id": task_id, "uid": cluster.rights.over_job(uid, job_id)}
+        if request.command in {"requeue", "requeuehold"} and (ended := ended_job(cluster, job_id)) is not None:
+            refused = await queue_again(
+                cluster,
+                ended,
+                cluster.rights.over_account(uid, ended.account, ended.user_id),
+                hold=request.command == "requeuehold",
+                incomplete=request.incomplete,
+            )
+            problems += [] if refused is None else [_sentence(refused, shown)]
+            continue
         job = cluster.driver.engine.jobs.get(job_id)
         is_pending = job is not None and job.state is JobState.PENDING and about["uid"] in {0, job.user_id}
         if is_pending and request.command in {"requeue", "suspend", "resume"}:

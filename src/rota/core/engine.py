@@ -211,6 +211,7 @@ class Engine:
             ev.Hold: self._on_job_request,
             ev.Release: self._on_job_request,
             ev.Requeue: self._on_job_request,
+            ev.Resubmit: self._on_resubmit,
             ev.Suspend: self._on_job_request,
             ev.Resume: self._on_job_request,
             ev.UpdateJob: self._on_update_job,
@@ -374,6 +375,25 @@ class Engine:
                 require_administrator(uid, "submit jobs for others", Errno.ACCESS_DENIED)
             spec = as_user(spec)
         self.lifecycle.submit(job_id, spec)
+        self._request_pass(may_wait=True)
+
+    def _on_resubmit(self, event: ev.Resubmit) -> None:
+        if event.uid not in {0, event.spec.user_id}:
+            require_administrator(event.uid, "requeue jobs of others", Errno.ACCESS_DENIED)
+        if event.spec.array or event.restart_count < 1:
+            raise RequestError(f"job {event.job_id} cannot be queued again", Errno.DISABLED)
+        if event.spec.allocation_only:
+            raise RequestError(f"job {event.job_id} has no script that could run again", Errno.BATCH_ONLY)
+        if not self.lifecycle.runs.may_requeue(event.spec):
+            raise RequestError(f"job {event.job_id} is not to be requeued", Errno.DISABLED)
+        delay = self.state.settings.requeue_delay
+        begin_time = self.state.now + delay if delay else 0
+        self.lifecycle.submit(event.job_id, event.spec._replace(begin_time=begin_time, hold=False))
+        self.cluster.dependencies.queued_again(event.job_id)
+        job = self.state.jobs[event.job_id]
+        job.restart_count = event.restart_count
+        if event.hold:
+            self.lifecycle.hold(job)
         self._request_pass(may_wait=True)
 
     def _on_job_ended(self, event: ev.JobEnded) -> None:

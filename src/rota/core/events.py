@@ -87,6 +87,18 @@ class Requeue(JobRequest):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Resubmit(Request):
+    """Queue a job again that has ended, and which the engine has forgotten."""
+
+    job_id: int
+    spec: JobSpec
+    #: How often the job has been requeued, with this time: runs are told apart by it.
+    restart_count: int
+    #: Whether the job is held afterwards.
+    hold: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Suspend(JobRequest):
     """Suspend a running job; it keeps its resources."""
 
@@ -298,6 +310,7 @@ Event = (
     | Hold
     | Release
     | Requeue
+    | Resubmit
     | Suspend
     | Resume
     | UpdateJob

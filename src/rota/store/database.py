@@ -116,6 +116,10 @@ class Database:
             return json.loads(zlib.decompress(data))  # type: ignore[no-any-return]
         return None
 
+    def payloads(self) -> list[str]:
+        """Name all that users have handed in and that is kept; see `submission`."""
+        return [payload for (payload,) in self._rows(select(submissions.c.payload))]
+
     def runs(self) -> dict[tuple[int, int], dict[str, Any]]:
         """Give what was chosen for the runs that have not ended, by job id and restart count."""
         return {(job_id, run): json.loads(data) for job_id, run, data in self._rows(select(runs))}

@@ -23,6 +23,7 @@ _ADD_EVENT = insert(journal)
 _ADD_SUBMISSION = insert(submissions)
 _ADD_RUN = insert(runs)
 _ADD_JOB = insert(jobs)
+_DROP_JOB = delete(jobs).where(jobs.c.job_id == bindparam("key"))
 _ADD_SNAPSHOT = insert(snapshots)
 _ADD_FACT = insert(facts)
 _END_RUN = delete(runs).where(runs.c.job_id == bindparam("job"), runs.c.restart_count == bindparam("run"))
@@ -58,6 +59,11 @@ def end_run(job_id: int, restart_count: int) -> Write:
 def add_job(row: dict[str, Any]) -> Write:
     """Add a job that has ended."""
     return Write(_ADD_JOB, row)
+
+
+def drop_job(job_id: int) -> Write:
+    """Remove a job that has ended and is queued again."""
+    return Write(_DROP_JOB, {"key": job_id})
 
 
 def add_snapshot(seq: int, state: bytes) -> list[Write]:

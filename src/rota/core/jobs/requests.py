@@ -52,7 +52,7 @@ class JobRequests:
         for job, _ in found:
             require_access(job, event.uid, _STRANGERS.get(type(event), Errno.ACCESS_DENIED))
             _check(event, job)
-            if isinstance(event, ev.Requeue) and not self._life.runs.may_requeue(job):
+            if isinstance(event, ev.Requeue) and not self._life.runs.may_requeue(job.spec):
                 raise RequestError(f"job {job.job_id} is not to be requeued", Errno.DISABLED)
         for job, task_id in found:
             self._do(event, self._life.single_job(job, task_id))

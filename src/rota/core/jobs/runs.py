@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rota.core.cluster import Cluster
     from rota.core.events import JobEnded, LaunchFailed, StepChanged
     from rota.core.jobs.priorities import Priorities
+    from rota.model import JobSpec
 
 SIGKILL, SIGTERM = 9, 15
 #: What Slurm shows as the signal of a job that ran out of memory: its ``SIG_OOM`` is 253, and ``0:125`` what is shown.
@@ -146,7 +147,7 @@ class Runs:
     def _bad_end_of(self, job: Job, outcome: Outcome) -> tuple[Trigger, Reason]:
         """Give the trigger and the reason for a job that was not stopped, and did not succeed."""
         if outcome is Outcome.LOST:
-            return Trigger.REQUEUE if self.may_requeue(job) else Trigger.NODE_LOST, Reason.NODE_DOWN
+            return Trigger.REQUEUE if self.may_requeue(job.spec) else Trigger.NODE_LOST, Reason.NODE_DOWN
         if outcome is Outcome.OUT_OF_MEMORY:
             return Trigger.OUT_OF_MEMORY, Reason.OUT_OF_MEMORY
         if outcome is Outcome.UNKNOWN:
@@ -164,7 +165,7 @@ class Runs:
             return False
         if job.state in RUNS:
             job.reason = Reason.JOB_LAUNCH_FAILURE
-            if self.may_requeue(job):
+            if self.may_requeue(job.spec):
                 job.hold_all_records()
                 change_state(job, Trigger.REQUEUE)
             else:
@@ -348,14 +349,13 @@ class Runs:
         """Stop the jobs on a node that is down: they are requeued if they may be, else they fail."""
         for job in self._state.running.snapshot():
             if job.alloc_nodes >> index & 1:
-                requeued = self.may_requeue(job)
+                requeued = self.may_requeue(job.spec)
                 self.stop(job, Trigger.REQUEUE if requeued else Trigger.NODE_LOST, Reason.NODE_DOWN, SIGKILL)
 
-    def may_requeue(self, job: Job) -> bool:
-        """Whether a job may be requeued when a node fails."""
-        wanted = job.spec.requeue
-        wants = self._state.settings.job_requeue if wanted is None else wanted
-        return wants and not job.spec.allocation_only
+    def may_requeue(self, spec: JobSpec) -> bool:
+        """Whether a job may be requeued, as its request and ``JobRequeue`` say."""
+        wants = self._state.settings.job_requeue if spec.requeue is None else spec.requeue
+        return wants and not spec.allocation_only
 
     # ---- suspension -------------------------------------------------------------------------------------------
 

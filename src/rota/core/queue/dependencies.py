@@ -125,6 +125,11 @@ class JobDependencies:
             freed = {one for key in over for one in self.waiting.pop(key, ())}
             self._retest(freed | self.waiting.get(_name(job), set()))
 
+    def queued_again(self, job_id: int) -> None:
+        """Forget that a job has ended."""
+        self._file()
+        self._ended.pop(job_id, None)
+
     def forget(self) -> None:
         """Delete the jobs that ended too long ago, before another ``MinJobAge`` comes into force."""
         self._file()

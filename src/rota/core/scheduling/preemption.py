@@ -248,7 +248,7 @@ class Preemption:
             self._stop(job)
 
     def _stop(self, job: Job) -> None:
-        requeues = self._mode_of(job) == _REQUEUE and self._runs.may_requeue(job)
+        requeues = self._mode_of(job) == _REQUEUE and self._runs.may_requeue(job.spec)
         if requeues:  # it must not start again before the job that preempts it
             job.spec = job.spec._replace(
                 begin_time=self._state.now + (self._state.settings.requeue_delay or _REQUEUE_DELAY)

@@ -1,0 +1,123 @@
+"""``scontrol requeue`` of jobs that have ended. Expected texts and states are those of a Slurm 22.05.8.
+
+There a requeued job waits two minutes before it can start, and each run is a record of its own in ``sacct -D``.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rota.testing.live import LiveCluster
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_CONF = "NodeName=n[1-2] CPUs=4 RealMemory=4000\nPartitionName=debug Nodes=ALL Default=YES DefMemPerCPU=100\n"
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveCluster]:
+    with LiveCluster(tmp_path_factory.mktemp("requeue"), _CONF) as found:
+        yield found
+
+
+def _ended(cluster: LiveCluster, *words: str, wrap: str = "echo run $SLURM_RESTART_COUNT") -> str:
+    """Run a job; give its id."""
+    job = str(cluster.submit(*words, "--wrap", wrap))
+    cluster.wait(lambda: int(job) in cluster.ended())
+    return job
+
+
+def _states(cluster: LiveCluster, job: str) -> list[list[str]]:
+    asked = ("squeue", "-h", "-t", "all", "-j", job, "-o", "%i %T"), ("sacct", "-nPXj", job, "-o", "JobID,State")
+    return [cluster.run(*words).stdout.replace("|", " ").splitlines() for words in asked]
+
+
+def _requeue(cluster: LiveCluster, *words: str) -> str:
+    done = cluster.run("scontrol", *words, check=False)
+    assert bool(done.stderr) == (done.returncode == 1)
+    return done.stderr
+
+
+def test_a_completed_job_runs_again(cluster: LiveCluster) -> None:
+    job = _ended(cluster, "-o", "again")
+    assert _requeue(cluster, "requeue", job) == ""
+    cluster.wait(lambda: (cluster.directory / "again").read_text() == "run\nrun 1\n")
+    cluster.idle()
+    assert _states(cluster, job) == [[f"{job} COMPLETED"]] * 2
+    assert " Restarts=1 " in cluster.run("scontrol", "show", "job", job).stdout
+    assert _requeue(cluster, "requeue", job) == ""
+    cluster.wait(lambda: (cluster.directory / "again").read_text() == "run\nrun 1\nrun 2\n")
+    cluster.idle()
+
+
+def test_held_then_released_after_a_restart(cluster: LiveCluster) -> None:
+    job = _ended(cluster, "-o", "held", wrap="echo run $SLURM_RESTART_COUNT; exit 3")
+    cluster.rota("down")
+    cluster.up()
+    assert _requeue(cluster, "requeuehold", job) == ""
+    shown = cluster.run("scontrol", "show", "job", job).stdout
+    assert "JobState=PENDING" in shown
+    assert " Restarts=1 " in shown
+    assert _states(cluster, job) == [[f"{job} PENDING"]] * 2
+    cluster.kill()
+    cluster.up()
+    assert _states(cluster, job) == [[f"{job} PENDING"]] * 2
+    cluster.run("scontrol", "release", job)
+    cluster.wait(lambda: (cluster.directory / "held").read_text() == "run\nrun 1\n")
+    cluster.idle()
+    assert _states(cluster, job) == [[f"{job} FAILED"]] * 2
+
+
+def test_a_cancelled_job(cluster: LiveCluster) -> None:
+    job = str(cluster.submit("-H", "-o", "cancelled", "--wrap", "echo run $SLURM_RESTART_COUNT"))
+    cluster.run("scancel", job)
+    cluster.wait(lambda: _states(cluster, job)[0] == [f"{job} CANCELLED"])
+    assert _requeue(cluster, "requeue", job) == ""
+    cluster.wait((cluster.directory / "cancelled").exists)  # -H is no matter any more
+    cluster.idle()
+
+
+def test_only_what_has_not_completed(cluster: LiveCluster) -> None:
+    job = _ended(cluster, "-o", "/dev/null")
+    assert _requeue(cluster, "requeue", "incomplete", job) == ""
+    assert _states(cluster, job)[0] == [f"{job} COMPLETED"]
+
+
+def test_what_depends_on_it_waits_again(cluster: LiveCluster) -> None:
+    job = _ended(cluster, "-o", "/dev/null")
+    cluster.run("scontrol", "requeuehold", job)
+    after = str(cluster.submit("-d", f"afterok:{job}", "-o", "/dev/null", "--wrap", "true"))
+    assert cluster.run("squeue", "-h", "-j", after, "-o", "%r").stdout == "Dependency\n"
+    cluster.run("scontrol", "release", job)
+    cluster.wait(lambda: int(after) in cluster.ended())
+
+
+def test_what_cannot_be_requeued(cluster: LiveCluster) -> None:
+    job = _ended(cluster, "--no-requeue", "-o", "/dev/null")
+    assert _requeue(cluster, "requeue", job) == f"Requested operation is presently disabled for job {job}\n"
+    cluster.run("srun", "true")
+    job = str(int(job) + 1)
+    cluster.wait(lambda: int(job) in cluster.ended())
+    assert _requeue(cluster, "requeue", job) == f"Only batch jobs are accepted or processed for job {job}\n"
+    job = _ended(cluster, "-a", "0", "-o", "/dev/null")
+    assert _requeue(cluster, "requeue", job) == f"Requested operation is presently disabled for job {job}\n"
+    assert _requeue(cluster, "requeue", "999") == "Invalid job id specified for job 999\n"
+
+
+def test_what_was_handed_in_is_not_kept_for_longer(tmp_path: Path) -> None:
+    with LiveCluster(tmp_path, f"MinJobAge=2\n{_CONF}") as cluster:
+        job = _ended(cluster, "-o", "/dev/null")
+
+        def kept() -> int:
+            with closing(sqlite3.connect(cluster.state / "rota.db")) as database:
+                return int(database.execute("SELECT count(*) FROM submissions").fetchone()[0])
+
+        assert kept() == 1
+        cluster.wait(lambda: kept() == 0)
+        assert _requeue(cluster, "requeue", job) == f"Invalid job id specified for job {job}\n"
