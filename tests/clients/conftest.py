@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 #: What the fixture `program` gives.
 Program: TypeAlias = "Callable[..., subprocess.CompletedProcess[str]]"
 
-_ENVIRONMENTS = Path(__file__).parents[2] / ".venv" / "clients"
+ENVIRONMENTS = Path(__file__).parents[2] / ".venv" / "clients"
 PROGRAMS = Path(__file__).parent / "programs"
 #: Seconds in which a program has to end.
 _PATIENCE = 300.0
@@ -52,8 +52,8 @@ def program(cluster: LiveCluster) -> Program:
     """Run a program of the folder ``programs``, or a command of a client, in the client's environment.
 
     It is given the name of the client and of the program or command, arguments, and by the keyword ``environment``
-    further variables, and by ``launcher`` what starts it, such as ``srun``. The commands of the client and of the
-    cluster are on its PATH. If it fails, so does the test.
+    further variables, by ``launcher`` what starts it, such as ``srun``, and by ``status`` how it is to end. The
+    commands of the client and of the cluster are on its PATH. If it ends otherwise, the test fails.
     """
 
     def run(
@@ -62,14 +62,18 @@ def program(cluster: LiveCluster) -> Program:
         *words: str,
         environment: dict[str, str] | None = None,
         launcher: tuple[str, ...] = (),
+        status: int = 0,
     ) -> subprocess.CompletedProcess[str]:
-        home = _ENVIRONMENTS / client
+        home = ENVIRONMENTS / client
         if not home.is_dir():
             pytest.skip(f"{client} is not installed: `make clients`")
         path = f"{home / 'bin'}:{cluster.environment['PATH']}"
         further = {"PATH": path, "VIRTUAL_ENV": str(home), **(environment or {})}
         bin_ = home / "bin"
         started = [bin_ / "python", PROGRAMS / name] if name.endswith(".py") else [bin_ / name]
-        return cluster.run(*launcher, *map(str, started), *words, environment=further, patience=_PATIENCE)
+        command = (*launcher, *map(str, started), *words)
+        done = cluster.run(*command, environment=further, patience=_PATIENCE, check=not status)
+        assert done.returncode == status, done.stderr
+        return done
 
     return run
