@@ -9,13 +9,16 @@ import shlex
 import sys
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from rota.client import thin
 from rota.model import InputError, RotaError
 from rota.model.units import parse_time_seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 #: Seconds for which `rota up` waits for the controller.
 _PATIENCE = 60.0
@@ -28,7 +31,7 @@ After=local-fs.target
 
 [Service]
 Type=exec
-ExecStart={command} up --foreground --state {state}
+ExecStart={command}
 KillMode=process
 Delegate=yes
 Restart=on-failure
@@ -64,17 +67,28 @@ state_option = click.option(
 )
 
 
+def up_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options of `rota up` that say how a cluster is run."""
+    for option in (
+        click.option("--http-tcp", default="", metavar="HOST:PORT", help="Serve HTTP on TCP too, on loopback."),
+        click.option("--http", is_flag=True, help="Serve HTTP too, on a Unix socket: see `rota http`."),
+        click.option(
+            "--database", default="", help="URL of a PostgreSQL database.  [default: SQLite in the state directory]"
+        ),
+        click.option(
+            "--keep",
+            metavar="TIME",
+            help="Keep ended jobs for so long, such as 90-0 for 90 days.  [default: for ever]",
+        ),
+        click.option("--config", "conf", type=click.Path(path_type=Path), help="slurm.conf.  [default: this machine]"),
+    ):
+        command = option(command)
+    return command
+
+
 @click.command()
 @state_option
-@click.option("--config", "conf", type=click.Path(path_type=Path), help="slurm.conf.  [default: this machine]")
-@click.option(
-    "--keep",
-    metavar="TIME",
-    help="Keep ended jobs for so long, such as 90-0 for 90 days.  [default: for ever]",
-)
-@click.option("--database", default="", help="URL of a PostgreSQL database.  [default: SQLite in the state directory]")
-@click.option("--http", is_flag=True, help="Serve HTTP too, on a Unix socket: see `rota http`.")
-@click.option("--http-tcp", default="", metavar="HOST:PORT", help="Serve HTTP on TCP too, on loopback.")
+@up_options
 @click.option("--foreground", is_flag=True, help="Run the controller in this process.")
 def up(
     *,
@@ -186,12 +200,28 @@ def env(*, state: Path | None) -> None:
 
 @click.command()
 @state_option
+@up_options
 @click.option("--system", is_flag=True, help="For root, who starts it with the machine; else for a user.")
-def unit(*, state: Path | None, system: bool) -> None:
-    """Print a systemd unit that keeps a live cluster up."""
+def unit(
+    *, state: Path | None, conf: Path | None, keep: str | None, database: str, http: bool, http_tcp: str, system: bool
+) -> None:
+    """Print a systemd unit that keeps a live cluster up, with the options of `rota up`."""
     directory = (state or (_SYSTEM_STATE if system else default_state())).absolute()
+    if keep:
+        seconds_of(keep, "--keep")
+    words = [sys.executable, "-m", "rota", "up", "--foreground", "--state", str(directory)]
+    words += ["--config", str(conf.absolute())] if conf else []
+    for option, value in (("--keep", keep), ("--database", database), ("--http-tcp", http_tcp)):
+        words += [option, value] if value else []
+    words += ["--http"] if http else []
     target = "multi-user.target" if system else "default.target"
-    click.echo(_UNIT.format(command=f"{sys.executable} -m rota", state=directory, target=target), nl=False)
+    click.echo(_UNIT.format(command=" ".join(map(_unit_word, words)), target=target), nl=False)
+
+
+def _unit_word(word: str) -> str:
+    """Quote a word as systemd reads it: as a string in C, with ``%`` and ``$`` written twice."""
+    written = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
+    return f'"{written}"' if written != word or not word or any(one.isspace() for one in word) else word
 
 
 def _env_command(state: Path) -> str:
