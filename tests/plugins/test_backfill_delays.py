@@ -32,8 +32,12 @@ HOUR = 3600
 
 
 def _with_options(config: ClusterConfig, unit: int) -> ClusterConfig:
-    """Have a cycle plan the whole queue of a machine, on a grid of ``unit`` seconds; ends are rounded up to it."""
-    parameters = f"bf_interval={unit},bf_resolution={unit},bf_window=43200,bf_max_job_test=1000"
+    """Have a cycle plan the whole queue of a machine, on a grid of ``unit`` seconds; ends are rounded up to it.
+
+    Running jobs are taken away one expected end at a time: with ``bf_window_linear=1`` a window reaches no further than
+    to the next one.
+    """
+    parameters = f"bf_interval={unit},bf_resolution={unit},bf_window=43200,bf_max_job_test=1000,bf_window_linear=1"
     return with_parameters(config, SlurmVersion="25.11", SchedulerParameters=parameters)
 
 
@@ -121,8 +125,8 @@ def test_on_whole_nodes_nobody_is_delayed_by_jobs_of_lower_priority(rng: Random)
 def test_on_shared_nodes_the_first_that_waits_is_not_delayed_by_jobs_of_lower_priority(rng: Random) -> None:
     """It holds for the job of the highest priority among those that do not start at once, ends being an hour apart.
 
-    As in Slurm running jobs are taken away in batches: who ends within 30 seconds of the first, then within 60, 120 and
-    so on. Ends that are an hour apart never share one, for there are at most 7 (30 · 2⁶ s is less than an hour).
+    It does not without ``bf_window_linear``, as in Slurm: windows that double take more and more ends together, so that
+    a start is planned too late, and what is free until then is given away.
 
     Not for those after it, as in Slurm: what is left of a node decides whether it is the best fit, so a job that runs
     on some of its processors changes where one of higher priority starts, and with that what is left for those between

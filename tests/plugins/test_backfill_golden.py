@@ -57,10 +57,11 @@ def plan(
     params: str = "bf_interval=30",
     now: int = 221,
     cores: int = 4,
+    version: str = "26.05",
 ) -> list[tuple[int, str, str, int | None]]:
     """Plan a queue of sbatch lines, of root, who may set priorities: job, state, nodes, offset of its start."""
     (folder / "slurm.conf").write_text(
-        f"SlurmVersion=26.05\nSelectTypeParameters=CR_Core\nSchedulerParameters={params}\nLicenses=lic1:1\n"
+        f"SlurmVersion={version}\nSelectTypeParameters=CR_Core\nSchedulerParameters={params}\nLicenses=lic1:1\n"
         f"NodeName={nodes} CPUs={cores} CoresPerSocket={cores}\n"
         f"PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE OverSubscribe={over}\n"
     )
@@ -94,6 +95,31 @@ def test_a_batch_of_ends_goes_on_past_jobs_on_other_nodes(tmp_path: Path) -> Non
     jobs = ["--priority={} -N {} -n {} -t {}".format(*one.split()) for one in queue.split(";")]
     planned = {job: (nodes, start) for job, _, nodes, start in plan(tmp_path, jobs, nodes="node[01-16]", over="NO")}
     assert planned[14] == ("node12", 900)
+
+
+@pytest.mark.parametrize("version", ["22.05", "26.05"])
+def test_far_ends_are_taken_together(version: str, tmp_path: Path) -> None:
+    """As recorded from 22.05.8 on nodes of one core: two nodes are free after 120 minutes, and planned from 122 on.
+
+    The windows in which ends are taken together begin at the first of all ends, and grow until they reach the next one:
+    after an hour they are longer than two minutes.
+    """
+    limits = enumerate((60, 120, 122, 240, 241), start=1)
+    running = [f"--priority=9 -w n{place} -N 1 -n 1 -t {limit}" for place, limit in limits]
+    jobs = [*running, "--priority=1 -N 2 -n 2 -t 10"]
+    planned = plan(tmp_path, jobs, nodes="n[1-5]", over="NO", cores=1, version=version)
+    assert planned[5:] == [(6, "PENDING", "n[1-2]", 122 * 60)]
+
+
+@pytest.mark.parametrize(("version", "node"), [("22.05", "n2"), ("26.05", "n1")])
+def test_what_is_free_now_comes_before_what_ends(version: str, node: str, tmp_path: Path) -> None:
+    """As recorded from 22.05.8; the code of 2026 takes a job as ended that ends before the start that is looked for.
+
+    The last job can start when the reservation of the second ends, on either node: n2 is free now.
+    """
+    jobs = ["--priority=9 -w n1 -N 1 -n 1 -t 60", "--priority=8 -N 2 -n 2 -t 10", "--priority=7 -N 1 -n 1 -t 90"]
+    planned = plan(tmp_path, jobs, nodes="n[1-2]", over="NO", cores=1, version=version)
+    assert planned[2][:3] == (3, "PENDING", node)
 
 
 NOW = 221

@@ -138,9 +138,9 @@ def test_whole_nodes_are_planned_for_the_first_end_after_which_the_job_fits(seed
         assert space.earliest(job, 60, 0) == (end, found)
 
 
-@pytest.mark.parametrize(("step", "start"), [(0, 145), (10, 100)])
+@pytest.mark.parametrize(("step", "start"), [(0, 110), (10, 100)])
 def test_batches_of_running_jobs_grow_as_they_are_told_to(step: int, start: int) -> None:
-    """What ends within 30 s of 50; then within 60 s of 100, n0 with it, or with ``bf_window_linear=10`` within 40."""
+    """What ends within 30 s of 60, the half minute after the first; then within 60 s of it, or 40 s in steps of 10."""
     machine = Machine("select/cons_tres")
     for number, end in enumerate((145, 50, 100, 110, 3000, 3000)):
         machine.start(number, CPUS, end)

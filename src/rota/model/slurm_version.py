@@ -20,6 +20,9 @@ class Since(Enum):
     #: sched/backfill rounds the end of what it reserves for a job up to ``bf_resolution``, not down. The code has it
     #: in 2026, and 22.05.8 has not; that 23.02 is the first to have it is an assumption.
     ENDS_ROUNDED_UP = (23, 2)
+    #: When sched/backfill looks for a start later than now, jobs that end by then have ended; 22.05.8 lets them end in
+    #: batches from now on, as for all others. That 24.11 is the first to have it is an assumption.
+    ENDED_BY_START = (24, 11)
     #: A job of one node gets the first node that suffices, not the smallest.
     FIRST_FIT = (26, 5)
 

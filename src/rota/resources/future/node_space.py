@@ -22,13 +22,12 @@ from rota.resources.future.profile import FutureProfile
 from rota.resources.job import J
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Hashable, Iterator, Sequence
 
     from rota.resources.job import PlacedJob
     from rota.resources.pools.pool import NodePool, Pool
 
-#: Running jobs that end within this number of seconds of the first are assumed to end together, then within twice as
-#: many.
+#: Running jobs that end within this number of seconds are assumed to end together, then within twice as many.
 _BATCH = 30
 
 
@@ -164,6 +163,8 @@ class NodeSpace(Generic[J]):
         step: Number of seconds by which each batch of running jobs that are assumed to end together is longer than the
             one before; 0: it is twice as long.
         soft_limits: Whether running jobs are expected to end after their ``--time-min``.
+        ended_by_start: Whether those that end by the time from which a later start is looked for have ended then; else
+            they end in batches from now on.
     """
 
     def __init__(
@@ -180,6 +181,7 @@ class NodeSpace(Generic[J]):
         step: int = 0,
         soft_limits: bool = False,
         ends_rounded_up: bool = True,
+        ended_by_start: bool = False,
     ) -> None:
         self._pool = pool
         self._now = now
@@ -202,6 +204,7 @@ class NodeSpace(Generic[J]):
         #: Nodes in use, if these are preferred.
         self._busy = allocated_nodes(running) if prefer_busy else 0
         self._step = step
+        self._ended_by_start = ended_by_start
         for job in running if reserve_running else ():
             if pool.is_whole(job) and not (preemption_rules and preemption_rules.is_preemptable(job)):
                 self.reserve(job, now, (job.end_time or 0) - now, job.alloc_nodes)
@@ -236,7 +239,7 @@ class NodeSpace(Generic[J]):
                 and ((nodes := windows.move(slot, end)) & could).bit_count() >= least
             ):
                 nodes &= usable
-                begin, taken = self._will_run(job, releases, nodes, start, releases.ended_by(later))
+                begin, taken = self._will_run(job, releases, nodes, start, later)
                 if taken and (later is None or begin <= later):
                     if begin == start or self.is_open(job, begin, duration, taken):
                         return begin, taken
@@ -265,7 +268,7 @@ class NodeSpace(Generic[J]):
             self._preempted[preemption_class] = self._releases.without(self._preemption_rules.candidates(job))
         return self._preempted[preemption_class]
 
-    def _will_run(self, job: J, releases: Releases, nodes: int, start: int, limit: int) -> tuple[int, int]:
+    def _will_run(self, job: J, releases: Releases, nodes: int, start: int, later: int | None) -> tuple[int, int]:
         """Find the first time at which a job fits.
 
         Args:
@@ -273,30 +276,53 @@ class NodeSpace(Generic[J]):
             releases: Running jobs by expected end.
             nodes: Bitmap of the nodes that it may use.
             start: Earliest time, Unix seconds.
-            limit: Number of ends after which the search ends.
+            later: Time after which it is searched for anew, Unix seconds; ``None``: none.
 
         Returns:
-            The time, and the bitmap of the nodes; 0 nodes: it does not fit.
+            The time, and the bitmap of the nodes; 0 nodes: it does not fit by then.
         """
-        pool, busy = self._pool, self._busy
-        gone = releases.ended_by(start)
+        pool, busy, one_by_one = self._pool, self._busy, self._pool.ends_one_by_one
+        gone = releases.ended_by(start) if one_by_one or self._ended_by_start else 0
         is_tried = start <= self._now and releases is self._releases
         if not is_tried and (found := pool.find(job, releases.view(gone), nodes, busy)):
             return start, found
-        if pool.ends_one_by_one:
-            return self._next_end(job, releases, nodes, gone, limit)
-        window = _BATCH
-        while (gone := releases.next_on(gone, nodes, limit)) < limit:
-            if releases.ends[gone] > self._last:  # it could only start later
+        if one_by_one:
+            return self._next_end(job, releases, nodes, gone, releases.ended_by(later))
+        last = self._last if later is None else min(later, self._last)
+        for ended in self._batches(releases, nodes, gone):
+            end = releases.last_end_on(ended, nodes)
+            if end > last:
                 break
-            gone = min(releases.ended_by(releases.ends[gone] + window), limit)
-            # Slurm looks whether a batch is over when it has taken a job of these nodes, not when it passes by others.
-            if not releases.jobs[gone - 1].alloc_nodes & nodes:
-                gone = min(releases.next_on(gone, nodes, limit) + 1, limit)
-            window += self._step or window
-            if found := pool.find(job, releases.view(gone), nodes, busy):
-                return releases.last_end_on(gone, found), found
+            if found := pool.find(job, releases.view(ended), nodes, busy):
+                return max(start, end), found
         return start, 0
+
+    def _batches(self, releases: Releases, nodes: int, gone: int) -> Iterator[int]:
+        """Give how many jobs have ended after each of the batches in which Slurm lets the jobs on some nodes end.
+
+        Windows begin at the half or full minute after the first end. The first is half a minute long; each later one is
+        the next that reaches another end, see `_next_window`.
+        """
+        ends, count = releases.ends, len(releases.ends)
+        first = releases.next_on(gone, nodes, count)
+        if first == count:
+            return
+        origin, window, gone = ends[first] + _BATCH - ends[first] % _BATCH, _BATCH, first
+        while (gone := releases.next_on(gone, nodes, count)) < count:
+            # Slurm looks whether a batch is over when it has taken a job of these nodes, not when it passes by others.
+            gone = min(releases.next_on(max(gone, releases.ended_by(origin + window) - 1), nodes, count) + 1, count)
+            yield gone
+            window = self._next_window(window, ends[gone] - origin if gone < count else 0)
+
+    def _next_window(self, window: int, least: int) -> int:
+        """Give the first window after one that is long enough: twice as long, or longer by the ``step``, each time."""
+        step = self._step
+        if step:
+            return window + max(-(-(least - window) // step), 1) * step
+        window *= 2
+        while window < least:
+            window *= 2
+        return window
 
     def _next_end(self, job: J, releases: Releases, nodes: int, gone: int, limit: int) -> tuple[int, int]:
         """Find the end after which a job fits if jobs end one by one: with a bound from the pool, and bisection."""
