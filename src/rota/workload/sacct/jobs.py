@@ -220,7 +220,7 @@ def _settle(jobs: Jobs, table: Table) -> None:
     state = jobs.state
     has_run = (jobs.start >= 0) & (jobs.end > jobs.start)
     idle = (np.isin(state, [*WAITING]) & ~has_run) | (np.strings.find(jobs.ids, "[") >= 0)
-    idle |= (state == "CANCELLED") & (jobs.elapsed <= 0) & (jobs.end <= jobs.start) & ~_was_somewhere(table)
+    idle |= (jobs.elapsed <= 0) & (jobs.end <= jobs.start) & _was_nowhere(table, state)
     for column in (jobs.start, jobs.end, jobs.elapsed):
         column[idle | (jobs.start < 0)] = UNKNOWN
     running = np.isin(state, [*RUNNING])
@@ -246,9 +246,9 @@ def _check_order(table: Table, earlier: str, before: IntColumn, later: str, afte
         raise table.error(row, later, f"{text} is before {earlier}: name the time zone of the file with --time-zone")
 
 
-def _was_somewhere(table: Table) -> NDArray[np.bool_]:
-    """Mark jobs that were given nodes. If no column tells, none was."""
+def _was_nowhere(table: Table, state: NDArray[np.str_]) -> NDArray[np.bool_]:
+    """Mark jobs that were given no nodes. If no column tells, those that were cancelled had none."""
     nodes, tres = table.columns.get("NodeList"), table.columns.get("AllocTRES")
     if nodes is not None:
-        return np.array([one not in _NOWHERE for one in nodes])
-    return np.zeros(len(table.lines), bool) if tres is None else np.array([one != "" for one in tres])
+        return np.array([one in _NOWHERE for one in nodes])
+    return state == "CANCELLED" if tres is None else np.array([one == "" for one in tres])

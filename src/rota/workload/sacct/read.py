@@ -7,7 +7,8 @@ Each job is submitted when it was, and runs as long as it did. A job that became
 - a job that has not ended runs to its time limit, or without one to the last time in the files;
 - of a run that is in several files the last record counts that has an end;
 - each task of an array is a job of its own, and so is each run of a job that was requeued. Those without a number of
-  their own (the file has no JobIDRaw) get numbers above all others.
+  their own (the file has no JobIDRaw) get numbers above all others. The numbers of an array's tasks are given out anew
+  in the order of the tasks, in which Slurm starts them: there the last one has the lowest number, that of the array.
 
 A file of a hundred thousand jobs is read in about a second.
 """
@@ -53,6 +54,7 @@ def read_sacct(paths: Sequence[Path], time_zone: str = "") -> Workload:
     if len(clusters) > 1:
         problem = f"jobs of several clusters ({', '.join(clusters)}): run sacct with -M and one of them"
         raise InputError(problem, path=paths[0])
+    _sort_tasks(jobs)
     again = _number(jobs)
     jobs = jobs.take(np.lexsort((jobs.number, jobs.submit)))
     origin = int(jobs.submit.min())
@@ -121,6 +123,20 @@ def _current(files: Sequence[Jobs]) -> Jobs:
     best = np.full(len(jobs), UNKNOWN)
     np.maximum.at(best, run.ravel(), rank)
     return jobs.take(best[run.ravel()] % len(files) == of_file)
+
+
+def _sort_tasks(jobs: Jobs) -> None:
+    """Give out the numbers of each array's tasks anew, in the order of the tasks."""
+    array, is_task, task = (np.strings.partition(jobs.ids, "_")[part] for part in range(3))
+    rows = np.flatnonzero((is_task == "_") & np.strings.isdecimal(task) & (jobs.number >= 0))
+    if not len(rows):
+        return
+    tasks = task[rows].astype(np.int64)
+    _, of_array = np.unique(array[rows], return_inverse=True)
+    # Runs of a task have the same number: each task counts once.
+    _, first, again = np.unique(np.stack([of_array, tasks], axis=1), axis=0, return_index=True, return_inverse=True)
+    numbers = jobs.number[rows][first]
+    jobs.number[rows] = numbers[np.lexsort((numbers, of_array[first]))][again.ravel()]
 
 
 def _number(jobs: Jobs) -> IntColumn:

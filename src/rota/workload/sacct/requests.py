@@ -1,8 +1,10 @@
 """What jobs asked for, from the columns of ``sacct``.
 
 Of processors a job asks for what it asked for or, if that was more, for what it was given: so a job that had whole
-nodes asks for all of them, which ``sacct`` does not say. Its nodes are those that it asked for. Memory is divided
-evenly among its processors, and GRES among its nodes if that can be.
+nodes asks for all of them, which ``sacct`` does not say. It asks for as many nodes as it did, and for no more than it
+was given: whether it named their number (``--nodes``) is not told. If it had several, and as many as it asked for, its
+processors are divided evenly among them if that can be. Memory is divided evenly among its processors, and GRES among
+its nodes if that can be.
 """
 
 from __future__ import annotations
@@ -118,7 +120,10 @@ class _Sizes:
         given = self._parsed(row, "AllocTRES", text["AllocTRES"], read_tres)
         least_nodes = asked.nodes or count("ReqNodes") or given.nodes or count("NNodes")
         cpus = max(asked.cpus or count("ReqCPUS"), given.cpus or count("AllocCPUS"), least_nodes)
+        most_nodes = max(given.nodes or count("NNodes"), least_nodes if least_nodes > 1 else 0)
         by_node = count("tasks on a node")
+        if 1 < most_nodes == least_nodes and cpus == (asked.cpus or count("ReqCPUS")) and cpus % most_nodes == 0:
+            by_node = by_node or cpus // most_nodes
         gpus = count("GPUs")
         # A job with whole nodes is given their GRES too, without having asked.
         gres = (asked if text["ReqTRES"] else given).gres or ((("gpu", gpus),) if gpus else ())
@@ -133,6 +138,7 @@ class _Sizes:
         return JobSpec(
             num_cpus=cpus,
             min_nodes=least_nodes,
+            max_nodes=most_nodes,
             user=text["User"],
             account=text["Account"],
             partition=text["Partition"],
