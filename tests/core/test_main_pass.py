@@ -7,6 +7,7 @@ option. The others follow from the documentation of SchedulerParameters.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -201,15 +202,28 @@ def test_batch_sched_delay_is_from_pass_to_pass_as_recorded() -> None:
         assert _started(*map(rota.job, (1, 2, 3))) == [8, 13, 13]
 
 
-def test_an_end_does_not_wait_unless_deferred() -> None:
-    # The second job's submission is served at 5 s, in the last case at 3 s, by Slurm's own delay: that is too early.
-    for parameters, start in (("batch_sched_delay=5", 4), ("batch_sched_delay=5,defer", 5), ("defer", 6)):
-        with _machine(parameters, nodes=1) as rota:
-            rota.submit(run=4)
-            rota.wait(1)
-            second = rota.submit(run=4)
-            rota.wait(20)
-            assert second.start_time == start, parameters
+@pytest.mark.parametrize(
+    ("parameters", "epilog", "stopped", "start"),
+    [
+        # As recorded from 22.05.8, but those with defer.
+        ("batch_sched_delay=10", "", None, 10),
+        ("batch_sched_delay=10", "", 2, 2),
+        ("batch_sched_delay=10", "/bin/true", None, 3),
+        ("batch_sched_delay=10,defer", "/bin/true", None, 10),
+        # Slurm's own delay is 3 s.
+        ("defer", "/bin/true", 1, 3),
+    ],
+)
+def test_what_an_end_waits_for(parameters: str, epilog: str, stopped: int | None, start: int) -> None:
+    more = {"Epilog": epilog} if epilog else {}
+    config = cluster(nodes=1, SelectType="select/cons_tres", SchedulerParameters=parameters, **more)
+    with Harness(config) as rota:
+        first = rota.submit(run=3)
+        rota.at(1, partial(rota.submit, job_id=2))
+        if stopped:
+            rota.at(stopped, partial(rota.cancel, first))
+        rota.wait(20)
+        assert rota.job(2).start_time == start
 
 
 def test_sched_min_interval_counts_whole_seconds() -> None:

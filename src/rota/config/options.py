@@ -41,7 +41,8 @@ _SCHEDULER = (
     Option("sched_interval", "60 s", "time between passes over the whole queue, if anything has changed since the last "
            "one; -1: there are no main passes, and only the scheduler plugin starts jobs"),
     Option("sched_min_interval", "2 µs", "smallest time between passes; below one second it has no effect"),
-    Option("batch_sched_delay", "3 s", "smallest time between passes after submissions and releases"),
+    Option("batch_sched_delay", "3 s", "smallest time between passes after submissions, changes and, without an "
+           "`Epilog`, ends of jobs that were not stopped"),
     Option("defer", "off", "passes after other events are delayed like those after submissions; `batch_sched_delay` is "
            "3 s then unless it is set"),
     Option("bf_min_age_reserve", "0 s", "a job that has waited less blocks no others, and is not planned by backfill"),

@@ -397,8 +397,9 @@ class Engine:
         self._request_pass(may_wait=True)
 
     def _on_job_ended(self, event: ev.JobEnded) -> None:
+        stopped = event.job_id in self.state.completing
         if self.lifecycle.runs.ended(event):
-            self._request_pass()
+            self._request_pass(may_wait=self._main_pass.options.ends_wait and not stopped)
 
     def _on_launch_failed(self, event: ev.LaunchFailed) -> None:
         if self.lifecycle.runs.launch_failed(event):
@@ -431,7 +432,7 @@ class Engine:
         else:
             self.cluster.reservations.delete(event.name)
         self.sched_plugin.partition_change()
-        self._request_pass()
+        self._request_pass(may_wait=True)
 
     def _on_update_node(self, event: ev.UpdateNode) -> None:
         require_administrator(event.uid, "change nodes")
@@ -449,7 +450,7 @@ class Engine:
                 self.sched_plugin.partition_change()
             if self._cluster_usage() != before:
                 self._send_cluster_usage()
-        self._request_pass()
+        self._request_pass(may_wait=True)
 
     def _on_update_partition(self, event: ev.UpdatePartition) -> None:
         partition = self._partition_to_change(event.name, event.uid)
@@ -520,7 +521,7 @@ class Engine:
     def _partitions_changed(self) -> None:
         self.cluster.queue.reconsider_all()
         self.sched_plugin.partition_change()
-        self._request_pass()
+        self._request_pass(may_wait=True)
 
     def _on_background_done(self, event: ev.BackgroundDone) -> None:
         waiting = self._background.pop(event.token, None)
@@ -566,7 +567,7 @@ class Engine:
         """Let a pass be due: now, or when SchedulerParameters allows it; not if there is nothing to do for it.
 
         Args:
-            may_wait: Whether the reason is a submission or a release, after which passes may be delayed.
+            may_wait: Whether the reason is one after which passes may be delayed, see `PassTimes`.
         """
         if self._queue_was_empty and self._skips_empty_passes:
             state = self.state

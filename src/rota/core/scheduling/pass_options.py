@@ -35,10 +35,12 @@ class PassOptions:
     full_pass_s: int = 0
     #: Smallest number of seconds between passes.
     sched_min_interval_s: int = 0
-    #: Smallest number of seconds between passes after submissions.
+    #: Smallest number of seconds between passes after submissions and changes.
     batch_sched_delay: int = 0
     #: Whether passes after other events are delayed like those after submissions.
     defer: bool = False
+    #: Whether that applies to ends of jobs without an ``Epilog``, too, unless they were stopped.
+    ends_wait: bool = True
     #: Jobs with a shorter wait (seconds) or a lower priority do not block others.
     bf_min_age_reserve: int = 0
     bf_min_prio_reserve: int = 0
@@ -68,6 +70,7 @@ class PassOptions:
             sched_min_interval_s=-(-least_us // _MICROSECONDS) if least_us >= _MICROSECONDS else 0,
             batch_sched_delay=delay if "batch_sched_delay" in named or "defer" in named else 0,
             defer="defer" in named,
+            ends_wait=not config.get("Epilog"),
             bf_min_age_reserve=config.scheduler_int("bf_min_age_reserve", 0, 0, 30 * 86400),
             bf_min_prio_reserve=config.scheduler_int("bf_min_prio_reserve", 0, 0, 2**32 - 1),
         )

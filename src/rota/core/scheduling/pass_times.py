@@ -1,7 +1,9 @@
 """When passes are made, if SchedulerParameters delays them.
 
-- After a submission or a release a pass is made immediately if ``batch_sched_delay`` seconds have passed since the last
-  such pass; else at that time, for all submissions until then. With ``defer`` this applies to all events.
+- After a submission, a release, or a change of a job, node, partition or reservation a pass is made immediately if
+  ``batch_sched_delay`` seconds have passed since the last such pass; else at that time, for all until then. The same
+  applies to the end of a job that was not stopped, unless slurm.conf has an ``Epilog``: when it has run, slurmctld is
+  told, and makes a pass at once. With ``defer`` this applies to all events.
 - No pass is made within ``sched_min_interval`` of the last one.
 - Every ``sched_interval`` a pass tests the whole queue, if anything has changed since the last such pass.
 
@@ -50,7 +52,7 @@ class PassTimes:
         """Whether a pass that is due is to be made now; else it is delayed.
 
         Args:
-            may_wait: Whether it is due because of a submission.
+            may_wait: Whether it is due because of a submission, or what else may wait.
         """
         if not (may_wait or self._options.defer):
             return True
