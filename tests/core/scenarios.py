@@ -191,7 +191,7 @@ class Player:
     def _step(self, line: str, answers: list[str]) -> list[str]:
         word, _, rest = line.partition(" ")
         if word == "wait":
-            self._rota.wait(ceil(float(rest)))
+            self._wait(ceil(float(rest)))
         elif word == "end":
             number, code = map(int, rest.split())
             if number * 1000 in self._rota.running:
@@ -210,6 +210,12 @@ class Player:
         else:
             return self._request(word, rest, answers)
         return answers
+
+    def _wait(self, seconds: int) -> None:
+        if self._scenario.clock is not None and seconds > 1:  # the clock is moved, and nothing happens in between
+            self._rota.jump(seconds)
+        else:
+            self._rota.wait(seconds)
 
     def _request(self, word: str, rest: str, answers: list[str], *, uid: int = 0) -> list[str]:
         """Carry out ``scancel`` or ``scontrol hold``, ``release``, ``requeue`` or ``update``."""

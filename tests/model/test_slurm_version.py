@@ -16,8 +16,8 @@ from rota.testing import cluster
         ("22.05", set()),
         ("22.05.8", set()),
         ("23.02", {"ENDS_ROUNDED_UP"}),
-        ("25.11", {"ENDS_ROUNDED_UP", "ENDED_BY_START"}),
-        ("26.05", {"ENDS_ROUNDED_UP", "ENDED_BY_START", "FIRST_FIT"}),
+        ("25.11", {"ENDS_ROUNDED_UP", "PLANS_FROM_START"}),
+        ("26.05", {"ENDS_ROUNDED_UP", "PLANS_FROM_START", "FIRST_FIT"}),
     ],
 )
 def test_what_a_version_does(version: str, there: set[str]) -> None:

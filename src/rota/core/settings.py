@@ -46,8 +46,8 @@ class Settings:
 
     #: Whether the ends of reservations of backfill are rounded up; else down.
     ends_rounded_up: bool
-    #: Whether backfill takes those as ended that end by the time at which it looks for a later start.
-    ended_by_start: bool
+    #: Whether backfill tests a later start with what is free then; see `NodeSpace`.
+    plans_from_start: bool
 
     @classmethod
     def read(cls, config: ClusterConfig) -> Settings:
@@ -76,5 +76,5 @@ class Settings:
             kill_invalid_depend="kill_invalid_depend" in (word.strip() for word in dependency_words),
             most_memory=config.most_memory(),
             ends_rounded_up=config.has("ENDS_ROUNDED_UP"),
-            ended_by_start=config.has("ENDED_BY_START"),
+            plans_from_start=config.has("PLANS_FROM_START"),
         )

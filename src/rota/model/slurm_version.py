@@ -20,9 +20,10 @@ class Since(Enum):
     #: sched/backfill rounds the end of what it reserves for a job up to ``bf_resolution``, not down. The code has it
     #: in 2026, and 22.05.8 has not; that 23.02 is the first to have it is an assumption.
     ENDS_ROUNDED_UP = (23, 2)
-    #: When sched/backfill looks for a start later than now, jobs that end by then have ended; 22.05.8 lets them end in
-    #: batches from now on, as for all others. That 24.11 is the first to have it is an assumption.
-    ENDED_BY_START = (24, 11)
+    #: sched/backfill tests a later start with what will be free then. Before, it tests it first with what is free now,
+    #: and then takes away all running jobs in turn, which may give other nodes. The code has it in 2026, and 22.05.8
+    #: has not; that 23.11 is the first to have it is an assumption.
+    PLANS_FROM_START = (23, 11)
     #: A job of one node gets the first node that suffices, not the smallest.
     FIRST_FIT = (26, 5)
 

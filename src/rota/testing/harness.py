@@ -303,6 +303,10 @@ class Harness(EffectLog):
         """Advance the clock by some seconds, and handle what is due."""
         self.until(self.now + seconds)
 
+    def jump(self, seconds: int) -> None:
+        """Set the clock ahead, and handle late what has become due."""
+        self._instant(self.now + seconds)
+
     def until(self, time: int) -> None:
         """Advance the clock up to and including ``time``."""
         while (due := self._next_due()) is not None and due <= time:

@@ -109,7 +109,7 @@ def node_space_of(
             step=step,
             soft_limits=soft_limits,
             ends_rounded_up=state.settings.ends_rounded_up,
-            ended_by_start=state.settings.ended_by_start,
+            from_start=state.settings.plans_from_start,
         )
         every = (1 << len(state.nodes)) - 1
         space = ReservationSpace(make, book, every, now=now, last=now + window) if book else make()

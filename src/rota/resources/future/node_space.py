@@ -17,18 +17,16 @@ from itertools import accumulate
 from operator import and_
 from typing import TYPE_CHECKING, Generic, Protocol
 
+from rota.resources.future.batches import batches
 from rota.resources.future.job_ends import Releases, allocated_nodes, expected_ends, soft_end
 from rota.resources.future.profile import FutureProfile
 from rota.resources.job import J
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Sequence
+    from collections.abc import Hashable, Sequence
 
     from rota.resources.job import PlacedJob
     from rota.resources.pools.pool import NodePool, Pool
-
-#: Running jobs that end within this number of seconds are assumed to end together, then within twice as many.
-_BATCH = 30
 
 
 class PreemptionRules(Protocol[J]):
@@ -163,8 +161,8 @@ class NodeSpace(Generic[J]):
         step: Number of seconds by which each batch of running jobs that are assumed to end together is longer than the
             one before; 0: it is twice as long.
         soft_limits: Whether running jobs are expected to end after their ``--time-min``.
-        ended_by_start: Whether those that end by the time from which a later start is looked for have ended then; else
-            they end in batches from now on.
+        from_start: Whether a later start is tested with what is free then, or, as if it were now, first with what is
+            free now, and then with what ends of running jobs free.
     """
 
     def __init__(
@@ -181,10 +179,11 @@ class NodeSpace(Generic[J]):
         step: int = 0,
         soft_limits: bool = False,
         ends_rounded_up: bool = True,
-        ended_by_start: bool = False,
+        from_start: bool = True,
     ) -> None:
         self._pool = pool
         self._now = now
+        self._from_start = from_start
         self._resolution = resolution
         self._later = resolution - 1 if ends_rounded_up else 0
         self._last = now + window
@@ -204,7 +203,6 @@ class NodeSpace(Generic[J]):
         #: Nodes in use, if these are preferred.
         self._busy = allocated_nodes(running) if prefer_busy else 0
         self._step = step
-        self._ended_by_start = ended_by_start
         for job in running if reserve_running else ():
             if pool.is_whole(job) and not (preemption_rules and preemption_rules.is_preemptable(job)):
                 self.reserve(job, now, (job.end_time or 0) - now, job.alloc_nodes)
@@ -241,7 +239,7 @@ class NodeSpace(Generic[J]):
                 nodes &= usable
                 begin, taken = self._will_run(job, releases, nodes, start, later)
                 if taken and (later is None or begin <= later):
-                    if begin == start or self.is_open(job, begin, duration, taken):
+                    if begin == start or self._can_be_reserved(begin, duration, taken):
                         return begin, taken
                     later = begin
             if now_only or later is None or later > self._last:
@@ -281,48 +279,30 @@ class NodeSpace(Generic[J]):
         Returns:
             The time, and the bitmap of the nodes; 0 nodes: it does not fit by then.
         """
-        pool, busy, one_by_one = self._pool, self._busy, self._pool.ends_one_by_one
-        gone = releases.ended_by(start) if one_by_one or self._ended_by_start else 0
+        pool, busy = self._pool, self._busy
+        gone = releases.ended_by(start) if self._from_start else 0
         is_tried = start <= self._now and releases is self._releases
-        if not is_tried and (found := pool.find(job, releases.view(gone), nodes, busy)):
+        if not is_tried and (found := self._fits_at_once(job, releases, nodes, gone)):
             return start, found
-        if one_by_one:
-            return self._next_end(job, releases, nodes, gone, releases.ended_by(later))
+        if pool.ends_one_by_one:
+            end, found = self._next_end(job, releases, nodes, gone, releases.ended_by(later))
+            return max(start, end), found
         last = self._last if later is None else min(later, self._last)
-        for ended in self._batches(releases, nodes, gone):
-            end = releases.last_end_on(ended, nodes)
+        for number in batches(releases, nodes, gone, self._step):
+            end = releases.last_end_on(number, nodes)
             if end > last:
                 break
-            if found := pool.find(job, releases.view(ended), nodes, busy):
+            if found := pool.find(job, releases.view(number), nodes, busy):
                 return max(start, end), found
         return start, 0
 
-    def _batches(self, releases: Releases, nodes: int, gone: int) -> Iterator[int]:
-        """Give how many jobs have ended after each of the batches in which Slurm lets the jobs on some nodes end.
-
-        Windows begin at the half or full minute after the first end. The first is half a minute long; each later one is
-        the next that reaches another end, see `_next_window`.
-        """
-        ends, count = releases.ends, len(releases.ends)
-        first = releases.next_on(gone, nodes, count)
-        if first == count:
-            return
-        origin, window, gone = ends[first] + _BATCH - ends[first] % _BATCH, _BATCH, first
-        while (gone := releases.next_on(gone, nodes, count)) < count:
-            # Slurm looks whether a batch is over when it has taken a job of these nodes, not when it passes by others.
-            gone = min(releases.next_on(max(gone, releases.ended_by(origin + window) - 1), nodes, count) + 1, count)
-            yield gone
-            window = self._next_window(window, ends[gone] - origin if gone < count else 0)
-
-    def _next_window(self, window: int, least: int) -> int:
-        """Give the first window after one that is long enough: twice as long, or longer by the ``step``, each time."""
-        step = self._step
-        if step:
-            return window + max(-(-(least - window) // step), 1) * step
-        window *= 2
-        while window < least:
-            window *= 2
-        return window
+    def _fits_at_once(self, job: J, releases: Releases, nodes: int, gone: int) -> int:
+        """Give the nodes on which a job fits without further ends; 0: it does not."""
+        if not self._from_start and releases is not self._releases:
+            found = self._pool.find(job, self._releases.view(0), nodes)
+            if found:
+                return found
+        return self._pool.find(job, releases.view(gone), nodes, self._busy)
 
     def _next_end(self, job: J, releases: Releases, nodes: int, gone: int, limit: int) -> tuple[int, int]:
         """Find the end after which a job fits if jobs end one by one: with a bound from the pool, and bisection."""
@@ -353,17 +333,23 @@ class NodeSpace(Generic[J]):
         last = bisect_left(self._begin, self._end(start, duration))
         return reduce(and_, self._open[first:last], nodes) == nodes
 
+    def _can_be_reserved(self, start: int, duration: int, nodes: int) -> bool:
+        """Whether nothing is reserved of what `reserve` would reserve for a job."""
+        first = max(bisect_right(self._begin, self._floor(start)) - 1, 0)
+        last = bisect_left(self._begin, self._reserved_until(start, duration))
+        return reduce(and_, self._open[first:last], nodes) == nodes
+
     def _end(self, start: int, duration: int) -> int:
         return self._floor(start + duration + self._resolution - 1)
 
     def _reserved_until(self, start: int, duration: int) -> int:
-        return self._floor(start + duration + self._later)
+        return max(self._floor(start + duration + self._later), self._floor(start) + self._resolution)
 
     def reserve(self, job: J | None, start: int, duration: int, nodes: int) -> None:
         """Reserve whole nodes for a job; ``None``: for something else, whose end is always rounded up."""
         first = self._split(max(self._floor(start), self._begin[0]))
         end = self._end(start, duration) if job is None else self._reserved_until(start, duration)
-        last = self._split(max(end, self._floor(start) + self._resolution))
+        last = self._split(end)
         self._gains.clear()
         others = self._up & ~nodes  # intersections are much cheaper with numbers that are not negative
         self._open[first:last] = [opened & others for opened in self._open[first:last]]

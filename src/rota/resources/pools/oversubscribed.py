@@ -207,7 +207,7 @@ class OversubscribedNodePool(PackedPool):
     def find(self, job: PlacedJob, view: View, open_nodes: int, busy: int = 0) -> int:  # noqa: ARG002 - as in Slurm
         """Give the nodes that the job gets if it starts in the future; 0: it does not fit. See `NodePool.find`."""
         needs = self._needs(job)
-        return needs.whole.find(self._with_free_share(needs, view) & open_nodes)
+        return needs.whole.find(self._with_free_share(needs, view) & open_nodes, by_weight=False)
 
     def find_now(self, job: PlacedJob, view: View, open_nodes: int) -> int:
         """Give the nodes that the job gets if it starts now; 0: it does not fit."""

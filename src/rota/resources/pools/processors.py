@@ -39,7 +39,8 @@ def most_processors(needs: Needs, view: View, free: NDArray[np.integer[Any]], co
             most = view[MEMORY] // needs.memory_per_cpu
         else:  # for whole cores
             most = view[MEMORY] // (needs.memory_per_cpu * needs.own_granule) * needs.granule
-        cpus = np.minimum(cpus, most)
+        # Of a whole node the job uses all processors or none.
+        cpus = np.where(cpus > most, 0, cpus) if needs.whole else np.minimum(cpus, most)
     for one in needs.gres_per_task:
         cpus = np.minimum(cpus, gres.room(needs, view, one) // one.number * per_task)
     if needs.cpus_per_gpu:

@@ -104,9 +104,11 @@ class WholeNodePool:
         return self.select(job, resources) == resources
 
     def find(self, job: PlacedJob, view: int, open_nodes: int, busy: int = 0) -> int:  # noqa: ARG002 - as in Slurm
-        """Give the nodes that the job gets if it starts in the future; 0: it does not fit. See `NodePool.find`."""
-        needs = self._needs(job)
-        return needs.find(view & open_nodes)
+        """Give the nodes that the job gets if it starts in the future; 0: it does not fit. See `NodePool.find`.
+
+        As in Slurm, weights matter only when it starts.
+        """
+        return self._needs(job).find(view & open_nodes, by_weight=False)
 
     def find_now(self, job: PlacedJob, view: int, open_nodes: int) -> int:
         """Give the nodes that the job gets if it starts now; 0: it does not fit."""

@@ -65,8 +65,9 @@ class Needs(RequestClass):
     req_nodes: int
     #: Smallest number of processors that a node must have for the job: those of tasks that go together.
     min_cpus: int
-    #: Largest number of tasks on a node, and of threads used of a core; 0: no bound.
+    #: Largest number of tasks on a node, of tasks on a core, and of threads used of a core; 0: no bound.
     tasks_per_node: int
+    tasks_per_core: int
     threads_per_core: int
     #: Threads of a core that count for memory for each processor; 0: all.
     own_threads: int

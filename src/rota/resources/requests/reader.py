@@ -202,6 +202,7 @@ class Requests(Generic[T]):
             req_nodes=max(_wanted(spec, most, usable), least),
             min_cpus=max(together * spec.cpus_per_task, on_each),
             tasks_per_node=spec.ntasks_per_node,
+            tasks_per_core=spec.ntasks_per_core,
             threads_per_core=_threads(spec),
             own_threads=spec.threads_per_core,
             sockets=_on_sockets(spec),

@@ -98,14 +98,19 @@ class WholeNodeNeeds(RequestClass):
         """The requests that are tried, in order, when the job starts now."""
         return (self,) if self.preferred is None else (self.preferred, self)
 
-    def find(self, avail: int) -> int:
-        """Give the nodes that a job gets of the free ones, 0 if it does not fit."""
+    def find(self, avail: int, *, by_weight: bool = True) -> int:
+        """Give the nodes that a job gets of the free ones, 0 if it does not fit.
+
+        Args:
+            avail: Bitmap of the free nodes.
+            by_weight: Whether lighter nodes are preferred; else all are one group.
+        """
         candidates = avail & self.usable
         if candidates.bit_count() < self.units:
             return 0
         if self.plain:
             return take_runs(candidates, self.units, self.plain)
-        chosen = (self.choose(avail & nodes, parts) for nodes, parts in self.allowed)
+        chosen = (self.choose(avail & nodes, parts if by_weight else (nodes,)) for nodes, parts in self.allowed)
         return next(filter(None, chosen), 0)
 
     def choose(self, candidates: int, parts: tuple[int, ...]) -> int:
@@ -250,10 +255,11 @@ class WholeNodeReader:
         by_line: Whether nodes of equal weight are grouped by their line of slurm.conf.
     """
 
-    __slots__ = ("_known", "_parts", "_whole")
+    __slots__ = ("_cores", "_known", "_parts", "_whole")
 
     def __init__(self, nodes: Sequence[Node], whole: View, *, by_line: bool = True) -> None:
         self._whole = whole
+        self._cores = [node.sockets * node.cores_per_socket for node in nodes]
         #: Groups of nodes of equal weight and line of slurm.conf, in the order in which they are allocated.
         self._parts = tuple(_grouped((node.weight, node.line if by_line else 0) for node in nodes).values())
         #: Results, each once: different requests may have equal results.
@@ -320,6 +326,9 @@ class WholeNodeReader:
 
     def _sizes(self, needs: Needs, usable: int) -> tuple[tuple[int, int], ...]:
         sizes = self._whole[CPU].tolist()
+        if needs.tasks_per_core:  # as in Slurm, each core then counts as if it had the processors of these tasks
+            cpus = needs.tasks_per_core * needs.per_task
+            sizes = [max(size, cores * cpus) for size, cores in zip(sizes, self._cores, strict=True)]
         if needs.tasks_per_node:
             most = needs.tasks_per_node * needs.per_task
             sizes = [min(size, most) for size in sizes]
