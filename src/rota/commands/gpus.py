@@ -1,7 +1,7 @@
 """The options of ``sbatch`` about GPUs, in combination.
 
 GPUs for the job, a node and a task: two of these determine the number of nodes or of tasks. Tasks for each GPU
-determine the number of tasks or, if no GPUs are asked for, that of GPUs. Processors may be asked for with each GPU.
+determine the number of tasks or, if no GPUs are asked for, that of GPUs.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ def settle_gpus(fields: dict[str, Any]) -> None:
             raise OptionError("--ntasks-per-node", f"GPUs of node and task make it {tasks}")
     if "mem_per_gpu" in fields and not (per_job or per_task or per_node):
         raise OptionError("--mem-per-gpu", "no GPUs are asked for")
-    _settle_processors_of_gpus(fields, per_job, per_task, per_node)
+    if "cpus_per_gpu" in fields and "cpus_per_task" in fields:
+        raise OptionError("--cpus-per-gpu", "--cpus-per-task is there too: give one of them")
 
 
 def _settle_tasks(fields: dict[str, Any], per_job: int, per_task: int) -> None:
@@ -73,17 +74,6 @@ def _settle_tasks_of_gpus(fields: dict[str, Any], per_job: int, per_task: int, p
         fields["gres_per_job"] = f"gpu:{per_job}"
     fields["num_tasks"] = max(tasks, each * (per_job or per_node * max(nodes, 1)))
     return per_job
-
-
-def _settle_processors_of_gpus(fields: dict[str, Any], per_job: int, per_task: int, per_node: int) -> None:
-    """Determine the smallest number of processors: those that come with the GPUs."""
-    each = fields.get("cpus_per_gpu", 0)
-    if each and "cpus_per_task" in fields:
-        raise OptionError("--cpus-per-gpu", "--cpus-per-task is there too: give one of them")
-    if each and per_task:
-        fields["cpus_per_task"] = each * per_task
-    each = max(each, fields.get("ntasks_per_gpu", 0) * fields.get("cpus_per_task", 1))
-    fields["least_cpus"] = each * (per_job or per_node * max(fields.get("min_nodes", 0), 1))
 
 
 def _ratio(option: str, total: int, other: str, part: int) -> int:

@@ -250,7 +250,6 @@ def _settle_processors(fields: dict[str, Any]) -> JobSpec:
         raise OptionError("--ntasks-per-node", f"{tasks} tasks need {needed} nodes, and --nodes allows {most}")
     each = nodes if per_node or most in {0, nodes} else 1  # as in Slurm, a range of nodes is for one task at least
     num_cpus = (tasks or max(each, 1) * max(per_node, 1)) * cpus
-    num_cpus = max(num_cpus, fields.pop("least_cpus", 0))
     if shares := fields.get("overcommit", False):
         num_cpus = max(nodes, 1)
     if num_cpus > MOST:

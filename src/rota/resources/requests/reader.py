@@ -187,20 +187,23 @@ class Requests(Generic[T]):
         if per_job and spec.num_tasks:  # every node has a task
             most = max(min(most or spec.num_tasks, spec.num_tasks), least)
         per_gpu, of_job = _cpus_per_gpu(spec), any(one.gpu for one in per_job)
-        tasks = 1 if spec.num_tasks == 1 or spec.overcommit else spec.ntasks_per_node or 1
-        on_each = max(tasks * spec.cpus_per_task, spec.min_cpus_per_node, per_gpu * (gpus or of_job))
-        together = spec.ntasks_per_node or spec.ntasks_per_socket or spec.ntasks_per_core
-        cpus = spec.num_cpus
+        per_task, cpus = spec.cpus_per_task, spec.num_cpus
+        if per_gpu and gres_per_task:
+            per_task = max(per_task, per_gpu * sum(one.number for one in gres_per_task if one.gpu))
+            cpus = max(cpus, spec.num_tasks * per_task)
         if per_gpu and of_job:
             cpus = max(cpus, per_gpu * sum(one.number for one in per_job if one.gpu))
+        tasks = 1 if spec.num_tasks == 1 or spec.overcommit else spec.ntasks_per_node or 1
+        on_each = max(tasks * per_task, spec.min_cpus_per_node, per_gpu * (gpus or of_job))
+        together = spec.ntasks_per_node or spec.ntasks_per_socket or spec.ntasks_per_core
         return Needs(
             cpus=cpus,
-            per_task=spec.cpus_per_task,
+            per_task=per_task,
             on_each=on_each,
             min_nodes=least,
             max_nodes=most,
             req_nodes=max(_wanted(spec, most, usable), least),
-            min_cpus=max(together * spec.cpus_per_task, on_each),
+            min_cpus=max(together * per_task, on_each),
             tasks_per_node=spec.ntasks_per_node,
             tasks_per_core=spec.ntasks_per_core,
             threads_per_core=_threads(spec),
