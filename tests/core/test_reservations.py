@@ -157,7 +157,7 @@ def test_a_reservation_beyond_the_window_of_backfill_is_heeded() -> None:
     with Harness(config, sched="sched/backfill") as rota:
         reserve(rota, start=10_000, end=20_000)
         rota.submit(nodes=2, limit=600)
-        job = rota.submit(nodes=2, limit=9_401)
+        job = rota.submit(nodes=2, limit=9_460)  # plans end at full minutes
         rota.until(60)
         assert (job.state, job.planned_start) == (JobState.PENDING, None)
 

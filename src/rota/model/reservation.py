@@ -49,8 +49,17 @@ class Reservation:
 
     @property
     def rank(self) -> int:
-        """Precedence among reservations with common nodes: jobs of those of lower rank are kept off these nodes."""
+        """Precedence among reservations with common nodes: jobs of those of lower rank are kept off these nodes.
+
+        Those of rank 0 have no common nodes at one time, but a job of one may run into the time of another.
+        """
         return 2 if "MAINT" in self.flags else int("OVERLAP" in self.flags)
+
+    def withheld_from(self, own: Reservation | None) -> int:
+        """Give the bitmap of its nodes that a job of another reservation, or of none, cannot use at its time."""
+        if own is None or not own.rank or own.rank < self.rank:
+            return self.nodes
+        return self.nodes & ~own.nodes
 
     @property
     def repeats_after(self) -> int:

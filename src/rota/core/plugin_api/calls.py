@@ -76,7 +76,7 @@ class SelectCalls:
     def __init__(self, guard: PluginGuard | None) -> None:
         self._guard = guard
         self._test = None if guard is None else guard.function("select_p_job_test")
-        #: Results by needs and candidates. The weight of a node depends on nothing else, except with GPUs.
+        #: Results by needs and candidates.
         self._answers: dict[_Question, list[tuple[int, int]] | None] = {}
         #: Number of candidates in all cached calls.
         self._size = 0
@@ -90,7 +90,7 @@ class SelectCalls:
             candidates.nodes.tobytes(),
             candidates.cpus.tobytes(),
             b"" if candidates.busy is None else candidates.busy.tobytes(),
-            candidates.weight.tobytes() if needs.gres_per_job or needs.gres_per_task else b"",
+            candidates.weight.tobytes(),
         )
         if question in self._answers:
             return self._answers[question]

@@ -338,7 +338,7 @@ class Reservations:
         own = self._own(job)
         for one in self.all.values():
             if one is not own and one.overlaps(start, start + duration):
-                yield one.nodes if own is None or own.rank < one.rank else one.nodes & ~own.nodes
+                yield one.withheld_from(own)
 
     def reserves_all(self, job: Job) -> bool:
         """Whether another reservation withholds all nodes on which a job could start now."""
@@ -347,13 +347,12 @@ class Reservations:
         return any(not nodes & ~taken for taken in self._withheld(job, self._state.now, job.time_limit))
 
     def select(self, job: Job, avail: int) -> int:
-        """Give what a job gets of a resource set if it starts now, on nodes of its reservation if it has one."""
+        """Give what a job gets of a resource set if it starts now; other nodes than its reservation's are heavier."""
         pool = self._state.pool
         avail = pool.without(avail, self.closed(job, self._state.now, job.time_limit))
         own = self._own(job)
-        if own is not None and (resources := pool.select(job, pool.without(avail, ~own.nodes))):
-            return resources
-        return pool.select(job, avail)
+        outside = (1 << len(self._state.nodes)) - 1 & ~own.nodes if own is not None and "FLEX" in own.flags else 0
+        return pool.select(job, avail, outside)
 
     def change_times(self) -> set[int]:
         """Give the times at which reservations end or begin, when more resources may become available."""

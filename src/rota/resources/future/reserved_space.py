@@ -76,7 +76,7 @@ class ReservationSpace(Generic[J]):
             is_flexible = "FLEX" in one.flags
             for other in self._reservations.values():
                 if other is not one:
-                    self._take(space, other, other.nodes if other.rank > one.rank else other.nodes & ~one.nodes)
+                    self._take(space, other, other.withheld_from(one))
             if not is_flexible:
                 ever = self._last - self._now + 365 * 86400
                 space.reserve(None, self._now, ever, self._nodes & ~one.nodes)

@@ -114,8 +114,13 @@ class OversubscribedNodePool(PackedPool):
 
     # ---- node selection ---------------------------------------------------------------------------------------
 
-    def select(self, job: PlacedJob, avail: int) -> int:
-        """Give the part of ``avail`` that the job gets; 0: it does not fit."""
+    def select(self, job: PlacedJob, avail: int, heavier: int = 0) -> int:
+        """Give the part of ``avail`` that the job gets; 0: it does not fit.
+
+        Only if the job gets none of the other nodes, it gets ``heavier`` ones.
+        """
+        if heavier and (found := self.select(job, self.without(avail, heavier))):
+            return found
         view = self.view(avail)
         nodes = self._choose(job, view, self.up_nodes)
         return self._pack(self._needs(job), view, nodes) if nodes else 0

@@ -48,8 +48,14 @@ class Pool(Protocol):
             RequestError: the request has a node name, feature or kind of GRES that does not exist.
         """
 
-    def select(self, job: PlacedJob, avail: int) -> int:
-        """Give the part of ``avail`` that the job gets; 0: it does not fit."""
+    def select(self, job: PlacedJob, avail: int, heavier: int = 0) -> int:
+        """Give the part of ``avail`` that the job gets; 0: it does not fit.
+
+        Args:
+            job: The job.
+            avail: The resource set.
+            heavier: Bitmap of nodes that are a little heavier than others of their weight.
+        """
 
     def suffices(self, job: PlacedJob, resources: int) -> bool:
         """Whether a resource set is a valid allocation for the job: neither too small nor larger than needed."""
@@ -197,7 +203,7 @@ class ProcessorPool:
         fits = spec.num_cpus <= self._total and spec.min_nodes <= 1 and partition.nodes
         return spec.num_cpus if fits else 0
 
-    def select(self, job: PlacedJob, avail: int) -> int:
+    def select(self, job: PlacedJob, avail: int, heavier: int = 0) -> int:  # noqa: ARG002 - there is one node
         """Give as many processors as the job requests; 0: it does not fit."""
         units = job.units
         return units if units <= avail else 0

@@ -136,12 +136,12 @@ class SharedNodePool(PackedPool):
 
     # ---- node selection ---------------------------------------------------------------------------------------
 
-    def select(self, job: PlacedJob, avail: int) -> int:
+    def select(self, job: PlacedJob, avail: int, heavier: int = 0) -> int:
         """Give the part of ``avail`` that the job gets; 0: it does not fit."""
         if not avail:
             return 0
         needs, view = self._needs(job), self.view(avail)
-        picked = self._pick_now(needs, view, self.up_nodes)
+        picked = self._pick_now(needs, view, self.up_nodes, heavier)
         return self._pack(needs, view, *picked) if picked else 0
 
     def suffices(self, job: PlacedJob, resources: int) -> bool:
@@ -198,11 +198,11 @@ class SharedNodePool(PackedPool):
             known = job.request_class = self._requests.read(job.spec, job.partition)
         return known
 
-    def _pick_now(self, needs: Needs, view: View, open_nodes: int) -> Picked | None:
-        picked = self._pick(needs.preferred, view, open_nodes) if needs.preferred else None
-        return picked or self._pick(needs, view, open_nodes)
+    def _pick_now(self, needs: Needs, view: View, open_nodes: int, heavier: int = 0) -> Picked | None:
+        picked = self._pick(needs.preferred, view, open_nodes, heavier=heavier) if needs.preferred else None
+        return picked or self._pick(needs, view, open_nodes, heavier=heavier)
 
-    def _pick(self, needs: Needs, view: View, open_nodes: int, busy: int = 0) -> Picked | None:
+    def _pick(self, needs: Needs, view: View, open_nodes: int, busy: int = 0, *, heavier: int = 0) -> Picked | None:
         tries = self._tries(needs, view)
         for allowed in needs.allowed:
             for row, feasible, cpus in tries:
@@ -213,6 +213,8 @@ class SharedNodePool(PackedPool):
                 usable = cpus[positions].astype(np.int64, copy=False)
                 if int(np.add.reduce(usable)) < needs.cpus:
                     continue
+                if heavier:
+                    weight = 2 * weight + to_mask(heavier, self._count)[positions]
                 in_use = to_mask(busy, self._count)[positions] if busy else None
                 candidates = Candidates(positions, usable, weight, in_use)
                 if needs.gres_per_job or needs.gres_per_task:

@@ -92,12 +92,12 @@ class WholeNodePool:
 
     # ---- node selection ---------------------------------------------------------------------------------------
 
-    def select(self, job: PlacedJob, avail: int) -> int:
+    def select(self, job: PlacedJob, avail: int, heavier: int = 0) -> int:
         """Give the nodes that the job gets if it starts now; 0: it does not fit."""
         needs = self._needs(job)
-        if needs.preferred is not None and (chosen := needs.preferred.find(avail)):
+        if needs.preferred is not None and (chosen := needs.preferred.find(avail, heavier=heavier)):
             return chosen
-        return needs.find(avail)
+        return needs.find(avail, heavier=heavier)
 
     def suffices(self, job: PlacedJob, resources: int) -> bool:
         """Whether some nodes are a valid allocation for the job."""

@@ -98,20 +98,26 @@ class WholeNodeNeeds(RequestClass):
         """The requests that are tried, in order, when the job starts now."""
         return (self,) if self.preferred is None else (self.preferred, self)
 
-    def find(self, avail: int, *, by_weight: bool = True) -> int:
+    def find(self, avail: int, *, by_weight: bool = True, heavier: int = 0) -> int:
         """Give the nodes that a job gets of the free ones, 0 if it does not fit.
 
         Args:
             avail: Bitmap of the free nodes.
             by_weight: Whether lighter nodes are preferred; else all are one group.
+            heavier: Bitmap of nodes that are a little heavier than others of their group.
         """
         candidates = avail & self.usable
         if candidates.bit_count() < self.units:
             return 0
-        if self.plain:
+        if self.plain and not heavier:
             return take_runs(candidates, self.units, self.plain)
-        chosen = (self.choose(avail & nodes, parts if by_weight else (nodes,)) for nodes, parts in self.allowed)
-        return next(filter(None, chosen), 0)
+        for nodes, parts in self.allowed:
+            groups = parts if by_weight else (nodes,)
+            if heavier:
+                groups = tuple(some for part in groups for some in (part & ~heavier, part & heavier) if some)
+            if chosen := self.choose(avail & nodes, groups):
+                return chosen
+        return 0
 
     def choose(self, candidates: int, parts: tuple[int, ...]) -> int:
         """Give the nodes that a job gets of candidates, 0 if it does not fit."""
