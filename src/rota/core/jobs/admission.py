@@ -73,7 +73,7 @@ def admit(state: ClusterState, spec: JobSpec) -> list[tuple[Partition, int]]:
     for name in dict.fromkeys(filter(None, spec.partition.split(","))):
         partition = state.partition_of(name)
         try:
-            found.append((partition, _units(state, spec, partition)))
+            found.append((partition, _units(state, spec, partition, alone=False)))
         except RequestError as error:
             found.append((partition, 0))
             refused.append(error)
@@ -172,8 +172,10 @@ def require_possible(state: ClusterState, job: Job) -> None:
         raise _impossible(state, job.spec, job.partition)
 
 
-def _units(state: ClusterState, spec: JobSpec, partition: Partition) -> int:
+def _units(state: ClusterState, spec: JobSpec, partition: Partition, *, alone: bool = True) -> int:
     """Count the units that a request needs in a partition; 0: it can never serve it, and this is not an error.
+
+    As in Slurm, only a job of one partition gets more nodes than it asks for because of ``MinNodes``.
 
     Raises:
         RequestError: the partition accepts no jobs, does not have a node that is asked for by name, or can never serve
@@ -186,7 +188,8 @@ def _units(state: ClusterState, spec: JobSpec, partition: Partition) -> int:
             f"Required partition not available (inactive or drain): {partition.name} is {partition.state.value}",
             Errno.PARTITION_NOT_AVAIL,
         )
-    units = state.pool.units(spec, partition)
+    too_few = not alone and partition.min_nodes > max(spec.min_nodes, 1)
+    units = 0 if too_few else state.pool.units(spec, partition)
     if not units:
         if spec.required_nodes:
             _check_named(state, spec, partition)
