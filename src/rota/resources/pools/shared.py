@@ -21,7 +21,7 @@ from rota.resources.pools.cores import Cores
 from rota.resources.pools.packed import PackedPool
 from rota.resources.pools.processors import most_processors
 from rota.resources.pools.rows import CoreRows
-from rota.resources.requests.needs import Candidates, Needs
+from rota.resources.requests.needs import ALL, Candidates, Needs
 from rota.resources.requests.reader import Requests
 from rota.resources.view import CPU, MEMORY
 
@@ -307,8 +307,10 @@ class SharedNodePool(PackedPool):
             taken[bound, nodes] = np.minimum(cpus, view[bound, nodes])
         if needs.memory_per_cpu:
             taken[MEMORY, nodes] = np.minimum(own * needs.memory_per_cpu, self._whole[MEMORY, nodes])
-        elif needs.memory:
-            taken[MEMORY, nodes] = needs.memory if needs.memory > 0 else self._whole[MEMORY, nodes]
+        elif needs.memory == ALL:
+            taken[MEMORY, nodes] = self._whole[MEMORY, nodes]
+        elif needs.memory > 0:
+            taken[MEMORY, nodes] = needs.memory
         if needs.whole:
             taken[2 : self._first_row, nodes] = self._whole[2 : self._first_row, nodes]
             if self._core_row != CPU:

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     Choose = Callable[["Needs", "Candidates"], list[tuple[int, int]] | None]
 
 
+#: Memory of a node: all of it; or none, but of nodes whose memory nobody has, as in Slurm with ``DefMemPerCPU=0``.
+ALL, NONE = -1, -2
+
+
 class SocketNeeds(NamedTuple):
     """What a job needs of the sockets of its nodes; 0: no bound."""
 
@@ -73,7 +77,7 @@ class Needs(RequestClass):
     own_threads: int
     #: What it needs of sockets; ``None``: nothing.
     sockets: SocketNeeds | None
-    #: Memory of each node in MiB (-1: all), or memory for each processor in MiB. 0: memory is not counted.
+    #: Memory of each node in MiB (`ALL`, or `NONE`), or memory for each processor in MiB. 0: memory is not counted.
     memory: int
     memory_per_cpu: int
     #: Memory for each GPU in MiB. If GPUs are asked for by node, ``memory`` includes it.

@@ -16,7 +16,7 @@ from rota.model import Errno, RequestError
 from rota.model.constraint import parse_constraint
 from rota.model.tres import gres_counts
 from rota.resources.nodeset import from_mask, to_mask
-from rota.resources.requests.needs import Gres, Needs, SocketNeeds
+from rota.resources.requests.needs import ALL, NONE, Gres, Needs, SocketNeeds
 from rota.resources.requests.request_class import RequestClass
 from rota.resources.switches import Switches
 from rota.resources.view import CPU, MEMORY
@@ -58,6 +58,8 @@ class Requests(Generic[T]):
         self._least_loaded = "CR_LLN" in config.get("SelectTypeParameters").upper()
         self._one_task_per_core = "CR_ONE_TASK_PER_CORE" in config.get("SelectTypeParameters").upper()
         self._default_memory, self._most_memory = config.default_memory(), config.most_memory()
+        #: Memory of each node where there is no default.
+        self._otherwise = NONE if config.get("DefMemPerCPU") and not any(self._default_memory) else ALL
         self._gpu_defaults = config.gpu_defaults()
         #: Names of the partitions in which the configuration adds something to requests.
         self._adding = frozenset(
@@ -260,7 +262,7 @@ class Requests(Generic[T]):
         if spec.mem_per_node or spec.mem_per_cpu:
             return spec.mem_per_node, 0 if spec.mem_per_node else spec.mem_per_cpu
         per_node, per_cpu = partition.default_memory(self._default_memory)
-        return (per_node, per_cpu) if per_node or per_cpu else (-1, 0)
+        return (per_node, per_cpu) if per_node or per_cpu else (self._otherwise, 0)
 
     def _gres(self, text: str) -> tuple[Gres, ...]:
         """Evaluate GRES. A request without a type can be served by all types."""
