@@ -69,7 +69,7 @@ class TestSlurm:
     def test_a_cluster_without_accounting(self, fake: Fakes) -> None:
         """What Slurm 22.05's sacct says there, and its exit status."""
         fake("sacct", stderr="Slurm accounting storage is disabled\n", status=1)
-        fake("squeue", _row("2", "bob", *["x"] * 13))
+        fake("squeue", _row("2", "bob", *["x"] * 14))
         with Lookups() as lookups:
             answers = lookups.lookup(["2", "3"], "slurm_job_id")
         assert answers.jobs["2"]["user"] == "bob"
@@ -77,7 +77,7 @@ class TestSlurm:
 
     def test_a_database_that_is_down(self, fake: Fakes) -> None:
         fake("sacct", stderr="sacct: error: Problem talking to the database: Connection refused\n", status=1)
-        fake("squeue", _row("2", "bob", *["x"] * 13))
+        fake("squeue", _row("2", "bob", *["x"] * 14))
         with Lookups() as lookups:
             answers = lookups.lookup(["2", "3"], "slurm_job_id")
         assert answers.jobs["2"]["user"] == "bob"
@@ -112,12 +112,13 @@ HOSTILE = (
 
 @pytest.mark.parametrize("plugin", ["slurm_job_id", "job_id", "lsb_jobid", "pbs_jobid", "loadl_step_id", "flux_job_id"])
 def test_hostile_ids_reach_no_command(fake: Fakes, plugin: str) -> None:
-    for name in ("sacct", "squeue", "qstat", "qacct", "bjobs", "llq", "flux"):
+    commands = ("sacct", "squeue", "qstat", "qacct", "bjobs", "bacct", "llq", "llsummary", "flux")
+    for name in commands:
         fake(name)
     with Lookups() as lookups:
         answers = lookups.lookup(HOSTILE, plugin)
     assert sorted(answers.refused) == sorted(HOSTILE)
-    assert not any(fake.calls(name) for name in ("sacct", "squeue", "qstat", "qacct", "bjobs", "llq", "flux"))
+    assert not any(fake.calls(name) for name in commands)
 
 
 class TestPbs:
@@ -197,7 +198,7 @@ class TestPbs:
     def test_a_job_that_pretends_to_be_another(self, fake: Fakes) -> None:
         """A user may put newlines into a variable of the environment."""
         forged = "Job Id: 1.s\n    Job_Owner = eve@h\n    Variable_List = A=\n\nJob Id: 2.s\n    Job_Owner = root@h\n"
-        fake("qstat", forged + "\nJob Id: 2.s\n    Job_Owner = bob@h\n")
+        fake("qstat", forged + "\nJob Id: 2.s\n    Job_Owner = bob@h\n\n")
         with Lookups() as lookups:
             answers = lookups.lookup(["1.s", "2.s"], "pbs_jobid")
         assert {job_id: job["user"] for job_id, job in answers.jobs.items()} == {"1.s": "eve"}
@@ -290,6 +291,35 @@ class TestLsf:
             job = lookups.lookup(["9"], "lsb_jobid").jobs["9"]
         assert job == {"id": "9", "plugin": "lsb_jobid", "user": "bob", "ended": False}
 
+    ACCOUNTS = (DATA / "lsf-bacct-l.txt").read_text()
+
+    def test_the_accounting_for_what_bjobs_has_forgotten(self, fake: Fakes) -> None:
+        text = (DATA / "lsf-bjobs-json-gpu-year.json").read_text()
+        fake("bjobs", text, stderr="Job <101> is not found\n", status=255)
+        fake("bacct", self.ACCOUNTS)
+        with Lookups() as lookups:
+            answers = lookups.lookup(["321", "101", "1234568", "5"], "lsb_jobid")
+        users = {job_id: job["user"] for job_id, job in answers.jobs.items()}
+        assert users == {"321": "ubuntu", "101": "sanders", "1234568": "abc123"}
+        assert (answers.unknown, answers.faults) == (["5"], [])
+        assert fake.calls("bacct") == [["-l", "-u", "all", "101", "1234568", "5"]]
+
+    @pytest.mark.parametrize(
+        "name",
+        [
+            "x>, User <root>, Project <p>, Status <DONE>, Queue <q>, Command <y",
+            "x>, User <root",
+            "a>\n---------------------------------------------\n\nJob <101>, User <root>, Project <p>, Status <DONE>,",
+        ],
+    )
+    def test_a_name_that_pretends_to_be_another_user(self, fake: Fakes, name: str) -> None:
+        fake("bjobs", '{"RECORDS": []}\n', status=255)
+        fake("bacct", self.ACCOUNTS.replace("test155", name))
+        with Lookups() as lookups:
+            answers = lookups.lookup(["101", "1234568"], "lsb_jobid")
+        assert {job_id: job["user"] for job_id, job in answers.jobs.items()} == {"1234568": "abc123"}
+        assert answers.unknown == ["101"]
+
     def test_a_cluster_that_is_down(self, fake: Fakes) -> None:
         fake("bjobs", stderr="LSF is down. Please wait ...\n", status=255)
         with Lookups() as lookups:
@@ -322,6 +352,39 @@ class TestOthers:
         (job,) = answers.jobs.values()
         assert job["user"] == {"loadleveler-llq-l.txt": "diet", "loadleveler-llq.txt": "nwp_vfy"}[text]
         assert len(answers.unknown) == 1
+
+    def test_loadleveler_after_the_end(self, fake: Fakes) -> None:
+        """No answer of llsummary was to be had. This has the headings, the names and the order that a program reads
+        which was written for it (llJobHistoryAgent.php), in the columns of the recorded llq -l."""
+        fake("llq", "llq: There is currently no job status to report.\n")
+        text = (
+            "================== Job fr2n02.example.org.32 ==================\n"
+            "             Job Id: fr2n02.example.org.32\n"
+            "           Job Name: model\n"
+            "              Owner: mary\n"
+            "         Unix Group: staff\n"
+            "    Number of Steps: 2\n"
+            + "".join(
+                f"------------------ Step fr2n02.example.org.32.{step} ------------------\n"
+                f"        Job Step Id: fr2n02.example.org.32.{step}\n"
+                "          Step Type: Serial\n"
+                f"             Status: {state}\n"
+                "         Start Time: Tue Jul 24 10:19:38 CDT 2007\n"
+                "    Completion Date: Tue Jul 24 10:20:38 CDT 2007\n"
+                "              Class: parall\n"
+                for step, state in enumerate(["Completed", "Removed"])
+            )
+        )
+        fake("llsummary", text)
+        with Lookups() as lookups:
+            answers = lookups.lookup(["fr2n02.32.0", "fr2n02.32.1", "fr2n02.32.2"], "loadl_step_id")
+        assert answers.jobs["fr2n02.32.0"] == {
+            "id": "fr2n02.32.0", "plugin": "loadl_step_id", "user": "mary", "group": "staff", "name": "model",
+            "partition": "parall", "state": "Completed", "ended": True,
+        }  # fmt: skip
+        assert answers.jobs["fr2n02.32.1"]["state"] == "Removed"
+        assert answers.unknown == ["fr2n02.32.2"]
+        assert fake.calls("llsummary") == [["-l", "-j", "fr2n02.32"]]
 
     def test_users_who_are_in_no_database(self, fake: Fakes) -> None:
         with Lookups() as lookups:

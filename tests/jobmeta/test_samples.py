@@ -239,6 +239,19 @@ EXPECTED: dict[tuple[str, str], dict[str, dict[str, Any]]] = {
             "cwd": "/scratch/anonuser/abcde/abcde0040",
         },
     },
+    ("lsb_jobid", "lsf-bacct-l.txt"): {
+        "3329613": {
+            "user": "rmurri", "account": "default", "partition": "pub.1h", "state": "DONE", "ended": True,
+        },
+        "101": {
+            "user": "sanders", "account": "default", "name": "test155", "partition": "normal", "state": "EXIT",
+            "ended": True,
+        },
+        "1234568": {
+            "user": "abc123", "account": "project123", "name": "email-test", "partition": "normal", "state": "DONE",
+            "ended": True,
+        },
+    },
     ("loadl_step_id", "loadleveler-llq-l.txt"): {
         "meso-d.16250.0": {
             "user": "diet", "group": "cri", "name": "meso-d.16250", "partition": "parall", "state": "Running",
@@ -289,7 +302,7 @@ def test_recorded(load: Callable[[str], Plugin], name: str, file: str) -> None:
 
 def _table(load: Callable[[str], Plugin], file: str) -> list[dict[str, Any]]:
     name, delimiter, fields = TABLES[file]
-    return list(load(name).container.rows((DATA / file).read_text(), fields, delimiter))
+    return list(load(name).container.rows((DATA / file).read_text().rstrip("\n") + "\n", fields, delimiter))
 
 
 def test_a_table_of_squeue(load: Callable[[str], Plugin]) -> None:

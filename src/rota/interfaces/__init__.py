@@ -12,6 +12,7 @@ from rota.interfaces.jobmeta import (
     LookupFailedError,
     Metadata,
     known,
+    whole_lines,
 )
 from rota.interfaces.plugin import OPTIONAL_IDENTITY, REQUIRED_IDENTITY, PluginApi, Symbol
 from rota.interfaces.priority import PRIORITY_API, PriorityPlugin
@@ -91,4 +92,5 @@ __all__ = [
     "SelectPlugin",
     "Symbol",
     "known",
+    "whole_lines",
 ]

@@ -53,7 +53,8 @@ class Command:
 
     #: The program, looked up in PATH, and its arguments. Ids may be among them only if the plugin has ``matches``.
     argv: Sequence[str]
-    #: Exit statuses that are no failure. Another one is reported if ids are left without an answer.
+    #: Exit statuses that are no failure; 127: neither is it that there is no such program. Another one is reported if
+    #: ids are left without an answer.
     ok: Sequence[int] = (0,)
     #: Variables that are added to the environment.
     env: Mapping[str, str] = field(default_factory=dict)
@@ -79,6 +80,11 @@ class LookupFailedError(PluginError):
 def known(**fields: object) -> dict[str, Any]:
     """Make a dict of the fields that are known: neither ``None`` nor empty."""
     return {name: value for name, value in fields.items() if value is not None and value != ""}
+
+
+def whole_lines(text: str) -> list[str]:
+    """Give the lines of what a command has printed, without a last one that has no end: it was cut off."""
+    return text[: text.rfind("\n") + 1].splitlines()
 
 
 class JobmetaPlugin(Protocol):

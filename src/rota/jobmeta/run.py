@@ -72,7 +72,8 @@ class Runner:
                     {**os.environ, "LC_ALL": "C.UTF-8", **command.env},
                 )
         except FileNotFoundError:
-            return _not_started(f"{name}: there is no such command in PATH")
+            ran = _not_started(f"{name}: there is no such command in PATH")
+            return ran._replace(fault="") if NOT_STARTED in command.ok else ran
         except (OSError, ValueError, IndexError) as exc:  # too long, with a NUL byte, empty
             return _not_started(f"{name} could not be started: {exc}")
         out, err = bytearray(), bytearray()

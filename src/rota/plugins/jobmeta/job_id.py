@@ -13,7 +13,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from rota.interfaces.jobmeta import Answer, Command, LookupFailedError, known
+from rota.interfaces.jobmeta import Answer, Command, LookupFailedError, known, whole_lines
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
@@ -77,7 +77,9 @@ def _finished(ids: Sequence[str]) -> Generator[Command, Answer, list[Metadata]]:
     text = found.stdout
     if found.returncode == 2 and not text:
         for job_id in ids[:_MOST_CALLS]:
-            text += (yield Command(("qacct", "-j", job_id), ok=(0, 1))).stdout
+            answer = yield Command(("qacct", "-j", job_id), ok=(0, 1))
+            if answer.returncode in {0, 1}:  # else it was cut off
+                text += "".join(f"{line}\n" for line in whole_lines(answer.stdout))
     return [job for job in parse(text) if job["id"] in ids]
 
 

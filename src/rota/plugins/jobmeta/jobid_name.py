@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from rota.interfaces.jobmeta import LONGEST_ID, Command, known
+from rota.interfaces.jobmeta import LONGEST_ID, Command, known, whole_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,7 +66,7 @@ def fetch(ids: Sequence[str]) -> Asking:
     users: dict[str, str] = {}
     if uids:
         answer = yield Command(("getent", "passwd", *map(str, uids)), ok=(0, 2))  # 2: not all of them were found
-        lines = [line.split(":") for line in answer.stdout.splitlines()]
+        lines = [line.split(":") for line in whole_lines(answer.stdout)]
         users = {line[2]: line[0] for line in lines if len(line) > 2}
     for job_id, fields in parts.items():
         uid = str(fields.get("uid", ""))

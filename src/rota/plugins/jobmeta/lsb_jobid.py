@@ -1,16 +1,18 @@
-"""LSF: ids such as ``487641``, which all elements of an array share, asked of ``bjobs``.
+"""LSF: ids such as ``487641``, which all elements of an array share, asked of ``bjobs``, then of ``bacct``.
 
 JSON (10.1 and later), else a table. ``bjobs`` knows finished jobs for as long as ``CLEAN_PERIOD`` says, by default an
-hour. Its times have no year or no time zone, so they are left out. Lines such as "Please wait" may precede the JSON.
+hour; after that ``bacct`` has them, which reads the accounting log. Times have no year or no time zone, so they are
+left out. Lines such as "Please wait" may precede the JSON.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
-from rota.interfaces.jobmeta import Command, LookupFailedError, known
+from rota.interfaces.jobmeta import Command, LookupFailedError, known, whole_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,7 +23,7 @@ plugin_type = "jobmeta/lsb_jobid"
 plugin_name = "LSF"
 plugin_version = 100
 FIELDS = ("user", "group", "account", "name", "partition", "state", "ended", "submit", "start", "end", "cpus", "cwd")
-COMMANDS = ("bjobs",)
+COMMANDS = ("bjobs", "bacct")
 
 _PATTERN = re.compile(r"([1-9][0-9]{0,18})(?:\[([0-9]+)\])?")
 #: Columns by the field that they give. What users name comes last: only there may the delimiter of a table be.
@@ -32,6 +34,13 @@ _COLUMNS = {
 #: Other names of columns, in answers that were recorded elsewhere.
 _ALSO = {"cpus": ("SLOTS",), "cwd": ("SUB_CWD",)}
 _ENDED = frozenset({"DONE", "EXIT"})
+#: The first lines of a job of ``bacct -l``, unfolded. Attributes of some jobs only stand between these.
+_HEADER = re.compile(
+    r"Job <([1-9][0-9]*)(?:\[([0-9]+)\])?>(?:, Job Name <(.*)>)?, User <([^<>]*)>, Project <([^<>]*)>"
+    r"(?:, [^<>]* <[^<>]*>)*?, Status <([A-Z]+)>, Queue <([^<>]*)>, Command <.*"
+)
+#: What lines that go on begin with.
+_INDENT = " " * 21
 
 
 def matches(job_id: str) -> bool:
@@ -51,16 +60,32 @@ def fetch(ids: Sequence[str]) -> Asking:
         jobs = list(rows(answer.stdout, tuple(_COLUMNS)))
         if not jobs and answer.returncode == 255 and "is not found" not in answer.stderr:
             raise LookupFailedError(f"bjobs failed: {answer.stderr.strip() or 'no message'}")
+    found = list(_fitting(ids, jobs))
+    yield from found
+    missing = sorted({_split(job_id)[0] for job_id in ids} - {_split(str(job["id"]))[0] for job in found})
+    if missing:
+        accounts = yield Command(("bacct", "-l", "-u", "all", *missing), ok=(0, 127, 255))
+        yield from _fitting(ids, _from_bacct(accounts.stdout))
+
+
+def _fitting(ids: Iterable[str], jobs: Iterable[Metadata]) -> Iterator[Metadata]:
+    """Give what is known of each id: of an element, or of all elements of an array."""
+    by_number: dict[object, list[Metadata]] = {}
+    for job in jobs:
+        by_number.setdefault(job["id"], []).append(job)
     for job_id in ids:
         number, index = _split(job_id)
-        elements = [job for job in jobs if job["id"] == number and (not index or job.get("index") == index)]
+        elements = [job for job in by_number.get(number, ()) if not index or job.get("index") == index]
         if elements:
             yield {**_of_array(elements), "id": job_id}
 
 
 def parse(text: str) -> Iterable[Metadata]:
-    """Read what ``bjobs -json`` has printed, or a file of the accounting log (``lsb.acct``)."""
-    jobs = _from_log(text) if text.startswith('"') else _from_json(text)
+    """Read what ``bjobs -json`` or ``bacct -l`` has printed, or a file of the accounting log (``lsb.acct``)."""
+    if text.lstrip().startswith("Accounting information"):
+        jobs = _from_bacct(text)
+    else:
+        jobs = _from_log(text) if text.startswith('"') else _from_json(text)
     arrays: dict[str, list[Metadata]] = {}
     for job in jobs:
         arrays.setdefault(str(job["id"]), []).append(job)
@@ -69,7 +94,7 @@ def parse(text: str) -> Iterable[Metadata]:
 
 def rows(text: str, fields: Sequence[str], delimiter: str = "|") -> Iterator[Metadata]:
     """Read a table without headings; `fields` says what each column gives, and is empty where nothing."""
-    for line in text.splitlines():
+    for line in whole_lines(text):
         values = line.split(delimiter, len(fields) - 1)
         if len(values) == len(fields):
             row = dict(zip(fields, (value.strip() for value in values), strict=True))
@@ -113,6 +138,27 @@ def _metadata(row: Mapping[str, str]) -> Metadata:
         "cpus": int(cpus) if cpus.isdecimal() else None,
         "ended": row.get("state") in _ENDED,
     })  # fmt: skip
+
+
+def _from_bacct(text: str) -> Iterator[Metadata]:
+    """Read jobs, each of which ends in a line of dashes: one without it was cut off.
+
+    Names and commands are chosen by users, and nothing in them is quoted. So where there seem to be two users, nobody
+    can know which one is the job's, and it is left out.
+    """
+    *blocks, _ = re.split(r"^-{40,}\n", text, flags=re.MULTILINE)
+    for block in blocks:
+        header, *others = block.strip("\n").split("\n")
+        for line in takewhile(lambda line: line.startswith(_INDENT), others):
+            more = line.removeprefix(_INDENT)
+            blank = header.endswith(",") or (more.startswith("<") and not header.endswith(" "))
+            header += " " * (blank and not more.startswith(" ")) + more  # one at the end of a line may not be there
+        if header.count(", User <") == 1 and (found := _HEADER.fullmatch(header)) is not None:
+            number, index, name, user, project, state, queue = found.groups()
+            yield _metadata({
+                "id": number, "index": index or "", "name": name or "", "user": user, "account": project,
+                "state": state, "partition": queue,
+            })  # fmt: skip
 
 
 def _from_log(text: str) -> Iterator[Metadata]:

@@ -54,8 +54,14 @@ def fetch(ids: Sequence[str]) -> Asking:
     if missing:
         answer = yield Command(("qstat", "-x", "-f", *sorted(missing)), ok=_NOT_FOUND)
         known_now = {job["id"] for job in found}
-        found += [job for job in _fitting(asked, parse(answer.stdout)) if job["id"] not in known_now]
+        found += [job for job in _fitting(asked, parse(_whole(answer.stdout))) if job["id"] not in known_now]
     yield from found
+
+
+def _whole(text: str) -> str:
+    """Give the text without a last job behind which there is no empty line: it was cut off."""
+    jobs = [found.start() for found in re.finditer(r"^Job Id:", text, re.MULTILINE)]
+    return text[: jobs[-1]] if jobs and not text.endswith("\n\n") else text
 
 
 def parse(text: str) -> Iterator[Metadata]:

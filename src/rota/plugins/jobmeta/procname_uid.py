@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from rota.interfaces.jobmeta import LONGEST_ID, Command
+from rota.interfaces.jobmeta import LONGEST_ID, Command, whole_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +35,7 @@ def fetch(ids: Sequence[str]) -> Asking:
     parts = {job_id: job_id.rpartition(".") for job_id in ids}
     uids = sorted({int(uid) for _, _, uid in parts.values()})
     answer = yield Command(("getent", "passwd", *map(str, uids)), ok=(0, 2))  # 2: not all of them were found
-    lines = [line.split(":") for line in answer.stdout.splitlines()]
+    lines = [line.split(":") for line in whole_lines(answer.stdout)]
     users = {line[2]: line[0] for line in lines if len(line) > 2}
     for job_id, (name, _, uid) in parts.items():
         number = int(uid)

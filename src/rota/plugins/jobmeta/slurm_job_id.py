@@ -96,7 +96,7 @@ def rows(text: str, fields: Sequence[str], delimiter: str = SEPARATOR) -> Iterat
         delimiter: What is between two columns.
     """
     if delimiter == SEPARATOR:
-        parts = text.split(SEPARATOR)
+        parts = text.split(SEPARATOR)[:-1]  # what no separator ends was cut off
         lines = [parts[at : at + len(fields)] for at in range(0, len(parts), len(fields))]
     else:
         lines = [line.split(delimiter) for line in text.splitlines()]
