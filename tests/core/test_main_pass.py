@@ -215,8 +215,7 @@ def test_batch_sched_delay_is_from_pass_to_pass_as_recorded() -> None:
     ],
 )
 def test_what_an_end_waits_for(parameters: str, epilog: str, stopped: int | None, start: int) -> None:
-    more = {"Epilog": epilog} if epilog else {}
-    config = cluster(nodes=1, SelectType="select/cons_tres", SchedulerParameters=parameters, **more)
+    config = cluster(nodes=1, SelectType="select/cons_tres", SchedulerParameters=parameters, Epilog=epilog)
     with Harness(config) as rota:
         first = rota.submit(run=3)
         rota.at(1, partial(rota.submit, job_id=2))
