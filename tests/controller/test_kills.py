@@ -100,7 +100,7 @@ def test_a_few_kills(tmp_path: Path, kill: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(6))
 def test_many_kills_of_the_controller(tmp_path: Path, seed: int) -> None:
     _play(tmp_path, seed, kills=50, kill="controller")
 

@@ -5,6 +5,7 @@ SQLite writes ahead (WAL) and to the disk at every commit: what has been written
 
 from __future__ import annotations
 
+import sqlite3
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import create_engine, event, inspect, select
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 #: Name of the fact that is the version of the tables.
 VERSION_FACT = "version"
+_DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
 
 class DatabaseError(RotaError):
@@ -56,8 +58,11 @@ def place_of(engine: Engine) -> str:
 
 
 def cause(error: SQLAlchemyError) -> str:
-    """Say in one line what is wrong."""
-    return str(getattr(error, "orig", None) or error).splitlines()[0]
+    """Say in one line what is wrong; and, of a damaged file, what to do."""
+    original = getattr(error, "orig", None) or error
+    text = str(original).splitlines()[0]
+    damaged = getattr(original, "sqlite_errorcode", None) in _DAMAGED
+    return f"{text}: put a copy of it back, or move it away to begin anew" if damaged else text
 
 
 def _prepare_sqlite(connection: Any, _: object) -> None:
