@@ -145,6 +145,23 @@ def test_a_field_of_the_heat_map_tells_who_was_behind_it(browser: Browser, serve
     assert page.problems == []
 
 
+@pytest.mark.parametrize("width", [1400, 700])
+def test_long_names_leave_room_for_numbers(browser: Browser, serve: Serve, width: int) -> None:
+    names = {"4000001": {"user": "somebody-with-a-long-name", "name": "train " * 20, "account": "account-of-a-group"}}
+    page = browser.open(serve({"4000001": {"a-OST0000": MB}}, names=names), width=width)
+    page.settled()
+    assert page.run("document.querySelector('#who tbody tr').offsetHeight") < 40  # one line
+    assert page.run("document.documentElement.scrollWidth") <= width
+    # What is drawn is in sight, and where there is room all is.
+    last = "#who thead th:last-child" if width == 1400 else "#who th[aria-sort]"
+    assert page.run(f"document.querySelector('{last}').getBoundingClientRect().right") < width
+    page.run(CLICK % '"4000001"')
+    page.wait("!document.getElementById('job').hidden")
+    box = "document.getElementById('job-fields').closest('.scroll')"
+    assert page.run(f"{box}.scrollWidth <= {box}.clientWidth")
+    assert page.problems == []
+
+
 def test_names_are_texts(browser: Browser, serve: Serve) -> None:
     name = "<img src=x onerror=alert(1)>"
     job = "<script>x</script>"

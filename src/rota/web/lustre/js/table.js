@@ -43,7 +43,10 @@ function fillWho(table, told, { by, metric, colours, onSort, onPick }) {
     name.addEventListener("click", () => onPick(row.label));
     const first = element("th", { scope: "row" }, row.label === "" ? labelText(by, "") : name);
     first.style.setProperty("--swatch", `var(${colours.property(row.label)})`);
-    const facts = known.map(([field]) => element("td", { className: "text", textContent: printable(row.fields?.[field] ?? "–") }));
+    const facts = known.map(([field]) => {
+      const text = printable(row.fields?.[field] ?? "–");
+      return element("td", { className: "text", textContent: text, title: text });
+    });
     return element("tr", {}, first, ...facts, ...cells(row));
   });
   const below = (text, row) =>
