@@ -97,6 +97,13 @@ def test_a_text_that_is_something_else_is_all_bad_lines() -> None:
     assert parser.findings.bad_lines == 3
 
 
+def test_bytes_that_are_no_name_of_a_parameter_hide_nothing() -> None:
+    entries, parser = read(GOOD.replace(b"  punch:", b"\xff\x00=\n  punch:"))
+    assert list(entries) == ["one", "two"]
+    assert set(entries["one"].counters) == {"read_bytes", "punch"}
+    assert parser.findings.bad_lines == 1
+
+
 def test_hostile_ids_are_ids() -> None:
     names = [b"-rf", b"--help", b"$(reboot)", b"a{b", b"x: { samples: 1 }", b"job_stats:", b"a=b", b"; ls", b"#1"]
     entries, parser = read(b"job_stats:\n" + b"".join(b"- job_id: %b\n  snapshot_time: 1\n" % name for name in names))

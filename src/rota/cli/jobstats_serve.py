@@ -115,7 +115,7 @@ def feeds_of(sources: tuple[str, ...], timeout: float) -> list[SourceFeed]:
         InputError: a source cannot be read again and again, or is there twice.
         SourceError: a source is not written as one.
     """
-    from rota.lustre.feed import SourceFeed
+    from rota.lustre.feed import Owners, SourceFeed
     from rota.lustre.sources import parse_source
 
     wanted = sources or ("lctl",)
@@ -123,7 +123,8 @@ def feeds_of(sources: tuple[str, ...], timeout: float) -> list[SourceFeed]:
         raise InputError("standard input can be read once only: take a file or a directory", field="--source")
     if len(set(wanted)) < len(wanted):
         raise InputError("a source is named twice", field="--source")
-    return [SourceFeed(parse_source(_absolute(text)), timeout) for text in wanted]
+    owners = Owners()
+    return [SourceFeed(parse_source(_absolute(text)), timeout, owners) for text in wanted]
 
 
 def _absolute(source: str) -> str:

@@ -146,7 +146,7 @@ class Deltas:
             at: When they were read: Unix seconds of a clock that is never set back.
 
         Raises:
-            ValueError: A target was not read later than before. Is it read from two sources?
+            ValueError: A target was read before, for this moment or a later one.
         """
         begun: dict[str, _Target] = {}
         for job in jobs:
@@ -164,7 +164,7 @@ class Deltas:
     def _begin(self, name: str, at: float) -> _Target:
         target = self._targets.setdefault(name, _Target())
         if at <= target.last:
-            raise ValueError(f"target {name}: a reading at {at:.3f} is not after the last, at {target.last:.3f}")
+            raise ValueError(f"target {name} was read for this moment already: it is there twice")
         target.last = at
         target.untracked = 0
         return target

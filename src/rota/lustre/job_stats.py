@@ -49,7 +49,7 @@ SHOWN_BYTES = 100
 #: in vain it is twice as many.
 PATIENCE = 32
 
-_PARAMETER = re.compile(rb"([^\s={}]+)=(.*)", re.DOTALL).fullmatch
+_PARAMETER = re.compile(rb"([!-<>-z|~]+)=(.*)", re.DOTALL).fullmatch
 _TARGET = re.compile(rb"(?:.*\.)?([^.]+)\.job_stats").fullmatch
 _JOB_ID = re.compile(rb"\s*-\s*job_id\s*:(.*)", re.DOTALL).fullmatch
 _TIME = re.compile(
@@ -61,7 +61,7 @@ _NEXT = b"\n" + BEGINNING
 _HEADER = re.compile(rb"\s*-\s*job_id\s*:|\s*\w+_time\s*:").match
 #: What no rest of a broken counter looks like.
 _BEGINNING = re.compile(
-    rb"\s*-\s*job_id\s*:|\s*\w+_time\s*:|\s*[^\s:{}]+\s*:\s*\{\s*samples|[^\s={}]+=|job_stats:"
+    rb"\s*-\s*job_id\s*:|\s*\w+_time\s*:|\s*[^\s:{}]+\s*:\s*\{\s*samples|[!-<>-z|~]+=|job_stats:"
 ).match
 
 
