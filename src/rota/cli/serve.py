@@ -225,7 +225,7 @@ async def _serve(settings: Settings, lock: int, ready: Callable[[], None]) -> No
     install(state / "bin", state, COMMANDS)
     door = Door(Desk(cluster, COMMANDS))
     await door.open()
-    rounds = Housekeeping(driver, clock, keep=settings.keep, listen=door.look, forget=cluster.runs.forget)
+    rounds = Housekeeping(driver, clock, keep=settings.keep, listen=door.look, forget=cluster.runs.submissions.forget)
     housekeeping = loop.create_task(rounds.run())
     http = HttpProcess(state, settings.http_tcp, log)
     try:

@@ -59,7 +59,7 @@ async def update_job(
             return refused
         payload = job.spec.payload
         if payload and payload not in changed:
-            known = cluster.runs.submission(payload)
+            known = cluster.runs.submissions.of(payload)
             changed[payload] = replace(known, details=_with(known.details, details))
             data = compress(shape_of(Submission).encode(changed[payload]))
             writes += [drop_submission(payload), add_submission(payload, data)]
@@ -69,7 +69,7 @@ async def update_job(
     refused = await cluster.driver.request(event, writes=writes)
     if refused is None:
         for payload, submission in changed.items():
-            cluster.runs.keep(payload, submission)
+            cluster.runs.submissions.keep(payload, submission)
     return refused
 
 

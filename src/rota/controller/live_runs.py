@@ -7,7 +7,6 @@ import json
 import signal
 import sys
 import time
-from collections import deque
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -15,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 from rota.client.commands import PACKAGES
 from rota.controller.run import Run
 from rota.controller.run_environment import expand, run_environment
+from rota.controller.submissions import Submissions
 from rota.core.effects import Launch
 from rota.core.plain import shape_of
 from rota.executor.protocol import RunSpec
 from rota.model import JobState, Reason
-from rota.model.accounting import AccountingRecord, JobDetails
+from rota.model.accounting import AccountingRecord
 from rota.model.step import StepRecord, Usage
-from rota.model.submission import Submission
-from rota.store.writes import add_job, add_run, drop_submission, end_run
+from rota.store.writes import add_job, add_run, end_run
 from rota.users import groups_of
 
 if TYPE_CHECKING:
@@ -38,10 +37,9 @@ if TYPE_CHECKING:
     from rota.core.job import Job
     from rota.executor.protocol import Executor
     from rota.model import ClusterConfig, JobRecord, JobSpec
+    from rota.model.submission import Submission
     from rota.store import Database, Write
 
-#: Number of submissions that are kept in memory.
-_KEPT = 100
 #: Seconds after which it is tried again to write a script.
 _RETRY = 1.0
 #: The first process of a job without a script.
@@ -99,12 +97,11 @@ class LiveRuns:
         self._mark = mark
         self._config = config
         self._log = log
-        self._submissions: dict[str, Submission] = {}
+        #: What users have handed in with the jobs.
+        self.submissions = Submissions(database)
         #: Measured usage of runs whose end is being recorded.
         self._usage: dict[tuple[int, int], Usage] = {}
         self._runs: dict[tuple[int, int], Run] = {}
-        #: What was handed in with jobs that have ended and might be queued again, and when they ended, in this order.
-        self._left: deque[tuple[int, str]] = deque()
         #: Who has cancelled a job, by job id or that of its array, until it has ended.
         self.cancelled_by: dict[int, int] = {}
         #: Records of jobs that have ended, by job id, until they are on disk.
@@ -116,7 +113,6 @@ class LiveRuns:
     def read_state(self) -> None:
         """Begin with the runs that are written down."""
         self.ending = {}
-        self._left.clear()
         shape = shape_of(Run)
         self._runs = {key: shape.decode(data) for key, data in self._database.runs().items()}
         self._devices = self._new_devices()
@@ -139,24 +135,8 @@ class LiveRuns:
         for key in sorted(jobs.keys() - self._runs.keys()):
             self._log(f"error: job {key[0]} was not started, and now is to run: {_DECIDES_OTHERWISE}")
             writes += self.choose(engine, Launch(*key, jobs[key].alloc))
-        kept = set(self._database.payloads()) - {job.spec.payload for job in engine.jobs.values()}
-        self._left.extend((engine.view.now, payload) for payload in sorted(kept))
+        self.submissions.read_state((job.spec.payload for job in engine.jobs.values()), engine.view.now)
         return writes
-
-    def submission(self, payload: str) -> Submission:
-        """Give what was handed in with a job; nothing for a job without."""
-        known = self._submissions.get(payload)
-        if known is None:
-            data = self._database.submission(payload) if payload else None
-            known = Submission(details=JobDetails(batch=False)) if data is None else decode_submission(data)
-            self.keep(payload, known)
-        return known
-
-    def keep(self, payload: str, submission: Submission) -> None:
-        """Keep a submission in memory, as it is needed soon."""
-        self._submissions[payload] = submission
-        if len(self._submissions) > _KEPT:
-            del self._submissions[next(iter(self._submissions))]
 
     def run_of(self, job_id: int, restart_count: int) -> Run | None:
         """Give a run that has not ended; ``None``: there is none."""
@@ -201,8 +181,9 @@ class LiveRuns:
     def finished(self, engine: Engine, record: JobRecord) -> list[Write]:
         """Give what to write down about a job that has ended."""
         job, key = engine.view.ended(record), (record.job_id, record.restart_count)
-        details = self.submission(record.spec.payload).details
-        details = replace(details, derived_exit_code=derived_exit_code(record.steps))
+        details = self.submissions.of(record.spec.payload).details
+        last = record.start_time or record.submit_time
+        details = replace(details, derived_exit_code=derived_exit_code(record.steps), last_sched_eval=last)
         if record.state is JobState.CANCELLED and record.reason is not Reason.DEPENDENCY_NEVER_SATISFIED:
             by = self.cancelled_by.get(job.array_job_id or job.job_id, record.spec.user_id)
             details = replace(details, cancelled_by=by)
@@ -232,26 +213,8 @@ class LiveRuns:
         }
         writes = [add_job(row)]
         if record.spec.payload and (record.array_job_id is None or record.array_is_over):
-            self._submissions.pop(record.spec.payload, None)
-            self.leave(record.spec.payload, record.end_time)
+            self.submissions.leave(record.spec.payload, record.end_time)
         return writes
-
-    def forget(self, ended_before: int) -> list[Write]:
-        """Give what to write so that what was handed in with jobs that ended before a time is kept no longer."""
-        writes = []
-        while self._left and self._left[0][0] < ended_before:
-            writes.append(drop_submission(self._left.popleft()[1]))
-        return writes
-
-    def take_back(self, payload: str) -> bool:
-        """Keep what was handed in with a job that has ended until it ends again; ``False``: it is kept no longer."""
-        number = len(self._left)
-        self._left = deque(one for one in self._left if one[1] != payload)
-        return len(self._left) < number
-
-    def leave(self, payload: str, end_time: int) -> None:
-        """Keep what was handed in with a job that has ended only as long as it might be queued again."""
-        self._left.append((end_time, payload))
 
     def kept(self, record: JobRecord) -> None:
         """Hear that what there is to write down about a job that has ended is on disk."""
@@ -266,7 +229,7 @@ class LiveRuns:
         if run is None:
             return
         try:
-            spec = self._spec(run, self.submission(run.job.request.payload), key)
+            spec = self._spec(run, self.submissions.of(run.job.request.payload), key)
         except OSError as error:  # the disk is full
             self._log(f"error: job {effect.job_id}: its directory cannot be written: {error}; it is tried again")
             asyncio.get_running_loop().call_later(_RETRY, self.launch, effect)
@@ -304,7 +267,7 @@ class LiveRuns:
     def warning(self, job_id: int, restart_count: int) -> tuple[int, int, bool] | None:
         """Give the signal before a run's time limit, how many seconds before, and whether only the script gets it."""
         run = self._runs.get((job_id, restart_count))
-        submission = None if run is None else self.submission(run.job.request.payload)
+        submission = None if run is None else self.submissions.of(run.job.request.payload)
         if submission is None or not submission.warning_signal:
             return None
         return submission.warning_signal, submission.warning_seconds, submission.warning_batch_only
@@ -342,12 +305,6 @@ class LiveRuns:
             prolog_epilog_timeout=self._config().prolog_epilog_timeout(),
             mark=self.mark_of(*key),
         )
-
-
-def decode_submission(data: dict[str, Any]) -> Submission:
-    """Make a submission of JSON data."""
-    found: Submission = shape_of(Submission).decode(data)
-    return found
 
 
 def _over(step: StepRecord, record: JobRecord) -> StepRecord:

@@ -172,11 +172,12 @@ class LiveView(EngineView):
         return job is not None and job.restart_count > record.job.restart_count
 
     def _details(self, line: JobLine, job: Job) -> JobDetails:
-        details = self._live.runs.submission(job.spec.payload).details
-        return _with_file_names(replace(details, derived_exit_code=derived_exit_code(job.steps)), line)
+        details = self._live.runs.submissions.of(job.spec.payload).details
+        details = replace(details, derived_exit_code=derived_exit_code(job.steps))
+        return _with_file_names(details, line)
 
     def _live_steps(self, job: JobLine, payload: str, others: Sequence[StepRecord]) -> tuple[StepRecord, ...]:
-        if job.start_time is None or not self._live.runs.submission(payload).script:
+        if job.start_time is None or not self._live.runs.submissions.of(payload).script:
             return tuple(others)
         run = self._live.runs.run_of(job.job_id, job.restart_count)
         cpus = job.num_cpus if run is None else run.allocation[0].cpus

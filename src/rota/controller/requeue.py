@@ -38,10 +38,10 @@ async def queue_again(cluster: Cluster, job: JobLine, uid: int, *, hold: bool, i
     if incomplete and job.base_state == JobState.COMPLETED.value:
         return None
     payload, count = job.request.payload, job.restart_count + 1
-    if not cluster.runs.take_back(payload):
+    if not cluster.runs.submissions.take_back(payload):
         return Refused(job_id=job.job_id, errno=Errno.INVALID_JOB_ID, message="its script is not kept any more")
     event = ev.Resubmit(job_id=job.job_id, spec=job.request, restart_count=count, hold=hold, uid=uid)
     refused = await cluster.driver.request(event, writes=[drop_job(job.job_id)])
     if refused is not None:
-        cluster.runs.leave(payload, job.end_time or 0)
+        cluster.runs.submissions.leave(payload, job.end_time or 0)
     return refused

@@ -112,7 +112,7 @@ def _passes(cluster: Cluster, request: ScancelRequest, job: Job) -> bool:
         and request.reservation in {"", line.request.reservation}
         and request.state in {"", line.base_state}
         and (not request.nodes or not set(request.nodes).isdisjoint(line.nodes))
-        and request.wckey in {"", cluster.runs.submission(job.spec.payload).details.wckey}
+        and request.wckey in {"", cluster.runs.submissions.of(job.spec.payload).details.wckey}
     )
 
 

@@ -72,7 +72,7 @@ async def _write_script(cluster: Cluster, call: Call, terminal: Terminal, words:
     """Write the script of a live job into a file of the client, or to standard output; as in Slurm, always with 0."""
     number, target = parse_job_id(words[0]) if words else None, words[1] if len(words) > 1 else ""
     job = None if number is None else cluster.driver.engine.jobs.get(number.job_id)
-    script = "" if job is None else cluster.runs.submission(job.spec.payload).script
+    script = "" if job is None else cluster.runs.submissions.of(job.spec.payload).script
     if job is None or not script:
         why = "Invalid job id specified"
     elif cluster.rights.over_job(call.uid, job.job_id) not in {0, job.user_id}:

@@ -117,7 +117,7 @@ async def hand_in(cluster: Cluster, uid: int, job_id: int, spec: JobSpec, submis
     if why := cluster.known_jobs.too_many(spec):
         return Refused(job_id=job_id, errno=Errno.AGAIN, message=why)
     spec = spec._replace(payload=str(job_id))
-    cluster.runs.keep(spec.payload, submission)
+    cluster.runs.submissions.keep(spec.payload, submission)
     data = compress(shape_of(Submission).encode(submission))
     event = ev.Submit(job_id, spec, uid=cluster.rights.as_operator(uid))
     return await cluster.driver.submit(event, [add_submission(spec.payload, data)])

@@ -97,7 +97,7 @@ class Post:
                 yield from self._over(effect.record)
 
     def _details(self, payload: str) -> JobDetails:
-        return self._runs.submission(payload).details
+        return self._runs.submissions.of(payload).details
 
     # ---- begin and end ----------------------------------------------------------------------------------------
 

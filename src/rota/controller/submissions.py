@@ -1,0 +1,76 @@
+"""What users have handed in with their jobs: scripts, environments, and what is kept of jobs beside their requests."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from rota.core.plain import shape_of
+from rota.model.accounting import JobDetails
+from rota.model.submission import Submission
+from rota.store.writes import drop_submission
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rota.store import Database, Write
+
+#: Number of submissions that are kept in memory.
+_KEPT = 100
+
+
+class Submissions:
+    """Finds submissions, and drops them when their jobs have ended so long ago that these cannot be queued again.
+
+    Args:
+        database: The cluster's database.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._known: dict[str, Submission] = {}
+        #: When jobs ended, and what was handed in with them, in this order.
+        self._left: deque[tuple[int, str]] = deque()
+
+    def read_state(self, live: Iterable[str], now: int) -> None:
+        """Begin with what is written down.
+
+        Args:
+            live: What belongs to live jobs; all else counts as that of jobs that end now.
+            now: The time now, Unix seconds.
+        """
+        left = sorted(set(self._database.payloads()).difference(live))
+        self._left = deque((now, payload) for payload in left)
+
+    def of(self, payload: str) -> Submission:
+        """Give what was handed in with a job; nothing for a job without."""
+        known = self._known.get(payload)
+        if known is None:
+            data = self._database.submission(payload) if payload else None
+            known = Submission(details=JobDetails(batch=False)) if data is None else shape_of(Submission).decode(data)
+            self.keep(payload, known)
+        return known
+
+    def keep(self, payload: str, submission: Submission) -> None:
+        """Keep a submission in memory, as it is needed soon."""
+        self._known[payload] = submission
+        if len(self._known) > _KEPT:
+            del self._known[next(iter(self._known))]
+
+    def leave(self, payload: str, end_time: int) -> None:
+        """Keep what belongs to a job that has ended only as long as the job might be queued again."""
+        self._known.pop(payload, None)
+        self._left.append((end_time, payload))
+
+    def take_back(self, payload: str) -> bool:
+        """Keep what belongs to a job that has ended until it ends again; ``False``: it is kept no longer."""
+        number = len(self._left)
+        self._left = deque(one for one in self._left if one[1] != payload)
+        return len(self._left) < number
+
+    def forget(self, ended_before: int) -> list[Write]:
+        """Give what to write so that what belongs to jobs that ended before a time is kept no longer."""
+        writes = []
+        while self._left and self._left[0][0] < ended_before:
+            writes.append(drop_submission(self._left.popleft()[1]))
+        return writes
