@@ -38,10 +38,25 @@ Total backfilled jobs (since last slurm start)
 Total backfilled jobs (since last stats cycle start)
 Total backfilled heterogeneous job components
 Total cycles
+Last cycle when
+Last cycle
+Max cycle
+Mean cycle
 Last depth cycle
+Last depth cycle (try sched)
+Depth Mean
+Depth Mean (try depth)
 Last queue length
+Queue length mean
 Last table size
+Mean table size
+Remote Procedure Call statistics by message type
+Remote Procedure Call statistics by user
+Pending RPC statistics
+No pending RPCs
 """.splitlines()
+#: Lines of messages and users, and what is left of them when they are told without their values.
+_CALLS = re.compile(r"\t(\w+) +\( *(\d+)\) count:(\d+) +ave_time:(\d+) +total_time:(\d+)")
 
 
 def _counts(cluster: LiveCluster) -> dict[str, int]:
@@ -65,8 +80,11 @@ def test_what_the_controller_has_done(tmp_path: Path) -> None:
             "pending": 1,
             "running": 0,
         }
+        # Cycles of backfill are made while something waits.
+        cluster.wait(lambda: "Mean table size" in cluster.run("sdiag").stdout)
         lines = cluster.run("sdiag").stdout.splitlines()
-        assert [line.strip().partition(":")[0] for line in lines[4:] if line.strip()] == _LINES
+        others = [line for line in lines[4:] if line.strip() and not _CALLS.fullmatch(line)]
+        assert [line.strip().partition(":")[0] for line in others] == _LINES
         times = {
             name: int(count) for name, count in re.findall(r"\t(\w+ cycle): +(\d+)$", "\n".join(lines), re.MULTILINE)
         }
@@ -75,3 +93,45 @@ def test_what_the_controller_has_done(tmp_path: Path) -> None:
         cluster.up()
         assert _counts(cluster)["submitted"] == 0  # of this controller
         assert _counts(cluster)["pending"] == 1
+
+
+def test_calls_are_counted_as_the_messages_of_slurm(tmp_path: Path) -> None:
+    """The messages are those that a Slurm 22.05.8 counted for the same commands, the first of each."""
+    with LiveCluster(tmp_path) as cluster:
+        job = str(cluster.submit("-H", "--wrap", "true"))
+        for words in (
+            "squeue", "squeue", "sinfo", "sprio", "sshare", "sacct", "sacctmgr show qos", f"scontrol show job {job}",
+            "scontrol show node", "scontrol ping", f"scontrol update jobid={job} nice=3", f"scontrol release {job}",
+            "scontrol create partitionname=x", "scontrol update partitionname=x state=down",
+            "scontrol delete partitionname=x", f"scancel {job}",
+        ):  # fmt: skip
+            cluster.run(*words.split())
+
+        def shown(*options: str) -> list[tuple[str, ...]]:
+            return [
+                match.groups()
+                for match in map(_CALLS.fullmatch, cluster.run("sdiag", *options).stdout.splitlines())
+                if match
+            ]
+
+        counts = {name: (int(number), int(count)) for name, number, count, *_ in shown()}
+        assert counts.pop("root")[0] == 0
+        assert counts == {
+            "REQUEST_JOB_INFO": (2003, 3),
+            "REQUEST_PARTITION_INFO": (2009, 1),
+            "REQUEST_PRIORITY_FACTORS": (2026, 1),
+            "REQUEST_SHARE_INFO": (2022, 1),
+            "REQUEST_SUBMIT_BATCH_JOB": (4003, 1),
+            "REQUEST_KILL_JOB": (5032, 1),
+            "REQUEST_NODE_INFO": (2007, 1),
+            "REQUEST_PING": (1008, 1),
+            "REQUEST_UPDATE_JOB": (3001, 2),
+            "REQUEST_CREATE_PARTITION": (3003, 1),
+            "REQUEST_DELETE_PARTITION": (3004, 1),
+            "REQUEST_UPDATE_PARTITION": (3005, 1),
+        }
+        numbers = [int(number) for name, number, *_ in shown("-i") if name.startswith("REQUEST")]
+        assert numbers == sorted(numbers)
+        totals = [int(total) for name, *_, total in shown("-t") if name.startswith("REQUEST")]
+        assert totals == sorted(totals, reverse=True)
+        assert all(int(mean) == int(total) // int(count) for _, _, count, mean, total in shown("-T"))

@@ -11,6 +11,7 @@ from rota.commands.getopt import UsageError
 from rota.controller.accounting.command import sacctmgr
 from rota.controller.administration import rota_call
 from rota.controller.api.call import api_call
+from rota.controller.calls import Timed
 from rota.controller.crowd import Crowd, CrowdedError
 from rota.controller.listing import listing, scontrol
 from rota.controller.salloc import salloc
@@ -22,13 +23,14 @@ from rota.listings.answer import VERSION
 
 if TYPE_CHECKING:
     from asyncio import StreamReader, StreamWriter
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable, Coroutine
+    from typing import Any
 
     from rota.controller.cluster import Cluster
     from rota.controller.wire import Call
 
     #: Gives the exit status; ``None``: it has been sent.
-    Command = Callable[[Cluster, Call, Terminal], Awaitable[int | None]]
+    Command = Callable[[Cluster, Call, Terminal], Coroutine[Any, Any, int | None]]
 
 _CREDENTIALS = struct.Struct("3i")
 
@@ -103,8 +105,9 @@ class Desk:
             await terminal.drain()
 
     async def _run(self, command: Command, call: Call, terminal: Terminal) -> int | None:
+        timed = Timed(command(self._cluster, call, terminal))
         try:
-            return await command(self._cluster, call, terminal)
+            return await timed
         except UsageError as error:
             terminal.out(error.out)
             terminal.error(error.err)
@@ -115,6 +118,8 @@ class Desk:
             self._cluster.log(f"error: {' '.join(call.words)!r} of user {call.uid}: {error!r}")
             terminal.error(f"{call.words[0]}: error: this is a defect of rota: {error!r}\n")
             return 1
+        finally:
+            self._cluster.driver.tally.calls.add(call.words, call.uid, timed.seconds)
 
 
 def _credentials(writer: StreamWriter) -> tuple[int, int, int]:

@@ -309,8 +309,11 @@ class LiveDriver:
     def _handle(self, event: ev.Event) -> list[Effect]:
         now, began = self._clock.now(), perf_counter()
         effects = self.engine.handle(event, now)
-        if isinstance(event, ev.SchedulePass):
-            self.tally.passed(perf_counter() - began)
+        if isinstance(event, ev.SchedulePass | ev.Tick):
+            took = perf_counter() - began
+            if isinstance(event, ev.SchedulePass):
+                self.tally.passed(took, now)
+            self.tally.backfilled(self.engine.view.backfill(), took, now)
         if not any(isinstance(one, Refused) for one in effects):
             self._seq += 1
             self._writes.append(add_event(self._seq, now, json.dumps(encode(event), separators=(",", ":"))))

@@ -173,7 +173,10 @@ class LiveView(EngineView):
 
     def _details(self, line: JobLine, job: Job) -> JobDetails:
         details = self._live.runs.submissions.of(job.spec.payload).details
-        details = replace(details, derived_exit_code=derived_exit_code(job.steps))
+        # Passes test the whole queue.
+        considered = self._live.driver.tally.last_pass_at if job.is_queued else 0
+        last = line.start_time or max(considered, line.submit_time)
+        details = replace(details, derived_exit_code=derived_exit_code(job.steps), last_sched_eval=last)
         return _with_file_names(details, line)
 
     def _live_steps(self, job: JobLine, payload: str, others: Sequence[StepRecord]) -> tuple[StepRecord, ...]:

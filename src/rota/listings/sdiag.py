@@ -10,12 +10,11 @@ from rota.listings.clock import Clock
 from rota.listings.common import about, cluster_heading
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from rota.listings.view import View
-    from rota.model.lines import Activity, BackfillStatistics, Statistics
+    from rota.model.lines import Activity, BackfillStatistics, BackfillTimes, CallCount, Statistics
 
-_SORTED = "rota counts no remote calls"
 _OPTIONS = table(
     "sdiag",
     [
@@ -24,14 +23,20 @@ _OPTIONS = table(
         Option("json", refused=True),
         Option("clusters cluster", "M", NEEDED),
         Option("reset", "r", refused=True),
-        Option("sort-by-id", "i", ignored=_SORTED),
-        Option("sort-by-time", "t", ignored=_SORTED),
-        Option("sort-by-time2", "T", ignored=_SORTED),
+        Option("sort-by-id", "i"),
+        Option("sort-by-time", "t"),
+        Option("sort-by-time2", "T"),
         Option("usage"),
         Option("version", "V"),
     ],
 )
-_USAGE = "Usage: sdiag [-M cluster] [-aV]\n"
+_USAGE = "Usage: sdiag [-M cluster] [-aitTV]\n"
+#: In which order calls are listed, by option; without any the most frequent ones come first.
+_ORDERS: dict[str, Callable[[CallCount], float]] = {
+    "sort-by-id": lambda one: one.number,
+    "sort-by-time": lambda one: -one.microseconds,
+    "sort-by-time2": lambda one: -one.microseconds / one.count,
+}
 _LINE = "*" * 55
 
 
@@ -52,10 +57,11 @@ def sdiag(argv: Sequence[str], environ: Mapping[str, str], view: View) -> Answer
     if parsed.words:
         raise UsageError(f"sdiag: error: Unrecognized option: {parsed.words[0]}\n")
     heading = cluster_heading("sdiag", parsed, view)
-    return Answer(heading + "".join(f"{line}\n" for line in _lines(view.statistics(), view)))
+    order = next((_ORDERS[one] for one in _ORDERS if parsed.has(one)), lambda one: -one.count)
+    return Answer(heading + "".join(f"{line}\n" for line in _lines(view.statistics(), view, order)))
 
 
-def _lines(found: Statistics, view: View) -> Iterator[str]:
+def _lines(found: Statistics, view: View, order: Callable[[CallCount], float]) -> Iterator[str]:
     done = found.activity
     began = found.boot_time if done is None else done.since
     now, since = (Clock(one, view.utc_offset).heading() for one in (found.now, began))
@@ -82,7 +88,9 @@ def _lines(found: Statistics, view: View) -> Iterator[str]:
         yield f"\tCycles per minute: {done.passes // max((found.now - done.since) // 60, 1)}"
     yield f"\tLast queue length: {found.main.last_queue_length}"
     if found.backfill is not None:
-        yield from _backfill(found.backfill)
+        yield from _backfill(found.backfill, None if done is None else done.backfill, view)
+    if done is not None:
+        yield from _calls(done, view, order)
     if found.faults:
         yield ""
         yield "Faults of plugins"
@@ -104,13 +112,44 @@ def _done(done: Activity) -> Iterator[str]:
     yield f"Jobs failed:    {done.jobs.get('failed', 0)}"
 
 
-def _backfill(found: BackfillStatistics) -> Iterator[str]:
+def _calls(done: Activity, view: View, order: Callable[[CallCount], float]) -> Iterator[str]:
+    """List what was asked. Nothing waits to be sent to anybody."""
+    yield ""
+    yield "Remote Procedure Call statistics by message type"
+    for one in sorted(done.calls, key=order):
+        yield f"\t{one.name:<40}({one.number:>5}) {_times(one)}"
+    yield ""
+    yield "Remote Procedure Call statistics by user"
+    for one in sorted(done.calls_by_user, key=order):
+        yield f"\t{view.user_name(one.number):<16}({one.number:>8}) {_times(one)}"
+    yield from ("", "Pending RPC statistics", "\tNo pending RPCs")
+
+
+def _times(one: CallCount) -> str:
+    mean = one.microseconds // one.count
+    return f"count:{one.count:<6} ave_time:{mean:<6} total_time:{one.microseconds}"
+
+
+def _backfill(found: BackfillStatistics, times: BackfillTimes | None, view: View) -> Iterator[str]:
     yield ""
     yield "Backfilling stats"
     yield f"\tTotal backfilled jobs (since last slurm start): {found.jobs_started}"
     yield f"\tTotal backfilled jobs (since last stats cycle start): {found.jobs_started}"
     yield "\tTotal backfilled heterogeneous job components: 0"
     yield f"\tTotal cycles: {found.cycles}"
+    if times is not None:
+        yield f"\tLast cycle when: {Clock(times.last_at, view.utc_offset).heading()} ({times.last_at})"
+        yield f"\tLast cycle: {times.last}"
+        yield f"\tMax cycle:  {times.longest}"
+        yield f"\tMean cycle: {times.mean}"
     yield f"\tLast depth cycle: {found.last_depth}"
+    yield f"\tLast depth cycle (try sched): {found.last_depth}"
+    if times is not None:
+        yield f"\tDepth Mean: {times.mean_depth}"
+        yield f"\tDepth Mean (try depth): {times.mean_depth}"
     yield f"\tLast queue length: {found.last_queue_length}"
+    if times is not None:
+        yield f"\tQueue length mean: {times.mean_queue_length}"
     yield f"\tLast table size: {found.last_table_size}"
+    if times is not None:
+        yield f"\tMean table size: {times.mean_table_size}"

@@ -400,6 +400,30 @@ class BackfillStatistics:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BackfillTimes:
+    """How long cycles of backfill took, in microseconds, and what they did on average."""
+
+    #: When the last one was made, Unix seconds.
+    last_at: int
+    last: int
+    longest: int
+    mean: int
+    mean_depth: int
+    mean_queue_length: int
+    mean_table_size: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallCount:
+    """How often something was asked, by a message of Slurm's or by a user, and how long the answers took in all."""
+
+    name: str
+    number: int
+    count: int
+    microseconds: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Activity:
     """What a controller has done since it was started."""
 
@@ -412,6 +436,10 @@ class Activity:
     last_pass: int
     longest_pass: int
     mean_pass: int
+    #: ``None``: no cycle of backfill was made.
+    backfill: BackfillTimes | None = None
+    calls: tuple[CallCount, ...] = ()
+    calls_by_user: tuple[CallCount, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -40,7 +40,6 @@ INTENDED = (
     Intended("suspend suspended", _MACHINE, _ANY, ".*", ".*", "a suspended job keeps its processors"),
     Intended("reservation .*", "scontrol show reservation", "PartitionName", "debug", r"\(null\)", "it is not kept"),
     # What is not kept of jobs.
-    Intended(_ANY, _JOBS, "LastSchedEval", _ANY, "Unknown|N/A", "when a job was last considered is not kept"),
     Intended(_ANY, "sacct", "Reason", _ANY, _ANY, "why it waits now; in Slurm why it waited last, but for resources"),
     Intended(_ANY, "sacct", "Comment", "", ".+", "comments are kept whatever AccountingStoreFlags says"),
     Intended(_ANY, "sacct", "Priority", _ANY, _ANY, "the present one; in Slurm that of the submission"),

@@ -186,9 +186,13 @@ class ClusterView:
                 jobs_started=passes.jobs_started,
                 exits=counts(passes.exits),
             ),
-            backfill=_backfill(self._sched.statistics),
+            backfill=self.backfill(),
             faults=counts(faults),
         )
+
+    def backfill(self) -> BackfillStatistics | None:
+        """Give the statistics of backfill; ``None``: the scheduler keeps none."""
+        return _backfill(self._sched.statistics)
 
     # ---- jobs -------------------------------------------------------------------------------------------------
 

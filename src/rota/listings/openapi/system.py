@@ -9,6 +9,7 @@ from rota.listings.show_config import controller_host
 
 if TYPE_CHECKING:
     from rota.listings.view import View
+    from rota.model.lines import CallCount
 
 #: What slurmrestd tells, in its order.
 _STATISTICS = """
@@ -80,5 +81,30 @@ def diagnostics(view: View) -> dict[str, Any]:
             "schedule_cycle_max": done.longest_pass,
             "schedule_cycle_last": done.last_pass,
             "schedule_cycle_mean": done.mean_pass,
+            "rpcs_by_message_type": [
+                {"message_type": one.name, "type_id": one.number, **_count(one)} for one in done.calls
+            ],
+            "rpcs_by_user": [
+                {"user": view.user_name(one.number), "user_id": one.number, **_count(one)} for one in done.calls_by_user
+            ],
         }
+        if (times := done.backfill) is not None:
+            known |= {
+                "bf_when_last_cycle": times.last_at,
+                "bf_cycle_last": times.last,
+                "bf_cycle_max": times.longest,
+                "bf_cycle_mean": times.mean,
+                "bf_depth_mean": times.mean_depth,
+                "bf_depth_mean_try": times.mean_depth,
+                "bf_queue_len_mean": times.mean_queue_length,
+                "bf_table_size_mean": times.mean_table_size,
+            }
     return {**document("statistics", []), "statistics": dict.fromkeys(_STATISTICS.split(), 0) | known}
+
+
+def _count(one: CallCount) -> dict[str, int]:
+    return {
+        "count": one.count,
+        "average_time": one.microseconds // one.count,
+        "total_time": one.microseconds,
+    }
