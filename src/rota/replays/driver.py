@@ -7,27 +7,30 @@ Events of the same second are ordered:
 3. nodes that fail or are restored, in the order of slurm.conf: a job that would end before its time limit in the same
    second is lost, and one that has ended at its limit is not;
 4. submissions, in the order of the workload, then those of jobs that were to come some time after the end of another;
-5. all other ends, in the order of the launches.
+5. withdrawals of jobs, in the order of the workload;
+6. all other ends, in the order of the launches.
 
 Scheduling passes are made after each event, or once after all events of a second (``pass_per``). Nodes that change in
 the same second count as one event: a job that is lost on one of them does not start again on another.
 
 The replay ends when all jobs have ended, or when nothing can happen any more; then some jobs are left pending. Changes
-of nodes after the last job are not simulated. A job that is lost and requeued runs for its whole run time.
+of nodes after the last job are not simulated. A job that is lost and requeued runs for its whole run time. One that is
+withdrawn ends then, whether it runs or waits.
+
+Over 400 lines: the future events are in one loop, whose calls are counted.
 """
 
 from __future__ import annotations
 
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING
 
 from rota.core.effects import Accepted, Background, JobFinished, Kill, Launch, Refused
-from rota.core.events import JobEnded, SchedulePass, Submit, Tick, UpdateNode
-from rota.model import Errno, InputError
+from rota.core.events import Cancel, JobEnded, SchedulePass, Submit, Tick, UpdateNode
 from rota.model.array import MOST_TASKS, parse_array
+from rota.replays.refusals import never_runs
 from rota.replays.trace import OPERATORS
 from rota.runtime.dispatch import background_done, dispatch_table
-from rota.workload.fields import FIELD_NAMES, label
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -51,8 +54,6 @@ _IDLE_TICKS = 100_000
 _FUTILE_LAUNCHES = 100_000
 #: Largest number of passes at the end of a second. A pass may make another one due, for example by requeueing a job.
 _PASSES_IN_A_ROW = 10
-#: Errors of jobs that are larger than the machine.
-_TOO_LARGE = {Errno.REQUESTED_NODE_CONFIG_UNAVAILABLE, Errno.INVALID_NODE_COUNT, Errno.TOO_MANY_REQUESTED_CPUS}
 #: Number of seconds with events between two reports of progress.
 _PROGRESS_EVERY = 1024
 
@@ -98,6 +99,11 @@ class ReplayDriver:
         self._submit = [*map(trace.submit.__getitem__, self._rows), _NEVER]
         #: Heap of the late ones whose time is known, as (time, row).
         self._followers: list[tuple[int, int]] = []
+        #: Heap of withdrawals of jobs that have been submitted, or come at known times, as (time, row).
+        self._withdrawals = [
+            (trace.submit[row] + s, row) for row, s in trace.withdrawn.items() if row not in self._late
+        ]
+        heapify(self._withdrawals)
         #: Future changes of nodes, latest first.
         self._node_changes = [*reversed(node_changes)]
         self._pass_per_event = pass_per_event
@@ -145,6 +151,7 @@ class ReplayDriver:
         """
         engine, limit_ends, early_ends = self._engine, self._limit_ends, self._early_ends
         node_changes, submit, followers = self._node_changes, self._submit, self._followers
+        withdrawals = self._withdrawals
         if not self._begun:
             self._begun = True
             self._perform(engine.begin(), submit[0])
@@ -163,6 +170,8 @@ class ReplayDriver:
                 now = node_changes[-1].time
             if followers and followers[0][0] < now:
                 now = followers[0][0]
+            if withdrawals and withdrawals[0][0] < now:
+                now = withdrawals[0][0]
             if submit[place] < now:
                 now = submit[place]
             elif place == count and not followers and not limit_ends and not early_ends:
@@ -183,6 +192,8 @@ class ReplayDriver:
                 place = self._submit_jobs(now, place)
             if followers and followers[0][0] == now:
                 self._submit_followers(now)
+            if withdrawals and withdrawals[0][0] == now:
+                self._withdraw(now)
             if early_ends and early_ends[0][0] == now:
                 self._end_early(now, first_launch)
             passes = 0
@@ -253,12 +264,24 @@ class ReplayDriver:
         while followers and followers[0][0] == now:
             row = heappop(followers)[1]
             trace.submit[row] = now
+            if row in trace.withdrawn:
+                heappush(self._withdrawals, (now + trace.withdrawn[row], row))
             self._row[trace.job_id[row]], spec = row, trace.spec(row)
             uid = spec.user_id if (spec.nice < 0 or spec.priority) and spec.user not in OPERATORS else 0
             self._send(Submit(job_id=trace.job_id[row], spec=spec, uid=uid), now)
             if self._pass_per_event and self.schedules:
                 self._send(_PASS, now)
         self._futile_after = self._launches + _FUTILE_LAUNCHES
+
+    def _withdraw(self, now: int) -> None:
+        """Cancel the jobs that are withdrawn now, unless they were refused or have ended."""
+        withdrawals = self._withdrawals
+        while withdrawals and withdrawals[0][0] == now:
+            job_id = self._trace.job_id[heappop(withdrawals)[1]]
+            if job_id in self._row:
+                self._send(Cancel(job_id=job_id), now)
+                if self._pass_per_event and self.schedules:
+                    self._send(_PASS, now)
 
     def _end_early(self, now: int, first_launch: int) -> None:
         """End the jobs that end now before their time limit.
@@ -385,20 +408,8 @@ class ReplayDriver:
             self._on_effect(effect)
             return
         if not effect.by_policy and self._strict:
-            raise self._never(row, effect)
+            raise never_runs(self._trace.workload, row, effect)
         del self._row[effect.job_id]
         tasks = self._arrays.pop(effect.job_id, {})
         self._on_refused(range(row, row + max(len(tasks), 1)), effect)
         self._let_follow(row)
-
-    def _never(self, row: int, effect: Refused) -> InputError:
-        """Make the error for a job that can never run: with the line of the workload."""
-        workload = self._trace.workload
-        is_size = effect.errno in _TOO_LARGE and workload.requests is None
-        size = "requested_procs" if workload.requested_procs[row] > 0 else "allocated_procs"
-        return InputError(
-            f"job {effect.job_id} cannot be replayed: {effect.message}; without --strict it is left out and counted",
-            path=workload.source,
-            line=int(workload.line[row]),
-            field=label(FIELD_NAMES.index(size)) if is_size else None,
-        )

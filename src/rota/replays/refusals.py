@@ -6,9 +6,14 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from rota.model import Errno, InputError
+from rota.workload.fields import FIELD_NAMES, label
 
 if TYPE_CHECKING:
     from rota.core.effects import Refused
+    from rota.workload import Workload
+
+#: Errors of jobs that are larger than the machine.
+_TOO_LARGE = {Errno.REQUESTED_NODE_CONFIG_UNAVAILABLE, Errno.INVALID_NODE_COUNT, Errno.TOO_MANY_REQUESTED_CPUS}
 
 #: Likely causes, by error.
 _CAUSES = {
@@ -72,3 +77,15 @@ class Refusals:
         """
         parts = [self.told(jobs) if self.total else "", f"{left} at the end" if left else "", self.cause()]
         return InputError(f"no job has run: {'; '.join(filter(None, parts))}")
+
+
+def never_runs(workload: Workload, row: int, effect: Refused) -> InputError:
+    """Make the error for a job that can never run: with its line of the workload."""
+    is_size = effect.errno in _TOO_LARGE and workload.requests is None
+    size = "requested_procs" if workload.requested_procs[row] > 0 else "allocated_procs"
+    return InputError(
+        f"job {effect.job_id} cannot be replayed: {effect.message}; without --strict it is left out and counted",
+        path=workload.source,
+        line=int(workload.line[row]),
+        field=label(FIELD_NAMES.index(size)) if is_size else None,
+    )

@@ -68,6 +68,11 @@ class Replay:
         for note in workload.notes:
             options.report(note)
         self.trace = make_trace(workload, options.estimate, think_time=options.think_time)
+        if withdrawn := len(self.trace.withdrawn):
+            options.report(
+                f"{withdrawn:,} jobs were withdrawn while they waited: they are in the queue until then, "
+                "and in no figure"
+            )
         if self.trace.left_out:
             options.report(
                 f"{self.trace.left_out:,} of {len(workload):,} jobs are left out: "
@@ -269,10 +274,14 @@ class Replay:
         carried = np.isin(schedule.job_id, [*self._workload.carried])
         if carried.any():
             _report_late(schedule.take(np.flatnonzero(carried)), options.report)
-            schedule = schedule.take(np.flatnonzero(~carried))
+        beside = carried.copy()
+        beside[[*self.trace.withdrawn]] = True
+        gone = frozenset(schedule.job_id[beside].tolist())
+        if gone:  # in no figure
+            schedule = schedule.take(np.flatnonzero(~beside))
         history = plans = None
         if self._history is not None:
-            plans = self._history.plans().without(self._workload.carried)
+            plans = self._history.plans().without(gone)
             schedule = replace(schedule, node_type=types_of(schedule.nodes, plans))
             begun = schedule.start >= 0
             history = self._history.history(
@@ -294,7 +303,7 @@ class Replay:
                 passes=engine.passes,
                 wall_s=self._wall_s,
                 faults=self._recorder.faults,
-                refused=int((~carried)[self._recorder.refused].sum()),
+                refused=int((~beside)[self._recorder.refused].sum()),
             ),
             priorities=history,
             plans=plans,

@@ -13,6 +13,8 @@ from rota.model.array import MOST_TASKS, parse_array
 if TYPE_CHECKING:
     from rota.workload import Workload
 
+#: Run time of a job that is withdrawn.
+_FOR_EVER = 2**62
 ESTIMATES = ("requested", "actual")
 #: Users who may ask for any priority: root, and those whose names are not known. All others are taken for plain users.
 OPERATORS = frozenset({"", "root"})
@@ -45,6 +47,8 @@ class Trace:
     #: Rows of the jobs that are submitted some seconds after the end of another one, as (row, seconds), by its row.
     #: Their submit times are as recorded until then.
     followers: dict[int, list[tuple[int, int]]]
+    #: Seconds after which jobs are withdrawn, whether they run by then or not, by row. Else they would run for ever.
+    withdrawn: dict[int, int]
     #: Names; empty: not known. If there are only numbers, ``user3`` and, as account, ``group1``.
     user: list[str] = field(init=False)
     account: list[str] = field(init=False)
@@ -99,7 +103,8 @@ class Trace:
 def make_trace(workload: Workload, estimate: str = "requested", *, think_time: bool = False) -> Trace:
     """Make the trace of a workload.
 
-    Jobs without run time, or without number of processors (requested or else allocated), are left out.
+    Jobs without run time that were not withdrawn, and those without number of processors (requested or else
+    allocated), are left out.
 
     Args:
         workload: The workload.
@@ -113,14 +118,16 @@ def make_trace(workload: Workload, estimate: str = "requested", *, think_time: b
         raise InputError(f"{estimate!r} is none of {', '.join(ESTIMATES)}", field="estimate")
     whole = workload.whole_jobs()
     procs = np.where(whole.requested_procs > 0, whole.requested_procs, whole.allocated_procs)
-    known = (whole.run_time >= 0) & (procs > 0)
+    known = ((whole.run_time >= 0) | whole.withdrawn) & (procs > 0)
     rows = np.flatnonzero(known)
     rows = rows[np.argsort(whole.submit_time[rows], kind="stable")]
-    if not len(rows):
+    if not (known & (whole.run_time >= 0)).any():
         raise InputError("no job to replay: none has both a run time and processors", path=workload.source)
     jobs = whole.take(rows)
     _check_arrays(jobs)
-    limit = jobs.requested_time if estimate == "requested" else np.maximum(jobs.run_time, 1)
+    withdrawn = jobs.withdrawn
+    exact = np.where(withdrawn, jobs.requested_time, np.maximum(jobs.run_time, 1))
+    limit = jobs.requested_time if estimate == "requested" else exact
     # Times must not be negative, which means "never" in schedules.
     origin = max(workload.unix_start_time or 0, -int(jobs.submit_time[0]))
     return Trace(
@@ -129,12 +136,13 @@ def make_trace(workload: Workload, estimate: str = "requested", *, think_time: b
         left_out=len(workload) - len(jobs),
         job_id=jobs.job_number.tolist(),
         submit=(jobs.submit_time + origin).tolist(),
-        run=jobs.run_time.tolist(),
+        run=np.where(withdrawn, _FOR_EVER, jobs.run_time).tolist(),
         procs=procs[rows].tolist(),
         time_limit=np.maximum(limit, 0).tolist(),
         user_id=jobs.user_id.tolist(),
         group_id=jobs.group_id.tolist(),
         followers=_followers(jobs) if think_time else {},
+        withdrawn={row: int(jobs.wait_time[row]) for row in np.flatnonzero(withdrawn).tolist()},
     )
 
 

@@ -46,8 +46,8 @@ def window(workload: Workload, begin: int | None, end: int | None) -> Workload:
         problem = "the log has no waits, which tell what ran then: without them only --to can be given"
         raise InputError(problem, path=workload.source, field="--from")
     start = np.where(whole.wait_time >= 0, submit + whole.wait_time, UNKNOWN)
-    known = (whole.wait_time >= 0) & (run >= 0)
-    ran = known & (submit < begin) & (start < begin) & (start + run > begin)
+    known = (whole.wait_time >= 0) & ((run >= 0) | whole.withdrawn)
+    ran = known & (run >= 0) & (submit < begin) & (start < begin) & (start + run > begin)
     waited = known & (submit < begin) & (start >= begin)
     kept = np.flatnonzero((inside & (submit >= begin)) | ran | waited)
     _some(whole.take(np.flatnonzero(inside & (submit >= begin))), workload, "--from and --to")

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from rota.workload.fields import Column, IntColumn
 
 _KIB = 1024
+#: Status of a job that was cancelled.
+CANCELLED = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -32,6 +34,8 @@ class Workload:
 
     Times are in seconds, submit times relative to the header's ``unix_start_time``. -1 is unknown. Columns are
     read-only. Every workload can be written as SWF and read back the same.
+
+    A job that was withdrawn while it waited has status 5, no run time, and as its wait the time until then, as in SWF.
 
     Raises:
         ColumnError: a value is not valid: a job number used twice, a negative size, a fraction of a second.
@@ -217,6 +221,12 @@ class Workload:
         """Drop lines about parts of jobs (swapped out, checkpointed), so that each job is replayed once."""
         partial = partial_executions(self.status)
         return self.take(~partial) if partial.any() else self
+
+    @property
+    def withdrawn(self) -> NDArray[np.bool_]:
+        """Mark the jobs that were withdrawn while they waited."""
+        mask: NDArray[np.bool_] = (self.status == CANCELLED) & (self.run_time < 0) & (self.wait_time >= 0)
+        return mask
 
     @property
     def max_procs(self) -> int | None:

@@ -53,6 +53,8 @@ class Jobs:
     eligible: IntColumn
     start: IntColumn
     end: IntColumn
+    #: When a job was cancelled that waited; -1: it was not.
+    withdrawn: IntColumn
     #: Run time, up to now for a job that runs.
     elapsed: IntColumn
     #: Time limit; -1: that of the partition.
@@ -105,6 +107,7 @@ def read_jobs(path: Path, zone: str) -> tuple[Jobs, list[str]]:
         cluster=_texts(table, "Cluster"),
         uid=_texts(table, "UID"),
         **times,
+        withdrawn=np.full(len(elapsed), UNKNOWN),
         elapsed=elapsed,
         limit=_limits(table),
         state=np.array([one.partition(" ")[0] for one in table.columns.get("State", ("",) * len(table.lines))]),
@@ -221,6 +224,10 @@ def _settle(jobs: Jobs, table: Table) -> None:
     has_run = (jobs.start >= 0) & (jobs.end > jobs.start)
     idle = (np.isin(state, [*WAITING]) & ~has_run) | (np.strings.find(jobs.ids, "[") >= 0)
     idle |= (jobs.elapsed <= 0) & (jobs.end <= jobs.start) & _was_nowhere(table, state)
+    could_start = (jobs.eligible >= 0) | ("Eligible" not in table.columns)
+    withdrawn = (idle | (jobs.start < 0)) & could_start & (state == "CANCELLED")
+    withdrawn &= jobs.end >= np.maximum(jobs.submit, jobs.eligible)
+    jobs.withdrawn[withdrawn] = jobs.end[withdrawn]
     for column in (jobs.start, jobs.end, jobs.elapsed):
         column[idle | (jobs.start < 0)] = UNKNOWN
     running = np.isin(state, [*RUNNING])

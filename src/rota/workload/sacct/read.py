@@ -3,7 +3,8 @@
 Each job is submitted when it was, and runs as long as it did. A job that became eligible later than it was submitted
 (``--begin``, a dependency, a hold) can start from then on. In detail:
 
-- a job without a start, or cancelled before it, is left out: nobody knows how long it would have run;
+- a job without a start is left out: nobody knows how long it would have run. One that was cancelled before it started
+  has the time until then as its wait, and no run time: see `rota.workload.Workload`;
 - a job that has not ended runs to its time limit, or without one to the last time in the files;
 - of a run that is in several files the last record counts that has an end;
 - each task of an array is a job of its own, and so is each run of a job that was requeued. Those without a number of
@@ -76,12 +77,13 @@ def _columns(jobs: Jobs, origin: int) -> dict[str, Any]:
     procs = np.array([one.num_cpus for one in jobs.requests])
     last = int(max(jobs.submit.max(), jobs.start.max(), jobs.end.max()))
     longest = np.where(jobs.limit > 0, np.maximum(jobs.limit, jobs.elapsed), np.maximum(last - jobs.start, 1))
+    left = np.where(jobs.start >= 0, jobs.start, jobs.withdrawn)
     has_uid = bool(np.strings.isdecimal(jobs.uid).all())
     return {
         "line": jobs.line,
         "job_number": jobs.number,
         "submit_time": jobs.submit - origin,
-        "wait_time": np.where(jobs.start >= 0, jobs.start - jobs.submit, UNKNOWN),
+        "wait_time": np.where(left >= 0, left - jobs.submit, UNKNOWN),
         "run_time": np.where(_unfinished(jobs), longest, jobs.elapsed),
         "requested_procs": procs,
         "allocated_procs": procs,
