@@ -70,7 +70,7 @@ compare-slurm: .venv/dev.stamp ## random scenarios beside a real Slurm, for SECO
 	PYTHONPATH=tests $(BIN)/python -m slurm --seconds $(SECONDS) --seed $(SEED)
 
 .PHONY: record-month
-record-month: .venv/dev.stamp ## play a month through a real Slurm whose clock is moved; needs root, Debian's Slurm and an idle machine
+record-month: .venv/dev.stamp ## play a month through a real Slurm whose clock is moved; takes half an hour; needs root and Debian's Slurm
 	PYTHONPATH=tests $(BIN)/python -m month
 
 .PHONY: check

@@ -1,8 +1,7 @@
 """``make record-month``: play a month through the daemons of a real Slurm 22.05, and write what its accounting says.
 
 Slurm's clock is moved (`month.clock`): slurmctld, a slurmd for each node and the jobs have it, while slurmdbd, which
-only writes down what it is told, has ours. It takes half an hour, root, Debian's Slurm, and a machine that has
-nothing else to do.
+only writes down what it is told, has ours. It takes half an hour, root, Debian's Slurm, and one processor.
 """
 
 from __future__ import annotations
@@ -49,10 +48,6 @@ exit {code}
 """
 #: A time in an option.
 _NOW = re.compile(r"now\+(\d+)")
-#: Seconds after something happened in which the clock goes slowly: a pass follows within batch_sched_delay.
-_AFTER = 5
-#: Seconds between the clock's stops at which nothing happens.
-_STEP = 10
 #: Seconds before the month in which the daemons start.
 _BEFORE = 60
 #: What docs/workloads.md asks administrators for.
@@ -89,9 +84,10 @@ class _Month:
         (self._run / "cgroup.conf").write_text("CgroupAutomount=no\n")
         nodes = self._write_conf()
         with self._stack as stack:
-            self._clock = stack.enter_context(MovedClock(self._run, BEGIN - _BEFORE, _STEP))
+            self._clock = stack.enter_context(MovedClock(self._run, BEGIN - _BEFORE))
             os.environ["LD_PRELOAD"] = self._clock.environment()["LD_PRELOAD"]  # for its quick messages
-            stack.enter_context(accounting(self._run, self._numbers))
+            with self._clock.first():
+                stack.enter_context(accounting(self._run, self._numbers))
             del os.environ["LD_PRELOAD"]
             until("sh", "-c", "sacctmgr -i add cluster month; sacctmgr -n show cluster | grep .")
             for words in accounts():
@@ -122,8 +118,9 @@ class _Month:
 
     def _start(self, *words: str, log: str) -> None:
         with (self._run / "log" / f"{log}.log").open("wb") as out:
-            environment = self._environment | self._clock.environment(late=words[0] == "slurmd")
-            process = subprocess.Popen(words, stdout=out, stderr=out, env=environment)
+            environment = self._environment | self._clock.environment("late" if words[0] == "slurmd" else "")
+            with self._clock.first():
+                process = subprocess.Popen(words, stdout=out, stderr=out, env=environment)
         self._clock.add(process.pid, awaited=words[0] == "slurmctld")
 
     def _command(self, *words: str, user: str = "root", script: str = "") -> subprocess.CompletedProcess[str]:
@@ -141,14 +138,11 @@ class _Month:
 
     def _live(self) -> None:
         told, began = 0, time.monotonic()
-        events = self._events()
-        following = [*(begin for begin, _ in events[1:]), self._days * DAY]
-        for (begin, action), then in zip(events, following, strict=True):
-            self._clock.go_to(max(BEGIN + begin, self._clock.now))
+        for begin, action in self._events():
+            self._clock.go_to(BEGIN + begin)
             action()
             self._clock.settle()
-            if BEGIN + then > self._clock.now + 1:
-                self._clock.go_slowly(_AFTER)
+            self._clock.happen()
             if (self._clock.now - BEGIN) // DAY > told:
                 told = (self._clock.now - BEGIN) // DAY
                 waiting = len(self._command("squeue", "-h", "-r", "-t", "PD").stdout.splitlines())
@@ -177,7 +171,7 @@ class _Month:
             how, other = one.after
             options.append("--dependency=singleton" if how == "singleton" else f"--dependency={how}:{self._ids[other]}")
         lengths = " ".join(map(str, one.lengths))
-        clock = " ".join(f"{name}={value}" for name, value in self._clock.environment().items())
+        clock = " ".join(f"{name}={value}" for name, value in self._clock.environment("event").items())
         script = _JOB.format(lengths=lengths, clock=clock, code=one.exit_code)
         done = self._command("sbatch", "--parsable", "-o", "/dev/null", *options, user=one.user, script=script)
         if done.returncode:
@@ -206,6 +200,7 @@ class _Month:
             "sacct.txt.gz": self._said("sacct", "-aXDP", "-S", month_[0], "-E", month_[1], "-o", _FIELDS),
             "qos.txt": self._said("sacctmgr", "-P", "show", "qos"),
             "slurm.conf": f"ClusterName=month\n{CONF}",
+            "failures.txt": self._failures(),
         }
         self._said("sacctmgr", "dump", "month", f"file={self._run}/dump")
         said["sacctmgr.dump"] = (self._run / "dump").read_text()
@@ -223,6 +218,11 @@ class _Month:
         for name, text in said.items():
             data = text.encode()
             (_DATA / name).write_bytes(gzip.compress(data, mtime=0) if name.endswith(".gz") else data)
+
+    def _failures(self) -> str:
+        """Tell of the nodes that broke, as rota reads it. The jobs that were lost have ended then."""
+        first = self._submissions[0].time
+        return "".join(f"{out.begin - first} {out.node} {out.end - out.begin} drain\n" for out in self._outages)
 
     def _add_up(self) -> None:
         """Have slurmdbd add up what was used, which it does by its own clock when it starts."""

@@ -3,9 +3,10 @@
    Time of day and waiting for it go by a page that all programs share (MOVED_CLOCK names its file); whoever moves the
    clock sets `now`, and wakes those whose time has come (clock.py). Elapsed time (CLOCK_MONOTONIC) and waiting for
    anything else (poll, select) are as ever. Sleeps of less than a tenth of a second are real ones of at most a
-   millisecond; those of up to a second add up until they make one. With MOVED_CLOCK_LATE the clock does not stop for
-   a program, which then wakes when it stops for another. And nobody waits 40 ms for TCP to acknowledge half a message,
-   which would be seconds of the clock. */
+   millisecond; those of up to a second add up until they make one. The clock does not stop for those who wait for
+   some seconds again and again: they wake when it stops for another; so do all of a program with MOVED_CLOCK_LATE.
+   When a program with MOVED_CLOCK_EVENT wakes, something happens, after which the clock goes slowly. And nobody waits
+   40 ms for TCP to acknowledge half a message, which would be seconds of the clock. */
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -27,15 +28,18 @@
 #include <unistd.h>
 
 #define SECOND 1000000000LL
+#define OFTEN (6 * SECOND) /* more than the 5 s after which slurmctld saves its state */
 #define SLOTS 4096
 #define WAITS 256
 
 /* One who waits. The layout is that of clock.py. */
 struct slot {
 	_Atomic int64_t until; /* INT64_MAX: for nothing now */
-	_Atomic int64_t since;
+	_Atomic int64_t stop;  /* when the clock stops for it; INT64_MAX: never */
 	_Atomic int32_t thread; /* 0: nobody */
 	_Atomic uint32_t woken;
+	_Atomic int32_t event;
+	int32_t spare;
 };
 
 struct page {
@@ -45,7 +49,7 @@ struct page {
 };
 
 static struct page *page;
-static int late;
+static int late, event;
 static int (*real_nanosleep)(const struct timespec *, struct timespec *);
 static int (*real_clock_gettime)(clockid_t, struct timespec *);
 static int (*real_cond_wait)(pthread_cond_t *, pthread_mutex_t *);
@@ -66,10 +70,15 @@ __attribute__((constructor)) static void begin(void)
 	if (found != MAP_FAILED)
 		page = found;
 	late = getenv("MOVED_CLOCK_LATE") != NULL;
+	event = getenv("MOVED_CLOCK_EVENT") != NULL;
 }
 
-/* Since when somebody waits; the clock does not stop for those who wait for a moment only. */
-static int64_t since(int64_t until) { return late ? until : page->now; }
+/* When the clock stops for one who begins to wait: a moment is no time that anybody waits for again and again. */
+static int64_t stop(int64_t until)
+{
+	int64_t length = until - page->now;
+	return late || (length >= SECOND / 10 && length <= OFTEN) ? INT64_MAX : until;
+}
 
 static int64_t in_ns(const struct timespec *time) { return time->tv_sec * SECOND + time->tv_nsec; }
 
@@ -85,7 +94,8 @@ static struct slot *take(int64_t until)
 		int32_t nobody = 0;
 		if (atomic_compare_exchange_strong(&page->slots[i].thread, &nobody, me)) {
 			page->slots[i].woken = 0;
-			page->slots[i].since = since(until);
+			page->slots[i].event = event;
+			page->slots[i].stop = stop(until);
 			page->slots[i].until = until;
 			return &page->slots[i];
 		}
@@ -96,7 +106,7 @@ static struct slot *take(int64_t until)
 
 static void leave(struct slot *slot)
 {
-	slot->until = INT64_MAX;
+	slot->until = slot->stop = INT64_MAX;
 	slot->thread = 0;
 }
 
@@ -204,14 +214,14 @@ static struct {
 	pthread_mutex_t lock;
 	pid_t process;
 	struct slot *slot;
-	struct { pthread_cond_t *cond; int64_t until; } waits[WAITS];
+	struct { pthread_cond_t *cond; int64_t until, stop; } waits[WAITS];
 } here = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void *wake(void *unused)
 {
 	(void)unused;
 	for (;;) {
-		int64_t first = INT64_MAX;
+		int64_t first = INT64_MAX, first_stop = INT64_MAX;
 		int due = 0;
 		pthread_mutex_lock(&here.lock);
 		here.slot->woken = 0;
@@ -221,10 +231,14 @@ static void *wake(void *unused)
 			if (here.waits[i].until <= page->now) {
 				pthread_cond_broadcast(here.waits[i].cond);
 				due = 1;
-			} else if (here.waits[i].until < first)
+				continue;
+			}
+			if (here.waits[i].until < first)
 				first = here.waits[i].until;
+			if (here.waits[i].stop < first_stop)
+				first_stop = here.waits[i].stop;
 		}
-		here.slot->since = since(first);
+		here.slot->stop = first_stop;
 		here.slot->until = first;
 		due |= first <= page->now;
 		pthread_mutex_unlock(&here.lock);
@@ -257,10 +271,11 @@ static int add(pthread_cond_t *cond, int64_t until)
 		abort(); /* more wait at once than there is room for */
 	here.waits[found].cond = cond;
 	here.waits[found].until = until;
-	if (until < here.slot->until) {
-		here.slot->since = since(until);
+	here.waits[found].stop = stop(until);
+	if (here.waits[found].stop < here.slot->stop)
+		here.slot->stop = here.waits[found].stop;
+	if (until < here.slot->until)
 		here.slot->until = until;
-	}
 	pthread_mutex_unlock(&here.lock);
 	return found;
 }

@@ -193,7 +193,7 @@ def _submission(random: Random, habit: _Habit, time: int) -> Submission:
     qos = random.choices(("", "urgent", "low"), (80, 6, 14))[0]
     options += [f"--qos={qos}"] if qos else []
     if tasks:
-        most = random.choice(("", "", "%2", "%5"))
+        most = random.choice(("", "", "", "", "", "", "%2", "%5"))
         options.append(f"--array=1-{tasks}{most}")
     if random.random() < 0.02:
         options.append(f"--begin=now+{random.choice((1, 6, 12)) * HOUR}")
