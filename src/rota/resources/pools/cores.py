@@ -3,6 +3,10 @@
 Only the number of free processors of a node is known, not which cores are free. For requests about sockets, free cores
 are assumed to be distributed evenly over the sockets, since tasks are distributed cyclically; if whole sockets are
 allocated, to be those of whole sockets.
+
+Where whole sockets are allocated, Slurm deals the cores of a job on a node out to the free sockets in turn, so that it
+gets as many sockets as it needs cores. A task of several processors has them on one socket, if that is large enough,
+and with a largest number of tasks on a socket a job gets as few sockets as that allows.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rota.model import Node
-    from rota.resources.requests.needs import SocketNeeds
+    from rota.resources.requests.needs import Needs, SocketNeeds
 
 
 class Cores:
@@ -26,9 +30,10 @@ class Cores:
     Args:
         nodes: The nodes.
         parameters: ``SelectTypeParameters`` in capitals.
+        shared: Whether jobs may share cores; a job then gets as few sockets as its processors need.
     """
 
-    def __init__(self, nodes: Sequence[Node], parameters: str) -> None:
+    def __init__(self, nodes: Sequence[Node], parameters: str, *, shared: bool) -> None:
         self._sockets = np.array([node.sockets for node in nodes], np.int64)
         self._per_socket = np.array([node.cores_per_socket for node in nodes], np.int64)
         #: Number of processors of a core. ``CPUs`` may be the number of cores even if they have several threads, and if
@@ -38,6 +43,7 @@ class Cores:
             np.int64,
         )
         self._by_socket = "CR_SOCKET" in parameters
+        self._deals = self._by_socket and not shared
         #: Number of processors that no other job uses if a job has one of them.
         self.granule = self._threads
         if self._by_socket:
@@ -62,6 +68,52 @@ class Cores:
         if self._by_socket and sockets is not None and sockets.tasks:
             used = np.minimum(used, _most_tasks(sockets, per_task, threads) * per_task)
         return used.clip(1)
+
+    def dealt(
+        self, needs: Needs, nodes: NDArray[np.int64], cpus: NDArray[np.int64], free: NDArray[np.integer[Any]]
+    ) -> NDArray[np.int64]:
+        """Give the number of cores, or of sockets where these are allocated whole, that a job gets.
+
+        Args:
+            needs: What it needs, with a granule.
+            nodes: Indices of its nodes.
+            cpus: Number of processors that it uses of each, and
+            free: of those that are free.
+        """
+        cores: NDArray[np.int64] = -(-cpus // needs.granule[nodes])  # type: ignore[index] # there is one
+        if self._deals:
+            sockets = free.astype(np.int64) // self.granule[nodes]
+            cores = np.maximum(cores, np.minimum(-(-cpus // self._filled(needs, nodes)), sockets))
+        return cores
+
+    def used_of(
+        self, needs: Needs, nodes: NDArray[np.int64], held: NDArray[np.int64], bound: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Give the number of processors that a job uses of the cores or sockets that it has: the reverse of `dealt`.
+
+        It may not use all of its sockets, but no more than it needs or its tasks can use, and something of each.
+        """
+        most: NDArray[np.int64] = held * needs.granule[nodes]  # type: ignore[index] # there is one
+        if not self._deals:
+            return most
+        least = np.maximum((held - 1) * self._filled(needs, nodes) + 1, needs.on_each)
+        room = (np.minimum(most, bound) - least).clip(0)
+        more = max(needs.cpus, len(nodes) * needs.on_each) - int(least.sum())
+        used: NDArray[np.int64] = least + np.clip(more - (np.cumsum(room) - room), 0, room)
+        return used
+
+    def _filled(self, needs: Needs, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Give the number of processors of a job that go to a socket before it gets another one."""
+        threads = self._used_threads(needs.threads_per_core)[nodes]
+        usable = self._per_socket[nodes] * threads
+        tasks = 0 if needs.sockets is None else needs.sockets.tasks
+        if tasks:
+            filled = np.minimum(usable, tasks * needs.per_task)
+        elif needs.per_task > 1:
+            filled = usable // needs.per_task * needs.per_task
+        else:
+            filled = threads
+        return np.where(filled > 0, filled, threads)
 
     def on_sockets(
         self, asked: SocketNeeds, threads_per_core: int, per_task: int, free: NDArray[np.integer[Any]]

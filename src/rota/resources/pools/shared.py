@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import reduce
 from itertools import count
-from operator import attrgetter, or_
+from operator import or_
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from rota.resources.pools.cores import Cores
 from rota.resources.pools.packed import PackedPool
 from rota.resources.pools.processors import most_processors
 from rota.resources.pools.rows import CoreRows
-from rota.resources.requests.needs import ALL, Candidates, Needs
+from rota.resources.requests.needs import ALL, Candidates, Needs, asked_of_node
 from rota.resources.requests.reader import Requests
 from rota.resources.view import CPU, MEMORY
 
@@ -67,10 +67,11 @@ class SharedNodePool(PackedPool):
         self._gres_rows = self._requests.gres_rows
         cpus = self._requests.whole[CPU]
         self._rows = CoreRows(config.partitions, cpus, len(self._requests.whole))
-        self._cores = Cores(nodes, parameters)
+        shared = self._rows.count > 0
+        self._cores = Cores(nodes, parameters, shared=shared)
         #: The same for partitions with ``SelectTypeParameters`` of their own.
         own = {part.name: part.select_parameters for part in config.partitions if part.select_parameters}
-        self._cores_of = {name: Cores(nodes, text) for name, text in own.items()}
+        self._cores_of = {name: Cores(nodes, text, shared=shared) for name, text in own.items()}
         #: Index of the first row of shared cores, after the GRES; and of the row that counts the processors of cores
         #: that are nobody's: that of processors, or one of its own if a part of such a core may count.
         self._first_row, self._core_row = len(self._requests.whole), CPU
@@ -117,7 +118,7 @@ class SharedNodePool(PackedPool):
             own = cores.used(needs.own_threads, needs.per_task, None)
             needs = replace(needs, granule=used, own_granule=own, together=cores.granule)
         feasible = from_mask(self._feasible(needs, self._whole, self._whole[CPU])[0])
-        asked = _asked_of_node(needs)
+        asked = asked_of_node(needs)
         node_request_class = self._node_request_classes.get(asked)
         if node_request_class is None:
             if len(self._node_request_classes) >= _MOST_KNOWN:  # users can make up any number of requests
@@ -156,16 +157,17 @@ class SharedNodePool(PackedPool):
     def _picked(self, needs: Needs, view: View, row: int) -> list[tuple[int, int]]:
         """Give index and number of used processors of each node in an allocation."""
         nodes = view[row].nonzero()[0]
-        cpus = view[row, nodes].astype(np.int64)
+        cpus = most = view[row, nodes].astype(np.int64)
+        if needs.tasks_per_node:
+            most = np.minimum(most, max(needs.tasks_per_node * needs.per_task, needs.on_each))
+        for one in needs.gres_per_task:  # the cores may suffice for more tasks
+            most = np.minimum(most, view[one.row, nodes] // one.number * needs.per_task)
         if needs.whole:
             cpus = self._feasible(needs, view, view[row])[1].astype(np.int64)[nodes]
         elif needs.granule is not None and needs.together is not None and self._core_row == CPU:
-            cpus = cpus // needs.together[nodes] * needs.granule[nodes]
-        if needs.tasks_per_node:
-            cpus = np.minimum(cpus, max(needs.tasks_per_node * needs.per_task, needs.on_each))
-        for one in needs.gres_per_task:  # the cores may suffice for more tasks
-            cpus = np.minimum(cpus, view[one.row, nodes] // one.number * needs.per_task)
-        return list(zip(nodes.tolist(), cpus.tolist(), strict=True))
+            cores = self._cores_of.get(needs.partition, self._cores)
+            cpus = cores.used_of(needs, nodes, cpus // needs.together[nodes], most)
+        return list(zip(nodes.tolist(), np.minimum(cpus, most).tolist(), strict=True))
 
     def find_now(self, job: PlacedJob, view: View, open_nodes: int) -> int:
         """Give the nodes that the job gets if it starts now; 0: it does not fit."""
@@ -295,7 +297,7 @@ class SharedNodePool(PackedPool):
         if needs.whole:
             own = cpus = self._whole[CPU, nodes].astype(np.int64)
         elif needs.granule is not None and needs.own_granule is not None and needs.together is not None:
-            cores = -(-cpus // needs.granule[nodes])
+            cores = self._cores_of.get(needs.partition, self._cores).dealt(needs, nodes, cpus, view[row, nodes])
             together = cores * needs.together[nodes]
             if self._core_row == CPU:
                 own, cpus = cores * needs.own_granule[nodes], together
@@ -379,24 +381,3 @@ def _nodes_of(picked: Picked | None) -> int:
     for node, _ in picked[1] if picked else ():
         nodes |= 1 << node
     return nodes
-
-
-#: The attributes on which `_feasible` and `_rows_of` depend; ``granule`` depends on threads, tasks and sockets.
-_asked_of_node = attrgetter(
-    "whole",
-    "min_cpus",
-    "per_task",
-    "on_each",
-    "threads_per_core",
-    "own_threads",
-    "sockets",
-    "memory",
-    "memory_per_cpu",
-    "memory_per_gpu",
-    "cpus_per_gpu",
-    "gres",
-    "gres_per_task",
-    "gres_per_job",
-    "partition",
-    "shares",
-)

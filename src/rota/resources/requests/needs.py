@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -144,6 +145,28 @@ class Needs(RequestClass):
         if any((from_mask(group) & bitmap).bit_count() < count for group, count in self.counted):
             return False
         return not self.contiguous or next(each_run(bitmap)) == bitmap
+
+
+#: What a job asks of each node, on which it depends which nodes could serve it; ``granule`` depends on threads, tasks
+#: and sockets.
+asked_of_node = attrgetter(
+    "whole",
+    "min_cpus",
+    "per_task",
+    "on_each",
+    "threads_per_core",
+    "own_threads",
+    "sockets",
+    "memory",
+    "memory_per_cpu",
+    "memory_per_gpu",
+    "cpus_per_gpu",
+    "gres",
+    "gres_per_task",
+    "gres_per_job",
+    "partition",
+    "shares",
+)
 
 
 class Candidates(NamedTuple):
