@@ -7,9 +7,12 @@ Rules:
 3. When a job ends, the rest of its slot is freed. Then the schedule is compressed: every pending job with a later
    reservation, in queue order, gets the earliest slot from now on if it is earlier than its own. (This is also done if
    the job ended at its time limit, as one round can leave a hole for a job earlier in the queue.)
+4. With ``PreemptType``, running jobs are preempted for the first pending job of each partition, if it fits without
+   them. Until they have ended, no job behind it starts on nodes of its partition, and the schedule is made again.
 
-Hence no job starts later than its first reservation. If the plan becomes invalid (nodes go down or up, jobs are held or
-cancelled, priorities change), reservations are made again or freed, and the guarantee holds from then on.
+Hence no job starts later than its first reservation, unless it is preempted. If the plan becomes invalid (nodes go down
+or up, jobs are held or cancelled, priorities change), reservations are made again or freed, and the guarantee holds
+from then on.
 
 Cost, for q pending jobs and n steps in the profile: O(n) for a new job, O(q n) for an early end.
 
@@ -42,6 +45,8 @@ class _Slot(NamedTuple):
 
 
 _ctld: Controller
+#: Whether running jobs may be preempted.
+_preempts = False
 #: The availability profile without running jobs and reservations; ``None``: it has to be made again.
 _profile: Profile | None = None
 #: Reservations of pending jobs and slots of running jobs, by job id. Both are taken from the profile.
@@ -66,6 +71,7 @@ def init(ctld: Controller) -> int:
     global _ctld
     _ctld = ctld
     ctld.disable_main_pass()
+    slurm_sched_p_reconfig()
     if kept := ctld.keep(_save):
         for time in kept["timers"]:
             if time > ctld.now:
@@ -73,6 +79,13 @@ def init(ctld: Controller) -> int:
                 ctld.at(time, _wake)
         if kept["plan"] is not None:
             _restore(**kept["plan"])
+    return SLURM_SUCCESS
+
+
+def slurm_sched_p_reconfig() -> int:
+    """Read ``PreemptType``."""
+    global _preempts
+    _preempts = _ctld.config.get("PreemptType", "preempt/none") != "preempt/none"
     return SLURM_SUCCESS
 
 
@@ -212,7 +225,8 @@ def slurm_sched_p_schedule() -> int:
             if job.job_id in new:
                 _reserve(_profile, job, now)
         _compress(_profile, now)
-    _start_due(now)
+    heads = _preempt(now) if _preempts else []
+    _start_due(now, heads)
     for job in _ctld.queue:
         if job.spec.reservation:  # advance reservations are not in the profile
             _ctld.start(job)
@@ -297,7 +311,25 @@ def _take(profile: Profile, job: Job, start: int, resources: int) -> None:
     _ctld.plan(job, start, _ctld.nodes_of(resources))
 
 
-def _start_due(now: int) -> None:
+def _preempt(now: int) -> list[Job]:
+    """Preempt running jobs for the first job of each partition that cannot start now; give those that will fit."""
+    seen: set[str] = set()
+    heads = []
+    for job in _ctld.queue:
+        slot = _reserved.get(job.job_id)
+        if job.partition.name not in seen and (slot is None or slot.start > now):
+            seen.add(job.partition.name)
+            if _ctld.preempt(job, job.partition.nodes):
+                heads.append(job)
+    return heads
+
+
+def _is_behind(job: Job, heads: list[Job]) -> bool:
+    """Whether a job has to leave nodes to one that waits for preempted jobs."""
+    return any(job.sort_key > head.sort_key and job.partition.nodes & head.partition.nodes for head in heads)
+
+
+def _start_due(now: int, heads: list[Job]) -> None:
     """Start the jobs whose reservations have begun, by time and job id."""
     global _profile
     while _starts and _starts[0][0] <= now:
@@ -306,6 +338,9 @@ def _start_due(now: int) -> None:
         if slot is None or slot.start != start:
             continue
         record = _record[job_id]
+        if heads and _is_behind(record, heads):
+            _profile = None
+            continue
         if _ctld.held_back(record) is not None:
             del _record[job_id]
             _release(_reserved.pop(job_id))

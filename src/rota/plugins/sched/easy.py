@@ -12,6 +12,9 @@ Rules, for one partition:
 No other job gets a reservation: EASY is aggressive. Each partition has a head, and candidates, which are tested after
 all heads have been found, must not delay any of them.
 
+With ``PreemptType``, running jobs are preempted for a head that fits without them. Until they have ended, no job behind
+it starts on nodes of its partition.
+
 If only new jobs have arrived since the last pass, only these are tested, with the reservations of that pass.
 
 Cost of a pass: O(running jobs + queue), or O(new jobs) if nothing else has changed.
@@ -55,6 +58,9 @@ class _Reservation:
 
 _ctld: Controller
 _shortest_first = False
+#: Whether running jobs may be preempted; and bitmap of the nodes of partitions whose heads wait for preempted jobs.
+_preempts = False
+_closed = 0
 #: Head of each partition, by its name; ``None``: a full pass is needed.
 _heads: dict[str, Job] | None = None
 #: Reservations of the heads whose shadow time is known.
@@ -73,12 +79,13 @@ def init(ctld: Controller) -> int:
 
 
 def slurm_sched_p_reconfig() -> int:
-    """Read ``easy_order`` from SchedulerParameters."""
-    global _shortest_first, _heads
+    """Read ``easy_order`` from SchedulerParameters, and ``PreemptType``."""
+    global _shortest_first, _heads, _preempts
     order = _ctld.config.scheduler_parameters().get("easy_order", "fcfs")
     if order not in _ORDERS:
         raise InputError(f"easy_order={order} is none of {', '.join(_ORDERS)}", field="SchedulerParameters")
     _shortest_first = order == "sjf"
+    _preempts = _ctld.config.get("PreemptType", "preempt/none") != "preempt/none"
     _heads = None
     return SLURM_SUCCESS
 
@@ -116,7 +123,7 @@ def _restore(kept: list[Any]) -> None:
 def slurm_sched_p_schedule() -> int:
     """Make a pass."""
     new_jobs = _ctld.new_jobs
-    if new_jobs is None or _heads is None or not _are_behind_heads(new_jobs, _heads):
+    if _preempts or new_jobs is None or _heads is None or not _are_behind_heads(new_jobs, _heads):
         _full_pass()
     elif new_jobs:
         _backfill(new_jobs)
@@ -134,13 +141,15 @@ def _are_behind_heads(jobs: Iterable[Job], heads: dict[str, Job]) -> bool:
 
 def _full_pass() -> None:
     """Start jobs in queue order, make reservations for the heads, and backfill."""
-    global _heads, _reservations
-    _heads, _reservations = {}, []
+    global _heads, _reservations, _closed
+    _heads, _reservations, _closed = {}, [], 0
     candidates: list[Job] = []
     queue, free, size = _ctld.queue, _ctld.free, _ctld.size
     for position, job in enumerate(queue, start=1):
         if job.partition.name in _heads:
             candidates.append(job)
+            continue
+        if _closed and job.partition.nodes & _closed:
             continue
         if job.start_limits and _ctld.held_back(job) is not None:
             continue
@@ -159,7 +168,10 @@ def _full_pass() -> None:
 
 
 def _reserve(head: Job) -> None:
-    """Make the reservation of a head."""
+    """Make the reservation of a head, for which other jobs may be preempted."""
+    global _closed
+    if _preempts and _ctld.preempt(head, head.partition.nodes):
+        _closed |= head.partition.nodes
     found = _ctld.earliest_start(head)
     if found is not None:
         shadow_time, avail = found
@@ -176,6 +188,8 @@ def _backfill(candidates: Iterable[Job]) -> None:
     free_units = size(free)
     # A job that needs more units than are free cannot fit; `_start` decides about the others.
     candidates = [job for job in candidates if job.units <= free_units]
+    if _closed:
+        candidates = [job for job in candidates if not job.partition.nodes & _closed]
     if not candidates:
         return
     extra_units, window = free_units, 0
