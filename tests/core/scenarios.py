@@ -144,8 +144,6 @@ class Player:
         machine = [line for line in scenario.conf if line.lower().startswith(("nodename", "partitionname"))]
         last = {line.partition("=")[0].lower(): line for line in settings}
         last["schedulerparameters"] += ",requeue_delay=120"  # Slurm has no other
-        if scenario.clock is not None:  # Slurm's passes and its cycles take turns
-            last["schedulerparameters"] = re.sub(r"sched_interval=\d+", "sched_interval=1", last["schedulerparameters"])
         # A partition takes the place of one of the same name, and nodes that of all nodes.
         parts = {re.split(r"[= ]", line)[1]: line for line in machine if line.lower().startswith("partition")}
         own = [line for line in scenario.own if line.lower().startswith("nodename")]
@@ -159,13 +157,13 @@ class Player:
             (directory / "topology.conf").write_text("\n".join(switches) + "\n", encoding="utf-8")
         self._accounts = directory / "accounts.script"
         with patch("rota.users.users_of", frozenset):  # each user is in the group of the same name
-            config = read_slurm_conf(conf).config
+            self._config = config = read_slurm_conf(conf).config
         self._rota = harness(
             config,
             sched=last.get("schedulertype", "=sched/backfill").partition("=")[2],
             priority="priority/multifactor",
             associations=self._tree(scenario.accounts),
-            now=self._begin,
+            now=self._begin - (scenario.clock is not None),
         )
         # Else a pass is made at once.
         self._rota._batch = scenario.clock is not None
@@ -178,6 +176,10 @@ class Player:
         """Run it; give number and line of each step that differs, with Slurm's answers and rota's."""
         differing = []
         with self._rota:
+            if self._scenario.clock is not None:
+                # Slurm's passes and its cycles take turns: those begin a second later.
+                self._rota.wait(1)
+                self._rota.send(ev.Reconfigure(config=self._config))
             # What is submitted without a wait between comes within the second in which Slurm makes its next pass.
             numbered = enumerate(self._scenario.steps, start=1)
             for submitted, steps in groupby(numbered, lambda step: ": sbatch " in step[1][0]):

@@ -186,6 +186,7 @@ REASONS = {
     Trigger.DEADLINE: Reason.DEADLINE,
     Trigger.OUT_OF_MEMORY: Reason.OUT_OF_MEMORY,
     Trigger.BOOT_FAIL: Reason.JOB_LAUNCH_FAILURE,
+    Trigger.REQUEUE: Reason.RESOURCES,  # a pass has tested it on the nodes that are left
 }
 _ALL = [pytest.param(*pair, id=f"{pair[0]}-{pair[1].name}") for pair in product(JobState, Trigger)]
 

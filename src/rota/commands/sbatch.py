@@ -232,7 +232,7 @@ def _check_times(fields: dict[str, Any]) -> None:
 
 def _check_plane(fields: dict[str, Any]) -> None:
     size, nodes = fields.pop("plane_size"), fields.get("min_nodes", 0)
-    tasks = fields.get("num_tasks", nodes)
+    tasks = fields.get("num_tasks", nodes * fields.get("ntasks_per_node", 1))
     if size and nodes > 1 and tasks <= size * (nodes - 1):
         raise OptionError(
             "--distribution",

@@ -14,6 +14,7 @@ from rota.core.accounts.rights import require_rights
 from rota.core.limits.licenses import LicensePool
 from rota.core.queue.dependencies import JobDependencies
 from rota.core.queue.job_queue import JobQueue
+from rota.core.queue.obstacles import Obstacles
 from rota.core.queue.reasons import Reasons
 from rota.core.queue.reservations import Reservations
 from rota.core.state import ClusterState
@@ -50,6 +51,7 @@ class Cluster:
         "dependencies",
         "last_priority",
         "licenses",
+        "obstacles",
         "policy",
         "queue",
         "reasons",
@@ -70,11 +72,12 @@ class Cluster:
             state=state,
             queue=self.queue,
             accounts=self.accounts,
-            policy=self.policy,
-            dependencies=self.dependencies,
             reservations=self.reservations,
         )
-        self.queue.why_parked = self.reasons.test
+        self.obstacles = Obstacles(
+            state=state, policy=self.policy, dependencies=self.dependencies, reservations=self.reservations
+        )
+        self.queue.why_parked = self.obstacles.test
         #: Lowest priority so far.
         self.last_priority = FIRST_PRIORITY
 
@@ -150,7 +153,7 @@ class Cluster:
             InputError: a limit cannot be used; nothing has changed then.
         """
         state = self.state
-        self.policy = self.reasons.policy = AccountingPolicy(state, self.accounts, state.config)
+        self.policy = self.obstacles.policy = AccountingPolicy(state, self.accounts, state.config)
         # Timers of the limits in force so far.
         state.timers.cancel_all(TimerKind.GROUP_MINUTES, TimerKind.JOB_MINUTES, TimerKind.LIMITS_DECAY)
         for job in state.jobs.values():

@@ -651,6 +651,7 @@ class Engine:
     def disable_main_pass(self) -> None:
         """Let only the scheduler plugin start jobs."""
         self._makes_main_pass = False
+        self.cluster.reasons.derive()
         self._set_skips_empty_passes()
 
     def _set_skips_empty_passes(self) -> None:

@@ -68,7 +68,7 @@ def _check_queued(cluster: Cluster, job: Job) -> None:
         raise InvariantError(f"{job} is in the queue")
     if job.dependencies is not None:
         raise InvariantError(f"{job} is in the queue and waits for {job.dependencies}")
-    if (reason := cluster.reasons.parking_reason(job)) is not None:
+    if (reason := cluster.obstacles.parking_reason(job)) is not None:
         raise InvariantError(f"{job} is in the queue and must not start: {reason}")
     if job.spec.begin_time > cluster.state.now:
         raise InvariantError(f"{job} is in the queue before its begin time")

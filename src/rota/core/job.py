@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rota.model import YEAR, JobState, Reason
 
@@ -20,6 +20,16 @@ if TYPE_CHECKING:
 _PENDING, _RUNNING, _SUSPENDED, _NO_REASON = JobState.PENDING, JobState.RUNNING, JobState.SUSPENDED, Reason.NONE
 
 
+class Why(NamedTuple):
+    """A reason with its details."""
+
+    reason: Reason
+    #: Sentence that Slurm shows in place of the reason; empty: none.
+    sentence: str = ""
+    #: Bitmap of the nodes listed after it.
+    nodes: int = 0
+
+
 class Job:
     """The record of a live job. Only the engine writes to it.
 
@@ -34,6 +44,7 @@ class Job:
         "assoc",
         "charged_since",
         "dependencies",
+        "details",
         "eligible_time",
         "end_time",
         "exit_code",
@@ -89,8 +100,11 @@ class Job:
         #: Whether the priority was set by an administrator, and is not computed.
         self.admin_priority = False
         self.state = _PENDING
-        #: Why a pending job cannot be considered, or why an ended one has its state.
+        #: Why a pending job waits, as far as it is known: why it is parked, or what the last passes have found (see
+        #: `Reasons`). Of an ended one, why it has its state.
         self.reason = _NO_REASON
+        #: What is shown in place of ``reason``, as long as that is the reason in it; ``None``: nothing else is.
+        self.details: Why | None = None
         #: Its job array; ``None``: it is not a task of an array.
         self.array: JobArray[Job] | None = None
         #: Task id; ``None`` for the record of the pending tasks.
@@ -145,6 +159,11 @@ class Job:
     def whole(self) -> Job:
         """The job; for a `QueueRecord`, the job that it belongs to."""
         return self
+
+    @property
+    def by_tier(self) -> list[QueueRecord]:
+        """Its queue records in the order in which Slurm tests the limits of partitions: by tier, then as requested."""
+        return sorted(self.records, key=_tier)
 
     def in_partition(self, name: str) -> Job:
         """Give its queue record in a partition; the job itself if there is none."""
@@ -259,6 +278,10 @@ class Job:
         return f"<Job {self.job_id} {self.state.value} units={self.units} priority={self.priority}>"
 
 
+def _tier(record: Job) -> int:
+    return -record.partition.priority_tier
+
+
 class QueueRecord(Job):
     """One of several partitions of a job, as an entry of the queue.
 
@@ -266,12 +289,14 @@ class QueueRecord(Job):
     attributes are those of the `whole` job.
     """
 
-    __slots__ = ("_whole", "rank")
+    __slots__ = ("_whole", "obstacle", "rank")
 
     def __init__(self, job: Job, partition: Partition, units: int, rank: int) -> None:
         self._whole = job
         #: Index of the partition in the request.
         self.rank = rank
+        #: Why it is not in the queue, as long as other records of the job are; ``None``: it is.
+        self.obstacle: Reason | None = None
         self.partition = partition
         #: 0: the job can never run in the partition.
         self.units = units
@@ -289,6 +314,24 @@ class QueueRecord(Job):
     def whole(self) -> Job:
         """The job that it belongs to."""
         return self._whole
+
+    @property
+    def reason(self) -> Reason:
+        """The reason of the job, which has only one."""
+        return self._whole.reason
+
+    @reason.setter
+    def reason(self, reason: Reason) -> None:
+        self._whole.reason = reason
+
+    @property
+    def details(self) -> Why | None:
+        """What is shown in place of its reason."""
+        return self._whole.details
+
+    @details.setter
+    def details(self, details: Why | None) -> None:
+        self._whole.details = details
 
     def forget_plan(self) -> None:
         """Delete the planned start and nodes in this partition."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from rota.core.arrays import JobArray
 from rota.core.effects import Kill, Launch, SuspendRun
-from rota.core.job import Job, QueueRecord
+from rota.core.job import Job, QueueRecord, Why
 from rota.core.jobs.runs import SIGTERM
 from rota.core.machine import NodeMapping, by_index, by_name, merge, with_changes
 from rota.core.plain import PlainError, shape_of
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from rota.core.machine import Machine
 
 #: Version of the format. It changes when older data can no longer be read.
-FORMAT = 10
+FORMAT = 11
 _NO_PLACE = (
     "jobs hold what they could not on this machine: start with the SelectType and OverSubscribe of before until they "
     "have ended"
@@ -146,7 +146,7 @@ def _restore(engine: Engine, saved: Mapping[str, Any]) -> None:
         state.add_array(JobArray.restore(one))
     parked = set(saved["parked"])
     jobs = [_restore_job(cluster, data, machine) for data in saved["jobs"]]
-    for job, data in zip(jobs, saved["jobs"], strict=True):
+    for job in jobs:
         cluster.policy.apply_limits(job)
         cluster.give_licenses(job)
         cluster.add(job)
@@ -155,8 +155,7 @@ def _restore(engine: Engine, saved: Mapping[str, Any]) -> None:
         elif job.alloc:
             state.running.add(job, (job.end_time or 0, job.job_id))
         else:
-            queued = {one["partition"] for one in data["records"] if one["queued"]}
-            cluster.queue.restore(job, parked=job.job_id in parked, partitions=queued)
+            cluster.queue.restore(job, parked=job.job_id in parked)
     _reorder(cluster.queue.parked, saved["parked"])
     _reorder(state.completing, saved["completing"])
     state.refresh_pool()
@@ -211,7 +210,7 @@ def _save_job(cluster: Cluster, job: Job) -> dict[str, Any]:
                 "partition": record.partition.name,
                 **{name: getattr(record, name) for name in _OF_RECORD},
                 "planned_nodes": hex(record.planned_nodes),
-                "queued": bool(record.sort_key),
+                "obstacle": None if record.obstacle is None else record.obstacle.value,
             }
             for record in job.records
         ],
@@ -219,11 +218,18 @@ def _save_job(cluster: Cluster, job: Job) -> dict[str, Any]:
         "dependencies": None if job.dependencies is None else str(job.dependencies),
         "state": job.state.value,
         "reason": job.reason.value,
+        "details": _save_details(job),
         "steps": [shape_of(StepRecord).encode(one) for one in job.steps],
         "held": by_name(state.pool.by_index(job.alloc), state.nodes) if job.alloc else {},
         **{name: getattr(job, name) for name in _PLAIN},
         "planned_nodes": hex(job.planned_nodes),
     }
+
+
+def _save_details(job: Job) -> list[Any] | None:
+    """Give the details of a job's reason, unless they are those of an earlier one."""
+    details = job.details
+    return None if details is None or details.reason is not job.reason else [details.sentence, hex(details.nodes)]
 
 
 def _restore_job(cluster: Cluster, data: Mapping[str, Any], machine: Machine) -> Job:
@@ -239,6 +245,8 @@ def _restore_job(cluster: Cluster, data: Mapping[str, Any], machine: Machine) ->
     for rank, own in enumerate(job.records):
         for name in _OF_RECORD:
             setattr(own, name, data["records"][rank][name])
+        obstacle = data["records"][rank]["obstacle"]
+        own.obstacle = None if obstacle is None else Reason(obstacle)
     records: list[tuple[Job, Mapping[str, Any]]] = [(job, data), *zip(job.records, data["records"], strict=True)]
     for record, one in records:
         record.planned_nodes = machine.move.bitmap(int(one["planned_nodes"], 16))
@@ -250,6 +258,9 @@ def _restore_job(cluster: Cluster, data: Mapping[str, Any], machine: Machine) ->
         job.dependencies = parse_dependency(data["dependencies"])
     job.state = JobState(data["state"])
     job.reason = Reason(data["reason"])
+    if data["details"] is not None:
+        sentence, nodes = data["details"]
+        job.details = Why(job.reason, sentence, machine.move.bitmap(int(nodes, 16)))
     job.steps = tuple(shape_of(StepRecord).decode(one) for one in data["steps"])
     if data["held"]:
         try:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rota.core.limits.start_limits import LIMIT_REASONS
 from rota.core.plain import LARGEST_EXACT
-from rota.core.queue.reasons import is_user_excluded
+from rota.core.queue.obstacles import is_user_excluded
 from rota.model import LONGEST, MAX_PRIORITY, Errno, PartitionState, Reason, RequestError
 from rota.resources.nodeset import indices
 
@@ -122,7 +122,7 @@ def check_partitions(cluster: Cluster, job: Job) -> None:
     beyond = [
         (reason, record.partition.name)
         for record in records
-        if (reason := cluster.policy.access(record) or cluster.reasons.exceeded_partition_limit(record)) is not None
+        if (reason := cluster.policy.access(record) or cluster.obstacles.exceeded_partition_limit(record)) is not None
     ]
     if beyond and (enforced == "ALL" or len(beyond) == len(records)):
         reason, name = beyond[0]
@@ -157,7 +157,7 @@ def check_possible(cluster: Cluster, job: Job) -> None:
     """
     if job.spec.hold or job.spec.priority == 0:
         return
-    reasons = {cluster.reasons.obstacle(record) for record in job.records or (job,)}
+    reasons = {cluster.obstacles.obstacle(record) for record in job.records or (job,)}
     if reasons <= {Reason.BAD_CONSTRAINTS, Reason.BEGIN_TIME, *LIMIT_REASONS}:
         require_possible(cluster.state, job)
 

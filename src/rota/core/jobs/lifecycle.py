@@ -79,6 +79,8 @@ class Lifecycle:
         if job.array is not None and job.dependencies is not None:
             split_for_dependencies(cluster, job, job.array)
         self.queue.insert(job)
+        if self.state.down or cluster.reservations.all:
+            cluster.reasons.submitted(job)
 
     # ---- requests ---------------------------------------------------------------------------------------------
 

@@ -26,6 +26,7 @@ SIGKILL, SIGTERM = 9, 15
 _OOM = 125
 # Python 3.11 takes eight times as long to find a member of an Enum as a global name.
 _ENDED, _PENDING, _NODE_FAIL = Outcome.ENDED, JobState.PENDING, JobState.NODE_FAIL
+_NO_REASON = Reason.NONE
 _START, _EXIT_OK = Trigger.START, Trigger.EXIT_OK
 #: Smallest number of seconds after which a suspended job is expected to end.
 _RECHECK_S = 60
@@ -80,6 +81,7 @@ class Runs:
         state, cluster = self._state, self._cluster
         if job.start_limits and (excess := job.held_back(resources)) is not None:
             cluster.policy.refuse(job, excess)
+            job.reason = excess.reason
             self._queue.schedule_retest(excess)
             return excess.reason
         if job.array is not None and job.waiting_tasks > 1:
@@ -92,12 +94,13 @@ class Runs:
             become_task(job)
         change_state(job, _START)
         state.pool.take(resources)
+        job.reason = _NO_REASON
         job.alloc = resources
         job.alloc_nodes = state.pool.nodes_of(resources)
         job.start_time = job.charged_since = state.now
         job.time_limit = time_limit or job.time_limit
         spec = job.spec
-        if spec.time_min is not None and cluster.reasons.is_too_long(job):
+        if spec.time_min is not None and cluster.obstacles.is_too_long(job):
             job.time_limit = job.partition.default_time or job.partition.max_time or job.time_limit
         if spec.reservation and (longest := cluster.reservations.time_left(job)) is not None:
             job.time_limit = min(job.time_limit, longest)

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from rota.core.limits.inputs import CountedJob
     from rota.core.limits.usage_enforcement import UsageLimit
-    from rota.model import Reason
 
 _MINUTE = 60
 
@@ -98,7 +97,15 @@ class JobLimits(Generic[J]):
     @property
     def can_hold_back(self) -> bool:
         """Whether there are limits that can hold back a queued job."""
-        return bool(self.jobs or self.tres or self.nodes or self.run_minutes or self.used or self.per_job)
+        return bool(
+            self.jobs
+            or self.tres
+            or self.nodes
+            or self.run_minutes
+            or self.used
+            or self.per_job
+            or self.max_wall is not None
+        )
 
     def exceeded_alone(self, job: J, *, alone: bool = False) -> Excess | None:
         """Give the limit that a job exceeds whatever other jobs are running; ``None``: there is none.
@@ -136,23 +143,12 @@ class JobLimits(Generic[J]):
             ]
         return next((Excess(limit, 0, count) for count, limit in asked if count > limit.most), None)
 
-    def reason(self, job: J) -> Reason | None:
-        """Give the reason of a job that these limits keep out of the queue; ``None``: they do not.
-
-        Limits on the number of jobs have precedence, except those of a QOS after the one that limits time limits.
-        """
-        too_long = self.max_wall is not None and job.time_limit > self.max_wall.most
-        before = self.jobs[: self.jobs_before_wall] if too_long else self.jobs
-        excess = next((limit for ledger, limit in before if ledger.jobs >= limit.most), None) or self.exceeded_alone(
-            job
-        )
-        return None if excess is None else excess.reason
-
     def holds_back_all(self) -> bool | None:
         """Whether all jobs are held back, as the number of running jobs is reached; ``None``: it depends on the job."""
-        if self.jobs and self._excess_jobs() is not None:
+        if self.max_wall is None and self.jobs and self._excess_jobs() is not None:
             return True
-        return None if self.tres or self.nodes or self.used or self.run_minutes or self.per_job else False
+        depends = self.tres or self.nodes or self.used or self.run_minutes or self.per_job or self.max_wall is not None
+        return None if depends else False
 
     def holds_back(self, job: J, resources: int) -> Excess | None:
         """Give the limit that a pending job would exceed if it started now; ``None``: there is none.
@@ -162,15 +158,22 @@ class JobLimits(Generic[J]):
             resources: The resource set that it would start on, which may be more than it requests; 0: test what it
                 requests.
         """
-        if self.jobs and (excess := self._excess_jobs()) is not None:
+        excess = self._excess_jobs() if self.jobs else None
+        if self.max_wall is not None and job.time_limit > self.max_wall.most:
+            # Limits on the number of jobs have precedence, except those of a QOS after the one on time limits.
+            before = (limit for _, limit in self.jobs[: self.jobs_before_wall])
+            comes_first = excess is not None and excess.limit in before
+            return excess if comes_first else Excess(self.max_wall, 0, job.time_limit)
+        if excess is not None:
             return excess
         context = self._context
         if not resources:
             refused = context.refused.get(job.job_id) if context.refused else None
             if not (self.tres or self.nodes or self.used or self.run_minutes):
-                return refused if self.per_job else None
+                return (refused or self.exceeded_alone(job)) if self.per_job else None
             counts = context.asked(job)
-            return self._excess_tres(counts, job.time_limit) or self._excess_nodes(counts[NODE], 0) or refused
+            excess = self._excess_tres(counts, job.time_limit) or self._excess_nodes(counts[NODE], 0)
+            return excess or refused or (self.exceeded_alone(job) if self.per_job else None)
         if not (self.tres or self.nodes or self.used or self.run_minutes or self.per_job):
             return None
         counts, nodes = context.counts(job, resources), context.nodes_of(resources)

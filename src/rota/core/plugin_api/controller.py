@@ -135,6 +135,8 @@ class PluginController:
 
     @property
     def queue(self) -> JobView:
+        if self._queue.mixed and self._cluster.reasons.are_found:
+            self._cluster.reasons.partitions_tested()
         return self._queue.candidates()
 
     @property
@@ -205,6 +207,8 @@ class PluginController:
         if not job.start_limits:
             return None
         excess = self._queue.held_back(job)
+        if (tell := self._queue.limits_tested) is not None and job.is_queued:
+            tell(job, excess)
         return None if excess is None else excess.reason
 
     def reason(self, job: Job) -> Reason:

@@ -1,19 +1,20 @@
 """The queue: pending jobs in order, the jobs that can be considered, and the new jobs since the last pass.
 
-A pending job is either *queued* or *parked*. A queued job starts if it fits and no start limit holds it back. A parked
-job cannot be considered; its reason says why.
+A pending job is either *queued* or *parked*. A queued job starts if it fits and no start limit holds it back; why it
+waits is found by passes (see `rota.core.queue.reasons`). A parked job cannot be considered; its reason says why.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rota.core.limits.start_limits import LIMIT_REASONS
 from rota.core.sorted_jobs import JobView, SortedJobs, queue_key
 from rota.core.timers import Timer, TimerKind
 from rota.model import YEAR, Reason
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Iterable
 
     from rota.core.job import Job
     from rota.core.limits.start_limits import Excess, StartLimit
@@ -24,6 +25,18 @@ _RETEST_S = 60
 _DECAY = Timer(TimerKind.LIMITS_DECAY)
 #: A global name is found faster than a member of an Enum.
 _NO_REASON = Reason.NONE
+
+
+#: Reasons that passes find. Jobs that are taken out of the queue and put back keep them.
+FOUND = LIMIT_REASONS | {
+    Reason.NONE,
+    Reason.PRIORITY,
+    Reason.RESOURCES,
+    Reason.REQ_NODE_NOT_AVAIL,
+    Reason.LICENSES,
+    Reason.JOB_ARRAY_TASK_LIMIT,
+    Reason.QOS_USAGE_THRESHOLD,
+}
 
 
 class JobQueue:
@@ -37,6 +50,8 @@ class JobQueue:
         "_state",
         "changed",
         "limited",
+        "limits_tested",
+        "mixed",
         "new",
         "parked",
         "planned_reasons",
@@ -61,6 +76,10 @@ class JobQueue:
         self.planned_reasons: frozenset[Reason] = frozenset()
         #: Function that is called before the order is read; see `Controller.before_queue`.
         self.unflushed: Callable[[], object] | None = None
+        #: Function that is told what a scheduler has found of the start limits of a queued job; ``None``: none is.
+        self.limits_tested: Callable[[Job, Excess | None], object] | None = None
+        #: Queued jobs of which some records are not in the queue, by id.
+        self.mixed: dict[int, Job] = {}
         #: Function that says why a pending job or queue record cannot be considered now; ``None``: it can.
         self.why_parked: Callable[[Job], Reason | None] = _never_parked
 
@@ -93,8 +112,9 @@ class JobQueue:
             self._note_queued(job)
 
     def _note_queued(self, job: Job) -> None:
-        """Set the reason and the eligible time of a job that has been queued."""
-        job.reason = _NO_REASON
+        """Set the eligible time of a job that has been queued, and its reason if it was parked for it."""
+        if job.reason not in FOUND:
+            job.reason = _NO_REASON
         if job.eligible_time is None:
             job.eligible_time = self._state.now
         if job.spec.deadline and latest_start(job) < self._state.now:
@@ -103,9 +123,10 @@ class JobQueue:
     def _insert_records(self, job: Job) -> None:
         """Queue the records of a job that can be considered now; if none can, park the job."""
         reasons = [self.why_parked(record) for record in job.records]
+        for record, why in zip(job.records, reasons, strict=True):
+            record.obstacle = why
         if None not in reasons:
-            # Of several reasons, show the one that lasts least.
-            self._park(job, min(filter(None, reasons), key=_duration_rank))
+            self._park(job, _reason_of_several(job))
             return
         entered: list[Job] = []
         for record, why in zip(job.records, reasons, strict=True):
@@ -116,6 +137,8 @@ class JobQueue:
                 record.forget_plan()
         job.copy_earliest_plan()
         job.sort_key = min(record.sort_key for record in entered)
+        if len(entered) < len(reasons):
+            self.mixed[job.job_id] = job
         if self.new is not None:
             self.new += entered
         self._note_queued(job)
@@ -131,21 +154,22 @@ class JobQueue:
             if self._state.settings.kill_invalid_depend if ends is None else ends:
                 self._state.to_end.append(job)
 
-    def restore(self, job: Job, *, parked: bool, partitions: Collection[str]) -> None:
+    def restore(self, job: Job, *, parked: bool) -> None:
         """Queue or park a job as it was when it was saved.
 
         Args:
             job: The job.
-            parked: Whether it was parked; else it was queued.
-            partitions: Names of the partitions in which it was queued, if it has several.
+            parked: Whether it was parked; else it was queued, in all partitions in which it has no obstacle.
         """
         if parked:
             self.parked[job.job_id] = job
             return
-        queued: list[Job] = [record for record in job.records if record.partition.name in partitions] or [job]
+        queued: list[Job] = [record for record in job.records if record.obstacle is None] or [job]
         for one in queued:
             self.queued.add(one, queue_key(one))
         job.sort_key = min(one.sort_key for one in queued)
+        if len(queued) < len(job.records):
+            self.mixed[job.job_id] = job
 
     def remove(self, job: Job) -> None:
         """Remove a pending job from the queue or from the parked jobs."""
@@ -163,6 +187,7 @@ class JobQueue:
             if record.sort_key:
                 self.queued.remove(record)
         job.sort_key = ()
+        self.mixed.pop(job.job_id, None)
 
     def reconsider(self, job: Job) -> None:
         """Determine again whether a pending job is queued or parked."""
@@ -217,21 +242,17 @@ class JobQueue:
             self.flush()
         return self.new if not self.new or not self.limited else self._not_held_back(self.new)
 
-    def _not_held_back(self, jobs: JobView | list[Job]) -> list[Job]:
-        # Many jobs have the same limits, and often one test of a limit is enough for all of them.
-        known: dict[StartLimit[Job], bool | None] = {}
+    def _not_held_back(self, jobs: Iterable[Job]) -> list[Job]:
+        test, tell = LimitTest(self), self.limits_tested
         free: list[Job] = []
         for job in jobs:
-            for one in job.start_limits:
-                if one not in known:
-                    held = one.holds_back_all()
-                    known[one] = None if held and self.planned_reasons else held
-                    if held:
-                        self.schedule_retest(one.holds_back(job, 0))
-                if (held := known[one]) or (held is None and self.held_back(job) is not None):
-                    break
-            else:
-                free.append(job)
+            if job.start_limits:
+                excess = test.holds(job)
+                if tell is not None:
+                    tell(job, excess)
+                if excess is not None:
+                    continue
+            free.append(job)
         return free
 
     def held_back(self, job: Job) -> Excess | None:
@@ -246,15 +267,48 @@ class JobQueue:
         return excess
 
 
+class LimitTest:
+    """Tests the start limits of many jobs at one time: often one test of a limit is enough for all its jobs.
+
+    Args:
+        queue: The queue of the jobs. Jobs may start meanwhile, and none may end.
+    """
+
+    __slots__ = ("_known", "_queue")
+
+    def __init__(self, queue: JobQueue) -> None:
+        self._queue = queue
+        #: The limits that hold back all their jobs, with what they say of the first one; ``None``: not all.
+        self._known: dict[StartLimit[Job], Excess | None] = {}
+
+    def holds(self, job: Job) -> Excess | None:
+        """Give the limit that holds a job back, unless the scheduler plans for its reason; ``None``: none does."""
+        known, queue = self._known, self._queue
+        for one in job.start_limits:
+            if one not in known:
+                excess = queue.schedule_retest(one.holds_back(job, 0)) if one.holds_back_all() else None
+                known[one] = None if excess is None or excess.reason in queue.planned_reasons else excess
+            if (excess := known[one]) is not None:
+                return excess
+        return queue.held_back(job)
+
+
 def latest_start(job: Job) -> int:
     """Give the last time at which a job can start and end by its deadline, Unix seconds."""
     without_limit = job.spec.time_limit is None and job.time_limit == YEAR
     return job.spec.deadline - (job.spec.time_min or (0 if without_limit else job.time_limit))
 
 
-def _duration_rank(reason: Reason) -> int:
-    """Rank a reason by how long it lasts: until a time, until a change, for ever."""
-    return {Reason.BEGIN_TIME: 0, Reason.PARTITION_CONFIG: 2, Reason.BAD_CONSTRAINTS: 2}.get(reason, 1)
+def _reason_of_several(job: Job) -> Reason:
+    """Give the reason of a job that is parked in all its partitions: each overwrites those before it, as in Slurm.
+
+    That it waits for its begin time is tested before the partitions are. In one of which the nodes can never serve it,
+    nothing keeps it out of the queue in Slurm.
+    """
+    reasons = [record.obstacle for record in job.by_tier if record.obstacle is not None]
+    if Reason.BEGIN_TIME in reasons:
+        return Reason.BEGIN_TIME
+    return next((one for one in reversed(reasons) if one is not Reason.BAD_CONSTRAINTS), Reason.BAD_CONSTRAINTS)
 
 
 def _never_parked(job: Job) -> Reason | None:  # noqa: ARG001 - the default of `why_parked`

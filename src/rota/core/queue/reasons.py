@@ -1,50 +1,58 @@
-"""Reasons: why a job is pending."""
+"""Reasons: why a job is pending.
+
+The reason of a job that cannot be considered is known when it is parked. Why a job in the queue waits is found by
+passes, and kept until another finds something else, as in Slurm:
+
+- The main pass writes why a job that it reaches does not start. Of a job behind others that block its partition it
+  writes `Priority`, but only over `None` and `Resources`.
+- A backfill cycle tests the limits of associations and QOS on all jobs, and removes such a reason if there is no such
+  limit any more.
+- Both test the limits of partitions first, in the order in which a job names them: each writes its reason over that of
+  the one before, and one that lets the job run removes it.
+- A job has one reason, also in several partitions.
+
+So a job which waits for a licence may be shown with `Priority`, and one that a limit has held back with that limit
+until somebody looks again. If the scheduler makes no main pass, the reason is derived when it is asked for: it is what
+a main pass would find.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from rota.core.job import Why
 from rota.core.limits.start_limits import LIMIT_REASONS
-from rota.model import PartitionState, Reason
-from rota.model.association import QosFlag
-from rota.resources.nodeset import indices
+from rota.model import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rota.core.accounts.charging import Accounts
-    from rota.core.accounts.policy import AccountingPolicy
-    from rota.core.job import Job
-    from rota.core.queue.dependencies import JobDependencies
+    from rota.core.job import Job, QueueRecord
+    from rota.core.limits.start_limits import Excess
     from rota.core.queue.job_queue import JobQueue
     from rota.core.queue.reservations import Reservations
     from rota.core.state import ClusterState
 
-#: Reasons of held jobs; all of them have priority 0.
-HELD = frozenset(
+TOO_FEW = Why(
+    Reason.RESOURCES, "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions"
+)
+MAINTENANCE = Why(Reason.REQ_NODE_NOT_AVAIL, "ReqNodeNotAvail, Reserved for maintenance")
+#: Reasons of limits that a scheduler tests, and removes.
+_LIMITS = LIMIT_REASONS | {Reason.QOS_USAGE_THRESHOLD, Reason.JOB_ARRAY_TASK_LIMIT}
+#: Reasons of limits of partitions.
+_OF_PARTITION = frozenset(
     {
-        Reason.JOB_HELD_USER,
-        Reason.JOB_HELD_ADMIN,
-        Reason.JOB_LAUNCH_FAILURE,
-        Reason.JOB_HOLD_MAX_REQUEUE,
-        Reason.RESERVATION_DELETED,
+        Reason.PARTITION_DOWN,
+        Reason.PARTITION_INACTIVE,
+        Reason.PARTITION_CONFIG,
+        Reason.PARTITION_NODE_LIMIT,
+        Reason.PARTITION_TIME_LIMIT,
+        Reason.MAX_MEM_PER_LIMIT,
     }
 )
-_TOO_FEW = "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions"
-_PARTITION_CLOSED = {
-    PartitionState.DOWN: Reason.PARTITION_DOWN,
-    PartitionState.INACTIVE: Reason.PARTITION_INACTIVE,
-}
-
-
-class Why(NamedTuple):
-    """A reason with its details."""
-
-    reason: Reason
-    #: Sentence that Slurm shows in place of the reason; empty: none.
-    sentence: str = ""
-    #: Bitmap of the nodes listed after it.
-    nodes: int = 0
+#: Obstacles that only the main pass finds, when it comes to the job in that partition.
+FOUND_LATE = frozenset({Reason.ACCOUNT_NOT_ALLOWED, Reason.QOS_NOT_ALLOWED, Reason.BAD_CONSTRAINTS})
 
 
 class Reasons:
@@ -56,103 +64,96 @@ class Reasons:
         state: ClusterState,
         queue: JobQueue,
         accounts: Accounts,
-        policy: AccountingPolicy,
-        dependencies: JobDependencies,
         reservations: Reservations,
     ) -> None:
         self._state = state
         self._queue = queue
         self._accounts = accounts
-        #: The policy in force, to be set when limits are read again.
-        self.policy = policy
-        self._dependencies = dependencies
         self._reservations = reservations
+        self.are_found = True
+        queue.limits_tested = self.limits_tested
 
-    # ---- jobs that cannot be considered -----------------------------------------------------------------------
+    def derive(self) -> None:
+        """Derive reasons from now on, as no main passes are made."""
+        self.are_found = False
+        self._queue.limits_tested = None
 
-    def test(self, job: Job) -> Reason | None:
-        """Say why a pending job or queue record cannot be considered now; ``None``: it can.
+    # ---- what passes find -------------------------------------------------------------------------------------
 
-        Its dependencies are tested again.
+    def submitted(self, job: Job) -> None:
+        """Write why a new job cannot start even if no other ran, which Slurm tests at once."""
+        if not self.are_found or not job.is_queued:
+            return
+        for record in job.by_tier or (job,):
+            if record.sort_key and self.lacks_available_nodes(record, 0):
+                job.details = why = self._not_available(record, 0)
+                job.reason = why.reason
+
+    def partitions_tested(self) -> None:
+        """Write the reasons of jobs that cannot be considered in one of their partitions: a pass begins."""
+        for job in self._queue.mixed.values():
+            for record in job.by_tier:
+                reason = record.obstacle
+                if reason in _OF_PARTITION:
+                    job.reason = reason
+                elif job.reason in _OF_PARTITION:
+                    job.reason = Reason.NONE
+
+    def limits_tested(self, job: Job, excess: Excess | None) -> None:
+        """Write what a scheduler has found of the limits on a job in the queue; licences are not among them."""
+        if excess is not None and excess.reason in _LIMITS:
+            job.reason = excess.reason
+        elif job.reason in _LIMITS:
+            job.reason = Reason.NONE
+
+    def is_shut_out(self, record: QueueRecord, taken: int) -> bool:
+        """Write why a job can never run in the partition to which the main pass has come; say whether it blocks it.
+
+        Args:
+            record: A record that is not in the queue, of a job that is.
+            taken: Bitmap of the nodes set aside for jobs before it.
         """
-        if job.priority == 0:
-            return _why_held(job)
-        if job.dependencies is not None and (reason := self._dependencies.test(job)) is not None:
-            return reason
-        return self.obstacle(job)
+        reason = record.obstacle
+        if self.lacks_partition_nodes(record, taken):
+            record.reason, record.details = TOO_FEW.reason, TOO_FEW
+            return True
+        if reason is None or reason is Reason.BAD_CONSTRAINTS:
+            record.reason, record.details = Reason.RESOURCES, None
+        else:
+            record.reason, record.details = reason, Why(reason, self._not_permitted(record, reason))
+        return False
 
-    def parking_reason(self, job: Job) -> Reason | None:
-        """Give the same reason without testing dependencies."""
-        return self.obstacle(job) if job.priority else _why_held(job)
+    def does_not_fit(self, job: Job, taken: int) -> bool:
+        """Write why a job that the main pass has reached does not fit; say whether it blocks its partition.
 
-    def obstacle(self, job: Job) -> Reason | None:
-        """Give the same reason for a job that is not held and has no dependencies."""
-        part, policy = job.partition, self.policy
-        if part.allow_users is not None and is_user_excluded(job):
-            return Reason.PARTITION_CONFIG
-        if part.state in _PARTITION_CLOSED:
-            return _PARTITION_CLOSED[part.state]
-        if policy.restricts and (reason := policy.access(job)) is not None:
-            return reason
-        if job.spec.reservation and (reason := self._reservations.reason(job)) is not None:
-            return reason
-        if not job.units and self._asks_too_many_cpus(job):
-            return Reason.PARTITION_CONFIG
-        if (
-            not job.units
-            or part.max_time is not None
-            or part.max_nodes is not None
-            or part.max_mem_per_node
-            or self._state.settings.most_memory[0]
-        ) and (reason := self.exceeded_partition_limit(job)) is not None:
-            return reason
-        if job.spec.begin_time > self._state.now:
-            return Reason.BEGIN_TIME
-        if job.limits is not None and (excess := job.limits.exceeded_alone(job)) is not None:
-            return excess.reason
-        return None if job.units else Reason.BAD_CONSTRAINTS
+        Args:
+            job: A queued job.
+            taken: Bitmap of the nodes set aside for jobs before it.
+        """
+        if self.lacks_partition_nodes(job, taken):
+            job.reason, job.details = TOO_FEW.reason, TOO_FEW
+            return True
+        if self._reservations.all and self._reservations.reserves_all(job):
+            job.reason, job.details = MAINTENANCE.reason, MAINTENANCE
+            return False
+        if self.lacks_available_nodes(job, taken):
+            job.details = why = self._not_available(job, taken)
+            job.reason = why.reason
+            return False
+        job.reason, job.details = Reason.RESOURCES, None
+        return (job.limits is None and not job.spec.required_nodes) or not self._lets_others_by(job)
 
-    def _asks_too_many_cpus(self, job: Job) -> bool:
-        """Whether the tasks of a job need more processors than all nodes of its partition have."""
-        spec, nodes = job.spec, self._state.nodes
-        asked = (spec.num_tasks or 1) * spec.cpus_per_task if spec.cpus_per_gpu else spec.num_cpus
-        return asked > sum(nodes[index].cpus for index in indices(job.partition.nodes))
-
-    def exceeded_partition_limit(self, job: Job) -> Reason | None:
-        """Say which limit of its partition a job exceeds, unless its QOS exempts it; ``None``: none."""
-        part, policy, spec = job.partition, self.policy, job.spec
-        least = self._state.pool.least_nodes(job) if part.max_nodes is not None and job.units else spec.min_nodes
-        too_large = part.max_nodes is not None and max(least, spec.max_nodes) > part.max_nodes
-        impossible = not job.units and (0 < spec.max_nodes < part.min_nodes or spec.min_nodes > part.nodes.bit_count())
-        if (too_large or impossible) and not policy.exempts_from_partition(job, QosFlag.PARTITION_MAX_NODES):
-            return Reason.PARTITION_NODE_LIMIT
-        too_long = part.max_time is not None and self.is_too_long(job)
-        if too_long and (spec.time_min is None or spec.time_min > (part.max_time or 0)):
-            return Reason.PARTITION_TIME_LIMIT
-        return Reason.MAX_MEM_PER_LIMIT if self._has_too_much_memory(job) else None
-
-    def is_too_long(self, job: Job) -> bool:
-        """Whether a job's time limit is above that of its partition, unless its QOS exempts it."""
-        most = job.partition.max_time
-        too_long = most is not None and job.time_limit > most
-        return too_long and not self.policy.exempts_from_partition(job, QosFlag.PARTITION_TIME_LIMIT)
-
-    def _has_too_much_memory(self, job: Job) -> bool:
-        """Whether a job asks for more memory on a node than its partition allows."""
-        spec = job.spec
-        most, _ = job.partition.most_memory(self._state.settings.most_memory)
-        cpus = max(spec.min_cpus_per_node, spec.cpus_per_task)
-        return bool(most) and max(spec.mem_per_node, spec.mem_per_cpu * cpus) > most
+    def _lets_others_by(self, job: Job) -> bool:
+        """Whether a job does not block its partition: its priority is too low, or it asks for all its nodes by name."""
+        if job.limits is not None and job.priority < job.min_priority:
+            return True
+        required = job.spec.required_nodes
+        return bool(required) and self._state.required_nodes(job).bit_count() >= max(job.spec.min_nodes, 1)
 
     # ---- all jobs ---------------------------------------------------------------------------------------------
 
     def of(self, job: Job) -> Reason:
-        """Give the reason of a job.
-
-        For jobs in the queue it is derived from the order when it is asked for. A job that a limit holds back has that
-        limit's reason. Of the others, those that the main pass would test have the reason Resources, or that of
-        unavailable nodes; the rest have Priority.
-        """
+        """Give the reason of a job."""
         return self.why(job).reason
 
     def of_all(self) -> Iterator[tuple[Job, Reason]]:
@@ -176,11 +177,10 @@ class Reasons:
                 are found out are added.
         """
         if not job.is_queued:
-            if job.job_id in self._queue.parked and job.limits is not None and job.reason in LIMIT_REASONS:
-                return Why(job.limits.reason(job) or job.reason)
             return Why(job.reason, "" if job.records else self._not_permitted(job))
-        if any(self._is_shut_out(one) for one in job.whole.records):
-            return Why(Reason.PARTITION_CONFIG)
+        if self.are_found:
+            details = job.details
+            return details if details is not None and details.reason is job.reason else Why(job.reason)
         records = [one for one in job.whole.records or (job,) if one.sort_key]
         excesses = [one.held_back() for one in records]
         for record, excess in zip(records, excesses, strict=True):
@@ -188,17 +188,18 @@ class Reasons:
                 return why
         return Why(Reason.PRIORITY if None in excesses else next(filter(None, excesses)).reason)
 
-    def _is_shut_out(self, job: Job) -> bool:
-        """Whether a record can never run in its partition, or its account or QOS may not use it."""
-        return not job.units or self.policy.access(job) is not None
+    def _not_permitted(self, job: Job, reason: Reason | None = None) -> str:
+        """Give the sentence about the list of a partition that excludes a job; empty: none does.
 
-    def _not_permitted(self, job: Job) -> str:
-        """Give the sentence about the list of a partition that excludes a job; empty: none does."""
-        part, accounts = job.partition, self._accounts
-        if job.reason is Reason.QOS_NOT_ALLOWED:
+        Args:
+            job: The job, or one of its queue records.
+            reason: Why it is excluded; ``None``: the job's reason.
+        """
+        part, accounts, reason = job.partition, self._accounts, reason or job.reason
+        if reason is Reason.QOS_NOT_ALLOWED:
             what, allowed, denied, qos = "QOS", part.allow_qos, part.deny_qos, accounts.qos_of(job)
             own = qos.name if qos else ""
-        elif job.reason is Reason.ACCOUNT_NOT_ALLOWED:
+        elif reason is Reason.ACCOUNT_NOT_ALLOWED:
             what, allowed, denied = "account", part.allow_accounts, part.deny_accounts
             own = accounts.account_of(job)
         else:
@@ -207,21 +208,26 @@ class Reasons:
         return f"Job's {what} not permitted to use this partition ({part.name} {how})"
 
     def _why_queued(self, job: Job, behind: set[str] | None) -> Why:
-        """Say why a job in the queue that no limit holds back has not started."""
-        state, partition = self._state, "" if job.spec.reservation else job.partition.name
+        """Say why a job in the queue that no limit holds back would not start in a main pass."""
+        partition = "" if job.spec.reservation else job.partition.name
         if self._reservations.reserves_all(job):
-            return Why(Reason.REQ_NODE_NOT_AVAIL, "ReqNodeNotAvail, Reserved for maintenance")
+            return MAINTENANCE
         is_behind, taken = (True, 0) if behind and partition in behind else self._ahead(job)
         # A record may come before other jobs of its partition that are asked about later.
         if is_behind and behind is not None and partition and job is job.whole and not job.records:
             behind.add(partition)
         if not is_behind and self.lacks_partition_nodes(job, taken):
-            return Why(Reason.RESOURCES, _TOO_FEW)
+            return TOO_FEW
         if self.lacks_available_nodes(job, taken):
-            if away := (state.down | taken) & (state.required_nodes(job) or job.partition.nodes):
-                return Why(Reason.REQ_NODE_NOT_AVAIL, "ReqNodeNotAvail, UnavailableNodes:", away)
-            return Why(Reason.REQ_NODE_NOT_AVAIL, "ReqNodeNotAvail, May be reserved for other job")
+            return self._not_available(job, taken)
         return Why(Reason.PRIORITY if is_behind else Reason.RESOURCES)
+
+    def _not_available(self, job: Job, taken: int) -> Why:
+        """Give the reason of a job that could not start now even if no other ran."""
+        state = self._state
+        if away := (state.down | taken) & (state.required_nodes(job) or job.partition.nodes):
+            return Why(Reason.REQ_NODE_NOT_AVAIL, "ReqNodeNotAvail, UnavailableNodes:", away)
+        return Why(Reason.REQ_NODE_NOT_AVAIL, "ReqNodeNotAvail, May be reserved for other job")
 
     def _ahead(self, job: Job) -> tuple[bool, int]:
         """Determine whether jobs before a queued one block it in the main pass.
@@ -271,11 +277,7 @@ class Reasons:
         """
         if self.lacks_partition_nodes(job, taken):
             return True
-        if job.limits is not None and job.priority < job.min_priority:
-            return False
-        if job.spec.required_nodes and self._state.required_nodes(job).bit_count() >= max(job.spec.min_nodes, 1):
-            return False
-        return not self.lacks_available_nodes(job, taken)
+        return not self._lets_others_by(job) and not self.lacks_available_nodes(job, taken)
 
     def lacks_partition_nodes(self, job: Job, taken: int) -> bool:
         """Whether a job needs more nodes of its partition than are up and not set aside, unless it names them all."""
@@ -293,14 +295,3 @@ class Reasons:
         if book.all:
             closed |= book.closed(job, state.now, job.time_limit)
         return bool(closed or state.down) and not state.pool.select(job, state.pool.without(state.pool.up, closed))
-
-
-def _why_held(job: Job) -> Reason:
-    """Give the reason of a held job."""
-    return job.reason if job.reason in HELD else Reason.JOB_HELD_ADMIN
-
-
-def is_user_excluded(job: Job) -> bool:
-    """Whether a job's user is not in ``AllowGroups`` of its partition."""
-    part = job.partition
-    return part.allow_users is not None and not part.allows(job.user_name)

@@ -14,6 +14,8 @@ blocks only that reservation. A job that a start limit holds back is skipped and
 ``bf_licenses`` the pass ends at a job that waits for licences, and with ``assoc_limit_stop`` a job that a limit of an
 association or QOS holds back blocks its partition.
 
+The pass writes why each job that it comes to does not start: see `rota.core.queue.reasons`.
+
 The pass ends when it has tested or started as many jobs as `PassOptions` allows. Jobs of blocked partitions count as
 tested.
 """
@@ -22,14 +24,22 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from enum import Enum
+from itertools import chain, islice
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
+from rota.core.job import QueueRecord
+from rota.core.limits.licenses import LicensesWanted
 from rota.core.limits.start_limits import LIMIT_REASONS
+from rota.core.queue.job_queue import LimitTest
+from rota.core.queue.reasons import FOUND_LATE, TOO_FEW
 from rota.core.scheduling.pass_options import PassOptions
+from rota.core.sorted_jobs import queue_key
+from rota.model import Reason
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable, Collection, Hashable
 
     from rota.core.cluster import Cluster
     from rota.core.job import Job
@@ -42,6 +52,17 @@ END_OF_QUEUE = "End of job queue"
 HIT_QUEUE_DEPTH = "Hit default_queue_depth"
 BLOCKED_ON_LICENSES = "Blocked on licenses"
 HIT_MAX_JOB_START = "Hit sched_max_job_start"
+
+
+class _Held(Enum):
+    """What comes of a job that a start limit holds back."""
+
+    #: Others are tested.
+    WAITS = "waits"
+    #: Its partition is blocked.
+    BLOCKS = "blocks"
+    #: The pass ends.
+    ENDS = "ends"
 
 
 @dataclass(slots=True)
@@ -101,13 +122,15 @@ class MainPass:
         if options.is_off:
             return
         state, waiting, book = self._cluster.state, self._cluster.queue, self._cluster.reservations
-        pool, limit_stops = state.pool, state.settings.assoc_limit_stop
-        queue = waiting.queued.snapshot() if limit_stops else waiting.candidates()
+        pool = state.pool
+        queue: Collection[Job] = waiting.queued.snapshot()
+        if waiting.mixed:
+            self._cluster.reasons.partitions_tested()
+            queue = self._with_shut_out(queue)
         length, avail = len(queue), pool.free
-        reserved = bool(book.all)
+        reserved, test = bool(book.all), LimitTest(waiting)
         most, starts = None if full else options.most_jobs, options.sched_max_job_start
         of_partition = options.partition_job_depth
-        is_bounded = most is not None or of_partition
         reason, depth, started, gone = END_OF_QUEUE, 0, 0, 0
         # Nodes removed, partitions and reservations blocked, and request classes of which a job did not fit.
         closed = 0
@@ -116,9 +139,14 @@ class MainPass:
         seen: dict[str, int] = {}
         # Partitions of the jobs in the queue; computed when the first job does not fit.
         waiting_in: set[str] | None = None
-        for job in queue:
+        left = iter(queue)
+        for job in left:
             if not job.sort_key or job.alloc:
                 gone += 1
+                if waiting.mixed and self._blocks_shut_out(job, blocked, closed):
+                    blocked.add(job.partition.name)
+                    closed |= job.partition.nodes
+                    avail = pool.without(avail, job.partition.nodes)
                 continue
             if starts and started >= starts:
                 reason = HIT_MAX_JOB_START
@@ -127,20 +155,31 @@ class MainPass:
             if of_partition:
                 seen[partition.name] = count = seen.get(partition.name, 0) + 1
                 if count > of_partition:
+                    if job.reason is Reason.NONE:
+                        job.reason = Reason.PRIORITY
                     continue
             if depth == most:
                 reason = HIT_QUEUE_DEPTH
                 break
+            if job.array is not None and job.array.throttle:
+                if job.array.holds_back_all():
+                    job.reason = Reason.JOB_ARRAY_TASK_LIMIT
+                    continue
+                if job.reason is Reason.JOB_ARRAY_TASK_LIMIT:
+                    job.reason = Reason.NONE
             depth += 1
             if partition.name in blocked and not (reserved and job.spec.reservation):
+                if (known := job.reason) is Reason.NONE or known is Reason.RESOURCES:
+                    job.reason = Reason.PRIORITY
                 continue
             if reserved and job.spec.reservation in blocked:
+                job.reason = Reason.PRIORITY
                 continue
-            if job.start_limits and (excess := waiting.schedule_retest(job.held_back())) is not None:
-                if excess.reason in waiting.planned_reasons:
+            if job.start_limits and (held := self._held_back(job, test, closed)) is not None:
+                if held is _Held.ENDS:
                     reason = BLOCKED_ON_LICENSES
                     break
-                if limit_stops and excess.reason in LIMIT_REASONS:
+                if held is _Held.BLOCKS:
                     blocked.add(partition.name)
                     closed |= partition.nodes
                     avail = pool.without(avail, partition.nodes)
@@ -154,7 +193,10 @@ class MainPass:
             while resources and self._runs.start(job, resources) is None:
                 avail -= resources
                 started += 1
-                if not self._has_more(job) or (starts and started >= starts):
+                told = job  # plugins have been told of it, and may have done anything
+                if told.alloc or not told.sort_key or (starts and started >= starts):
+                    break
+                if job.start_limits and self._held_back(job, test, closed) is not None:  # other tasks of an array
                     break
                 room = pool.common(avail, pool.free)
                 resources = book.select(job, room) if reserved else pool.select(job, room)
@@ -166,10 +208,12 @@ class MainPass:
             if self._tell_pending is not None:
                 self._tell_pending()
             taken = partition.nodes
+            blocks = self._blocks(job, closed)
             if job.spec.reservation:
-                blocked.add(job.spec.reservation)
+                if blocks:
+                    blocked.add(job.spec.reservation)
                 continue
-            if self._blocks(job, closed):
+            if blocks:
                 blocked.add(partition.name)
             else:
                 taken = state.required_nodes(job)
@@ -178,23 +222,62 @@ class MainPass:
             if taken:
                 closed |= taken
                 avail = pool.without(avail, taken)
-            if not avail and not is_bounded:
-                depth = length - gone  # Slurm tests all jobs that are left, of which none can fit
-                break
             if reserved or of_partition or starts:
                 continue
             waiting_in = set(map(_PARTITION, queue)) if waiting_in is None else waiting_in
             if blocked >= waiting_in:  # no other job can start; the others count as tested, up to the bound
-                depth = length - gone
+                tested, depth = depth, length - gone
                 if most is not None and depth > most:
                     reason, depth = HIT_QUEUE_DEPTH, most
+                for other in islice(left, depth - tested):
+                    known = other.reason
+                    if (known is Reason.NONE or known is Reason.RESOURCES) and not other.alloc:
+                        other.reason = Reason.PRIORITY
                 break
+        if waiting.mixed:
+            waiting.changed = True  # a cycle finds other reasons
         self._count(reason, length, depth, started)
 
-    @staticmethod
-    def _has_more(job: Job) -> bool:
-        """Whether a job that has just been started is a job array with another task that may start."""
-        return job.is_queued and job.held_back() is None
+    def _with_shut_out(self, queue: Collection[Job]) -> list[Job]:
+        """Add the partitions in which jobs of the queue can never run: that is found when the pass comes to them."""
+        records = chain.from_iterable(job.records for job in self._cluster.queue.mixed.values())
+        return sorted((*queue, *(one for one in records if one.obstacle in FOUND_LATE)), key=queue_key)
+
+    def _blocks_shut_out(self, job: Job, blocked: set[str], closed: int) -> bool:
+        """Whether a record in such a partition blocks it; why it waits is written."""
+        if type(job) is not QueueRecord or job.obstacle not in FOUND_LATE or not job.whole.is_queued:
+            return False
+        if job.partition.name not in blocked:
+            return self._cluster.reasons.is_shut_out(job, closed)
+        if job.reason is Reason.NONE or job.reason is Reason.RESOURCES:
+            job.reason = Reason.PRIORITY
+        return False
+
+    def _held_back(self, job: Job, test: LimitTest, closed: int) -> _Held | None:
+        """Say what comes of a job that a start limit holds back, and write why; ``None``: none does.
+
+        As in Slurm, a limit that is known to hold it back is tested first; then whether its partition has enough nodes,
+        its licences, and all limits.
+        """
+        reasons, waiting = self._cluster.reasons, self._cluster.queue
+        excess = test.holds(job)
+        is_known = job.reason in LIMIT_REASONS
+        if is_known:
+            reasons.limits_tested(job, excess)
+        lacks_licenses = any(type(one) is LicensesWanted and one.holds_back_all() for one in job.start_limits)
+        is_limit = excess is not None and excess.reason is not Reason.LICENSES
+        if not (is_limit and is_known):
+            if excess is None and not lacks_licenses:
+                return None
+            if reasons.lacks_partition_nodes(job, closed):
+                job.reason, job.details = TOO_FEW.reason, TOO_FEW
+                return _Held.BLOCKS
+            if lacks_licenses:
+                job.reason = Reason.LICENSES
+                return _Held.ENDS if Reason.LICENSES in waiting.planned_reasons else _Held.WAITS
+            reasons.limits_tested(job, excess)
+        stops = self._cluster.state.settings.assoc_limit_stop and job.reason in LIMIT_REASONS
+        return _Held.BLOCKS if stops else _Held.WAITS
 
     def _blocks(self, job: Job, closed: int) -> bool:
         """Whether a job that does not fit blocks its partition.
@@ -204,7 +287,7 @@ class MainPass:
             closed: Bitmap of the nodes removed so far.
         """
         options, reasons = self.options, self._cluster.reasons
-        if not reasons.blocks_partition(job, closed):
+        if not reasons.does_not_fit(job, closed):
             return False
         if not (options.bf_min_age_reserve or options.bf_min_prio_reserve) or reasons.lacks_partition_nodes(
             job, closed

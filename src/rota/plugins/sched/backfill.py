@@ -159,7 +159,7 @@ def _set_timer() -> None:
     if _stop is not None:
         _stop()
     interval = _options["bf_interval"]
-    _stop = _ctld.every(interval, _begin_cycle, only_after_change=True) if interval > 0 else None
+    _stop = _ctld.every(interval, _begin_cycle, only_after_change=True, quiet=True) if interval > 0 else None
 
 
 def slurm_sched_p_initial_priority(last_prio: int, job_ptr: Job) -> int:

@@ -1,0 +1,132 @@
+"""Obstacles: why a pending job cannot be considered, and is parked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rota.model import PartitionState, Reason
+from rota.model.association import QosFlag
+from rota.resources.nodeset import indices
+
+if TYPE_CHECKING:
+    from rota.core.accounts.policy import AccountingPolicy
+    from rota.core.job import Job
+    from rota.core.queue.dependencies import JobDependencies
+    from rota.core.queue.reservations import Reservations
+    from rota.core.state import ClusterState
+
+#: Reasons of held jobs; all of them have priority 0.
+HELD = frozenset(
+    {
+        Reason.JOB_HELD_USER,
+        Reason.JOB_HELD_ADMIN,
+        Reason.JOB_LAUNCH_FAILURE,
+        Reason.JOB_HOLD_MAX_REQUEUE,
+        Reason.RESERVATION_DELETED,
+    }
+)
+_PARTITION_CLOSED = {
+    PartitionState.DOWN: Reason.PARTITION_DOWN,
+    PartitionState.INACTIVE: Reason.PARTITION_INACTIVE,
+}
+
+
+class Obstacles:
+    """Tests whether pending jobs can be considered."""
+
+    def __init__(
+        self,
+        *,
+        state: ClusterState,
+        policy: AccountingPolicy,
+        dependencies: JobDependencies,
+        reservations: Reservations,
+    ) -> None:
+        self._state = state
+        #: The policy in force, to be set when limits are read again.
+        self.policy = policy
+        self._dependencies = dependencies
+        self._reservations = reservations
+
+    def test(self, job: Job) -> Reason | None:
+        """Say why a pending job or queue record cannot be considered now; ``None``: it can.
+
+        Its dependencies are tested again.
+        """
+        if job.priority == 0:
+            return _why_held(job)
+        if job.dependencies is not None and (reason := self._dependencies.test(job)) is not None:
+            return reason
+        return self.obstacle(job)
+
+    def parking_reason(self, job: Job) -> Reason | None:
+        """Give the same reason without testing dependencies."""
+        return self.obstacle(job) if job.priority else _why_held(job)
+
+    def obstacle(self, job: Job) -> Reason | None:
+        """Give the same reason for a job that is not held and has no dependencies."""
+        part, policy = job.partition, self.policy
+        if part.allow_users is not None and is_user_excluded(job):
+            return Reason.PARTITION_CONFIG
+        if part.state in _PARTITION_CLOSED:
+            return _PARTITION_CLOSED[part.state]
+        if policy.restricts and (reason := policy.access(job)) is not None:
+            return reason
+        if job.spec.reservation and (reason := self._reservations.reason(job)) is not None:
+            return reason
+        if not job.units and self._asks_too_many_cpus(job):
+            return Reason.PARTITION_CONFIG
+        if (
+            not job.units
+            or part.max_time is not None
+            or part.max_nodes is not None
+            or part.max_mem_per_node
+            or self._state.settings.most_memory[0]
+        ) and (reason := self.exceeded_partition_limit(job)) is not None:
+            return reason
+        if job.spec.begin_time > self._state.now:
+            return Reason.BEGIN_TIME
+        return None if job.units else Reason.BAD_CONSTRAINTS
+
+    def _asks_too_many_cpus(self, job: Job) -> bool:
+        """Whether the tasks of a job need more processors than all nodes of its partition have."""
+        spec, nodes = job.spec, self._state.nodes
+        asked = (spec.num_tasks or 1) * spec.cpus_per_task if spec.cpus_per_gpu else spec.num_cpus
+        return asked > sum(nodes[index].cpus for index in indices(job.partition.nodes))
+
+    def exceeded_partition_limit(self, job: Job) -> Reason | None:
+        """Say which limit of its partition a job exceeds, unless its QOS exempts it; ``None``: none."""
+        part, policy, spec = job.partition, self.policy, job.spec
+        least = self._state.pool.least_nodes(job) if part.max_nodes is not None and job.units else spec.min_nodes
+        too_large = part.max_nodes is not None and max(least, spec.max_nodes) > part.max_nodes
+        impossible = not job.units and (0 < spec.max_nodes < part.min_nodes or spec.min_nodes > part.nodes.bit_count())
+        if (too_large or impossible) and not policy.exempts_from_partition(job, QosFlag.PARTITION_MAX_NODES):
+            return Reason.PARTITION_NODE_LIMIT
+        too_long = part.max_time is not None and self.is_too_long(job)
+        if too_long and (spec.time_min is None or spec.time_min > (part.max_time or 0)):
+            return Reason.PARTITION_TIME_LIMIT
+        return Reason.MAX_MEM_PER_LIMIT if self._has_too_much_memory(job) else None
+
+    def is_too_long(self, job: Job) -> bool:
+        """Whether a job's time limit is above that of its partition, unless its QOS exempts it."""
+        most = job.partition.max_time
+        too_long = most is not None and job.time_limit > most
+        return too_long and not self.policy.exempts_from_partition(job, QosFlag.PARTITION_TIME_LIMIT)
+
+    def _has_too_much_memory(self, job: Job) -> bool:
+        """Whether a job asks for more memory on a node than its partition allows."""
+        spec = job.spec
+        most, _ = job.partition.most_memory(self._state.settings.most_memory)
+        cpus = max(spec.min_cpus_per_node, spec.cpus_per_task)
+        return bool(most) and max(spec.mem_per_node, spec.mem_per_cpu * cpus) > most
+
+
+def _why_held(job: Job) -> Reason:
+    """Give the reason of a held job."""
+    return job.reason if job.reason in HELD else Reason.JOB_HELD_ADMIN
+
+
+def is_user_excluded(job: Job) -> bool:
+    """Whether a job's user is not in ``AllowGroups`` of its partition."""
+    part = job.partition
+    return part.allow_users is not None and not part.allows(job.user_name)
