@@ -81,6 +81,7 @@ def save(engine: Engine) -> dict[str, Any]:
         "ended": cluster.dependencies.save(),
         "jobs": [_save_job(cluster, job) for job in state.jobs.values()],
         "parked": list(cluster.queue.parked),
+        "untested": {job_id: reason.value for job_id, reason in cluster.queue.untested.items()},
         "completing": list(state.completing),
         "timers": state.timers.save(),
         "passes": engine.save_passes(),
@@ -157,6 +158,7 @@ def _restore(engine: Engine, saved: Mapping[str, Any]) -> None:
         else:
             cluster.queue.restore(job, parked=job.job_id in parked)
     _reorder(cluster.queue.parked, saved["parked"])
+    cluster.queue.untested = {int(job_id): Reason(reason) for job_id, reason in saved["untested"].items()}
     _reorder(state.completing, saved["completing"])
     state.refresh_pool()
     if problem := state.pool.problem([job.alloc for job in state.holding()]):

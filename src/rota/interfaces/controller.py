@@ -244,13 +244,17 @@ class ControllerOf(Protocol[J]):
             Whether the job will fit, also if enough jobs had been preempted before; else nothing has changed.
         """
 
-    def plan(self, job: J, start_time: int | None, nodes: int = 0) -> None:
+    def plan(self, job: J, start_time: int | None, nodes: int = 0) -> Reason | None:
         """Record when and where the scheduler plans to start the job. It is shown to users, and has no other effect.
 
         Args:
             job: The job, or one of its queue records.
             start_time: Unix seconds; ``None``: remove the plan.
             nodes: Bitmap of the planned nodes; 0: left open.
+
+        Returns:
+            The limit that the job would exceed if it had these nodes now: Slurm's backfill then reserves nothing for
+            it; ``None``: there is none, or the scheduler has replaced the main pass.
         """
 
     def set_priority(self, job: J, priority: int) -> None:

@@ -79,7 +79,7 @@ class Lifecycle:
         if job.array is not None and job.dependencies is not None:
             split_for_dependencies(cluster, job, job.array)
         self.queue.insert(job)
-        if self.state.down or cluster.reservations.all:
+        if self.state.down or cluster.reservations.all or job.start_limits or job.records:
             cluster.reasons.submitted(job)
 
     # ---- requests ---------------------------------------------------------------------------------------------

@@ -243,6 +243,8 @@ class Runs:
         elif job.records:  # so far it had the priority in the partition in which it ran
             job.priority = max(record.priority for record in job.records)
         self._queue.insert(job)
+        if job.reason is Reason.BEGIN_TIME and self._cluster.reasons.are_found:
+            self._queue.untested[job.job_id] = Reason.NONE
 
     def finish(self, job: Job, resources: int = 0, nodes: int = 0) -> None:
         """Remove a job that has ended, and hand out its record.

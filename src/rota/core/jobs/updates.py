@@ -119,6 +119,8 @@ def update_job(life: Lifecycle, job: Job, changes: Mapping[str, Any]) -> None:
     if job.priority:
         life.priorities.ask(job)
     cluster.queue.insert(job)
+    if job.priority and cluster.reasons.are_found:
+        cluster.queue.untested[job.job_id] = Reason.NONE
 
 
 def _change_running(life: Lifecycle, job: Job, changes: Mapping[str, Any]) -> None:

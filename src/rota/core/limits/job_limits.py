@@ -158,13 +158,7 @@ class JobLimits(Generic[J]):
             resources: The resource set that it would start on, which may be more than it requests; 0: test what it
                 requests.
         """
-        excess = self._excess_jobs() if self.jobs else None
-        if self.max_wall is not None and job.time_limit > self.max_wall.most:
-            # Limits on the number of jobs have precedence, except those of a QOS after the one on time limits.
-            before = (limit for _, limit in self.jobs[: self.jobs_before_wall])
-            comes_first = excess is not None and excess.limit in before
-            return excess if comes_first else Excess(self.max_wall, 0, job.time_limit)
-        if excess is not None:
+        if (excess := self.excess_before_selection(job)) is not None:
             return excess
         context = self._context
         if not resources:
@@ -179,6 +173,18 @@ class JobLimits(Generic[J]):
         counts, nodes = context.counts(job, resources), context.nodes_of(resources)
         excess = self._excess_tres(counts, job.time_limit) or self._excess_nodes(counts[NODE], nodes)
         return excess or self._excess_per_job(counts, job.time_limit)
+
+    def excess_before_selection(self, job: J) -> Excess | None:
+        """Give the limit on the number of jobs or on time limits that a job would exceed; ``None``: there is none.
+
+        Those on the number of jobs have precedence, except those of a QOS after the one on time limits.
+        """
+        excess = self._excess_jobs() if self.jobs else None
+        if self.max_wall is None or job.time_limit <= self.max_wall.most:
+            return excess
+        before = (limit for _, limit in self.jobs[: self.jobs_before_wall])
+        comes_first = excess is not None and excess.limit in before
+        return excess if comes_first else Excess(self.max_wall, 0, job.time_limit)
 
     def _excess_nodes(self, asked: float, nodes: int) -> Excess | None:
         """Give the limit on different nodes that a job would exceed.

@@ -1,4 +1,7 @@
-"""The `Controller` of plugins, implemented by the engine's parts."""
+"""The `Controller` of plugins, implemented by the engine's parts.
+
+Over 400 lines: a method for each thing that a plugin can read, ask and propose.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from rota.core.cluster import Cluster
     from rota.core.job import Job
     from rota.core.jobs.lifecycle import Lifecycle
+    from rota.core.limits.start_limits import Excess
     from rota.core.plugin_api.calls import PriorityCalls
     from rota.core.plugin_api.guard import PluginGuard
     from rota.core.plugin_api.plugin_state import PluginState
@@ -135,8 +139,8 @@ class PluginController:
 
     @property
     def queue(self) -> JobView:
-        if self._queue.mixed and self._cluster.reasons.are_found:
-            self._cluster.reasons.partitions_tested()
+        if (self._queue.mixed or self._queue.untested) and self._cluster.reasons.are_found:
+            self._cluster.reasons.pass_begins()
         return self._queue.candidates()
 
     @property
@@ -273,17 +277,32 @@ class PluginController:
         known = self._state.jobs.get(job.job_id)
         return known is job or known is job.whole
 
-    def plan(self, job: Job, start_time: int | None, nodes: int = 0) -> None:
+    def plan(self, job: Job, start_time: int | None, nodes: int = 0) -> Reason | None:
         # Most values are right: functions are called only to make them so, or to say what is wrong.
         if start_time is not None and (type(start_time) is not int or not 0 <= start_time <= LATEST):
             start_time = moment(start_time)
         count = len(self._state.nodes)
         if type(nodes) is not int or nodes < 0 or nodes >> count:
             nodes = bitmap(nodes, count)
-        if job.is_queued:
-            job.planned_start, job.planned_nodes = start_time, nodes
-            if type(job) is QueueRecord:
-                job.whole.copy_earliest_plan()
+        if not job.is_queued:
+            return None
+        excess = self._limit_at(job, nodes) if nodes and job.limits is not None else None
+        job.planned_start, job.planned_nodes = start_time, 0 if excess else nodes
+        if type(job) is QueueRecord:
+            job.whole.copy_earliest_plan()
+        return None if excess is None else excess.reason
+
+    def _limit_at(self, job: Job, nodes: int) -> Excess | None:
+        """Give the limit that a job would exceed on planned nodes if it had them now, and note it; ``None``: none."""
+        if (tell := self._queue.limits_tested) is None or self._state.settings.assoc_limit_stop or job.limits is None:
+            return None
+        pool = self._state.pool
+        resources = pool.select(job, pool.without(pool.up, ~nodes))
+        excess = job.limits.holds_back(job, resources) if resources else None
+        if excess is not None:
+            self._cluster.policy.refuse(job, excess)
+            tell(job, excess)
+        return excess
 
     def set_priority(self, job: Job, priority: int) -> None:
         if type(priority) is not int or not 0 <= priority <= MAX_PRIORITY:

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 #: Seconds after which jobs that wait for usage to decay are tested again: Slurm's ``sched_interval``.
 _RETEST_S = 60
 _DECAY = Timer(TimerKind.LIMITS_DECAY)
-#: A global name is found faster than a member of an Enum.
-_NO_REASON = Reason.NONE
 
 
 #: Reasons that passes find. Jobs that are taken out of the queue and put back keep them.
@@ -57,6 +55,7 @@ class JobQueue:
         "planned_reasons",
         "queued",
         "unflushed",
+        "untested",
         "why_parked",
     )
 
@@ -78,6 +77,8 @@ class JobQueue:
         self.unflushed: Callable[[], object] | None = None
         #: Function that is told what a scheduler has found of the start limits of a queued job; ``None``: none is.
         self.limits_tested: Callable[[Job, Excess | None], object] | None = None
+        #: Reasons that are still shown of jobs that have others, as no pass has tested them since; by job id.
+        self.untested: dict[int, Reason] = {}
         #: Queued jobs of which some records are not in the queue, by id.
         self.mixed: dict[int, Job] = {}
         #: Function that says why a pending job or queue record cannot be considered now; ``None``: it can.
@@ -114,7 +115,9 @@ class JobQueue:
     def _note_queued(self, job: Job) -> None:
         """Set the eligible time of a job that has been queued, and its reason if it was parked for it."""
         if job.reason not in FOUND:
-            job.reason = _NO_REASON
+            if self.limits_tested is not None:
+                self.untested[job.job_id] = job.reason
+            job.reason = Reason.NONE
         if job.eligible_time is None:
             job.eligible_time = self._state.now
         if job.spec.deadline and latest_start(job) < self._state.now:
@@ -174,6 +177,7 @@ class JobQueue:
     def remove(self, job: Job) -> None:
         """Remove a pending job from the queue or from the parked jobs."""
         self.changed = True
+        self.untested.pop(job.job_id, None)
         if self.parked.pop(job.job_id, None) is None:
             self.remove_queued(job)
             self.new = None

@@ -81,16 +81,27 @@ class Reasons:
     # ---- what passes find -------------------------------------------------------------------------------------
 
     def submitted(self, job: Job) -> None:
-        """Write why a new job cannot start even if no other ran, which Slurm tests at once."""
+        """Write why a new job cannot start even if no other ran, which Slurm tests at once.
+
+        It tests limits on the number of jobs and on time limits, and which nodes are there.
+        """
         if not self.are_found or not job.is_queued:
             return
         for record in job.by_tier or (job,):
-            if record.sort_key and self.lacks_available_nodes(record, 0):
+            if not record.sort_key:
+                continue
+            if record.limits is not None and (excess := record.limits.excess_before_selection(record)) is not None:
+                job.reason = excess.reason
+            elif self.lacks_available_nodes(record, 0):
                 job.details = why = self._not_available(record, 0)
                 job.reason = why.reason
 
-    def partitions_tested(self) -> None:
-        """Write the reasons of jobs that cannot be considered in one of their partitions: a pass begins."""
+    def pass_begins(self) -> None:
+        """Write the reasons that Slurm finds when a pass or a cycle begins.
+
+        What has happened to jobs since the last one is noticed, and the limits of partitions are tested.
+        """
+        self._queue.untested.clear()
         for job in self._queue.mixed.values():
             for record in job.by_tier:
                 reason = record.obstacle
@@ -176,6 +187,8 @@ class Reasons:
             behind: Partitions in which this job and later ones are known to be behind one that blocks them; those that
                 are found out are added.
         """
+        if (shown := self._queue.untested.get(job.job_id)) is not None:
+            return Why(shown)
         if not job.is_queued:
             return Why(job.reason, "" if job.records else self._not_permitted(job))
         if self.are_found:

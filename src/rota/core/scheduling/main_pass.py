@@ -124,8 +124,9 @@ class MainPass:
         state, waiting, book = self._cluster.state, self._cluster.queue, self._cluster.reservations
         pool = state.pool
         queue: Collection[Job] = waiting.queued.snapshot()
+        if waiting.mixed or waiting.untested:
+            self._cluster.reasons.pass_begins()
         if waiting.mixed:
-            self._cluster.reasons.partitions_tested()
             queue = self._with_shut_out(queue)
         length, avail = len(queue), pool.free
         reserved, test = bool(book.all), LimitTest(waiting)

@@ -478,8 +478,9 @@ class _Cycle:
             return False
         reserves = not (self._no_reserve and (qos := _ctld.qos_of(job)) and qos.name in self._no_reserve)
         if job.planned_start is None:  # else this is a later task of an array, whose next task has the plan
-            _ctld.plan(job, start, nodes if reserves else 0)
+            held_back = _ctld.plan(job, start, nodes if reserves else 0)
             _planned.append(job)
+            reserves = reserves and held_back is None
         if not reserves:
             return False
         self._reserved[job.partition.name] += 1
