@@ -37,5 +37,8 @@ def batches(releases: Releases, nodes: int, gone: int, step: int) -> Iterator[in
             gone = min(releases.next_on(gone, nodes, limit) + 1, limit)
         yield gone
         window += step or window
-        while gone < limit and ends[gone] > begin + window:
-            window += step or window
+        if gone < limit and (short := ends[gone] - begin - window) > 0:
+            if step:
+                window += -(-short // step) * step
+            while not step and ends[gone] > begin + window:
+                window *= 2

@@ -298,11 +298,11 @@ class NodeSpace(Generic[J]):
 
     def _fits_at_once(self, job: J, releases: Releases, nodes: int, gone: int) -> int:
         """Give the nodes on which a job fits without further ends; 0: it does not."""
-        if not self._from_start and releases is not self._releases:
-            found = self._pool.find(job, self._releases.view(0), nodes)
-            if found:
-                return found
-        return self._pool.find(job, releases.view(gone), nodes, self._busy)
+        pool, first = self._pool, self._releases
+        if self._from_start:
+            return pool.find(job, releases.view(gone), nodes, self._busy)
+        found = 0 if releases is first else pool.find(job, first.view(0), nodes)
+        return found or pool.find(job, releases.view(0), nodes)
 
     def _next_end(self, job: J, releases: Releases, nodes: int, gone: int, limit: int) -> tuple[int, int]:
         """Find the end after which a job fits if jobs end one by one: with a bound from the pool, and bisection."""
