@@ -124,6 +124,13 @@ def test_another_policy_may_be_ones_own(cluster: LiveCluster, tmp_path: Path) ->
     assert list(found["groups"]) == ["debug"]
 
 
+def test_what_an_administrator_has_set_of_a_partition_can_be_set_otherwise(cluster: LiveCluster) -> None:
+    cluster.run("scontrol", "update", "partitionname=debug", "maxnodes=3")
+    wide = _json(cluster, "whatif", "--set", "PartitionName=debug MaxNodes=UNLIMITED")
+    assert (wide["present"]["not_started"], wide["other"]["not_started"]) == (3, 1)
+    cluster.run("scontrol", "reconfigure")
+
+
 def test_a_partition_and_nodes_can_be_set(cluster: LiveCluster) -> None:
     narrow = _json(cluster, "whatif", "--set", "PartitionName=debug MaxNodes=3")
     assert (narrow["present"]["not_started"], narrow["other"]["not_started"]) == (1, 3)

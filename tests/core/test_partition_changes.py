@@ -112,6 +112,13 @@ def test_all_or_nothing(rota: Harness, changes: dict[str, Any], errno: Errno) ->
     assert save(rota.engine) == before
 
 
+def test_a_qos_that_is_not_there_yet_is_no_matter_unless_it_is_set() -> None:
+    parts = [partition("batch", range(4), qos="later")]  # sacctmgr may make it at any time
+    with Harness(cluster(nodes=4, partitions=parts)) as rota:
+        assert _set(rota, "batch", max_time=60) == []
+        assert _set(rota, "batch", qos="other") == [Errno.INVALID_QOS]
+
+
 def test_what_cannot_be(rota: Harness) -> None:
     rota.submit(cpus=1, partition="low")
     rota.submit(cpus=1, partition="batch,low", begin=1000)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import select
@@ -24,10 +25,16 @@ def present(cluster: Cluster) -> dict[str, Any]:
     All of it everybody may see with ``scontrol show`` and ``sacct``: the state has no scripts and no environments.
     """
     engine = cluster.driver.engine
+    config, state = engine.view.config, save(engine)
+    # What an administrator has set of partitions is part of this configuration, in which it can be set otherwise.
+    partitions = tuple(replace(one, set_fields=frozenset(), created=False) for one in config.partitions)
+    for one in state["partitions"]:
+        one.pop("set_fields", None)
+        one.pop("created", None)
     return {
         "now": cluster.clock.now(),
-        "config": shape_of(ClusterConfig).encode(engine.view.config),
-        "engine": save(engine),
+        "config": shape_of(ClusterConfig).encode(replace(config, partitions=partitions)),
+        "engine": state | {"deleted_partitions": []},
         "past": _past(cluster),
     }
 

@@ -84,10 +84,11 @@ def set_partition(cluster: Cluster, wanted: Partition) -> None:
         RequestError: there is no such QOS, the nodes are not those of the machine, or running jobs do not allow it.
         InputError: a value is out of bounds.
     """
-    if wanted.qos and wanted.qos.lower() not in cluster.accounts.tree.qos:
-        raise RequestError(f"Invalid qos specification: there is no {wanted.qos!r}", Errno.INVALID_QOS)
     partitions = {part.name: part for part in cluster.state.config.partitions}
     known = partitions.get(wanted.name)
+    is_new_qos = wanted.qos and (known is None or wanted.qos != known.qos)
+    if is_new_qos and wanted.qos.lower() not in cluster.accounts.tree.qos:
+        raise RequestError(f"Invalid qos specification: there is no {wanted.qos!r}", Errno.INVALID_QOS)
     if wanted.default:  # only one can be
         partitions |= {name: _with(part, replace(part, default=False)) for name, part in partitions.items()}
     new = replace(wanted, set_fields=frozenset(), created=True) if known is None else _with(known, wanted)
