@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from rota.commands.getopt import UsageError
+from rota.commands.partition_update import parse_partition
 from rota.testing.live import LiveCluster
 
 if TYPE_CHECKING:
@@ -46,6 +48,12 @@ def cluster(tmp_path: Path) -> Iterator[LiveCluster]:
 
 def _answers(text: str) -> list[list[str]]:
     return [block.splitlines() for block in re.split(r"(?m)^##### ", _BILLING.sub("billing=#", text))[1:]]
+
+
+@pytest.mark.parametrize("name", ["a,b", "a b", "a=b", "#a", 'a"', "a\n", "\x1b[31ma", "\u202ea", "x" * 101])
+def test_names_that_no_file_could_hold_are_refused(name: str) -> None:
+    with pytest.raises(UsageError, match="no file could hold it"):
+        parse_partition([f"partitionname={name}", "nodes=ALL"], create=True)
 
 
 def test_as_recorded(cluster: LiveCluster) -> None:

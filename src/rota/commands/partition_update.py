@@ -18,6 +18,8 @@ from rota.model.units import UNLIMITED, parse_time_seconds
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+#: What slurm.conf and lists of partitions can hold.
+_NAME = re.compile(r"""[^\s,="'#\\]{1,100}""")
 _COUNT = re.compile(r"(\d{1,9})(?:-\d{1,9})?", re.ASCII)
 #: Slurm tries the words in this order.
 _STATES = ("INACTIVE", "DOWN", "UP", "DRAIN")
@@ -71,8 +73,10 @@ def parse_partition(words: Sequence[str], *, create: bool = False) -> PartitionU
     if not name:
         failed = "Error creating the partition" if create else "slurm_update error"
         raise UsageError(f"{failed}: Invalid partition name specified\n")
-    if create and (name.upper() == "DEFAULT" or "," in name):
-        raise UsageError(f'scontrol: error: PartitionName cannot be "{name}".\n')
+    if create and name.upper() == "DEFAULT":
+        raise UsageError('scontrol: error: PartitionName cannot be "DEFAULT".\n')
+    if create and not (_NAME.fullmatch(name) and name.isprintable()):
+        raise UsageError(f"scontrol: error: PartitionName cannot be {name!r}: no file could hold it\n")
     if not found and not create:
         raise UsageError("scontrol: error: No changes specified\n")
     return PartitionUpdate(name=name, create=create, state=found.pop("state", ""), keys=found)
