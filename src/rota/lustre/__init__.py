@@ -4,6 +4,7 @@
 `rota.lustre.counters`    what is passed on between the others
 `rota.lustre.sources`     where the text comes from: lctl, ssh, files
 `rota.lustre.job_stats`   the text as entries of jobs, of every generation
+`rota.lustre.layouts`     how the entries of one text look, learned, so that they are read at a stroke
 `rota.lustre.job_ids`     ids as Lustre writes them, and as they are meant
 `rota.lustre.deltas`      what each job did between two readings
 `rota.lustre.clock`       when that was

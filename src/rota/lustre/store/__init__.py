@@ -9,7 +9,7 @@
 `reader`     what is read
 ============ ==========================================================================================================
 
-See decision 29.
+See decisions 30, 40 and 44.
 """
 
 from rota.lustre.store.reader import Job, Look, Part, Reader
