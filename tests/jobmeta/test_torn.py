@@ -13,10 +13,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from jobmeta.conftest import DATA
-from jobmeta.test_commands import _sacct
 from rota.interfaces import Answer, Command, LookupFailedError
 from rota.plugins.jobmeta import flux_job_id, job_id, loadl_step_id, lsb_jobid, pbs_jobid, slurm_job_id
+
+from .conftest import DATA
+from .test_commands import _sacct
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
