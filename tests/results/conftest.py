@@ -213,7 +213,8 @@ def small_replay(tmp_path: Path) -> Callable[..., ReplayResult]:
         events = tmp_path / "four.events"
         events.write_text(text)
         nodes = [Node(name=f"n{i}", cpus=4) for i in (1, 2, 3)]
-        machine = config or cluster(nodes=nodes, **(SHARED_NODES | parameters))
+        # In this version a job that is planned later gets the first node that will be free then.
+        machine = config or cluster(nodes=nodes, **(SHARED_NODES | {"SlurmVersion": "25.11"} | parameters))
         options = ReplayOptions(scheduler=scheduler, history=history, failures=failures, check=True)
         result = replay(Scenario(read_workload(events), machine, options))
         events.unlink()
