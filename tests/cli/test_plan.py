@@ -38,11 +38,11 @@ def test_a_plan_as_json(rota: Rota, lab: Path) -> None:
     outcome = rota("plan", lab / "log.events", "--config", lab / "slurm.conf", "--at", "60", "--json")
     assert (outcome.status, outcome.err) == (0, "")
     # What runs has 4, 4, 3 and 1 processors of the nodes, so n3 is the tightest that is left. It ends at 600; then
-    # the wide job has all nodes for 600 s, and the long one any of them after it.
+    # the wide job has all nodes for 600 s. The long one is planned after it, among what is free now: on n4.
     assert json.loads(outcome.out) == [
         {"job": 2, "name": "wide", "state": "PENDING", "nodes": "n[1-4]", "start": 540},
         {"job": 3, "name": "short", "state": "RUNNING", "nodes": "n3", "start": 0},
-        {"job": 4, "name": "long", "state": "PENDING", "nodes": "n1", "start": 1140},
+        {"job": 4, "name": "long", "state": "PENDING", "nodes": "n4", "start": 1140},
     ]
 
 
@@ -52,7 +52,7 @@ def test_a_plan_as_a_table(rota: Rota, lab: Path) -> None:
         "job  name   state    start in  nodes",
         "  2  wide   PENDING      9:00  n[1-4]",
         "  3  short  RUNNING       now  n3",
-        "  4  long   PENDING     19:00  n1",
+        "  4  long   PENDING     19:00  n4",
     ]
 
 
