@@ -500,6 +500,13 @@ def _closure(at: _At) -> _Happening:
     ]
 
 
+def _resubmission(at: _At) -> _Happening:
+    """Queue a job again, which has perhaps ended by then."""
+    count = at.rng.randint(100, 200)  # more often than it is requeued while it lives
+    event = ev.Resubmit(job_id=at.job_id, spec=at.submit.spec, restart_count=count, hold=at.rng.random() < 0.2)
+    return [(at.time + at.rng.randint(100, 900), event)]
+
+
 def _partition_change(at: _At) -> _Happening:
     """Set a partition, delete it, and create one; all of it until slurm.conf is read again."""
     rng, config, time = at.rng, at.config, at.time
@@ -568,5 +575,6 @@ _HAPPENINGS = (
     _failure,
     _closure,
     _partition_change,
+    _resubmission,
     _reconfiguration,
 )

@@ -260,8 +260,8 @@ def _send(rota: _Bent, event: ev.Event) -> None:
     if faults and isinstance(event, ev.Reconfigure):  # a plugin cannot use an option of its own: it goes on as before
         _send(rota, ev.Reconfigure(config=rota.sound))
         return
-    if isinstance(event, ev.Reconfigure):
-        rota.sound = rota.engine.view.config
+    if isinstance(event, ev.Reconfigure) and not any(isinstance(one, Refused) for one in effects):
+        rota.sound = event.config
     assert faults == [], faults
     rota.engine.check_invariants()
     answers = [one for one in effects if isinstance(one, Accepted | Refused)]

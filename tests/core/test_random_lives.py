@@ -68,7 +68,7 @@ REFUSED = [(kind, False) for kind in (*ABOUT_JOBS, ev.Submit, ev.CreateReservati
 @pytest.mark.slow
 def test_they_come_to_everything() -> None:
     seen: Counter[object] = Counter()
-    for seed in range(12):
+    for seed in range(16):
         for sched in SCHEDULERS:
             with draw_life(seed, sched).play() as rota:
                 assert rota.faults == []

@@ -32,6 +32,8 @@ def reconfigure(cluster: Cluster, config: ClusterConfig) -> None:
     """
     state = cluster.state
     check(config)
+    if any(part.set_fields or part.created for part in config.partitions):
+        raise config.error("PartitionName", "no file says what an administrator has set since it was read")
     config.half_life()
     AccountingPolicy(state, cluster.accounts, config)
     settings = Settings.read(config)
