@@ -186,6 +186,18 @@ class JobLimits(Generic[J]):
         comes_first = excess is not None and excess.limit in before
         return excess if comes_first else Excess(self.max_wall, 0, job.time_limit)
 
+    def excess_when_planned(self, job: J, resources: int) -> Excess | None:
+        """Give the limit on TRES that a job would exceed if it got planned resources now; ``None``: there is none.
+
+        As in Slurm's backfill all planned nodes count, also those that other jobs of the same owner are on.
+        """
+        counts = self._context.counts(job, resources)
+        excess = self._excess_tres(counts, job.time_limit)
+        for ledger, limit in self.nodes:
+            if excess is None and (used := ledger.nodes.bit_count()) + counts[NODE] > limit.most:
+                excess = Excess(limit, used, counts[NODE])
+        return excess or self._excess_per_job(counts, job.time_limit)
+
     def _excess_nodes(self, asked: float, nodes: int) -> Excess | None:
         """Give the limit on different nodes that a job would exceed.
 

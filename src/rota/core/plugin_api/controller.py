@@ -298,7 +298,7 @@ class PluginController:
             return None
         pool = self._state.pool
         resources = pool.select(job, pool.without(pool.up, ~nodes))
-        excess = job.limits.holds_back(job, resources) if resources else None
+        excess = job.limits.excess_when_planned(job, resources) if resources else None
         if excess is not None:
             self._cluster.policy.refuse(job, excess)
             tell(job, excess)

@@ -98,7 +98,8 @@ class Obstacles:
         """Say which limit of its partition a job exceeds, unless its QOS exempts it; ``None``: none."""
         part, policy, spec = job.partition, self.policy, job.spec
         least = self._state.pool.least_nodes(job) if part.max_nodes is not None and job.units else spec.min_nodes
-        too_large = part.max_nodes is not None and max(least, spec.max_nodes) > part.max_nodes
+        most = spec.max_nodes or (spec.num_tasks if spec.spread else 0)
+        too_large = part.max_nodes is not None and max(least, most) > part.max_nodes
         impossible = not job.units and (0 < spec.max_nodes < part.min_nodes or spec.min_nodes > part.nodes.bit_count())
         if (too_large or impossible) and not policy.exempts_from_partition(job, QosFlag.PARTITION_MAX_NODES):
             return Reason.PARTITION_NODE_LIMIT

@@ -147,12 +147,22 @@ class Reasons:
         if self._reservations.all and self._reservations.reserves_all(job):
             job.reason, job.details = MAINTENANCE.reason, MAINTENANCE
             return False
-        if self.lacks_available_nodes(job, taken):
+        if self.lacks_available_nodes(job, taken) and not self._waits_for_idle_nodes(job, taken):
             job.details = why = self._not_available(job, taken)
             job.reason = why.reason
             return False
-        job.reason, job.details = Reason.RESOURCES, None
-        return (job.limits is None and not job.spec.required_nodes) or not self._lets_others_by(job)
+        blocks = (job.limits is None and not job.spec.required_nodes) or not self._lets_others_by(job)
+        # With --prefer it is tested again without, and is then behind itself.
+        job.reason, job.details = Reason.PRIORITY if blocks and job.spec.prefer else Reason.RESOURCES, None
+        return blocks
+
+    def _waits_for_idle_nodes(self, job: Job, taken: int) -> bool:
+        """Whether a job that needs whole nodes could use some that others are on: Slurm then looks no further."""
+        part, state = job.partition, self._state
+        if not (job.spec.exclusive or part.exclusive):
+            return False
+        usable = part.nodes & ~(state.down | taken)
+        return any(other.alloc_nodes & usable for other in state.holding())
 
     def _lets_others_by(self, job: Job) -> bool:
         """Whether a job does not block its partition: its priority is too low, or it asks for all its nodes by name."""

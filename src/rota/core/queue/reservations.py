@@ -333,18 +333,25 @@ class Reservations:
             closed = ((1 << len(self._state.nodes)) - 1) & ~own.nodes
         return reduce(or_, self._withheld(job, start, duration), closed)
 
-    def _withheld(self, job: Job, start: int, duration: int) -> Iterator[int]:
-        """Give the bitmap of the nodes that each reservation except the job's own withholds."""
+    def _withheld(self, job: Job, start: int, duration: int, *, flex: bool = True) -> Iterator[int]:
+        """Give the bitmap of the nodes that each reservation except the job's own withholds.
+
+        Args:
+            job: The job.
+            start: When it would start, Unix seconds.
+            duration: For how many seconds.
+            flex: Whether reservations with the flag FLEX are among them.
+        """
         own = self._own(job)
         for one in self.all.values():
-            if one is not own and one.overlaps(start, start + duration):
+            if one is not own and one.overlaps(start, start + duration) and (flex or "FLEX" not in one.flags):
                 yield one.withheld_from(own)
 
     def reserves_all(self, job: Job) -> bool:
-        """Whether another reservation withholds all nodes on which a job could start now."""
-        own = self._own(job)
+        """Whether another reservation, without the flag FLEX, withholds all nodes on which a job could start now."""
+        own, now = self._own(job), self._state.now
         nodes = job.partition.nodes if own is None else own.nodes
-        return any(not nodes & ~taken for taken in self._withheld(job, self._state.now, job.time_limit))
+        return any(not nodes & ~taken for taken in self._withheld(job, now, job.time_limit, flex=False))
 
     def select(self, job: Job, avail: int) -> int:
         """Give what a job gets of a resource set if it starts now; other nodes than its reservation's are heavier."""
