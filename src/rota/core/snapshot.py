@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from rota.core.machine import Machine
 
 #: Version of the format. It changes when older data can no longer be read.
-FORMAT = 11
+FORMAT = 10
 _NO_PLACE = (
     "jobs hold what they could not on this machine: start with the SelectType and OverSubscribe of before until they "
     "have ended"
@@ -158,7 +158,8 @@ def _restore(engine: Engine, saved: Mapping[str, Any]) -> None:
         else:
             cluster.queue.restore(job, parked=job.job_id in parked)
     _reorder(cluster.queue.parked, saved["parked"])
-    cluster.queue.untested = {int(job_id): Reason(reason) for job_id, reason in saved["untested"].items()}
+    found = saved.get("untested")  # states saved before do not have it
+    cluster.queue.untested = {int(job_id): Reason(reason) for job_id, reason in (found or {}).items()}
     _reorder(state.completing, saved["completing"])
     state.refresh_pool()
     if problem := state.pool.problem([job.alloc for job in state.holding()]):
@@ -168,7 +169,7 @@ def _restore(engine: Engine, saved: Mapping[str, Any]) -> None:
     engine.restore_passes(saved["passes"])
     engine.plugin_state.restore(saved["plugins"])
     cluster.queue.changed = False
-    if machine.is_other or saved["rules"] != _rules(cluster):
+    if machine.is_other or found is None or saved["rules"] != _rules(cluster):
         cluster.queue.reconsider_all()
         cluster.queue.touch()
         engine.pass_due = True
@@ -212,6 +213,7 @@ def _save_job(cluster: Cluster, job: Job) -> dict[str, Any]:
                 "partition": record.partition.name,
                 **{name: getattr(record, name) for name in _OF_RECORD},
                 "planned_nodes": hex(record.planned_nodes),
+                "queued": bool(record.sort_key),
                 "obstacle": None if record.obstacle is None else record.obstacle.value,
             }
             for record in job.records
@@ -226,6 +228,12 @@ def _save_job(cluster: Cluster, job: Job) -> dict[str, Any]:
         **{name: getattr(job, name) for name in _PLAIN},
         "planned_nodes": hex(job.planned_nodes),
     }
+
+
+def _obstacle(record: Mapping[str, Any]) -> Reason | None:
+    """Give why a saved record was not queued; if that was not saved, any reason: all jobs are reconsidered then."""
+    known = record.get("obstacle", None if record["queued"] else Reason.BAD_CONSTRAINTS.value)
+    return None if known is None else Reason(known)
 
 
 def _save_details(job: Job) -> list[Any] | None:
@@ -247,8 +255,7 @@ def _restore_job(cluster: Cluster, data: Mapping[str, Any], machine: Machine) ->
     for rank, own in enumerate(job.records):
         for name in _OF_RECORD:
             setattr(own, name, data["records"][rank][name])
-        obstacle = data["records"][rank]["obstacle"]
-        own.obstacle = None if obstacle is None else Reason(obstacle)
+        own.obstacle = _obstacle(data["records"][rank])
     records: list[tuple[Job, Mapping[str, Any]]] = [(job, data), *zip(job.records, data["records"], strict=True)]
     for record, one in records:
         record.planned_nodes = machine.move.bitmap(int(one["planned_nodes"], 16))
@@ -260,8 +267,8 @@ def _restore_job(cluster: Cluster, data: Mapping[str, Any], machine: Machine) ->
         job.dependencies = parse_dependency(data["dependencies"])
     job.state = JobState(data["state"])
     job.reason = Reason(data["reason"])
-    if data["details"] is not None:
-        sentence, nodes = data["details"]
+    if (details := data.get("details")) is not None:
+        sentence, nodes = details
         job.details = Why(job.reason, sentence, machine.move.bitmap(int(nodes, 16)))
     job.steps = tuple(shape_of(StepRecord).decode(one) for one in data["steps"])
     if data["held"]:

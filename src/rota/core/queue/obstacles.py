@@ -70,8 +70,6 @@ class Obstacles:
             return Reason.PARTITION_CONFIG
         if part.state in _PARTITION_CLOSED:
             return _PARTITION_CLOSED[part.state]
-        if policy.restricts and (reason := policy.access(job)) is not None:
-            return reason
         if job.spec.reservation and (reason := self._reservations.reason(job)) is not None:
             return reason
         if not job.units and self._asks_too_many_cpus(job):
@@ -86,6 +84,8 @@ class Obstacles:
             return reason
         if job.spec.begin_time > self._state.now:
             return Reason.BEGIN_TIME
+        if policy.restricts and (reason := policy.access(job)) is not None:
+            return reason
         return None if job.units else Reason.BAD_CONSTRAINTS
 
     def _asks_too_many_cpus(self, job: Job) -> bool:

@@ -7,8 +7,10 @@ passes, and kept until another finds something else, as in Slurm:
   writes `Priority`, but only over `None` and `Resources`.
 - A backfill cycle tests the limits of associations and QOS on all jobs, and removes such a reason if there is no such
   limit any more.
-- Both test the limits of partitions first, in the order in which a job names them: each writes its reason over that of
-  the one before, and one that lets the job run removes it.
+- Both test the limits of partitions first, those of a job's partitions by tier and as requested: each writes its reason
+  over that of the one before, and one that lets the job run removes it. Lists of accounts and QOS are heeded when the
+  main pass comes to the job.
+- When a job is submitted, the number of jobs, time limits, and the nodes that are there are tested.
 - A job has one reason, also in several partitions.
 
 So a job which waits for a licence may be shown with `Priority`, and one that a limit has held back with that limit
@@ -70,6 +72,7 @@ class Reasons:
         self._queue = queue
         self._accounts = accounts
         self._reservations = reservations
+        #: Whether passes find why jobs wait; else it is derived.
         self.are_found = True
         queue.limits_tested = self.limits_tested
 
