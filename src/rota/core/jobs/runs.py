@@ -1,4 +1,7 @@
-"""Runs of jobs: start, suspension, stop and end."""
+"""Runs of jobs: start, suspension, stop and end.
+
+Over 400 lines: one class makes all that happens to a run.
+"""
 
 from __future__ import annotations
 
