@@ -164,12 +164,6 @@ class Requests(Generic[T]):
         own = partition.select_parameters
         counts_memory = "MEMORY" in own if own else self._counts_memory
         usable = partition.nodes & self._with_memory(spec, counts=counts_memory) & ~self._named(spec.excluded_nodes)
-        whole = spec.exclusive or partition.exclusive
-        gres, gres_per_task, per_job = map(self._gres, (spec.gres, spec.gres_per_task, spec.gres_per_job))
-        gpus = sum(one.number for one in gres if one.gpu)
-        memory, memory_per_cpu = self._memory(spec, partition, gpus, counts=counts_memory)
-        if whole and memory_per_cpu:  # a whole node has it for each of its processors
-            usable &= from_mask(self.whole[MEMORY] >= self.whole[CPU] * memory_per_cpu)
         shape = spec.sockets_per_node, spec.cores_per_socket, spec.threads_per_core
         if any(shape):
             usable &= from_mask(np.greater_equal(self._shapes, shape).all(axis=1))
@@ -177,6 +171,9 @@ class Requests(Generic[T]):
         if constraint is not None:
             allowed = [usable & nodes for nodes in constraint.alternatives(self._having)]
             counted = [(self._mask(nodes & usable), count) for nodes, count in constraint.counts(self._having)]
+        gres, gres_per_task, per_job = map(self._gres, (spec.gres, spec.gres_per_task, spec.gres_per_job))
+        gpus = sum(one.number for one in gres if one.gpu)
+        memory, memory_per_cpu = self._memory(spec, partition, gpus, counts=counts_memory)
         least, most = max(spec.min_nodes, partition.min_nodes, 1), spec.max_nodes
         if spec.ntasks_per_node:
             least = max(least, -(-spec.num_tasks // spec.ntasks_per_node))
@@ -224,7 +221,7 @@ class Requests(Generic[T]):
             gres_per_task=gres_per_task,
             gres_per_job=per_job,
             divides_gres=spec.divides_gres,
-            whole=whole,
+            whole=spec.exclusive or partition.exclusive,
             partition=partition.name,
             shares=_shares(spec, partition),
             least_loaded=self.whole[CPU] if self._least_loaded or partition.least_loaded else None,
