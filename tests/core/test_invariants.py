@@ -9,7 +9,7 @@ import pytest
 
 from rota.accounting import AssociationTree
 from rota.core.timers import Timer, TimerKind
-from rota.model import InvariantError, JobState, Qos
+from rota.model import InvariantError, JobState, Qos, Reason
 from rota.testing import Harness, cluster
 
 if TYPE_CHECKING:
@@ -77,6 +77,11 @@ def _oversubscribe(cluster: Cluster) -> None:
     cluster.state.pool.free = -2
 
 
+def _say_nothing_of_who_is_behind(cluster: Cluster) -> None:
+    cluster.queue.behind, cluster.queue.entered = (-(2**60),), []
+    cluster.state.jobs[QUEUED].reason = Reason.NONE
+
+
 def _use_a_licence(cluster: Cluster) -> None:
     cluster.licenses.used["lic"] = 2
 
@@ -131,6 +136,7 @@ BREACHES: dict[str, tuple[Callable[[Cluster], None], str]] = {
     "less than nothing is free": (_oversubscribe, "2 processors oversubscribed"),
     "the queue's keys": (_set(QUEUED, sort_key=(1,)), "a sorted list is out of order"),
     "the running jobs' keys": (_set(RUNNING, sort_key=(1,)), "a sorted list is out of order"),
+    "a reason of before": (_say_nothing_of_who_is_behind, "waits behind others, which nobody has written"),
     "an old priority": (_set(QUEUED, priority=5), "the queue is in an old order"),
     "licences": (_use_a_licence, "licences in use are {}, and {'lic': 2} were counted"),
     "running tasks": (_count_a_task, "0 tasks of array 7 run, not 1"),

@@ -60,6 +60,7 @@ QUESTIONS: dict[str, Callable[[Harness], object]] = {
     "allocation": lambda rota: list(map(rota.engine.view.allocation, (*rota.engine.jobs, _NOBODY))),
     "associations": lambda rota: [rota.engine.view.associations(users=users) for users in (True, False)],
     "associations_of": lambda rota: rota.engine.view.associations_of(_NOBODY),
+    "backfill": lambda rota: rota.engine.view.backfill(),
     "config": lambda rota: rota.engine.view.config,
     "cpus_by_node": lambda rota: [rota.engine.view.cpus_by_node(job) for job in rota.live if job.alloc],
     "ended": lambda rota: list(map(rota.engine.view.ended, rota.finished)),

@@ -101,7 +101,7 @@ def _check_resources(state: ClusterState) -> None:
 
 
 def _check_order(cluster: Cluster) -> None:
-    """The queue and the running jobs are sorted."""
+    """The queue and the running jobs are sorted, and what is behind others in the queue says so."""
     queue, running = cluster.queue.queued, cluster.state.running
     if not (queue.check() and running.check()):
         raise InvariantError("a sorted list is out of order")
@@ -109,6 +109,10 @@ def _check_order(cluster: Cluster) -> None:
         raise InvariantError("the queue is in an old order")
     if any(job.sort_key != (job.end_time, job.job_id) for job in running):
         raise InvariantError("running jobs are in an old order")
+    behind, overwritten = cluster.queue.behind, {Reason.NONE, Reason.RESOURCES}
+    for job in queue:
+        if behind and job.sort_key > behind and job.reason in overwritten and job not in cluster.queue.entered:
+            raise InvariantError(f"{job} waits behind others, which nobody has written")
 
 
 def _check_counts(cluster: Cluster) -> None:

@@ -93,7 +93,10 @@ class Priorities:
                     # A second loop over 100,000 jobs in queue order would be slow, because of cache misses.
                     job.sort_key = queue_key(job)
                     changed = True
-        if not changed or not self._queue.queued.resort():
+        if not changed:
+            return False
+        self._queue.behind = None  # it is a key of before
+        if not self._queue.queued.resort():
             return False
         self._queue.touch()
         return True

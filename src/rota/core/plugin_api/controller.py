@@ -335,7 +335,7 @@ class PluginController:
         for job in queue:
             job.sort_key = queue_key(job)
         queue.resort()
-        self._queue.new = None
+        self._queue.new = self._queue.behind = None
 
     def hold(self, job: Job) -> Reason | None:
         return self._propose(job, lambda: self._life.hold(job.whole))

@@ -46,7 +46,9 @@ class JobQueue:
 
     __slots__ = (
         "_state",
+        "behind",
         "changed",
+        "entered",
         "limited",
         "limits_tested",
         "mixed",
@@ -81,6 +83,11 @@ class JobQueue:
         self.untested: dict[int, Reason] = {}
         #: Queued jobs of which some records are not in the queue, by id.
         self.mixed: dict[int, Job] = {}
+        #: Key in the order of the queue: what is behind it, but for ``entered``, has a reason over which main passes do
+        #: not write that it waits behind others; ``()``: the pass under way will tell; ``None``: not known.
+        self.behind: tuple[int, ...] | None = None
+        #: What has entered the queue since then.
+        self.entered: list[Job] = []
         #: Function that says why a pending job or queue record cannot be considered now; ``None``: it can.
         self.why_parked: Callable[[Job], Reason | None] = _never_parked
 
@@ -110,6 +117,8 @@ class JobQueue:
             self.queued.add(job, queue_key(job))
             if self.new is not None:
                 self.new.append(job)
+            if self.behind is not None:
+                self.entered.append(job)
             self._note_queued(job)
 
     def _note_queued(self, job: Job) -> None:
@@ -144,6 +153,7 @@ class JobQueue:
             self.mixed[job.job_id] = job
         if self.new is not None:
             self.new += entered
+        self.behind = None
         self._note_queued(job)
 
     def _park(self, job: Job, reason: Reason) -> None:

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rota.core.job import Why
+from rota.core.job import QueueRecord, Why
 from rota.core.limits.start_limits import LIMIT_REASONS
 from rota.model import Reason
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rota.core.accounts.charging import Accounts
-    from rota.core.job import Job, QueueRecord
+    from rota.core.job import Job
     from rota.core.limits.start_limits import Excess
     from rota.core.queue.job_queue import JobQueue
     from rota.core.queue.reservations import Reservations
@@ -112,6 +112,7 @@ class Reasons:
                     job.reason = reason
                 elif job.reason in _OF_PARTITION:
                     job.reason = Reason.NONE
+                    self._queue.behind = None
 
     def limits_tested(self, job: Job, excess: Excess | None) -> None:
         """Write what a scheduler has found of the limits on a job in the queue; licences are not among them."""
@@ -119,6 +120,7 @@ class Reasons:
             job.reason = excess.reason
         elif job.reason in _LIMITS:
             job.reason = Reason.NONE
+            self._queue.behind = None
 
     def is_shut_out(self, record: QueueRecord, taken: int) -> bool:
         """Write why a job can never run in the partition to which the main pass has come; say whether it blocks it.
@@ -128,6 +130,7 @@ class Reasons:
             taken: Bitmap of the nodes set aside for jobs before it.
         """
         reason = record.obstacle
+        self._queue.behind = None  # other records of the job may be anywhere
         if self.lacks_partition_nodes(record, taken):
             record.reason, record.details = TOO_FEW.reason, TOO_FEW
             return True
@@ -144,6 +147,8 @@ class Reasons:
             job: A queued job.
             taken: Bitmap of the nodes set aside for jobs before it.
         """
+        if type(job) is QueueRecord:
+            self._queue.behind = None  # other records of the job may be anywhere
         if self.lacks_partition_nodes(job, taken):
             job.reason, job.details = TOO_FEW.reason, TOO_FEW
             return True

@@ -25,7 +25,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from enum import Enum
-from itertools import chain, islice
+from functools import partial
+from itertools import chain, islice, takewhile
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -39,7 +40,7 @@ from rota.core.sorted_jobs import queue_key
 from rota.model import Reason
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Hashable
+    from collections.abc import Callable, Collection, Hashable, Iterable
 
     from rota.core.cluster import Cluster
     from rota.core.job import Job
@@ -128,6 +129,7 @@ class MainPass:
             self._cluster.reasons.pass_begins()
         if waiting.mixed:
             queue = self._with_shut_out(queue)
+        behind, entered, waiting.behind, waiting.entered = waiting.behind, waiting.entered, (), []
         length, avail = len(queue), pool.free
         reserved, test = bool(book.all), LimitTest(waiting)
         most, starts = None if full else options.most_jobs, options.sched_max_job_start
@@ -138,7 +140,8 @@ class MainPass:
         blocked: set[str] = set()
         failed: set[Hashable] = set()
         seen: dict[str, int] = {}
-        # Partitions of the jobs in the queue; computed when the first job does not fit.
+        last: tuple[int, ...] = ()  # key of the job behind which no other can start; (): there is none
+        # Partitions of the jobs in the queue; computed when a job does not fit, and other partitions are not blocked.
         waiting_in: set[str] | None = None
         left = iter(queue)
         for job in left:
@@ -225,16 +228,28 @@ class MainPass:
                 avail = pool.without(avail, taken)
             if reserved or of_partition or starts:
                 continue
-            waiting_in = set(map(_PARTITION, queue)) if waiting_in is None else waiting_in
-            if blocked >= waiting_in:  # no other job can start; the others count as tested, up to the bound
+            if waiting_in is None and len(blocked) < len(state.partitions):
+                waiting_in = set(map(_PARTITION, queue))
+            # If no other job can start, the others count as tested, up to the bound.
+            if waiting_in is None or blocked >= waiting_in:
                 tested, depth = depth, length - gone
                 if most is not None and depth > most:
                     reason, depth = HIT_QUEUE_DEPTH, most
-                for other in islice(left, depth - tested):
+                others: Iterable[Job] = islice(left, depth - tested)
+                if behind and most is None and waiting.behind is not None:  # else it is written of all of them anew
+                    others = takewhile(partial(_is_not_behind, behind), others) if job.sort_key < behind else ()
+                    if entered:
+                        others = chain(others, (one for one in entered if one.sort_key > job.sort_key))
+                for other in others:
                     known = other.reason
                     if (known is Reason.NONE or known is Reason.RESOURCES) and not other.alloc:
                         other.reason = Reason.PRIORITY
+                last = job.sort_key if most is None else ()
                 break
+        if waiting.behind is not None:
+            waiting.behind = last or None
+        if waiting.behind is None:
+            waiting.entered = []
         if waiting.mixed:
             waiting.changed = True  # a cycle finds other reasons
         self._count(reason, length, depth, started)
@@ -305,3 +320,8 @@ class MainPass:
         statistics.depth += depth
         statistics.jobs_started += started
         statistics.exits[reason] += 1
+
+
+def _is_not_behind(key: tuple[int, ...], job: Job) -> bool:
+    """Whether a job that was in the queue when the pass began is in front of a key, or has left it."""
+    return job.alloc != 0 or job.sort_key <= key
