@@ -87,6 +87,47 @@ def test_nothing_of_a_report_is_cut_off(
     assert page.problems == []
 
 
+#: Texts that stand out too little from what is behind them, with the ratio: at least 4.5, or 3 if they are large.
+#: Source: W3C, Web Content Accessibility Guidelines 2.1, success criterion 1.4.3 (AA).
+FAINT = """(() => {
+  const parts = (text) => text.match(/[\\d.]+/g).map(Number);
+  const light = (rgb) => rgb.slice(0, 3).map((one) => one / 255)
+    .map((one) => (one <= 0.03928 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, one, i) => sum + one * [0.2126, 0.7152, 0.0722][i], 0);
+  const behind = (one) => {
+    for (; one; one = one.parentElement) {
+      const colour = parts(getComputedStyle(one).backgroundColor);
+      if ((colour[3] ?? 1) === 1) return colour;
+    }
+    return [255, 255, 255];
+  };
+  const ratio = (one) => {
+    const [dark, bright] = [parts(getComputedStyle(one).color), behind(one)].map(light).sort((a, b) => a - b);
+    return (bright + 0.05) / (dark + 0.05);
+  };
+  return [...document.querySelectorAll("body *")]
+    .filter((one) => one.checkVisibility() && [...one.childNodes].some((n) => n.nodeType === 3 && n.data.trim()))
+    .filter((one) => ratio(one) < (parseFloat(getComputedStyle(one).fontSize) >= 24 ? 3 : 4.5))
+    .map((one) => `${one.tagName} ${one.innerText.slice(0, 30)} ${ratio(one).toFixed(2)}`);
+})()"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("kind", ["report", "comparison"])
+def test_texts_can_be_read_in_light_and_dark(
+    scheme: str, kind: str, browser: Browser, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    path = tmp_path / "report.html"
+    if kind == "report":
+        write_report(request.getfixturevalue("fair_result"), path)
+    else:
+        path = compared(*map(request.getfixturevalue, ("random_log", "make_result")), 2, tmp_path)
+    page = opened(browser, path)
+    page.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+    assert (page.run("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)") == (scheme == "light")
+    assert page.run(FAINT) == []
+
+
 def test_legends_show_lines_as_they_are_drawn(
     browser: Browser, random_log: RandomLog, make_result: MakeResult, tmp_path: Path
 ) -> None:

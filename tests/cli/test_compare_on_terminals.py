@@ -1,0 +1,48 @@
+"""What `rota compare` prints on a real terminal: as wide as that is, and nothing cut off."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import termios
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from .conftest import Rota
+
+NAMES = ("sched/builtin", "sched/conservative")
+
+
+def on_terminal(columns: int, *words: object) -> list[str]:
+    """Run ``rota`` on a terminal of so many columns; give the lines, without styles."""
+    ours, theirs = os.openpty()
+    termios.tcsetwinsize(theirs, (40, columns))
+    command = [sys.executable, "-m", "rota", *map(str, words)]
+    env = {name: value for name, value in os.environ.items() if name not in {"COLUMNS", "LINES"}}
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env={**env, "TERM": "xterm"}) as process:
+        os.close(theirs)
+        text = b""
+        with suppress(OSError):  # the end of a terminal
+            while piece := os.read(ours, 1 << 16):
+                text += piece
+        os.close(ours)
+        assert process.wait() == 0, text
+    return re.sub(r"\x1b\[[0-9;]*m", "", text.decode()).splitlines()
+
+
+@pytest.mark.parametrize("columns", [60, 100, 180])
+def test_it_is_as_wide_as_the_terminal(columns: int, rota: Rota, small_log: Path, tmp_path: Path) -> None:
+    for name in NAMES:
+        assert rota("replay", small_log, "--scheduler", name, "--out", tmp_path / name.replace("/", "-")).status == 0
+    lines = on_terminal(columns, "compare", *(tmp_path / name.replace("/", "-") for name in NAMES))
+    assert max(map(len, lines)) <= columns
+    assert max(map(len, lines)) > 100 or columns < 180, "there is room for the legend in one line"
+    assert all(any(name in line for line in lines) for name in NAMES) or columns < 100
+    assert not any("…" in line for line in lines), "cells are folded where they have no room"
