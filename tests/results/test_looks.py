@@ -121,7 +121,7 @@ def test_texts_can_be_read_in_light_and_dark(
     if kind == "report":
         write_report(request.getfixturevalue("fair_result"), path)
     else:
-        path = compared(*map(request.getfixturevalue, ("random_log", "make_result")), 2, tmp_path)
+        path = compared(request.getfixturevalue("random_log"), request.getfixturevalue("make_result"), 2, tmp_path)
     page = opened(browser, path)
     page.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
     assert (page.run("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)") == (scheme == "light")
