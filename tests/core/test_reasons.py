@@ -202,6 +202,7 @@ REMEDIES: Mapping[Reason, Callable[[Harness, Job], None]] = {
     Reason.PARTITION_INACTIVE: _open_partitions,
     Reason.PARTITION_TIME_LIMIT: _allow_longer,
     Reason.PARTITION_NODE_LIMIT: _allow_more_nodes,
+    Reason.NONE: _buy_licenses,  # with bf_licenses passes go no further than a job that waits for some
     Reason.LICENSES: _buy_licenses,
     Reason.DEPENDENCY: _end_dependencies,
     Reason.PRIORITY: _cancel_those_ahead,
@@ -288,7 +289,7 @@ def test_reasons_agree_with_what_can_be_seen(rng: Random) -> None:
         for job_id, reason in reasons.items():
             job = rota.job(job_id)
             seen = {
-                Reason.NONE: False,
+                Reason.NONE: any(reasons[other.job_id] in planned for other in _ahead(rota, job)),
                 Reason.BEGIN_TIME: job.spec.begin_time > rota.now,
                 Reason.JOB_HELD_USER: job.spec.hold,
                 Reason.LICENSES: used["lic"] + parse_licenses(job.spec.licenses).get("lic", 0) > 2,
