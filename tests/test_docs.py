@@ -59,3 +59,23 @@ def test_the_glossary_is_in_order_and_the_pages_link_to_the_words_that_are_ours(
     links = {" ".join(link.split()) for link in re.findall(r"\{term\}`([^`]*)`", pages)}
     linked = {link.partition("<")[2].rstrip(">") or link for link in links}
     assert {name for name, ours in terms if ours} <= linked
+
+
+def _prose(page: Path) -> str:
+    """Give what is no code."""
+    text = re.sub(r"^(```|~~~).*?^\1", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    return re.sub(r"(`+)[^`].*?\1", "", text, flags=re.DOTALL)
+
+
+def test_options_are_set_as_code() -> None:
+    """Else their two hyphens become a dash, as in –time-min."""
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    found = {page.name: re.findall(r"(?<![-\w])--[a-z][-a-z]*", _prose(page)) for page in pages}
+    assert not {page: words for page, words in found.items() if words}
+
+
+def test_the_start_page_has_a_picture_and_a_door_for_each_kind_of_reader() -> None:
+    page = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    assert re.findall(r"^!\[.+\]\((.+)\)$", page, re.MULTILINE) == ["_static/compare.png"]
+    doors = re.findall(r"^(You .+)\n: .*\[", page, re.MULTILINE)
+    assert doors == ["You run a cluster", "You compare policies", "You write a policy"]
