@@ -76,9 +76,6 @@ INTENDED = (
     # Jobs of several partitions.
     Intended("several-partitions .*", _JOBS, "Priority|Q|p", _ANY, _ANY, "the highest of all partitions"),
     Intended("several-partitions .*", _JOBS, "SchedNodeList|Y", _ANY, _ANY, "the last plan of several"),
-    Intended(
-        "listings .*", "ask squeue.*", "text", ".*Nodes required.*", ".*Resources.*", "the other partition's reason"
-    ),
     Intended("requeue .*", _JOBS, "Reason|R|r", ".*held.state.*", ".*JobHeldAdmin.*", "some reasons are shown by name"),
     # What is refused.
     Intended("(features|refused) .*", _REFUSED, "text", "Submitted.*|status 0", _ANY, "what can never run is refused"),
