@@ -97,15 +97,12 @@ class JobLimits(Generic[J]):
     @property
     def can_hold_back(self) -> bool:
         """Whether there are limits that can hold back a queued job."""
-        return bool(
-            self.jobs
-            or self.tres
-            or self.nodes
-            or self.run_minutes
-            or self.used
-            or self.per_job
-            or self.max_wall is not None
-        )
+        return bool(self.jobs) or self.depends_on_tres or self.max_wall is not None
+
+    @property
+    def depends_on_tres(self) -> bool:
+        """Whether there are limits that can hold back a queued job for the TRES that it would get."""
+        return bool(self.tres or self.nodes or self.used or self.run_minutes or self.per_job)
 
     def exceeded_alone(self, job: J, *, alone: bool = False) -> Excess | None:
         """Give the limit that a job exceeds whatever other jobs are running; ``None``: there is none.
@@ -147,8 +144,7 @@ class JobLimits(Generic[J]):
         """Whether all jobs are held back, as the number of running jobs is reached; ``None``: it depends on the job."""
         if self.max_wall is None and self.jobs and self._excess_jobs() is not None:
             return True
-        depends = self.tres or self.nodes or self.used or self.run_minutes or self.per_job or self.max_wall is not None
-        return None if depends else False
+        return None if self.depends_on_tres or self.max_wall is not None else False
 
     def holds_back(self, job: J, resources: int) -> Excess | None:
         """Give the limit that a pending job would exceed if it started now; ``None``: there is none.
@@ -168,7 +164,7 @@ class JobLimits(Generic[J]):
             counts = context.asked(job)
             excess = self._excess_tres(counts, job.time_limit) or self._excess_nodes(counts[NODE], 0)
             return excess or refused or (self.exceeded_alone(job) if self.per_job else None)
-        if not (self.tres or self.nodes or self.used or self.run_minutes or self.per_job):
+        if not self.depends_on_tres:
             return None
         counts, nodes = context.counts(job, resources), context.nodes_of(resources)
         excess = self._excess_tres(counts, job.time_limit) or self._excess_nodes(counts[NODE], nodes)

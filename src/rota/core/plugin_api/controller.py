@@ -286,7 +286,7 @@ class PluginController:
             nodes = bitmap(nodes, count)
         if not job.is_queued:
             return None
-        excess = self._limit_at(job, nodes) if nodes and job.limits is not None else None
+        excess = self._limit_at(job, nodes) if nodes else None
         job.planned_start, job.planned_nodes = start_time, 0 if excess else nodes
         if type(job) is QueueRecord:
             job.whole.copy_earliest_plan()
@@ -294,11 +294,12 @@ class PluginController:
 
     def _limit_at(self, job: Job, nodes: int) -> Excess | None:
         """Give the limit that a job would exceed on planned nodes if it had them now, and note it; ``None``: none."""
-        if (tell := self._queue.limits_tested) is None or self._state.settings.assoc_limit_stop or job.limits is None:
+        tell, limits = self._queue.limits_tested, job.limits
+        if tell is None or limits is None or not limits.depends_on_tres or self._state.settings.assoc_limit_stop:
             return None
         pool = self._state.pool
         resources = pool.select(job, pool.without(pool.up, ~nodes))
-        excess = job.limits.excess_when_planned(job, resources) if resources else None
+        excess = limits.excess_when_planned(job, resources) if resources else None
         if excess is not None:
             self._cluster.policy.refuse(job, excess)
             tell(job, excess)
