@@ -286,7 +286,7 @@ class PluginController:
             nodes = bitmap(nodes, count)
         if not job.is_queued:
             return None
-        excess = self._limit_at(job, nodes) if nodes else None
+        excess = self._limit_at(job, nodes) if nodes and job.limits is not None else None
         job.planned_start, job.planned_nodes = start_time, 0 if excess else nodes
         if type(job) is QueueRecord:
             job.whole.copy_earliest_plan()
