@@ -15,7 +15,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+
+    from web.browser import Browser
 
 # Whoever needs other numbers multiplies these: `settings(max_examples=5 * settings().max_examples)`.
 _PATIENT = settings(
@@ -70,3 +72,18 @@ def log_file(tmp_path: Path) -> Callable[..., Path]:
         return path
 
     return write
+
+
+@pytest.fixture(scope="session")
+def _started_browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    from web.browser import started
+
+    with started(tmp_path_factory.mktemp("browser")) as found:
+        yield found
+
+
+@pytest.fixture
+def browser(_started_browser: Browser) -> Iterator[Browser]:
+    """A browser without pages: one for all tests, as it takes longer to start than to show what most of them do."""
+    yield _started_browser
+    _started_browser.close_pages()

@@ -5,14 +5,12 @@ Over 400 lines: the JavaScript that a page runs stands beside the test that read
 
 from __future__ import annotations
 
-import json
 import re
-import subprocess
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from web.browser import CHROMIUM
+from web.browser import CHROMIUM, DRAWN
 
 from results.conftest import EVENTS
 from rota.replays.failures import read_failures
@@ -23,24 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from web.browser import Browser
+
     from results.conftest import MakeHistory, MakeResult, RandomLog
     from rota.results.schedule import ReplayResult, Schedule
-
-FLAGS = (
-    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage"),
-    *("--window-size=1280,2400", "--virtual-time-budget=3000", "--dump-dom"),
-)
-#: Notes errors from the beginning, and once the page stands what can be seen of it.
-PROBE_FIRST = """<script>window.problems = [];
-addEventListener("error", (e) => problems.push(e.message));
-console.error = console.warn = (...words) => problems.push(words.join(" "));</script>"""
-PROBE_LAST = """<script>addEventListener("load", () => setTimeout(() => {
-const drawn = [...document.querySelectorAll("canvas")].map((c) =>
-  c.getContext("2d").getImageData(0, 0, c.width, c.height).data.some((byte) => byte));
-const seen = { problems, drawn, ...(CHECK)() };
-document.body.append(Object.assign(document.createElement("pre"), { id: "seen", textContent: JSON.stringify(seen) }));
-}, 500));</script>"""
 
 #: Places every job's pieces on its processors in order of start, and counts what does not fit.
 PACKING = """() => {
@@ -193,30 +177,23 @@ pytestmark = [
 ]
 
 
-def look(page: Path, check: str = "() => ({})") -> dict[str, Any]:
+def look(browser: Browser, page: Path, check: str = "() => ({})") -> dict[str, Any]:
     """Load a page and tell what is to be seen: problems, which canvases are drawn, and what ``check`` gives."""
-    text = page.read_text(encoding="utf-8")
-    assert "script-src 'unsafe-inline'" in text
-    text = text.replace("<head>", "<head>" + PROBE_FIRST, 1)
-    page.write_text(text.replace("</body>", PROBE_LAST.replace("CHECK", check) + "</body>"), encoding="utf-8")
-    profile = f"--user-data-dir={page.parent / 'profile'}"
-    done = subprocess.run(
-        [str(CHROMIUM), *FLAGS, profile, page.as_uri()], capture_output=True, text=True, timeout=120, check=True
-    )
-    seen = re.search(r'<pre id="seen">(.*?)</pre>', done.stdout, re.DOTALL)
-    assert seen, f"the page did not get through: {done.stderr[-500:]}"
-    shown: dict[str, Any] = json.loads(seen[1].replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
-    title = re.search("<title>(.*?)</title>", done.stdout)
-    assert title
-    return shown | {"title": title[1]}
+    assert "script-src 'unsafe-inline'" in page.read_text(encoding="utf-8")
+    opened = browser.open(page.as_uri(), width=1280, height=2400)
+    opened.wait("document.readyState === 'complete'")
+    opened.drawn()
+    drawn = opened.run(DRAWN)
+    found: dict[str, Any] = opened.run(f"({check})()")
+    return {**found, "drawn": drawn, "title": opened.run("document.title"), "problems": opened.problems}
 
 
 @pytest.mark.parametrize("jobs", [0, 1, 400])
 def test_report_draws_without_complaints(
-    jobs: int, random_log: RandomLog, make_result: MakeResult, tmp_path: Path
+    jobs: int, browser: Browser, random_log: RandomLog, make_result: MakeResult, tmp_path: Path
 ) -> None:
     write_report(make_result(random_log(jobs, 2)), tmp_path / "report.html")
-    seen = look(tmp_path / "report.html", CONTROLS)
+    seen = look(browser, tmp_path / "report.html", CONTROLS)
     assert seen["title"] == "log.swf – sched/easy"
     assert seen["problems"] == []
     assert seen["drawn"] == [True] * 7
@@ -243,9 +220,9 @@ def fair_result(
     return replace(make_result(name_jobs(schedule)), priorities=history)
 
 
-def test_fair_share_chart_follows_its_controls(fair_result: ReplayResult, tmp_path: Path) -> None:
+def test_fair_share_chart_follows_its_controls(browser: Browser, fair_result: ReplayResult, tmp_path: Path) -> None:
     write_report(fair_result, tmp_path / "report.html")
-    page = look(tmp_path / "report.html", SHARES)
+    page = look(browser, tmp_path / "report.html", SHARES)
     assert page["problems"] == []
     assert page["drawn"] == [True] * 8
     seen = page["seen"]
@@ -273,10 +250,12 @@ def test_fair_share_chart_follows_its_controls(fair_result: ReplayResult, tmp_pa
     assert seen["canvases"] == 1
 
 
-def test_compare_draws_without_complaints(random_log: RandomLog, make_result: MakeResult, tmp_path: Path) -> None:
+def test_compare_draws_without_complaints(
+    browser: Browser, random_log: RandomLog, make_result: MakeResult, tmp_path: Path
+) -> None:
     results = [make_result(random_log(200, 2)), make_result(random_log(200, 2), options="x=1")]
     write_comparison(results, tmp_path / "compare.html")
-    seen = look(tmp_path / "compare.html")
+    seen = look(browser, tmp_path / "compare.html")
     assert seen["problems"] == []
     assert seen["drawn"] == [True] * 8  # two distributions, and three curves of each run
 
@@ -301,26 +280,32 @@ return { pairs: seen };
 }"""
 
 
-def test_any_two_runs_can_be_put_side_by_side(random_log: RandomLog, make_result: MakeResult, tmp_path: Path) -> None:
+def test_any_two_runs_can_be_put_side_by_side(
+    browser: Browser, random_log: RandomLog, make_result: MakeResult, tmp_path: Path
+) -> None:
     results = [make_result(random_log(50, 2), options=f"x={n}") for n in range(3)]
     write_comparison(results, tmp_path / "compare.html")
-    seen = look(tmp_path / "compare.html", PAIRS)
+    seen = look(browser, tmp_path / "compare.html", PAIRS)
     assert seen["problems"] == []
     assert seen["pairs"] == [["0-1"], ["0-2"], ["1-2"], [], [False]]
 
 
-def test_packing_never_overlaps(random_log: RandomLog, make_result: MakeResult, tmp_path: Path) -> None:
+def test_packing_never_overlaps(
+    browser: Browser, random_log: RandomLog, make_result: MakeResult, tmp_path: Path
+) -> None:
     schedule = random_log(1500, 11)
     write_report(make_result(schedule), tmp_path / "report.html")
-    seen = look(tmp_path / "report.html", PACKING)
+    seen = look(browser, tmp_path / "report.html", PACKING)
     assert (seen["overlaps"], seen["wrong"], seen["height"]) == (0, 0, 10)
     assert seen["packed"] == int((schedule.run > 0).sum())
 
 
-def test_browser_and_numpy_agree(random_log: RandomLog, make_result: MakeResult, tmp_path: Path) -> None:
+def test_browser_and_numpy_agree(
+    browser: Browser, random_log: RandomLog, make_result: MakeResult, tmp_path: Path
+) -> None:
     schedule = random_log(300, 4)
     write_report(make_result(schedule), tmp_path / "report.html")
-    seen = look(tmp_path / "report.html", STEPS)
+    seen = look(browser, tmp_path / "report.html", STEPS)
     assert seen["problems"] == []
     assert (seen["ids"], seen["starts"]) == (schedule.job_id.tolist(), schedule.start.tolist())
     assert seen["ends"] == schedule.end.tolist()
@@ -337,9 +322,9 @@ def facts(told: list[list[str]]) -> dict[str, list[str]]:
     return found
 
 
-def plan_of(result: ReplayResult, folder: Path, points: str) -> dict[str, Any]:
+def plan_of(browser: Browser, result: ReplayResult, folder: Path, points: str) -> dict[str, Any]:
     write_report(result, folder / "report.html")
-    page = look(folder / "report.html", PLAN.replace("POINTS", points))
+    page = look(browser, folder / "report.html", PLAN.replace("POINTS", points))
     assert page["problems"] == []
     assert len(page["drawn"]) >= 9
     assert all(page["drawn"])
@@ -347,10 +332,12 @@ def plan_of(result: ReplayResult, folder: Path, points: str) -> dict[str, Any]:
     return seen
 
 
-def test_a_planned_job_explains_itself(small_replay: Callable[..., ReplayResult], tmp_path: Path) -> None:
+def test_a_planned_job_explains_itself(
+    browser: Browser, small_replay: Callable[..., ReplayResult], tmp_path: Path
+) -> None:
     # What is expected is worked out at conftest.EVENTS: job 2 on all three nodes from 3600 to 5400, then job 3 on n1.
     points = "[[4500, 2, 0.5], [9000, 0, 0.5], [500, 0, 0.5], [2000, 1, 0.5], [300, 2, 0.9], [300, 2, 0.2]]"
-    seen = plan_of(small_replay(), tmp_path, points)
+    seen = plan_of(browser, small_replay(), tmp_path, points)
     assert seen["time"] <= 1000
     assert seen["overview"].endswith("2 jobs running, 2 waiting, 2 of them with a planned start")
     assert (seen["rows"], seen["rowsChoice"]) == (["n1", "n2", "n3"], False)
@@ -382,8 +369,10 @@ def test_a_planned_job_explains_itself(small_replay: Callable[..., ReplayResult]
     assert seen["gone"] == [None, None]
 
 
-def test_the_plan_follows_keyboard_and_controls(small_replay: Callable[..., ReplayResult], tmp_path: Path) -> None:
-    seen = plan_of(small_replay(), tmp_path, "[[4500, 2, 0.5]]")
+def test_the_plan_follows_keyboard_and_controls(
+    browser: Browser, small_replay: Callable[..., ReplayResult], tmp_path: Path
+) -> None:
+    seen = plan_of(browser, small_replay(), tmp_path, "[[4500, 2, 0.5]]")
     down, down_again, on, escape, up, moment = seen["keys"]
     assert down.startswith("Job 2, waits · User bob · ")
     assert "Waits for job 1 (ann), runs to day 0 01:00:00 · job 4" in down
@@ -399,9 +388,11 @@ def test_the_plan_follows_keyboard_and_controls(small_replay: Callable[..., Repl
     assert seen["missing"] == "There is no job 77."
 
 
-def test_interchangeable_processors_are_stacked(small_replay: Callable[..., ReplayResult], tmp_path: Path) -> None:
+def test_interchangeable_processors_are_stacked(
+    browser: Browser, small_replay: Callable[..., ReplayResult], tmp_path: Path
+) -> None:
     result = small_replay(config=cluster(cpus=12), text=re.sub(r"-N \d", "", EVENTS))
-    seen = plan_of(result, tmp_path, "[[4500, 0, 0.5]]")
+    seen = plan_of(browser, result, tmp_path, "[[4500, 0, 0.5]]")
     # On twelve processors as on the nodes, each job on the lowest that are free.
     assert seen["running"] == {"1": [0, 0, 8], "4": [0, 8, 10]}
     assert seen["planned"] == {"2": [0, 0, 12], "3": [0, 0, 4]}
@@ -411,11 +402,13 @@ def test_interchangeable_processors_are_stacked(small_replay: Callable[..., Repl
     assert told["Waits for"][0] == "job 1 (ann), runs to day 0 01:00:00"
 
 
-def test_of_many_that_a_job_waits_for_few_are_told(small_replay: Callable[..., ReplayResult], tmp_path: Path) -> None:
+def test_of_many_that_a_job_waits_for_few_are_told(
+    browser: Browser, small_replay: Callable[..., ReplayResult], tmp_path: Path
+) -> None:
     # All need the whole machine: the first for an hour, four more for ten minutes each, one after the other.
     line = "-dt {} -e submit_batch_job | -sim-walltime -1 --uid=ann -n 4 -t {} job.sh\n"
     text = "".join(line.format(float(job), 60 if job == 1 else 10) for job in range(1, 6))
-    seen = plan_of(small_replay(config=cluster(cpus=4), text=text), tmp_path, "[[5700, 0, 0.5]]")
+    seen = plan_of(browser, small_replay(config=cluster(cpus=4), text=text), tmp_path, "[[5700, 0, 0.5]]")
     told = facts(seen["pointed"][0])
     # Who it is matters here: to which second they run depends on when the backfill cycles were.
     assert told["Job"] == ["5, waits"]
@@ -427,17 +420,19 @@ def test_of_many_that_a_job_waits_for_few_are_told(small_replay: Callable[..., R
     ]
 
 
-def test_jobs_whose_nodes_are_open_stand_below(small_replay: Callable[..., ReplayResult], tmp_path: Path) -> None:
+def test_jobs_whose_nodes_are_open_stand_below(
+    browser: Browser, small_replay: Callable[..., ReplayResult], tmp_path: Path
+) -> None:
     # Half of the strip's first row, of nine pixels, is two fifths of a node's 22 below the last node.
-    seen = plan_of(small_replay(scheduler="sched/easy"), tmp_path, "[[4500, 3, 0.45]]")
+    seen = plan_of(browser, small_replay(scheduler="sched/easy"), tmp_path, "[[4500, 3, 0.45]]")
     assert seen["planned"] == {"2": []}
     told = facts(seen["pointed"][0])
     assert (told["Job"], told["Nodes"]) == (["2, waits"], ["left open"])
     assert told["Waits for"][0] == "job 1 (ann), runs to day 0 01:00:00"
 
 
-def test_closed_nodes_say_so(small_replay: Callable[..., ReplayResult], tmp_path: Path) -> None:
+def test_closed_nodes_say_so(browser: Browser, small_replay: Callable[..., ReplayResult], tmp_path: Path) -> None:
     (tmp_path / "failures").write_text("600 n3 1200\n")
     failures = read_failures(tmp_path / "failures", ["n1", "n2", "n3"])
-    seen = plan_of(small_replay(failures=failures), tmp_path, "[[4000, 2, 0.5]]")
+    seen = plan_of(browser, small_replay(failures=failures), tmp_path, "[[4000, 2, 0.5]]")
     assert facts(seen["pointed"][0]) == {"Nodes": ["n3"], "State": ["DOWN"], "Until": ["not known"]}

@@ -18,6 +18,8 @@ from rota.results.schedule import STATES, Schedule
 from rota.workload import Workload
 
 if TYPE_CHECKING:
+    from web.browser import Browser
+
     from results.conftest import MakeResult, RandomLog
 
 RECORDED = Path(__file__).parents[1] / "workload" / "data" / "sacct-22.05"
@@ -84,13 +86,15 @@ def test_what_is_too_much_for_a_table_is_one_row() -> None:
     assert (len(rows), rows[-1].label, rows[-1].jobs) == (MOST_ROWS, "6 others", 6)
 
 
-def test_the_page_draws_without_complaints(random_log: RandomLog, make_result: MakeResult, tmp_path: Path) -> None:
+def test_the_page_draws_without_complaints(
+    browser: Browser, random_log: RandomLog, make_result: MakeResult, tmp_path: Path
+) -> None:
     schedule = random_log(400, 2)
     waits = np.where(schedule.start >= 0, schedule.wait * 2, -1)
     log = requests(*[("main", "normal", f"user{place % 9}") for place in range(400)])
     log = log.with_columns(job_number=schedule.job_id)
     write_calibration(make_result(replace(schedule, recorded_wait=waits)), log, tmp_path / "page.html")
-    seen = look(tmp_path / "page.html")
+    seen = look(browser, tmp_path / "page.html")
     assert seen["title"] == "log.swf – calibration"
     assert seen["problems"] == []
     assert seen["drawn"] == [True] * 3

@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from web.browser import CHROMIUM, started
+from web.browser import CHROMIUM
 
 from rota.results.report import write_comparison, write_report
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     from web.browser import Browser, Page
@@ -25,12 +25,6 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
 CUT_OFF = """[...document.querySelectorAll("body, .scroll, .chart, .uplot, .key")]
   .filter((one) => !one.closest("[hidden]") && one.scrollWidth > one.clientWidth + 1)
   .map((one) => one.ariaLabel || one.id || one.tagName)"""
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with started(tmp_path_factory.mktemp("browser")) as found:
-        yield found
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from web.browser import CHROMIUM, started
+from web.browser import CHROMIUM, DRAWN
 
 from rota.results.provenance import Provenance, SourceFile
 from rota.sweep.axes import Axis
@@ -17,7 +17,6 @@ from rota.sweep.runs import Row
 from rota.sweep.summary import summarise
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from web.browser import Browser
@@ -29,17 +28,9 @@ pytestmark = [
 ]
 AXES = (Axis("bf_max_job_test", ("10", "50", "500")), Axis("scheduler", ("sched/easy", "sched/backfill")))
 PROVENANCE = Provenance(files=(SourceFile(role="workload", path="<month>.swf", sha256="0" * 64),))
-DRAWN = """[...document.querySelectorAll("canvas")].map((c) =>
-  c.getContext("2d").getImageData(0, 0, c.width, c.height).data.some((byte) => byte))"""
 #: Elements that are wider than what they are in, and those beyond the right edge that cannot be scrolled to.
 CUT_OFF = """[...document.querySelectorAll("main *")].filter((one) => !one.closest(".scroll")
   && one.getBoundingClientRect().right > document.documentElement.clientWidth + 1).map((one) => one.outerHTML)"""
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with started(tmp_path_factory.mktemp("browser")) as found:
-        yield found
 
 
 def row(point: dict[str, str], number: int, **more: Any) -> Row:
