@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from rota.controller.cluster import Cluster
     from rota.controller.wire import Call, Terminal
 
+#: Seconds for which `rota status` waits for the disk.
+_PATIENCE = 5.0
+
 
 async def rota_call(cluster: Cluster, call: Call, terminal: Terminal) -> int | None:
     """Carry out a command of `rota`; give the exit status, ``None``: it has been given."""
@@ -35,7 +38,10 @@ async def rota_call(cluster: Cluster, call: Call, terminal: Terminal) -> int | N
         terminal.error("rota: error: Access/permission denied: PrivateData in slurm.conf hides other users' jobs\n")
         return 1
     if name == "status":
-        terminal.out(json.dumps(_status(cluster)) + "\n")
+        found = _status(cluster)
+        # Whoever sees there that a job has ended finds its record. A disk that hangs is waited for, but not for ever.
+        await asyncio.wait({cluster.driver.keep([])}, timeout=_PATIENCE)
+        terminal.out(json.dumps(found) + "\n")
         return 0
     if name == "down":
         return await _down(cluster, call, terminal, cancel=words == ["cancel"])
