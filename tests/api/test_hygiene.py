@@ -179,7 +179,7 @@ def test_only_loopback_is_served(tmp_path: Path, address: str) -> None:
     cluster = LiveCluster(tmp_path, CONF, ["--http-tcp", address])
     with pytest.raises(AssertionError, match="rota: error: rota http: "):
         cluster.up()
-    assert cluster.pid() is None
+    cluster.wait(lambda: cluster.pid() is None)
 
 
 _WITHOUT = """
@@ -204,7 +204,7 @@ def test_without_the_extra_http_says_what_to_install_and_the_rest_works(tmp_path
     script.write_text(_WITHOUT)
     refused = cluster.run(sys.executable, str(script), "up", "--http", check=False)
     assert (refused.returncode, "pip install 'rota[http]'" in refused.stderr) == (2, True)
-    assert cluster.pid() is None
+    cluster.wait(lambda: cluster.pid() is None)
     cluster.run(sys.executable, str(script), "up", "--config", str(cluster.conf))
     cluster.rota("down")
 

@@ -10,6 +10,7 @@ import os
 import signal
 import threading
 import time
+from contextlib import suppress
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -85,7 +86,8 @@ def _play(directory: Path, seed: int, kills: int, kill: str) -> None:
                     cluster.kill()
                     cluster.up()
                 else:
-                    os.kill(cluster.status()["supervisor_pid"], signal.SIGKILL)
+                    with suppress(ProcessLookupError):  # the one that was killed last may still be named
+                        os.kill(cluster.status()["supervisor_pid"], signal.SIGKILL)
         finally:
             submitter.stopped = True
             submitter.join()

@@ -312,7 +312,7 @@ def test_a_configuration_that_cannot_be_used(tmp_path: Path, conf: str, message:
     done = cluster.rota("up", "--config", str(cluster.conf), check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert message in done.stderr
-    assert cluster.pid() is None
+    cluster.wait(lambda: cluster.pid() is None)
 
 
 def test_a_file_that_is_no_database(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from rota.store import Database
 from rota.store.location import database_url
+from rota.testing.forks import forks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -47,6 +48,7 @@ class LiveCluster:
         self.conf = directory / "slurm.conf"
         if conf:
             self.conf.write_text(conf)
+        self._has_been_up = False
 
     def __enter__(self) -> Self:
         """Start the cluster."""
@@ -78,9 +80,17 @@ class LiveCluster:
             os.environ.update(before)
 
     def up(self) -> None:
-        """Start the controller."""
+        """Start the controller.
+
+        One that is started again has another hash seed than before: what it decides must not depend on it.
+        """
         conf = ["--config", str(self.conf)] if self.conf.exists() else []
-        self.rota("up", *conf, *self._options)
+        command = (sys.executable, "-m", "rota", "up", *conf, *self._options)
+        if self._has_been_up:
+            self.run(*command)
+        else:
+            self.rota(*command[3:])
+        self._has_been_up = True
 
     def rota(self, *words: str, check: bool = True) -> subprocess.CompletedProcess[str]:
         """Run a command of `rota`.
@@ -88,7 +98,8 @@ class LiveCluster:
         Raises:
             AssertionError: it fails.
         """
-        return self.run(sys.executable, "-m", "rota", *words, check=check)
+        done = forks().run(words, directory=self.directory, environment=self.environment, patience=_PATIENCE)
+        return _checked(done) if check else done
 
     def run(
         self,
@@ -120,9 +131,7 @@ class LiveCluster:
             env={**self.environment, **(environment or {})},
             timeout=patience,
         )
-        if check and done.returncode:
-            raise AssertionError(f"{' '.join(words)}: {done.returncode}: {done.stdout}{done.stderr}")
-        return done
+        return _checked(done) if check else done
 
     def submit(self, *words: str, stdin: str = "") -> int:
         """Submit a job; give its id."""
@@ -162,7 +171,7 @@ class LiveCluster:
             self.wait(lambda: self.pid() is None)
 
     def idle(self) -> None:
-        """Wait until no job is left."""
+        """Wait until no job is left; the records of all are there then."""
         self.wait(lambda: not self.status()["jobs"])
 
     def wait(self, condition: Callable[[], object], patience: float = _PATIENCE) -> None:
@@ -180,6 +189,12 @@ class LiveCluster:
             if time.monotonic() > until:
                 raise AssertionError("this has not become true")
             time.sleep(0.02)
+
+
+def _checked(done: subprocess.CompletedProcess[str]) -> subprocess.CompletedProcess[str]:
+    if done.returncode:
+        raise AssertionError(f"{' '.join(done.args)}: {done.returncode}: {done.stdout}{done.stderr}")
+    return done
 
 
 def virtual_nodes(nodes: int = 4, *, cpus: int = 4, memory: int = 4000) -> str:
