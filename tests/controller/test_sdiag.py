@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from rota.testing.live import LiveCluster
+from rota.testing.live import LiveCluster, virtual_nodes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,7 +65,7 @@ def _counts(cluster: LiveCluster) -> dict[str, int]:
 
 
 def test_what_the_controller_has_done(tmp_path: Path) -> None:
-    with LiveCluster(tmp_path) as cluster:
+    with LiveCluster(tmp_path, f"{virtual_nodes(1)}SchedulerParameters=bf_interval=1\n") as cluster:
         for script in ("true", "exit 3"):
             cluster.run("sbatch", "-W", "--wrap", script, check=False)
         cluster.run("scancel", str(cluster.submit("-H", "--wrap", "true")))
