@@ -7,14 +7,16 @@ import subprocess
 import sys
 from collections import Counter
 from itertools import count, pairwise
+from random import Random
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rota.lustre.counters import Activity, Increase
-from rota.lustre.store import Part, Reader, Span, Tier, Writer, tiers_of
+from rota.lustre.store import Part, Reader, Span, Tier, Writer, shown, tiers_of
 from rota.model import InputError
 
 if TYPE_CHECKING:
@@ -233,6 +235,12 @@ def test_the_directory_of_another_user_is_refused(tmp_path: Path) -> None:
         Writer(tmp_path, _TIERS)
 
 
+def users(look: Look) -> list[str]:
+    """Give the users of the first two jobs."""
+    texts, of = look.values("user", np.arange(2))
+    return [texts[place] for place in of]
+
+
 def test_late_labels_are_seen_by_a_reader_that_has_looked_before(tmp_path: Path) -> None:
     writer, reader = Writer(tmp_path, _TIERS), Reader(tmp_path)
     writer.write([activity(DAY, "7", open=(1, 0)), activity(DAY, "8", open=(1, 0))], DAY)
@@ -240,11 +248,34 @@ def test_late_labels_are_seen_by_a_reader_that_has_looked_before(tmp_path: Path)
     writer.label({"7": {"user": "ann"}, "never seen": {"user": "bob"}})
     with reader.look() as look:
         assert look.fields([0, 1]) == [{"user": "ann"}, {}]
+        assert users(look) == ["ann", ""]
     with early:  # what was looked at before does not change, and does not spoil what others see
         assert early.fields([0, 1]) == [{}, {}]
+        assert users(early) == ["", ""]
     writer.label({"7": {"user": "ann", "name": "run"}})
     with reader.look() as look:
         assert look.fields([0, 1]) == [{"user": "ann", "name": "run"}, {}]
+        assert users(look) == ["ann", ""]
+    writer.close()
+
+
+def test_one_field_of_jobs_is_that_of_all_their_fields(tmp_path: Path) -> None:
+    """Whatever fields are called, and whatever they hold; also when some of it is remembered and some has changed."""
+    names = ["user", "job-name", 'a"b', "back\\slash", "größe", "$.x", "a.b", "[0]", ""]
+    values = ["ann", "", "true", True, False, None, 7, 1.0, 1 << 70, 'q"', "é\u202e\x00", ["x", 1], {"k": None}]
+    rng = Random(1)  # noqa: S311
+    writer, reader = Writer(tmp_path, _TIERS), Reader(tmp_path)
+    writer.write([activity(DAY, str(job), open=(1, 0)) for job in range(40)], DAY)
+    for _ in range(6):
+        writer.label(
+            {str(job): {name: rng.choice(values) for name in rng.sample(names, 5)} for job in rng.sample(range(40), 15)}
+        )
+        with reader.look() as look:
+            for name in names:
+                some = np.array(sorted(rng.sample(range(40), 25)))
+                texts, of = look.values(name, some)
+                expected = [shown(one.get(name)) for one in Reader(tmp_path).look().fields(some.tolist())]
+                assert [texts[place] for place in of] == expected
     writer.close()
 
 

@@ -129,10 +129,9 @@ def _by_job(
     conditions = {key: values for key, values in where.items() if key not in PLACES}
     named = [_named(look, conditions.pop(key)) for key in JOB if key in conditions]
     codes = reduce(np.intersect1d, named) if named else _present(look, segments)
-    fields = look.fields(codes.tolist()) if conditions or field not in ("", *JOB) else []
-    if conditions:
-        passes = [all(shown(one.get(key)) in values for key, values in conditions.items()) for one in fields]
-        codes, fields = codes[passes], [one for one, does in zip(fields, passes, strict=True) if does]
+    for key, wanted in conditions.items():
+        texts, of = look.values(key, codes)
+        codes = codes[np.array([text in wanted for text in texts])[of]]
     jobs = np.full(look.job_count(), -1, dtype=np.int64)
     if not field or field in PLACES:
         jobs[codes] = 0
@@ -142,13 +141,23 @@ def _by_job(
         return found._replace(
             size=len(codes), label=lambda number: look.job_ids([int(codes[number])])[0], main="jobs", jobs=jobs
         )
-    labels = [shown(one.get(field)) for one in fields]
+    texts, of = look.values(field, codes)
     if unknown_by_id:
-        without = [number for number, label in enumerate(labels) if not label]
-        for number, job_id in zip(without, look.job_ids(codes[without].tolist()), strict=True):
-            labels[number] = job_id
-    names, jobs[codes] = _grouped(labels)
+        without = np.flatnonzero(of == 0)
+        texts = [*texts, *look.job_ids(codes[without].tolist())]
+        of[without] = np.arange(len(texts) - len(without), len(texts))
+    names, numbers = _grouped(texts)
+    names, jobs[codes] = _in_order(names, numbers[of])
     return found._replace(size=len(names), label=names.__getitem__, main="jobs", jobs=jobs)
+
+
+def _in_order(names: Sequence[str], numbers: Numbers) -> tuple[list[str], Numbers]:
+    """Leave out names that have no number, and number the others in the order in which they come."""
+    there, first, places = np.unique(numbers, return_index=True, return_inverse=True)
+    order = first.argsort()
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    return [names[number] for number in there[order].tolist()], rank[places]
 
 
 def _named(look: Look, ids: Iterable[str]) -> Numbers:
@@ -162,8 +171,3 @@ def _present(look: Look, segments: Iterable[Segment]) -> Numbers:
     for segment in segments:
         there[segment.jobs] = True
     return np.flatnonzero(there)
-
-
-def shown(value: object) -> str:
-    """Give a value of a field as the name of a group; empty: it is not known."""
-    return "" if value is None else str(value)

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rota.lustre.grouping import shown
 from rota.lustre.measures import METRICS, measure_of
-from rota.lustre.store import add
+from rota.lustre.store import add, shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -13,11 +13,12 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoM
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 from rota.api.lustre.access import Seen
-from rota.lustre.grouping import place_of, shown
+from rota.lustre.grouping import place_of
 from rota.lustre.measures import METRICS
 from rota.lustre.metrics import metrics
 from rota.lustre.query import Question, ask, lives_of
 from rota.lustre.rollups import OWNERS
+from rota.lustre.store import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -7,11 +7,13 @@
 `database`   the file
 `writer`     what is written
 `reader`     what is read
+`known`      what is known of jobs
 ============ ==========================================================================================================
 
 See decisions 30, 40 and 44.
 """
 
+from rota.lustre.store.known import Values, shown
 from rota.lustre.store.reader import Job, Look, Part, Reader
 from rota.lustre.store.segment import Segment, add, jobs_of, targets_of
 from rota.lustre.store.tiers import Kept, Span, Tier, cover, finest_at, tiers_of
@@ -29,6 +31,7 @@ __all__ = [
     "Segment",
     "Span",
     "Tier",
+    "Values",
     "Veil",
     "Writer",
     "Written",
@@ -36,6 +39,7 @@ __all__ = [
     "cover",
     "finest_at",
     "jobs_of",
+    "shown",
     "targets_of",
     "tiers_of",
     "veil_of",

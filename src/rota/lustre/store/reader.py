@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import OrderedDict
 from enum import Enum
 from itertools import groupby
@@ -11,6 +10,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from rota.lustre.store.database import open_to_read
+from rota.lustre.store.known import Known, Values
 from rota.lustre.store.names import bytes_of
 from rota.lustre.store.segment import Segment, join, unpack
 from rota.lustre.store.tiers import Kept, Span
@@ -20,10 +20,13 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from rota.lustre.store.veil import Veil
 
-#: Bytes of segments that are remembered, and jobs whose fields are.
-_REMEMBERED, _LABELLED = 256 << 20, 200_000
+#: Bytes of segments that are remembered.
+_REMEMBERED = 256 << 20
 
 
 class Part(Enum):
@@ -62,8 +65,8 @@ class Reader:
         self.veil = veil
         self._segments: OrderedDict[_Key, Segment] = OrderedDict()
         self._size = 0
-        self._fields: dict[int, Mapping[str, Any]] = {}
-        self._version = 0
+        #: What is known of jobs.
+        self.known = Known(veil)
         self._lock = Lock()
 
     def look(self) -> Look:
@@ -90,24 +93,6 @@ class Reader:
             self._size += segment.size
             while self._size > _REMEMBERED:
                 self._size -= self._segments.popitem(last=False)[1].size
-
-    def fields(self, connection: sqlite3.Connection, jobs: Sequence[int]) -> list[Mapping[str, Any]]:
-        """Give the fields of jobs."""
-        with self._lock:
-            (version,) = connection.execute("SELECT coalesce(max(version), 0) FROM labels").fetchone()
-            for (job,) in connection.execute("SELECT job FROM labels WHERE version > ?", (self._version,)):
-                self._fields.pop(job, None)
-            # A look that began earlier than another one sees less than is remembered, and is not to be remembered.
-            known = self._fields if version >= self._version else {}
-            self._version = max(version, self._version)
-            if len(known) > _LABELLED:
-                known.clear()
-            missing = [job for job in jobs if job not in known]
-            known.update((job, {}) for job in missing)
-            select = "SELECT job, fields FROM labels WHERE job IN (SELECT value FROM json_each(?))"
-            for job, text in connection.execute(select, (json.dumps(missing),)):
-                known[job] = json.loads(text) if self.veil is None else self.veil.fields(json.loads(text))
-            return [known[job] for job in jobs]
 
 
 class Look:
@@ -201,7 +186,11 @@ class Look:
 
     def fields(self, codes: Sequence[int]) -> list[Mapping[str, Any]]:
         """Give what is known of jobs; nothing is an empty mapping."""
-        return self._reader.fields(self._connection, codes)
+        return self._reader.known.fields(self._connection, codes)
+
+    def values(self, field: str, codes: NDArray[np.int64]) -> Values:
+        """Give what is known of one field of jobs."""
+        return self._reader.known.values(self._connection, field, codes)
 
     def summary(self, job: int) -> dict[int, tuple[int, int]]:
         """Give samples and totals of a job by operation, up to where the second tier is made."""
