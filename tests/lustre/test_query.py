@@ -16,10 +16,11 @@ from rota.lustre.grouping import place_of
 from rota.lustre.measures import METRICS
 from rota.lustre.metrics import metrics
 from rota.lustre.query import Question, ask, ask_by_target, lives_of
-from rota.lustre.store import Reader, Writer, tiers_of
+from rota.lustre.store import Reader, Writer, segment, tiers_of
 from rota.model import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 #: A midnight (UTC); and how long there was something to write after it, seconds.
@@ -68,9 +69,16 @@ class Written:
         return {label: sums for label, sums in found.items() if any(sums.values())}
 
 
-@pytest.fixture(scope="module", params=["", "10s=2m,1m=10m,5m=2h"], ids=["all is kept", "little is kept"])
-def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Written:
-    return Written(tmp_path_factory.mktemp("store"), request.param)
+@pytest.fixture(
+    scope="module",
+    params=[("", 1 << 14), ("10s=2m,1m=10m,5m=2h", 1 << 14), ("", 3)],
+    ids=["all is kept", "little is kept", "in small blocks"],
+)
+def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Written]:
+    keep, block = request.param
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(segment, "_BLOCK", block)
+        yield Written(tmp_path_factory.mktemp("store"), keep)
 
 
 _WHERE = st.dictionaries(
@@ -199,3 +207,21 @@ def test_questions_that_cannot_be_answered(written: Written, asked: dict[str, An
     question = Question(**{"begin": DAY, "end": DAY + 10_000_000, **asked})
     with written.reader.look() as look, pytest.raises(InputError, match=problem):
         ask(look, question)
+
+
+def test_few_blocks_are_unpacked_for_one_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many jobs there are, and without an eye on the clock."""
+    unpacked: list[int] = []
+    monkeypatch.setattr(segment, "_unpack", lambda data, width, found: unpacked.append(len(found)))
+    targets = [f"fs-OST{number:04x}" for number in range(100)]
+    some = {"read_bytes": Increase(1, 1 << 20), "write_bytes": Increase(2, 4096)}
+    writer = Writer(tmp_path, tiers_of(10))
+    writer.write([Activity(on, str(job), DAY, DAY + 10, some) for job in range(2000) for on in targets], DAY + 11)
+    writer.close()
+    question = Question(DAY, DAY + 10, group="target", where={"job": frozenset({"1234"})}, points=60)
+    with Reader(tmp_path).look() as look:
+        ask(look, question)
+        assert 0 < sum(unpacked) <= 2 * 2 * 3 * (1 << 14)  # operations, blocks, columns; of 400,000 rows
+        unpacked.clear()
+        ask(look, Question(DAY, DAY + 10, ("read_bytes",), "target", {"job": frozenset(map(str, range(2000)))}))
+        assert sum(unpacked) == 2 * 200_000  # keys and totals

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rota.lustre.store import Look, Segment
+    from rota.lustre.store import Look, Packed
 
     Numbers = NDArray[np.int64]
 
@@ -50,7 +50,7 @@ class Grouping(NamedTuple):
     #: ``None``: all jobs are wanted.
     jobs: Numbers | None
 
-    def of(self, operation: int, rows: Segment) -> tuple[Numbers, Numbers]:
+    def of(self, operation: int, rows: Packed) -> tuple[Numbers, Numbers]:
         """Give the places of wanted rows of one operation, and the group of each."""
         on = self.targets[targets_of(rows.keys)] if self.jobs is None else self.jobs[jobs_of(rows.keys)]
         at = np.flatnonzero(on >= 0)
@@ -73,7 +73,7 @@ class Grouping(NamedTuple):
 
 
 def group(
-    look: Look, field: str, where: Mapping[str, frozenset[str]], segments: Iterable[Segment], *, unknown_by_id: bool
+    look: Look, field: str, where: Mapping[str, frozenset[str]], segments: Iterable[Packed], *, unknown_by_id: bool
 ) -> Grouping:
     """Form groups.
 
@@ -121,7 +121,7 @@ def _by_job(
     look: Look,
     field: str,
     where: Mapping[str, frozenset[str]],
-    segments: Iterable[Segment],
+    segments: Iterable[Packed],
     *,
     unknown_by_id: bool,
 ) -> Grouping:
@@ -165,9 +165,9 @@ def _named(look: Look, ids: Iterable[str]) -> Numbers:
     return np.array([job.code for job in map(look.job, ids) if job is not None], dtype=np.int64)
 
 
-def _present(look: Look, segments: Iterable[Segment]) -> Numbers:
+def _present(look: Look, segments: Iterable[Packed]) -> Numbers:
     """Give the codes of the jobs that are in segments."""
     there = np.zeros(look.job_count(), dtype=np.bool_)
     for segment in segments:
-        there[segment.jobs] = True
+        there[jobs_of(segment.keys)] = True
     return np.flatnonzero(there)

@@ -17,7 +17,7 @@ import numpy as np
 from rota.lustre.counters import Increase
 from rota.lustre.grouping import OF_TARGETS, group
 from rota.lustre.measures import METRICS, Measure, Sum, measure_of
-from rota.lustre.store import Part, Span, cover, finest_at
+from rota.lustre.store import Part, Span, cover, finest_at, targets_of
 from rota.model import InputError
 
 if TYPE_CHECKING:
@@ -123,8 +123,9 @@ def lives_of(look: Look, jobs: Sequence[Job]) -> list[Life]:
     found = [look.summary(job.code) for job in jobs]
     last = [max(job.last, job.first + step) for job in jobs]
     place = {job.code: number for number, job in enumerate(jobs)}
-    for start, segment in look.segments([Span(step, look.kept[1].high, look.until)], Part.BY_JOB):
-        rows = np.flatnonzero(np.isin(segment.jobs, list(place)))
+    codes = np.array(sorted(place), dtype=np.int64)
+    for start, segment in look.segments([Span(step, look.kept[1].high, look.until)], Part.BY_JOB, codes):
+        rows = np.flatnonzero(np.isin(segment.jobs, codes))
         columns = (segment.jobs, segment.operations, segment.samples, segment.totals)
         for job, operation, samples, total in zip(*(column[rows].tolist() for column in columns), strict=True):
             done = found[place[job]]
@@ -309,10 +310,11 @@ class _Asked:
             operation for one in self._sums for operation in one.operations if grouping.operations[operation] >= 0
         }
         part = self._part(by_target=bool(targets))
-        for start, operation, rows in self._look.rows(self._spans(step), part, wanted):
+        jobs = None if grouping.jobs is None else np.flatnonzero(grouping.jobs >= 0)
+        for start, operation, rows in self._look.rows(self._spans(step), part, wanted, jobs):
             there, at = grouping.of(operation, rows)
             if targets:
-                at = at * targets + rows.targets[there]
+                at = at * targets + targets_of(rows.keys[there])
             at = at * points + (start - self._begin) // step
             for one in self._sums:
                 if operation in one.operations:

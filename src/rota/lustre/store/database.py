@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 FILE = "activity.sqlite"
 #: Written as SQLite's user_version: another layout gets another number.
-_LAYOUT = 3
+_LAYOUT = 4
 #: Seconds to wait while another process has the file.
 _PATIENCE = 10.0
 _SCHEMA = """

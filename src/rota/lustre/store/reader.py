@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from rota.lustre.store.database import open_to_read
 from rota.lustre.store.known import Known, Values
 from rota.lustre.store.names import bytes_of
-from rota.lustre.store.segment import Segment, join, unpack
+from rota.lustre.store.segment import Packed, join
 from rota.lustre.store.tiers import Kept, Span
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from rota.lustre.store.segment import Segment
     from rota.lustre.store.veil import Veil
 
 #: Bytes of segments that are remembered.
@@ -63,7 +64,7 @@ class Reader:
         self._folder = folder
         #: Hides who jobs are; ``None``: they are shown.
         self.veil = veil
-        self._segments: OrderedDict[_Key, Segment] = OrderedDict()
+        self._segments: OrderedDict[_Key, Packed] = OrderedDict()
         self._size = 0
         #: What is known of jobs.
         self.known = Known(veil)
@@ -77,14 +78,14 @@ class Reader:
         """
         return Look(open_to_read(self._folder), self)
 
-    def get(self, key: _Key) -> Segment | None:
+    def get(self, key: _Key) -> Packed | None:
         """Give a segment, or a part of it."""
         with self._lock:
             if (found := self._segments.get(key)) is not None:
                 self._segments.move_to_end(key)
             return found
 
-    def put(self, key: _Key, segment: Segment) -> None:
+    def put(self, key: _Key, segment: Packed) -> None:
         """Remember a segment, and forget those that were used longest ago."""
         with self._lock:
             if key in self._segments or segment.size > _REMEMBERED // 4:
@@ -120,15 +121,28 @@ class Look:
         """Until when all is there that was read in time, Unix seconds."""
         return self.kept[0].high
 
-    def segments(self, spans: Iterable[Span], part: Part = Part.WHOLE) -> Iterator[tuple[int, Segment]]:
-        """Give what there is of spans, each segment, or a part of it, with its start."""
-        for start, rows in groupby(self.rows(spans, part), itemgetter(0)):
+    def segments(
+        self, spans: Iterable[Span], part: Part = Part.WHOLE, jobs: NDArray[np.int64] | None = None
+    ) -> Iterator[tuple[int, Segment]]:
+        """Give what there is of spans, each segment, or a part of it, with its start; the rest is as in `rows`."""
+        for start, rows in groupby(self.rows(spans, part, jobs=jobs), itemgetter(0)):
             yield start, join(one for _, _, one in rows)
 
     def rows(
-        self, spans: Iterable[Span], part: Part = Part.WHOLE, operations: Collection[int] | None = None
-    ) -> Iterator[tuple[int, int, Segment]]:
-        """Give what there is of spans and some operations, or all: start, operation, and its rows of the segment."""
+        self,
+        spans: Iterable[Span],
+        part: Part = Part.WHOLE,
+        operations: Collection[int] | None = None,
+        jobs: NDArray[np.int64] | None = None,
+    ) -> Iterator[tuple[int, int, Packed]]:
+        """Give what there is of spans and some operations, or all: start, operation, and its rows of the segment.
+
+        Args:
+            spans: When.
+            part: What is read of each segment.
+            operations: Which; ``None``: all.
+            jobs: Codes of jobs, ascending, of which all rows are needed; others may be left out. ``None``: of all jobs.
+        """
         for step, begin, end in spans:
             there = self._connection.execute(
                 "SELECT start, operation, version FROM segments WHERE step = ? AND start >= ? AND start < ?"
@@ -137,17 +151,18 @@ class Look:
             ).fetchall()
             for start, operation, version in there:
                 if operations is None or operation in operations:
-                    yield start, operation, self._segment((step, start, operation, version, part))
+                    yield start, operation, self._segment((step, start, operation, version, part), jobs)
 
-    def _segment(self, key: _Key) -> Segment:
+    def _segment(self, key: _Key, jobs: NDArray[np.int64] | None) -> Packed:
         found = self._reader.get(key)
         if found is None:
             step, start, operation, version, part = key
             (data,) = self._connection.execute(part.value, (step, start, operation)).fetchone()
             if data is None:  # it is hardly shorter than the whole
-                return self._segment((step, start, operation, version, Part.WHOLE))
-            found = unpack(data)
-            self._reader.put(key, found)
+                return self._segment((step, start, operation, version, Part.WHOLE), jobs)
+            found = Packed(data, jobs if part is not Part.BY_TARGET else None)
+            if found.is_whole:
+                self._reader.put(key, found)
         return found
 
     def operations(self) -> list[str]:

@@ -1,11 +1,13 @@
-"""What was counted in one span of time: for each operation, target and job its samples and its total.
+"""What was counted in one span of time: for each operation, job and target its samples and its total.
 
 A segment is three columns, sorted by a key that is made of the three codes (see `rota.lustre.store.names`), so that all
-of one operation is one slice. Segments are added; nothing else ever happens to them. They are kept by operation.
+of one operation is one slice, and of a job in it again. Segments are added; nothing else ever happens to them. They are
+kept by operation, in blocks, of which only those are unpacked that have the jobs that are looked for.
 """
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -18,28 +20,36 @@ if TYPE_CHECKING:
 
     Column = NDArray[np.int64]
 
-#: Bits of a key: the operation above, the target, the job below.
-_OPERATION, _TARGET = 48, 32
+#: Bits of a key: the operation above, the job, the target below.
+_OPERATION, _JOB = 48, 16
 _JOBS, _TARGETS = (1 << 32) - 1, (1 << 16) - 1
 #: How many there can be of each.
 MOST_OPERATIONS, MOST_TARGETS, MOST_JOBS = 1 << 15, 1 << 16, 1 << 32
 _WORD = 8
 _CODEC = "zstd"
+#: Rows of a block: few enough that one job is found soon, and so many that they are compressed well.
+_BLOCK = 1 << 14
+#: Of so many blocks one must be enough; else all are unpacked, and remembered for the next question.
+_FEW = 4
+#: What stands in front: how many rows and blocks there are, and of each block its first key and, for each column, how
+#: long it is, and how many bytes of its numbers are not zero.
+_COUNTS = np.dtype("<u4")
+_HEAD = np.dtype([("first", "<i8"), ("lengths", "<u4", 3), ("widths", "<u4", 3)])
 
 
 def key_of(operation: int, target: int, job: int) -> int:
     """Make a key of three codes."""
-    return operation << _OPERATION | target << _TARGET | job
+    return operation << _OPERATION | job << _JOB | target
 
 
 def jobs_of(keys: Column) -> Column:
     """Give the jobs' codes."""
-    return keys & _JOBS
+    return keys >> _JOB & _JOBS
 
 
 def targets_of(keys: Column) -> Column:
     """Give the targets' codes."""
-    return keys >> _TARGET & _TARGETS
+    return keys & _TARGETS
 
 
 class Segment(NamedTuple):
@@ -64,11 +74,6 @@ class Segment(NamedTuple):
         """The operations' codes."""
         return self.keys >> _OPERATION
 
-    @property
-    def size(self) -> int:
-        """Bytes in memory."""
-        return 3 * self.keys.nbytes
-
     def by_operation(self) -> Iterator[tuple[int, Segment]]:
         """Give the operations, each with its rows."""
         begin = 0
@@ -80,11 +85,11 @@ class Segment(NamedTuple):
 
     def by_job_and_operation(self) -> Segment:
         """Add the targets up."""
-        return segment_of(self.keys & ~(_TARGETS << _TARGET), self.samples, self.totals)
+        return segment_of(self.keys & ~_TARGETS, self.samples, self.totals)
 
     def by_target_and_operation(self) -> Segment:
         """Add the jobs up."""
-        return segment_of(self.keys & ~_JOBS, self.samples, self.totals)
+        return segment_of(self.keys & ~(_JOBS << _JOB), self.samples, self.totals)
 
 
 def segment_of(
@@ -102,9 +107,10 @@ def segment_of(
     return Segment(ordered[firsts], *(np.add.reduceat(column, firsts) for column in values))
 
 
-def join(segments: Iterable[Segment]) -> Segment:
+def join(segments: Iterable[Packed]) -> Segment:
     """Put segments one behind the other, all keys of each above those of the one before."""
-    return Segment(*(np.concatenate(columns) for columns in zip(*segments, strict=True)))
+    unpacked = [one.unpacked() for one in segments]
+    return Segment(*(np.concatenate(columns) for columns in zip(*unpacked, strict=True)))
 
 
 def add(segments: Iterable[Segment]) -> Segment:
@@ -116,24 +122,100 @@ def add(segments: Iterable[Segment]) -> Segment:
 
 
 def pack(segment: Segment) -> bytes:
-    """Write a segment: of how many rows it is, then how long and how wide each column is, then these.
+    """Write a segment. Keys are written as differences."""
+    heads, packed = [], []
+    for begin in range(0, len(segment.keys), _BLOCK):
+        keys, samples, totals = (column[begin : begin + _BLOCK] for column in segment)
+        columns = [_pack(column) for column in (np.diff(keys, prepend=keys[:1]), samples, totals)]
+        heads.append((keys[0], [len(data) for data, _ in columns], [width for _, width in columns]))
+        packed += [data for data, _ in columns]
+    counts = np.array([len(segment.keys), len(heads)], dtype=_COUNTS)
+    return b"".join([counts.tobytes(), np.array(heads, dtype=_HEAD).tobytes(), *packed])
 
-    Keys are written as differences.
+
+class Packed:
+    """A segment that was packed, or some blocks of it. A column is unpacked when it is asked for, and then kept.
+
+    Args:
+        data: What `pack` wrote.
+        jobs: Codes of jobs, ascending: blocks that have none of them are left out, if that is most; ``None``: none is.
     """
-    differences = np.diff(segment.keys, prepend=0)
-    columns = [_pack(column) for column in (differences, segment.samples, segment.totals)]
-    head = [len(segment.keys), *(number for data, width in columns for number in (len(data), width))]
-    return b"".join([np.array(head, dtype="<u4").tobytes(), *(data for data, _ in columns)])
+
+    def __init__(self, data: bytes, jobs: Column | None = None) -> None:
+        rows, count = np.frombuffer(data, _COUNTS, 2).tolist()
+        heads = np.frombuffer(data, _HEAD, count, 2 * _COUNTS.itemsize)
+        self._data = data
+        self._firsts, self._widths = heads["first"], heads["widths"]
+        begin = 2 * _COUNTS.itemsize + heads.nbytes
+        #: By block and column, where it ends; each begins where the one before ends.
+        ends = begin + heads["lengths"].cumsum(dtype=np.int64)
+        self._begins = np.concatenate(([begin], ends[:-1])).reshape(count, 3) if count else ends.reshape(0, 3)
+        self._ends = ends.reshape(count, 3)
+        self._rows = np.full(count, _BLOCK, dtype=np.int64)
+        self._rows[-1:] = rows - _BLOCK * (count - 1)
+        self._blocks = np.arange(count)
+        if jobs is not None:
+            first = jobs_of(self._firsts)
+            after = np.append(first[1:], _JOBS) + 1  # a job may go on in the next block
+            wanted = np.flatnonzero(jobs.searchsorted(after) > jobs.searchsorted(first))
+            if len(wanted) * _FEW <= count:
+                self._blocks = wanted
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether no block was left out."""
+        return len(self._blocks) == len(self._rows)
+
+    @property
+    def size(self) -> int:
+        """Bytes in memory when all columns have been asked for."""
+        return len(self._data) + 3 * _WORD * int(self._rows[self._blocks].sum())
+
+    @cached_property
+    def keys(self) -> Column:
+        """The keys."""
+        found = self._column(0)
+        at = 0
+        for block in self._blocks.tolist():
+            part = found[at : at + int(self._rows[block])]
+            part[0] = self._firsts[block]
+            part.cumsum(out=part)
+            at += len(part)
+        return found
+
+    @cached_property
+    def samples(self) -> Column:
+        """The samples."""
+        return self._column(1)
+
+    @cached_property
+    def totals(self) -> Column:
+        """The totals."""
+        return self._column(2)
+
+    def unpacked(self) -> Segment:
+        """Give all columns."""
+        return Segment(self.keys, self.samples, self.totals)
+
+    def _column(self, column: int) -> Column:
+        blocks = self._blocks
+        found = np.zeros(int(self._rows[blocks].sum()), dtype="<i8")
+        at = 0
+        for rows, begin, end, width in zip(
+            self._rows[blocks].tolist(),
+            self._begins[blocks, column].tolist(),
+            self._ends[blocks, column].tolist(),
+            self._widths[blocks, column].tolist(),
+            strict=True,
+        ):
+            _unpack(self._data[begin:end], width, found[at : at + rows])
+            at += rows
+        return found.astype(np.int64, copy=False)
 
 
 def unpack(data: bytes) -> Segment:
     """Read what `pack` wrote."""
-    rows, *sizes = np.frombuffer(data, dtype="<u4", count=7).tolist()
-    columns, at = [], 28
-    for length, width in zip(sizes[::2], sizes[1::2], strict=True):
-        columns.append(_unpack(data[at : at + length], rows, width))
-        at += length
-    return Segment(columns[0].cumsum(), *columns[1:])
+    return Packed(data).unpacked()
 
 
 def _pack(column: Column) -> tuple[bytes, int]:
@@ -141,19 +223,17 @@ def _pack(column: Column) -> tuple[bytes, int]:
 
     All first bytes come before all second ones, as most of these are alike.
     """
-    if not len(column):
-        return b"", 0
     width = (int(column.max()).bit_length() + 7) // 8 if column.min() >= 0 else _WORD
     turned = column.astype("<i8").view(np.uint8).reshape(-1, _WORD)[:, :width].T
     packed: bytes = pa.compress(turned.tobytes(), codec=_CODEC, asbytes=True)
     return packed, width
 
 
-def _unpack(data: bytes, rows: int, width: int) -> Column:
-    column = np.zeros(rows, dtype="<i8")
-    if rows and width:
+def _unpack(data: bytes, width: int, found: Column) -> None:
+    """Read what `_pack` wrote into a column of zeros."""
+    if width:
+        rows = len(found)
         turned = np.frombuffer(pa.decompress(data, rows * width, codec=_CODEC), dtype=np.uint8).reshape(width, rows)
-        by_number = column.view(np.uint8).reshape(rows, _WORD)
+        by_number = found.view(np.uint8).reshape(rows, _WORD)
         for place in range(width):
             by_number[:, place] = turned[place]
-    return column.astype(np.int64, copy=False)
