@@ -208,3 +208,68 @@ def test_the_page_may_load_nothing_from_elsewhere(serve: Serve) -> None:
     assert answer.policy.startswith("default-src 'none'")
     assert "unsafe" not in answer.policy
     assert "http" not in answer.text
+
+
+#: Counts how often something of the page is done from now on.
+COUNT = """(() => { window.done = {};
+  for (const [one, method] of [[rota.heat, "draw"], [rota.whoTable, "fill"], [rota.whoTable, "rowAt"]]) {
+    const before = one[method];
+    done[method] = 0;
+    one[method] = function (...given) { done[method] += 1; return before.apply(this, given); };
+  } })()"""
+#: Waits until the page has taken in what it was told, and has been drawn.
+DRAWN = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))"
+
+
+def test_however_many_jobs_there_are_it_has_rows_for_those_in_sight(browser: Browser, serve: Serve) -> None:
+    """What is done in a frame grows neither with the jobs nor with the targets: so it stays smooth, on any machine."""
+    rates = {str(4_000_000 + job): {f"a-OST{job % 100:04x}": 2_000_000 - job} for job in range(2_000)}
+    page = browser.open(serve(rates) + "/?top=1000")
+    page.settled()
+    drawn = "[...document.querySelectorAll('#who tbody tr:not(.space)')]"
+    shown = f"{drawn}.map((row) => row.cells[0].innerText)"
+    height = "document.querySelector('#who tbody').offsetHeight"
+    whole, one = page.run(height), page.run(f"(scrollTo(0, 1e6), {DRAWN}).then(() => {drawn}[0].offsetHeight)")
+    assert abs(whole - 1000 * one) <= 100
+    for place in (0, 20_000, 9_000, 9_300, 15_000, 0):
+        page.run(f"scrollTo(0, {place}); {DRAWN}")
+        told = page.run(shown)
+        assert len(told) <= 100
+        assert [int(job) for job in told] == list(range(int(told[0]), int(told[0]) + len(told)))
+        # Those in sight are there: no space is.
+        assert page.run(
+            "[...document.querySelectorAll('#who .space')].every((one) => { const { top, bottom } = "
+            "one.getBoundingClientRect(); return bottom <= 1 || top >= innerHeight - 1; })"
+        )
+        assert abs(page.run(height) - whole) <= 100
+    page.run(f"scrollTo(0, 9000); {DRAWN}")
+    page.run(f"{drawn}[30].querySelector('button').focus(); window.focused = document.activeElement; {COUNT}")
+    page.run("rota.refresh()")
+    page.settled()
+    # The same elements, so that neither focus nor a click is lost.
+    assert page.run("document.activeElement === focused && focused.isConnected")
+    assert page.run("done.rowAt") == 0
+    assert page.run("done.fill") <= 100
+    page.run(COUNT)
+    box = page.run(
+        "(() => { scrollTo(0, 0); const box = rota.heat.canvas.getBoundingClientRect(); return box.toJSON(); })()"
+    )
+    for step in range(50):
+        place = {"x": box["x"] + 200 + 15 * step, "y": box["y"] + 20 + 5 * step}
+        page.call("Input.dispatchMouseEvent", type="mouseMoved", **place)
+    page.run(DRAWN)
+    assert page.run("!rota.heat.mark.hidden && !rota.heat.tip.hidden")
+    assert page.run("done") == {"draw": 0, "fill": page.run("done.fill"), "rowAt": page.run("done.rowAt")}
+    assert page.problems == []
+
+
+def test_a_click_is_on_whom_it_began(browser: Browser, serve: Serve) -> None:
+    """Although the order may change before it ends."""
+    page = browser.open(serve({"101": {"a-OST0000": 2 * MB}, "102": {"a-OST0001": MB}}))
+    page.settled()
+    page.run("""(() => { const [first] = document.querySelectorAll("#who tbody button");
+      first.dispatchEvent(new PointerEvent("pointerdown", { bubbles: true }));
+      rota.whoTable.fill(first.closest("tr"), { ...rota.whoTable.told.rows[1] });
+      first.click(); })()""")
+    page.wait("!document.getElementById('job').hidden")
+    assert page.text("#job-title") == "Job 101"

@@ -14,7 +14,7 @@ from rota.pages import environment
 _PACKAGE = "rota.web.lustre"
 #: The scripts of all pages, and those of this one.
 _SHARED = ("dom", "format", "theme", "ticks", "axes", "plot", "colours")
-_OWN = ("units", "asking", "heat", "stack", "table", "job", "page")
+_OWN = ("units", "asking", "heat", "stack", "table", "who", "job", "page")
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'",

@@ -12,6 +12,7 @@ class HeatMap {
     Object.assign(this, { figure, onPick, onZoom, data: null, drag: null, at: null });
     [this.canvas, this.keyCanvas] = figure.querySelectorAll("canvas");
     this.tip = figure.querySelector(".tip");
+    [this.mark, this.band] = figure.querySelectorAll(".heat-mark, .heat-band");
     this.ramp = rampOf(SEQUENTIAL);
     new ResizeObserver(() => this.draw()).observe(figure);
     onThemeChange(() => this.draw());
@@ -27,6 +28,7 @@ class HeatMap {
     this.data = data;
     this.most = data.rates.reduce((most, row) => row.reduce((a, b) => (b > a ? b : a), most), 0);
     this.picture = this.painted();
+    if (this.at && (this.at.row >= data.targets.length || this.at.step >= (data.rates[0]?.length ?? 0))) this.point(null);
     this.draw();
   }
 
@@ -67,25 +69,26 @@ class HeatMap {
     }
     ctx.fillStyle = cssColour("--muted");
     drawRowNames(ctx, { ...this.plot, rowHeight: this.rowHeight, y: (row) => this.y(row) }, this.data.targets);
-    const window = [this.data.begin, this.data.end];
-    const x = (t) => this.plot.left + ((t - window[0]) / (window[1] - window[0])) * this.plot.width;
-    drawTimeAxis(ctx, { ...this.plot, x }, window, true);
-    this.drawSelection(ctx, x);
+    drawTimeAxis(ctx, { ...this.plot, x: (t) => this.x(t) }, [this.data.begin, this.data.end], true);
+    this.placeMarks();
     this.drawKey(width);
   }
 
-  drawSelection(ctx, x) {
-    if (this.drag && this.drag.moved) {
-      const [from, to] = this.dragged();
-      ctx.fillStyle = cssColour("--window");
-      ctx.fillRect(x(from), this.plot.top, x(to) - x(from), this.plot.height);
-    }
-    if (this.at) {
-      const { step, begin } = this.data;
-      const left = x(begin + this.at.step * step);
-      ctx.strokeStyle = cssColour("--ink");
-      ctx.strokeRect(left, this.y(this.at.row), x(begin + (this.at.step + 1) * step) - left, this.rowHeight);
-    }
+  /** Puts what follows the pointer where it belongs. These are elements above the picture, which is not drawn again. */
+  placeMarks() {
+    const { step } = this.data;
+    this.band.hidden = !this.drag?.moved;
+    if (this.drag?.moved) this.place(this.band, ...this.dragged(), this.plot.top, this.plot.height);
+    this.mark.hidden = !this.at;
+    if (!this.at) return;
+    const begin = this.timeOf(this.at);
+    this.place(this.mark, begin, begin + step, this.y(this.at.row), this.rowHeight);
+  }
+
+  place(mark, begin, end, top, height) {
+    mark.style.transform = `translate(${this.x(begin)}px, ${top}px)`;
+    mark.style.width = `${this.x(end) - this.x(begin)}px`;
+    mark.style.height = `${height}px`;
   }
 
   drawKey(width) {
@@ -115,6 +118,12 @@ class HeatMap {
     return step >= 0 && step < steps && row >= 0 && row < this.data.targets.length ? { row, step } : null;
   }
 
+  /** The place of a moment. */
+  x(t) {
+    const { begin, end } = this.data;
+    return this.plot.left + ((t - begin) / (end - begin)) * this.plot.width;
+  }
+
   /** The top of a row. */
   y(row) {
     return this.plot.top + row * this.rowHeight;
@@ -141,7 +150,7 @@ class HeatMap {
     if (this.drag) {
       if (at) this.drag.to = at;
       this.drag.moved ||= this.drag.to.step !== this.drag.from.step;
-      this.draw();
+      this.placeMarks();
     }
     this.point(at, event.clientX);
   }
@@ -186,7 +195,7 @@ class HeatMap {
     this.at = at;
     this.tip.hidden = !at;
     if (at) this.say(at);
-    this.draw();
+    if (this.plot) this.placeMarks();
   }
 
   say(at) {

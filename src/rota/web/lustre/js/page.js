@@ -10,6 +10,7 @@ const heat = new HeatMap(byId("heat"), {
   onPick: (target, begin, end) => go({ ...asked.filtered("target", target), begin, end, by: asked.by === "target" ? "job" : asked.by }),
   onZoom: (begin, end) => go({ begin, end }),
 });
+const whoTable = new WhoTable(byId("who"), { colours, onSort: (one) => go({ metric: one }), onPick: pick });
 const stack = new Stack(byId("stack"), { colours, onZoom: (begin, end) => go({ begin, end }) });
 
 /** Shows something else, and keeps what was for the browser's way back. */
@@ -54,7 +55,7 @@ function draw({ who, over, field, status, job }) {
   drawFigures(who);
   heat.show(field);
   stack.show(over, metric, (one) => seriesName(one));
-  fillWho(byId("who"), who, { by, metric, colours, onSort: (one) => go({ metric: one }), onPick: pick });
+  whoTable.show(who, by, metric);
   byId("who-title").textContent = `${METRICS[metric].name} by ${by || "all"}`;
   byId("more").hidden = !who.more || asked.top >= 1000;
   byId("more").textContent = `Show more of ${count(who.more)} others`;
@@ -172,5 +173,5 @@ function follow() {
   }
 }
 
-window.rota = { heat, stack, get asked() { return asked; }, go, refresh };
+window.rota = { heat, stack, whoTable, get asked() { return asked; }, go, refresh };
 begin();
