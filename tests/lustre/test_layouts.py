@@ -43,18 +43,18 @@ def dumps() -> dict[str, bytes]:
     }
 
 
-def read(pieces: list[bytes], patience: int) -> tuple[list[JobStats], Findings]:
+def read(pieces: list[bytes], patience: int, *, zeros: bool = False) -> tuple[list[JobStats], Findings]:
     """Read pieces, learning a layout after so many entries."""
     before, job_stats.PATIENCE = job_stats.PATIENCE, patience
     try:
-        parser = JobStatsParser("here")
+        parser = JobStatsParser("here", zeros=zeros)
         return list(parser.read_pieces(pieces)), parser.findings
     finally:
         job_stats.PATIENCE = before
 
 
-def line_by_line(data: bytes) -> tuple[list[JobStats], Findings]:
-    return read([data], 1 << 60)
+def line_by_line(data: bytes, *, zeros: bool = False) -> tuple[list[JobStats], Findings]:
+    return read([data], 1 << 60, zeros=zeros)
 
 
 def damaged(draw: st.DataObject, data: bytes) -> bytes:
@@ -68,18 +68,24 @@ def damaged(draw: st.DataObject, data: bytes) -> bytes:
     return data
 
 
-@given(st.data())
-def test_any_text_in_any_pieces_says_what_its_lines_say(dumps: dict[str, bytes], draw: st.DataObject) -> None:
+@given(draw=st.data(), zeros=st.booleans())
+def test_any_text_in_any_pieces_says_what_its_lines_say(
+    dumps: dict[str, bytes], draw: st.DataObject, zeros: bool
+) -> None:
     first, second = (dumps[draw.draw(st.sampled_from(sorted(dumps)))] for _ in range(2))
     data = damaged(draw, first + second)
     cuts = sorted(draw.draw(st.lists(st.integers(0, len(data)), max_size=9)))
     pieces = [data[begin:end] for begin, end in zip([0, *cuts], [*cuts, len(data)], strict=True)]
-    assert read(pieces, draw.draw(st.integers(1, 3))) == line_by_line(data)
+    found, findings = read(pieces, draw.draw(st.integers(1, 3)), zeros=zeros)
+    assert (found, findings) == line_by_line(data, zeros=zeros)
+    if zeros and not findings.bad_lines:
+        assert sum(len(job.counters) for job in found) == findings.counters + findings.zeros
 
 
 def test_samples_say_what_their_lines_say(samples: dict[str, bytes]) -> None:
     for name, data in samples.items():
-        assert read([data * 2], 1) == line_by_line(data * 2), name
+        for zeros in (False, True):
+            assert read([data * 2], 1, zeros=zeros) == line_by_line(data * 2, zeros=zeros), name
 
 
 @pytest.mark.parametrize("kind", ["OST", "MDT"])

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from rota.cli import jobstats_parse
 from rota.cli.main import main
 
 if TYPE_CHECKING:
@@ -113,3 +114,19 @@ def test_what_was_read_before_a_failure_is_shown(capsys: Captured, tmp_path: Pat
 def test_a_file_that_is_not_there(capsys: Captured) -> None:
     _, err = parse(capsys, "nowhere.job_stats", status=2)
     assert err[-1] == "rota: error: nowhere.job_stats: No such file or directory"
+
+
+def test_a_table_of_any_length_takes_the_memory_of_a_piece(
+    capsys: Captured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And says the same, but for the width of columns, which later pieces can only make larger."""
+    monkeypatch.setattr(jobstats_parse, "_PIECE", 7)
+    entry = "- job_id: {}\n  open: {{ samples: {}, unit: reqs }}\n  sync: {{ samples: 1, unit: reqs }}\n"
+    (tmp_path / "x").write_text("job_stats:\n" + "".join(entry.format(10**job, 10**job) for job in range(10)))
+    out, err = parse(capsys, str(tmp_path / "x"))
+    lines = [line.split() for line in out.splitlines()]
+    assert len(lines) == 21
+    assert lines[1] == ["x", "1", "open", "1", "reqs"]
+    assert lines[2::2] == [["sync", "1", "reqs"]] * 10
+    assert lines[3::2] == [[str(10**job), "open", f"{10**job:,}", "reqs"] for job in range(1, 10)]
+    assert err[-1].startswith("10 jobs, 20 counters, ")

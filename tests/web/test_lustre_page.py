@@ -224,7 +224,9 @@ DRAWN = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame
 def test_however_many_jobs_there_are_it_has_rows_for_those_in_sight(browser: Browser, serve: Serve) -> None:
     """What is done in a frame grows neither with the jobs nor with the targets: so it stays smooth, on any machine."""
     rates = {str(4_000_000 + job): {f"a-OST{job % 100:04x}": 2_000_000 - job} for job in range(2_000)}
-    page = browser.open(serve(rates) + "/?top=1000")
+    address = serve(rates)
+    until = json.loads(get(f"{address}/lustre/v1/status").text)["until"]
+    page = browser.open(f"{address}/?top=1000&begin={until - 120}&end={until}")  # which asks nothing by itself
     page.settled()
     drawn = "[...document.querySelectorAll('#who tbody tr:not(.space)')]"
     shown = f"{drawn}.map((row) => row.cells[0].innerText)"
@@ -255,11 +257,11 @@ def test_however_many_jobs_there_are_it_has_rows_for_those_in_sight(browser: Bro
         "(() => { scrollTo(0, 0); const box = rota.heat.canvas.getBoundingClientRect(); return box.toJSON(); })()"
     )
     for step in range(50):
-        place = {"x": box["x"] + 200 + 15 * step, "y": box["y"] + 20 + 5 * step}
-        page.call("Input.dispatchMouseEvent", type="mouseMoved", **place)
+        at = {"x": box["x"] + 200 + 15 * step, "y": box["y"] + 20 + 5 * step}
+        page.call("Input.dispatchMouseEvent", type="mouseMoved", **at)
     page.run(DRAWN)
     assert page.run("!rota.heat.mark.hidden && !rota.heat.tip.hidden")
-    assert page.run("done") == {"draw": 0, "fill": page.run("done.fill"), "rowAt": page.run("done.rowAt")}
+    assert page.run("done.draw") == 0
     assert page.problems == []
 
 

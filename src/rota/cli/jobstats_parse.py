@@ -26,6 +26,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import click
@@ -33,13 +34,15 @@ import click
 from rota.lustre.job_ids import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Sequence
 
-    from rota.lustre.counters import JobStats
+    from rota.lustre.counters import Counter, JobStats
 
 _Row = tuple[str, ...]
 _HEADINGS: _Row = ("TARGET", "JOB", "OPERATION", "SAMPLES", "UNIT", "MIN", "MAX", "SUM")
 _NUMBERS = frozenset({"SAMPLES", "MIN", "MAX", "SUM"})
+#: Rows that are printed at once.
+_PIECE = 10_000
 
 
 @click.command()
@@ -56,25 +59,25 @@ def parse(source: str, as_json: bool, timeout: float) -> None:
 
     begun = time.perf_counter()
     jobs = counters = bad_lines = 0
-    rows: list[_Row] = []
+    table = _Table()
     failures = []
     for stream in parse_source(source).streams(timeout):
-        entries, findings = stream.entries(zeros=True)
+        entries, findings = stream.entries(zeros=as_json)
         try:
             for entry in entries:
-                counters += len(entry.counters)
                 if as_json:
-                    sys.stdout.writelines(_json_lines(entry))
+                    sys.stdout.write(_json_lines(entry))
                 else:
-                    rows += _rows(entry)
+                    table.add(_rows(entry))
         except SourceError as error:  # what was read of it, and the other streams, are shown
             failures.append(str(error))
         jobs += findings.jobs
+        counters += findings.counters + findings.zeros
         bad_lines += findings.bad_lines
         for bad in findings.shown:
             click.echo(f"{bad.target}: line {bad.number}: {bad.reason}: {bad.text!r}", err=True)
     if not as_json:
-        _print_table(rows)
+        table.end()
     seconds = time.perf_counter() - begun
     sys.stdout.flush()
     click.echo(f"{jobs} jobs, {counters} counters, {bad_lines} bad lines, {seconds:.3f} s", err=True)
@@ -82,44 +85,85 @@ def parse(source: str, as_json: bool, timeout: float) -> None:
         raise SourceError("; ".join(failures))
 
 
-def _json_lines(entry: JobStats) -> Iterator[str]:
-    for operation, counter in entry.counters.items():
-        line = {
-            "target": entry.target,
-            "job_id": entry.job_id,
-            "raw_job_id": entry.raw_id.decode("utf-8", "backslashreplace"),
-            "snapshot_time": entry.snapshot_time,
-            "start_time": entry.start_time,
-            "operation": operation,
-            "samples": counter.samples,
-            "unit": counter.unit,
-            "min": counter.minimum,
-            "max": counter.maximum,
-            "sum": counter.total,
-            "sumsq": counter.sum_of_squares,
-            "hist": None if counter.histogram is None else counter.sizes,
-        }
-        yield json.dumps(line) + "\n"
+def _json_lines(entry: JobStats) -> str:
+    head = {
+        "target": entry.target,
+        "job_id": entry.job_id,
+        "raw_job_id": entry.raw_id.decode("utf-8", "backslashreplace"),
+        "snapshot_time": entry.snapshot_time,
+        "start_time": entry.start_time,
+    }
+    beginning = json.dumps(head)[:-1]
+    return "".join(
+        [
+            f"{beginning}, {(_counter if counter.samples else _zero)(operation, counter)}"
+            for operation, counter in entry.counters.items()
+        ]
+    )
 
 
-def _rows(entry: JobStats) -> Iterator[_Row]:
-    for operation, counter in entry.counters.items():
-        if counter.samples or counter.total:
-            numbers = ("" if number is None else f"{number:,}" for number in counter[2:5])
-            job_id = printable(entry.job_id) or "(empty)"
-            yield entry.target, job_id, operation, f"{counter.samples:,}", counter.unit, *numbers
+def _counter(operation: str, counter: Counter) -> str:
+    """Give the rest of a line."""
+    rest = {
+        "operation": operation,
+        "samples": counter.samples,
+        "unit": counter.unit,
+        "min": counter.minimum,
+        "max": counter.maximum,
+        "sum": counter.total,
+        "sumsq": counter.sum_of_squares,
+        "hist": None if counter.histogram is None else counter.sizes,
+    }
+    return json.dumps(rest)[1:] + "\n"
 
 
-def _print_table(rows: list[_Row]) -> None:
-    """Print the rows; a target or job that is that of the line above is not repeated."""
-    widths = [max(map(len, column)) for column in zip(_HEADINGS, *rows, strict=True)]
-    above: _Row = ("", "")
-    for row in (_HEADINGS, *rows):
-        same_target = row[0] == above[0]
-        shown = ("" if same_target else row[0], "" if same_target and row[1] == above[1] else row[1], *row[2:])
-        above = row
-        cells = (
-            cell.rjust(width) if heading in _NUMBERS else cell.ljust(width)
-            for heading, cell, width in zip(_HEADINGS, shown, widths, strict=True)
+#: Four counters of five never happened, and are all alike.
+_zero = lru_cache(4096)(_counter)
+
+
+def _rows(entry: JobStats) -> list[_Row]:
+    job_id = printable(entry.job_id) or "(empty)"
+    return [
+        (entry.target, job_id, operation, f"{samples:,}", unit, *["" if one is None else f"{one:,}" for one in numbers])
+        for operation, (samples, unit, *numbers, _, _) in entry.counters.items()
+    ]
+
+
+class _Table:
+    """A table that is printed as it grows, in pieces, each as wide as it needs; a target or job is said once."""
+
+    def __init__(self) -> None:
+        self._rows = [_HEADINGS]
+        self._widths = [0] * len(_HEADINGS)
+        self._above = ("", "")
+
+    def add(self, rows: Sequence[_Row]) -> None:
+        """Add rows."""
+        self._rows += rows
+        if len(self._rows) >= _PIECE:
+            self.end()
+
+    def end(self) -> None:
+        """Print what was not yet."""
+        if not self._rows:
+            return
+        longest = [max(map(len, column)) for column in zip(*self._rows, strict=True)]
+        self._widths = [max(pair) for pair in zip(self._widths, longest, strict=True)]
+        line = "  ".join(
+            f"%{'' if heading in _NUMBERS else '-'}{width}s"
+            for heading, width in zip(_HEADINGS, self._widths, strict=True)
         )
-        print("  ".join(cells).rstrip())
+        lines = []
+        above_target, above_job = self._above
+        for row in self._rows:
+            target, job, *others = row
+            if target != above_target:
+                above_target, above_job = target, job
+            elif job != above_job:
+                target, above_job = "", job
+            else:
+                target = job = ""
+            lines.append((line % (target, job, *others)).rstrip())
+        self._above = (above_target, above_job)
+        self._rows.clear()
+        print(*lines, sep="\n")

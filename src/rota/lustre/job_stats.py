@@ -81,8 +81,9 @@ class Findings:
     """What was read so far."""
 
     jobs: int = 0
-    #: Of these jobs, those of what was done at least once.
+    #: Of these jobs, those of what was done at least once, and the others.
     counters: int = 0
+    zeros: int = 0
     lines: int = 0
     bad_lines: int = 0
     #: The first of them.
@@ -188,7 +189,11 @@ class JobStatsParser:
             findings.targets.setdefault(self._target, True)
             findings.jobs += len(found)
             findings.lines += len(found) * self._layout.lines
-            findings.counters += sum([len(job.counters) for job in found])
+            happened = sum([len(job.counters) for job in found])
+            if self._zeros:
+                happened = sum([1 for job in found for counter in job.counters.values() if counter.samples])
+            findings.counters += happened
+            findings.zeros += self._layout.counters * len(found) - happened
         return begin
 
     def _read_entry(self, text: bytes) -> None:
@@ -201,13 +206,8 @@ class JobStatsParser:
             self._broken = None
         self._read_lines(lines)
         self._others += 1
-        if (
-            self._others >= self._patience
-            and self._is_ours
-            and bad_lines == self.findings.bad_lines
-            and not self._zeros
-        ):
-            self._layout = learn(text)
+        if self._others >= self._patience and self._is_ours and bad_lines == self.findings.bad_lines:
+            self._layout = learn(text, zeros=self._zeros)
             self._others = 0
             self._patience *= 2
 
@@ -310,8 +310,12 @@ class JobStatsParser:
     def _add(self, job: JobStats, number: int, line: bytes, name: str, counter: Counter) -> None:
         if counter.samples or counter.total:
             self.findings.counters += 1
-        elif not self._zeros:
-            return
+        else:
+            self.findings.zeros += 1
+            if not self._zeros:
+                return
+            if counter.histogram is not None and counter.histogram.isspace():
+                counter = counter._replace(histogram=b"")
         if name in job.counters:
             self._bad(number, line, "a counter for the second time")
         else:

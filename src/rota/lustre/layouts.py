@@ -77,20 +77,29 @@ def read(text, begin, end, target):
 _COUNTER = """\
 if g{samples} is not None:
             counters[names[{number}]] = new(Counter, (int(g{samples}), units[{number}], {others}))"""
+_ELSE_ZERO = """
+        else:
+            counters[names[{number}]] = zeros[{number}]"""
 
 
 class Layout(NamedTuple):
     """A layout."""
 
-    #: Lines of an entry.
+    #: Lines of an entry, and those that are counters.
     lines: int
+    counters: int
     #: Of a text, from where an entry begins in it to an end: reads entries of a target, some, up to the first that has
     #: another layout, or behind which no other begins. Gives them, and where what is left begins.
     read: Callable[[bytes, int, int, str], tuple[list[JobStats], int]]
 
 
-def learn(entry: bytes) -> Layout | None:
-    """Learn the layout of an entry of which every line could be read. ``None``: one of them is too unusual."""
+def learn(entry: bytes, *, zeros: bool = False) -> Layout | None:
+    """Learn the layout of an entry of which every line could be read. ``None``: one of them is too unusual.
+
+    Args:
+        entry: The entry.
+        zeros: Whether its reader is to give the counters of what never happened, too.
+    """
     lines = entry.removesuffix(b"\n").split(b"\n")
     if _match_id(lines[0]) is None:
         return None
@@ -113,7 +122,8 @@ def learn(entry: bytes) -> Layout | None:
                 for form in (_ZERO, _HAPPENED)
             )
             expressions.append(front + _BLANKS + b"(?:%b|%b)" % (zero, happened) + behind)
-            texts.append(_counter(len(counters), dict(zip(there, count(len(groups))))))
+            text = _counter(len(counters), dict(zip(there, count(len(groups)))))
+            texts.append(text + _ELSE_ZERO.format(number=len(counters)) if zeros else text)
             counters.append(counter)
             groups += [f"g{number}" for number in range(len(groups), len(groups) + len(there))]
         else:
@@ -124,8 +134,15 @@ def learn(entry: bytes) -> Layout | None:
         snapshot=times.get(b"snapshot"),
         start=times.get(b"start"),
     )
-    names, units = (tuple(words[counter[group]] for counter in counters) for group in (1, 3))
-    return Layout(len(lines), _compile(b"\n".join(expressions) + b"\n(?=%b)" % BEGINNING, source, names, units))
+    names = tuple(words[counter[1]] for counter in counters)
+    expression = b"\n".join(expressions) + b"\n(?=%b)" % BEGINNING
+    return Layout(len(lines), len(counters), _compile(expression, source, names, tuple(map(_zero, counters))))
+
+
+def _zero(counter: re.Match[bytes]) -> Counter:
+    """Give a counter as it is where nothing happened."""
+    low, high, total, squares = (None if counter[group] is None else 0 for group in (4, 5, 6, 7))
+    return Counter(0, words[counter[3]], low, high, total, squares, None if counter[8] is None else b"")
 
 
 def _around(match: re.Match[bytes], groups: Sequence[int]) -> list[bytes]:
@@ -150,11 +167,12 @@ def _counter(number: int, groups: Mapping[int, int]) -> str:
 
 
 @lru_cache(KEPT_LAYOUTS)
-def _compile(expression: bytes, source: str, names: tuple[str, ...], units: tuple[str, ...]) -> Callable[..., Any]:
+def _compile(expression: bytes, source: str, names: tuple[str, ...], zeros: tuple[Counter, ...]) -> Callable[..., Any]:
     namespace: dict[str, Any] = {
         "match": re.compile(expression).match,
         "names": names,
-        "units": units,
+        "units": [zero.unit for zero in zeros],
+        "zeros": zeros,
         "new": tuple.__new__,
         **{one.__name__: one for one in (Counter, JobStats, decode, whole)},
         "BATCH": BATCH,
