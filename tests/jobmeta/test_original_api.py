@@ -55,6 +55,14 @@ def test_the_file_may_be_a_link(tmp_path: Path, plugins: Path) -> None:
         assert lookups.lookup(["cp.0"], "shell_jobid").jobs["cp.0"]["name"] == "cp"
 
 
+def test_where_the_file_should_be_is_told(plugins: Path) -> None:
+    """In the original all plugins of its directory were of one kind."""
+    (plugins / "shell_jobid.py").write_text(PROCNAME)
+    with Lookups([plugins]) as lookups, pytest.raises(PluginError) as refused:
+        lookups.lookup(["cp.0"], "shell_jobid")
+    assert f"{plugins}/shell_jobid.py would be it as {plugins}/jobmeta/shell_jobid.py" in str(refused.value)
+
+
 def test_the_file_may_be_named_as_other_plugins_are(plugins: Path) -> None:
     (plugins / "jobmeta_shell_jobid.py").write_text(PROCNAME)
     with Lookups([plugins]) as lookups:

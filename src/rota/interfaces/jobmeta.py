@@ -30,6 +30,7 @@ Metadata = Mapping[str, str | int | float | bool]
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Sequence
+    from xml.etree.ElementTree import Element
 
     #: A ``fetch`` that has programs run.
     Asking = Generator["Command | Metadata", "Answer", None]
@@ -45,6 +46,10 @@ LONGEST_ID = 31
 DEFAULT_TTL = 120.0
 #: The largest number of ids in one call of ``fetch``, if the plugin does not say.
 DEFAULT_BATCH = 1000
+#: Tags of an answer in XML: a thousand jobs of Grid Engine have a million, and each takes 140 bytes once it is read.
+_MOST_TAGS = 3_000_000
+#: Characters of an answer that are shown to say that it cannot be read.
+_SHOWN = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +90,30 @@ def known(**fields: object) -> dict[str, Any]:
 def whole_lines(text: str) -> list[str]:
     """Give the lines of what a command has printed, without a last one that has no end: it was cut off."""
     return text[: text.rfind("\n") + 1].splitlines()
+
+
+def unreadable(program: str, text: str) -> LookupFailedError:
+    """Make the error for an answer that is no empty one, and of which nothing can be read."""
+    return LookupFailedError(f"{program} printed what cannot be read: {text.strip()[:_SHOWN]!r}")
+
+
+def read_xml(program: str, text: str) -> Element:
+    """Read XML as it comes from elsewhere: without definitions, and no more than an answer about a batch of jobs has.
+
+    Raises:
+        LookupFailedError: it cannot be read.
+    """
+    from xml.etree.ElementTree import ParseError
+
+    from defusedxml.ElementTree import fromstring
+
+    if text.count("<") > _MOST_TAGS:
+        raise LookupFailedError(f"{program} printed XML of more than {_MOST_TAGS:,} tags")
+    try:
+        root: Element = fromstring(text, forbid_dtd=True)
+    except (ParseError, ValueError) as exc:
+        raise LookupFailedError(f"{program} printed XML that cannot be read: {exc}") from None
+    return root
 
 
 class JobmetaPlugin(Protocol):

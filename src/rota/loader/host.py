@@ -92,7 +92,8 @@ class PluginHost:
             raise PluginError(f"{plugin_type}: there is no API {major!r}: this rota has {', '.join(sorted(self.apis))}")
         found = discover(self.search, plugin_type)
         if not found:
-            raise PluginError(f"there is no plugin {plugin_type} in {self.search}: {self._others(major)}")
+            text = f"there is no plugin {plugin_type} in {self.search}: {self._misplaced(plugin_type)}"
+            raise PluginError(text + self._others(major))
         return self.judge(plugin_type, found)
 
     def survey(self, major: str = "") -> list[Selection]:
@@ -143,6 +144,14 @@ class PluginHost:
         self.messages.append(text)
         if self._tell is not None:
             self._tell(text)
+
+    def _misplaced(self, plugin_type: str) -> str:
+        """Say where a file should be that is called as if it were the plugin, and is not where plugins are."""
+        name = f"{plugin_type.partition('/')[2]}.py"
+        for directory in self.search.directories:
+            if (directory / name).is_file():
+                return f"{directory / name} would be it as {directory / plugin_type}.py; "
+        return ""
 
     def _others(self, major: str) -> str:
         types = [one.plugin_type for one in self.survey(major) if one.chosen]

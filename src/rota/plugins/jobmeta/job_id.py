@@ -13,7 +13,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from rota.interfaces.jobmeta import Answer, Command, LookupFailedError, known, whole_lines
+from rota.interfaces.jobmeta import Answer, Command, LookupFailedError, known, read_xml, unreadable, whole_lines
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
@@ -63,6 +63,8 @@ def fetch(ids: Sequence[str]) -> Asking:
         yield from (yield from _finished(missing))
     if answer.returncode and not answer.stdout:
         raise LookupFailedError(f"qstat failed: {answer.stderr.strip() or 'no message'}")
+    if missing and not answer.returncode and answer.stdout.lstrip()[:1] not in {"", "<"}:
+        raise unreadable("qstat", answer.stdout)
 
 
 def _finished(ids: Sequence[str]) -> Generator[Command, Answer, list[Metadata]]:
@@ -93,16 +95,9 @@ def parse(text: str) -> Iterable[Metadata]:
 
 
 def _from_xml(text: str) -> list[Metadata]:
-    from xml.etree.ElementTree import ParseError
-
-    from defusedxml.ElementTree import fromstring
-
     if "<unknown_jobs" in text[:1000]:  # which may be no well-formed XML, and says nothing else
         return []
-    try:
-        root = fromstring(text, forbid_dtd=True)
-    except (ParseError, ValueError) as exc:
-        raise LookupFailedError(f"qstat printed XML that cannot be read: {exc}") from None
+    root = read_xml("qstat", text)
     # A job is an element of djob_info, djob_info itself in UGE, and a job_list of the whole queue.
     found = [*root.iterfind("djob_info/element"), *root.iter("djob_info"), *root.iter("job_list")]
     return [_of_queue(number, job) for job in found if (number := job.findtext("JB_job_number"))]

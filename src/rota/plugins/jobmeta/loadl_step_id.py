@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from rota.interfaces.jobmeta import LONGEST_ID, Command, known, whole_lines
+from rota.interfaces.jobmeta import LONGEST_ID, Command, known, unreadable, whole_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -52,6 +52,9 @@ def fetch(ids: Sequence[str]) -> Asking:
     for job in sorted(missing)[:_MOST_CALLS]:
         history = yield Command(("llsummary", "-l", "-j", job), ok=(0, 1, 127))  # 127: it is not here
         yield from parse(_whole(history))
+    # That there is no job at all is said in a sentence: "llq: There is currently no job status to report."
+    if missing and not answer.returncode and not found and answer.stdout.strip() and "llq: " not in answer.stdout:
+        raise unreadable("llq", answer.stdout)
 
 
 def parse(text: str) -> Iterator[Metadata]:

@@ -12,7 +12,7 @@ import re
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
-from rota.interfaces.jobmeta import Command, LookupFailedError, known, whole_lines
+from rota.interfaces.jobmeta import Command, LookupFailedError, known, unreadable, whole_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -52,11 +52,13 @@ def fetch(ids: Sequence[str]) -> Asking:
     """Ask for all at once. 255 is the exit status for one that is not known, and for a cluster that is down."""
     names = " ".join(_COLUMNS.values())
     answer = yield Command(("bjobs", "-u", "all", "-a", "-json", "-o", names, *ids), ok=(0, 255))
+    table = ""
     if "{" in answer.stdout:
         jobs = list(_from_json(answer.stdout))
     else:
         options = ("-noheader", "-o", f"{names} delimiter='|'")
         answer = yield Command(("bjobs", "-u", "all", "-a", *options, *ids), ok=(0, 255))
+        table = answer.stdout.strip()
         jobs = list(rows(answer.stdout, tuple(_COLUMNS)))
         if not jobs and answer.returncode == 255 and "is not found" not in answer.stderr:
             raise LookupFailedError(f"bjobs failed: {answer.stderr.strip() or 'no message'}")
@@ -66,6 +68,8 @@ def fetch(ids: Sequence[str]) -> Asking:
     if missing:
         accounts = yield Command(("bacct", "-l", "-u", "all", *missing), ok=(0, 127, 255))
         yield from _fitting(ids, _from_bacct(accounts.stdout))
+        if table and not jobs and not answer.returncode:
+            raise unreadable("bjobs", table)
 
 
 def _fitting(ids: Iterable[str], jobs: Iterable[Metadata]) -> Iterator[Metadata]:

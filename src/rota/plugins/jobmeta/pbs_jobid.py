@@ -15,7 +15,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from rota.interfaces.jobmeta import LONGEST_ID, Command, LookupFailedError, known
+from rota.interfaces.jobmeta import LONGEST_ID, Command, LookupFailedError, known, read_xml, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -56,6 +56,9 @@ def fetch(ids: Sequence[str]) -> Asking:
         known_now = {job["id"] for job in found}
         found += [job for job in _fitting(asked, parse(_whole(answer.stdout))) if job["id"] not in known_now]
     yield from found
+    said = answer.stdout.lstrip()
+    if missing and not answer.returncode and said and not said.startswith("<") and "Job Id:" not in said:
+        raise unreadable("qstat", said)
 
 
 def _whole(text: str) -> str:
@@ -115,14 +118,7 @@ def _object(value: object) -> Mapping[str, Any]:
 
 
 def _from_xml(text: str) -> Iterator[Metadata]:
-    from xml.etree.ElementTree import ParseError
-
-    from defusedxml.ElementTree import fromstring
-
-    try:
-        root = fromstring(text, forbid_dtd=True)
-    except (ParseError, ValueError) as exc:
-        raise LookupFailedError(f"qstat printed XML that cannot be read: {exc}") from None
+    root = read_xml("qstat", text)
     for job in root.iter("Job"):
         fields = {one.tag: (one.text or "") for one in job}
         fields |= {f"Resource_List.{one.tag}": one.text or "" for one in job.iterfind("Resource_List/*")}

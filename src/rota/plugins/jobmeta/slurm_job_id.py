@@ -14,7 +14,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from rota.interfaces.jobmeta import SEPARATOR, Command, LookupFailedError, known
+from rota.interfaces.jobmeta import SEPARATOR, Command, LookupFailedError, known, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -64,7 +64,8 @@ def fetch(ids: Sequence[str]) -> Asking:
         ok=(0, 1),
         env=_SECONDS,
     )
-    for job in latest(rows(answer.stdout, tuple(_SACCT))):
+    found = list(latest(rows(answer.stdout, tuple(_SACCT))))
+    for job in found:
         wanted.discard(str(job["id"]))
         yield job
     # A cluster without accounting says that it is disabled: then squeue is all there is.
@@ -78,6 +79,8 @@ def fetch(ids: Sequence[str]) -> Asking:
                 yield job
     if wanted and trouble:
         raise LookupFailedError(f"sacct failed: {answer.stderr.strip() or 'no message'}")
+    if wanted and not found and answer.stdout.strip():
+        raise unreadable("sacct", answer.stdout)
 
 
 def parse(text: str) -> Iterable[Metadata]:
