@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from rota.lustre.store import jobs_of, targets_of
+from rota.lustre.store import jobs_of, places_of, targets_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,6 +25,8 @@ OF_TARGETS = ("target", "kind", "filesystem")
 PLACES = ("operation", *OF_TARGETS)
 #: Fields that are the job's id: in our words, and in those of Integrated Manager for Lustre.
 JOB = ("job", "id")
+#: So many jobs are looked up in the rows, and not the rows among more jobs.
+_FEW = 32
 _TARGET = re.compile(r"(?P<filesystem>.+)-(?P<kind>OST|MDT)[0-9a-fA-F]{4}")
 
 
@@ -49,12 +51,12 @@ class Grouping(NamedTuple):
     targets: Numbers
     #: ``None``: all jobs are wanted.
     jobs: Numbers | None
+    #: Codes of the jobs that are wanted, if these are few.
+    few: Numbers | None = None
 
     def of(self, operation: int, rows: Packed) -> tuple[Numbers, Numbers]:
         """Give the places of wanted rows of one operation, and the group of each."""
-        on = self.targets[targets_of(rows.keys)] if self.jobs is None else self.jobs[jobs_of(rows.keys)]
-        at = np.flatnonzero(on >= 0)
-        groups = on[at]
+        at, groups = self._wanted(operation, rows.keys)
         if self.jobs is not None:  # which lets the fewest pass, so that it comes first
             on = self.targets[targets_of(rows.keys[at])]
             passes = np.flatnonzero(on >= 0)
@@ -62,6 +64,19 @@ class Grouping(NamedTuple):
         if self.main == "operations":
             groups = np.full(len(at), self.operations[operation])
         return at, groups
+
+    def _wanted(self, operation: int, keys: Numbers) -> tuple[Numbers, Numbers]:
+        """Give the places of rows whose jobs are wanted or, if all are, whose targets are; and the group of each."""
+        if self.jobs is None:
+            on = self.targets[targets_of(keys)]
+        elif self.few is not None:  # rows are sorted by job
+            begins, ends = places_of(keys, operation, self.few)
+            ranges = [np.arange(begin, end) for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)]
+            return np.concatenate([begins[:0], *ranges]), np.repeat(self.jobs[self.few], ends - begins)
+        else:
+            on = self.jobs[jobs_of(keys)]
+        at = np.flatnonzero(on >= 0)
+        return at, on[at]
 
     def ordered(self, order: Numbers) -> Grouping:
         """Give the groups of an order in that order, and all others as one more."""
@@ -133,6 +148,7 @@ def _by_job(
         texts, of = look.values(key, codes)
         codes = codes[np.array([text in wanted for text in texts])[of]]
     jobs = np.full(look.job_count(), -1, dtype=np.int64)
+    found = found._replace(few=codes if len(codes) <= _FEW else None)
     if not field or field in PLACES:
         jobs[codes] = 0
         return found._replace(jobs=jobs)
@@ -161,8 +177,8 @@ def _in_order(names: Sequence[str], numbers: Numbers) -> tuple[list[str], Number
 
 
 def _named(look: Look, ids: Iterable[str]) -> Numbers:
-    """Give the codes of jobs."""
-    return np.array([job.code for job in map(look.job, ids) if job is not None], dtype=np.int64)
+    """Give the codes of jobs, ascending."""
+    return np.array(sorted(job.code for job in map(look.job, ids) if job is not None), dtype=np.int64)
 
 
 def _present(look: Look, segments: Iterable[Packed]) -> Numbers:

@@ -15,7 +15,7 @@ See decisions 30, 40 and 44.
 
 from rota.lustre.store.known import Values, shown
 from rota.lustre.store.reader import Job, Look, Part, Reader
-from rota.lustre.store.segment import Packed, Segment, add, jobs_of, targets_of
+from rota.lustre.store.segment import Packed, Segment, add, jobs_of, places_of, targets_of
 from rota.lustre.store.tiers import Kept, Span, Tier, cover, finest_at, tiers_of
 from rota.lustre.store.veil import ALL, JOB, Veil, veil_of
 from rota.lustre.store.writer import Writer, Written
@@ -40,6 +40,7 @@ __all__ = [
     "cover",
     "finest_at",
     "jobs_of",
+    "places_of",
     "shown",
     "targets_of",
     "tiers_of",

@@ -52,6 +52,12 @@ def targets_of(keys: Column) -> Column:
     return keys & _TARGETS
 
 
+def places_of(keys: Column, operation: int, jobs: Column) -> tuple[Column, Column]:
+    """Give where the rows of each of some jobs begin and end, among those of one operation."""
+    firsts = key_of(operation, 0, 0) + (jobs << _JOB)
+    return keys.searchsorted(firsts), keys.searchsorted(firsts + (1 << _JOB))
+
+
 class Segment(NamedTuple):
     """Three columns of one length. Keys ascend, and each is there once."""
 
