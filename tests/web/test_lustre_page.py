@@ -244,6 +244,10 @@ def test_however_many_jobs_there_are_it_has_rows_for_those_in_sight(browser: Bro
             "one.getBoundingClientRect(); return bottom <= 1 || top >= innerHeight - 1; })"
         )
         assert abs(page.run(height) - whole) <= 100
+    # No number is cut, whatever it is sorted by, and all columns are in sight.
+    cut = "[...document.querySelectorAll('#who :is(td, thead th)')].filter((one) => one.scrollWidth > one.clientWidth)"
+    assert page.run(f"{cut}.map((one) => one.innerText)") == []
+    assert page.run("document.querySelector('#who thead th:last-child').getBoundingClientRect().right") < 1400
     page.run(f"scrollTo(0, 9000); {DRAWN}")
     page.run(f"{drawn}[30].querySelector('button').focus(); window.focused = document.activeElement; {COUNT}")
     page.run("rota.refresh()")
