@@ -92,11 +92,12 @@ class Terminal:
 
     Args:
         words: Its options.
+        size: Lines and columns of the terminal.
     """
 
-    def __init__(self, *words: str) -> None:
+    def __init__(self, *words: str, size: tuple[int, int] = (24, 90)) -> None:
         self._own, other = pty.openpty()
-        termios.tcsetwinsize(other, (24, 90))
+        termios.tcsetwinsize(other, size)
         self.before = termios.tcgetattr(other)
         self._other = other
         self.process = subprocess.Popen(
@@ -150,3 +151,12 @@ def test_the_live_view(tmp_path: Path, end: str, status: int) -> None:
         else:
             terminal.press(end)
         assert terminal.end() == status
+
+
+@pytest.mark.parametrize("size", [(0, 0), (1, 1), (2, 5)])
+def test_a_terminal_of_any_size_or_of_none(tmp_path: Path, size: tuple[int, int]) -> None:
+    """Serial lines and containers often say that they have no columns: then it is as on 80."""
+    with Terminal("--store", str(tmp_path), size=size) as terminal:
+        terminal.wait_for("start `rota" if size == (0, 0) else r"\x1b\[J")
+        terminal.press("q")
+        assert terminal.end() == 0

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
     from rota.cli.iostat_from import Numbers
 
+#: Columns and lines of a terminal that says it has none, as those of serial lines and containers do.
+_USUAL = (80, 24)
 #: Seconds between two frames.
 _EVERY = 2.0
 #: What is grouped by, by key.
@@ -127,13 +129,14 @@ def _live(numbers: Numbers, asked: Asked, *, fits: bool) -> None:
     with _screen():
         while True:
             size = os.get_terminal_size(sys.stdout.fileno())
+            columns, height = size.columns or _USUAL[0], size.lines or _USUAL[1]
             if fits:
-                asked = replace(asked, top=max(size.lines, 1))
+                asked = replace(asked, top=height)
             try:
-                lines = frame(numbers.top(asked), numbers.status(), size.columns, size.lines - 1)
+                lines = frame(numbers.top(asked), numbers.status(), columns, height - 1)
             except InputError as error:  # the service may come back
-                lines = textwrap.wrap(str(error), size.columns)[: size.lines - 1]
-            lines.append(_HELP[: size.columns - 1])
+                lines = textwrap.wrap(str(error), columns)[: height - 1]
+            lines.append(_HELP[: columns - 1])
             sys.stdout.write("\x1b[H" + "\r\n".join(f"{line}\x1b[K" for line in lines) + "\x1b[J")
             sys.stdout.flush()
             key = _key(_EVERY)
