@@ -256,6 +256,11 @@ def test_however_many_jobs_there_are_it_has_rows_for_those_in_sight(browser: Bro
     assert page.run("document.activeElement === focused && focused.isConnected")
     assert page.run("done.rowAt") == 0
     assert page.run("done.fill") <= 100
+    heading = "document.querySelectorAll('#who thead button')[0]"
+    page.run(f"(() => {{ const one = {heading}; one.focus(); one.click(); }})()")
+    page.wait("document.querySelector('#who th[aria-sort]').innerText.startsWith('Read')")
+    page.settled()
+    assert page.run(f"document.activeElement === {heading}")
     page.run(COUNT)
     box = page.run(
         "(() => { scrollTo(0, 0); const box = rota.heat.canvas.getBoundingClientRect(); return box.toJSON(); })()"

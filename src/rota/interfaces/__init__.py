@@ -12,6 +12,8 @@ from rota.interfaces.jobmeta import (
     LookupFailedError,
     Metadata,
     known,
+    read_xml,
+    unreadable,
     whole_lines,
 )
 from rota.interfaces.plugin import OPTIONAL_IDENTITY, REQUIRED_IDENTITY, PluginApi, Symbol
@@ -92,5 +94,7 @@ __all__ = [
     "SelectPlugin",
     "Symbol",
     "known",
+    "read_xml",
+    "unreadable",
     "whole_lines",
 ]

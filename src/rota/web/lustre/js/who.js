@@ -9,11 +9,11 @@ const KNOWN = [["user", "User"], ["account", "Account"], ["name", "Name"]];
 class WhoTable {
   /** `onSort(metric)` and `onPick(label)` are told of clicks. */
   constructor(table, { colours, onSort, onPick }) {
-    Object.assign(this, { table, colours, onSort, onPick, told: null, key: "", drawn: new Map(), spare: [], rowHeight: 30, pressed: null });
+    Object.assign(this, { table, colours, onSort, onPick, told: null, by: null, drawn: new Map(), spare: [], rowHeight: 30, pressed: null });
     this.head = element("thead");
     this.body = element("tbody");
     this.foot = element("tfoot");
-    [this.above, this.below] = [0, 1].map(() => element("tr", { className: "space" }, element("td")));
+    [this.above, this.below] = [0, 1].map(() => element("tr", { className: "space", ariaHidden: "true" }, element("td")));
     table.replaceChildren(this.head, this.body, this.foot);
     this.body.addEventListener("pointerdown", ({ target }) => { this.pressed = pressedAt(target); });
     this.body.addEventListener("click", ({ target }) => this.click(pressedAt(target)));
@@ -30,17 +30,17 @@ class WhoTable {
 
   /** Takes an answer of the service. */
   show(told, by, metric) {
+    const isNew = by !== this.by;
     Object.assign(this, { told, by, metric, known: by === "job" ? KNOWN : [], all: told.all.totals[metric] ?? 0 });
     this.table.classList.toggle("long", told.rows.length > ALL_ROWS);
     this.table.setAttribute("aria-rowcount", told.rows.length + 1);
-    const key = `${by} ${metric}`;
-    if (key !== this.key) {
-      this.key = key;
+    if (isNew) {
       this.drawHead();
       this.drawn.clear();
       this.spare = [];
       this.body.replaceChildren();
     }
+    this.markSorted();
     const foot = [...(told.more ? [this.sumRow(`${count(told.more)} others`, told.others)] : []), this.sumRow("All", told.all)];
     this.foot.replaceChildren(...foot);
     this.rowHeight = foot[0].getBoundingClientRect().height || this.rowHeight; // as high as each other row
@@ -151,7 +151,7 @@ class WhoTable {
       head(this.by === "job" ? "Job" : capital(this.by), { className: "text" }),
       ...this.known.map(([, text]) => head(text, { className: "text" })),
       ...Object.keys(METRICS).map((one) => this.sortHeading(one)),
-      head("Total", { title: `${METRICS[this.metric].name} during the time that is shown` }),
+      head("Total"),
       head("Share")));
   }
 
@@ -159,8 +159,18 @@ class WhoTable {
     const button = element("button", { textContent: METRICS[one].name, title: "Sort by this, and draw it" });
     button.addEventListener("click", () => this.onSort(one));
     const heading = element("th", { scope: "col" }, button);
-    if (one === this.metric) heading.setAttribute("aria-sort", "descending");
+    heading.metric = one;
     return heading;
+  }
+
+  /** Says in the heading what it is sorted by. */
+  markSorted() {
+    const headings = [...this.head.rows[0].cells];
+    for (const one of headings) {
+      if (one.metric === this.metric) one.setAttribute("aria-sort", "descending");
+      else one.removeAttribute("aria-sort");
+    }
+    headings.at(-2).title = `${METRICS[this.metric].name} during the time that is shown`;
   }
 
   /** Takes a click: on whom it began, if the order has changed since then. */
