@@ -1,45 +1,88 @@
 """The accounting record of a job that has ended, as the database has it.
 
-Who lists many jobs looks at little else of them. So the job is decoded at once, and its details and steps when somebody
-looks at them.
+Of a day there are tens of thousands, so msgspec reads them: job and steps at once, and the details, at which few look,
+when somebody does. What it does not take, such as a number that was too large for JSON and is text there, is read as
+everything else is (`rota.core.plain`).
 """
 
 from __future__ import annotations
 
+import json
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, get_type_hints
+
+from msgspec import MsgspecError, Raw, Struct, defstruct
+from msgspec.json import Decoder
+from msgspec.structs import astuple
 
 from rota.core.plain import shape_of
-from rota.model.accounting import JobDetails
-from rota.model.lines import JobLine
+from rota.model import JobSpec
+from rota.model.accounting import AccountingRecord, JobDetails
+from rota.model.lines import NO_COUNTS, JobLine
 from rota.model.step import StepRecord
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_JOB, _DETAILS, _STEPS = shape_of(JobLine), shape_of(JobDetails), shape_of(tuple[StepRecord, ...])
+
+def _struct_of(kind: Any, others: Mapping[str, tuple[Any, Any]] = MappingProxyType({})) -> type[Struct]:
+    """Make a structure with the fields of a named tuple, which msgspec itself would read from a list.
+
+    Args:
+        kind: The class.
+        others: Fields of other types for msgspec, with their defaults.
+    """
+    types, defaults = get_type_hints(kind), kind._field_defaults
+    fields = [
+        others.get(name) or ((types[name], defaults[name]) if name in defaults else (types[name],))
+        for name in kind._fields
+    ]
+    named = [(name, *one) for name, one in zip(kind._fields, fields, strict=True)]
+    return defstruct(kind.__name__, named, kw_only=True, frozen=True, forbid_unknown_fields=True, gc=False)
+
+
+_Spec = _struct_of(JobSpec)
+_COUNTS = dict[str, int], NO_COUNTS
+_Line = _struct_of(JobLine, {"tres_requested": _COUNTS, "tres_allocated": _COUNTS, "request": (_Spec, _Spec())})
+_Record = defstruct(
+    "Record",
+    [("job", _Line), ("details", Raw), ("steps", tuple[StepRecord, ...], ())],
+    forbid_unknown_fields=True,
+    gc=False,
+)
+_RECORD: Decoder[Any] = Decoder(_Record)
+_DETAILS: Decoder[JobDetails] = Decoder(JobDetails)
 
 
 class KeptRecord:
     """An accounting record; see `rota.model.accounting.Accounted`.
 
     Args:
-        data: An `AccountingRecord` as JSON data.
+        text: An `AccountingRecord` as JSON.
     """
 
-    def __init__(self, data: Mapping[str, Any]) -> None:
-        self.job: JobLine = _JOB.decode(data["job"])
-        self._details = data["details"]
-        self._steps = data.get("steps", [])
+    #: The job, and its steps.
+    job: JobLine
+    steps: tuple[StepRecord, ...]
+
+    def __init__(self, text: str) -> None:
+        try:
+            found = _RECORD.decode(text)
+        except MsgspecError:
+            plain: AccountingRecord = shape_of(AccountingRecord).decode(json.loads(text))
+            self.job, self.details, self.steps = plain.job, plain.details, plain.steps
+            return
+        *line, request = astuple(found.job)
+        self.job = JobLine._make((*line, JobSpec._make(astuple(request))))
+        self.steps = found.steps
+        self._details: Raw = found.details
 
     @cached_property
     def details(self) -> JobDetails:
         """What is kept of the job besides."""
-        found: JobDetails = _DETAILS.decode(self._details)
-        return found
-
-    @cached_property
-    def steps(self) -> tuple[StepRecord, ...]:
-        """Its steps."""
-        found: tuple[StepRecord, ...] = _STEPS.decode(self._steps)
-        return found
+        try:
+            return _DETAILS.decode(self._details)
+        except MsgspecError:
+            found: JobDetails = shape_of(JobDetails).decode(json.loads(bytes(self._details)))
+            return found

@@ -240,7 +240,7 @@ class LiveView(EngineView):
         return found + [(name, time, None) for name, time in since.items()]
 
     def _records(self, selection: Select[Any]) -> Iterator[KeptRecord]:
-        return map(KeptRecord, self._live.database.job_records(selection))
+        return map(KeptRecord, self._live.database.job_texts(selection))
 
 
 class OneJobView(LiveView):

@@ -16,13 +16,13 @@ from rota.commands.moments import parse_slurm_time
 from rota.listings.answer import Answer
 from rota.listings.common import ALONE, VERBOSE, about, clock_of, is_here, words_of
 from rota.listings.sacct_fields import BRIEF, DEFAULT, FIELDS, LONG, Row, Rows
-from rota.listings.sacct_table import fields_of, help_format, ids_of, put
+from rota.listings.sacct_table import Lines, fields_of, help_format, ids_of, put
 from rota.listings.text import NULL
 from rota.listings.view import AccountingQuery
 from rota.model import JobState
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from rota.commands.forms import Form
     from rota.commands.job_ids import JobId
@@ -149,32 +149,37 @@ def sacct(argv: Sequence[str], environ: Mapping[str, str], view: View) -> Answer
     fields = _fields(parsed, environ)
     form = form_of(parsed)
     if not _here(parsed, view):
-        return Answer(put([(*one, None) for one in fields], [], parsed)) if form is None else _document([], form)
+        return Answer(put([(*one, _nothing) for one in fields], [], parsed)) if form is None else _document([], form)
     wanted = _wanted(parsed, view)
     window = wanted.window if parsed.has("truncate") else None
+    allocations = parsed.has("allocations")
     rows = Rows(
         view,
         clock_of(view, environ),
         convert=not parsed.has("noconvert"),
         target=_units(parsed),
         truncate=None if window is None else (window.start, window.end),
-        allocations=parsed.has("allocations"),
+        allocations=allocations,
     )
     chosen = _chosen(wanted, _nodes(parsed), view)
     if form is not None:
         from rota.listings.openapi.accounting import AccountingObjects
 
         make = AccountingObjects(view, rows)
-        return _document([make.job(one, _steps(one, wanted.ids, parsed)) for one in sorted(chosen, key=_order)], form)
-    texts = [rows.text(name) for name, _ in fields]
-    # A record is dropped as soon as its texts are made: tens of thousands would not stay in the processor's memory.
+        jobs = sorted(chosen, key=_order)
+        return _document([make.job(one, _steps(one, wanted.ids, allocations=allocations)) for one in jobs], form)
+    lines = Lines([(name, width, rows.text(name)) for name, width in fields], parsed)
+    # A record is dropped as soon as its lines are made: tens of thousands would not stay in the processor's memory.
     found = [
-        (_order(record), [[text(row) for text in texts] for row in _rows(record, wanted.ids, parsed)])
+        (_order(record), "".join(map(lines.line, _rows(record, wanted.ids, allocations=allocations))))
         for record in chosen
     ]
     found.sort(key=itemgetter(0))
-    cells = [one for _, several in found for one in several]
-    return Answer(put([(name, width, itemgetter(place)) for place, (name, width) in enumerate(fields)], cells, parsed))
+    return Answer("".join([lines.head, *(text for _, text in found)]))
+
+
+def _nothing(_: object) -> str:
+    return ""
 
 
 def _document(objects: list[dict[str, Any]], form: Form) -> Answer:
@@ -334,17 +339,17 @@ def _order(record: Accounted) -> tuple[int, int]:
     return job.array_job_id, int(job.array_task) if job.array_task.isdecimal() else 2**62
 
 
-def _rows(record: Accounted, ids: list[JobId], parsed: Parsed) -> Iterable[Row]:
+def _rows(record: Accounted, ids: list[JobId], *, allocations: bool) -> list[Row]:
     """Give the rows of a job: its own and, unless ``-X`` is given, those of its steps."""
-    if not ids or parsed.has("allocations") or "" in _named(record, ids):
-        yield Row(record, None)
-    for step in _steps(record, ids, parsed):
-        yield Row(record, step)
+    rows = [Row(record, step) for step in _steps(record, ids, allocations=allocations)]
+    if not ids or allocations or "" in _named(record, ids):
+        rows.insert(0, Row(record, None))
+    return rows
 
 
-def _steps(record: Accounted, ids: list[JobId], parsed: Parsed) -> tuple[StepRecord, ...]:
+def _steps(record: Accounted, ids: list[JobId], *, allocations: bool) -> tuple[StepRecord, ...]:
     """Choose the steps of a job that are shown."""
-    if parsed.has("allocations"):
+    if allocations:
         return ()
     if not ids or "" in (named := _named(record, ids)):
         return record.steps

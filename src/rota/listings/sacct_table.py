@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from rota.commands.getopt import UsageError
 from rota.commands.job_ids import parse_job_id
 from rota.commands.lists import split_list
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from rota.commands.getopt import Parsed
     from rota.commands.job_ids import JobId
@@ -18,6 +18,8 @@ T = TypeVar("T")
 #: Most fields of a format, and characters of a line: a listing must not keep a controller busy.
 _MOST_FIELDS = 500
 _WIDEST = 8192
+#: Number of cells of a column that are kept: most texts come again and again.
+_KEPT = 1000
 
 
 def help_format(known: Iterable[str]) -> str:
@@ -81,39 +83,70 @@ def _width(text: str) -> int:
     return -size if left else size
 
 
-def put(fields: Sequence[tuple[str, int, object]], rows: list[T], parsed: Parsed) -> str:
-    """Format the rows, column by column.
+class Lines(Generic[T]):
+    """Formats rows as lines, and the heading above them. A row is not needed any more as soon as it is a line.
+
+    Args:
+        fields: Of each its name, its width, and what gives its text.
+        parsed: The command line.
 
     Raises:
         UsageError: there are too many fields, or they are too wide.
     """
-    if len(fields) > _MOST_FIELDS:
-        raise UsageError(f"error: a format has at most {_MOST_FIELDS} fields in rota\n")
-    if parsed.has("parsable") or parsed.has("parsable2"):
-        return _parsable(fields, rows, parsed)
-    if sum(abs(width) for _, width, _ in fields) > _WIDEST:
-        raise UsageError(f"error: a line has at most {_WIDEST} characters in rota\n")
-    columns: list[list[str]] = []
-    for name, width, text in fields:
-        texts = map(text, rows) if callable(text) else []
-        head = [] if parsed.has("noheader") else [name[: abs(width)], "-" * abs(width)]
-        columns.append(_padded([*head, *texts], width))
-    if not columns:
-        return "\n" * (len(rows) + 2 * (not parsed.has("noheader")))
-    return "".join([f"{' '.join(cells)} \n" for cells in zip(*columns, strict=True)])
+
+    def __init__(self, fields: Sequence[tuple[str, int, Callable[[T], str]]], parsed: Parsed) -> None:
+        if len(fields) > _MOST_FIELDS:
+            raise UsageError(f"error: a format has at most {_MOST_FIELDS} fields in rota\n")
+        names = [name for name, _, _ in fields]
+        self._texts = [text for _, _, text in fields]
+        if parsed.has("parsable") or parsed.has("parsable2"):
+            self._columns: list[tuple[_Cells, Callable[[T], str]]] = []
+            self._between = parsed.last("delimiter") or "|"
+            ending = self._between if parsed.has("parsable") and not parsed.has("parsable2") else ""
+            heads = [names]
+        else:
+            if sum(abs(width) for _, width, _ in fields) > _WIDEST:
+                raise UsageError(f"error: a line has at most {_WIDEST} characters in rota\n")
+            self._columns = [(_Cells(width), text) for _, width, text in fields]
+            self._between, ending = " ", " "
+            widths = [width for _, width, _ in fields]
+            cut = [name[: abs(width)] for name, width in zip(names, widths, strict=True)]
+            heads = [
+                [_Cells(width)[text] for width, text in zip(widths, cut, strict=True)],
+                ["-" * abs(width) for width in widths],
+            ]
+        self._end = f"{ending}\n" if fields else "\n"
+        #: The lines above the rows.
+        self.head = "" if parsed.has("noheader") else "".join([self._between.join(one) + self._end for one in heads])
+
+    def line(self, row: T) -> str:
+        """Format a row."""
+        if self._columns:
+            return self._between.join([cells[text(row)] for cells, text in self._columns]) + self._end
+        return self._between.join([text(row) for text in self._texts]) + self._end
 
 
-def _padded(texts: list[str], width: int) -> list[str]:
-    """Pad texts, and cut what is longer; a negative width aligns to the left."""
-    size, pad = abs(width), str.ljust if width < 0 else str.rjust
-    cells = {one: pad(one, size) if len(one) <= size else f"{one[: size - 1]}+" if size else "" for one in {*texts}}
-    return [cells[one] for one in texts]
+class _Cells(dict[str, str]):
+    """The cells of a column by their texts: padded, and cut if longer. A negative width aligns to the left."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self._size = abs(width)
+        self._pad = str.ljust if width < 0 else str.rjust
+
+    def __missing__(self, text: str) -> str:
+        size = self._size
+        cell = self._pad(text, size) if len(text) <= size else f"{text[: size - 1]}+" if size else ""
+        if len(self) < _KEPT:
+            self[text] = cell
+        return cell
 
 
-def _parsable(fields: Sequence[tuple[str, int, object]], rows: list[T], parsed: Parsed) -> str:
-    mark = parsed.last("delimiter") or "|"
-    ending = mark if parsed.has("parsable") and not parsed.has("parsable2") else ""
-    head = [] if parsed.has("noheader") else [mark.join(name for name, _, _ in fields) + ending]
-    columns = [list(map(text, rows)) if callable(text) else [] for _, _, text in fields]
-    lines = [mark.join(cells) + ending for cells in zip(*columns, strict=True)] if columns else [""] * len(rows)
-    return "".join(f"{line}\n" for line in (*head, *lines))
+def put(fields: Sequence[tuple[str, int, Callable[[T], str]]], rows: Iterable[T], parsed: Parsed) -> str:
+    """Format the heading and the rows; see `Lines`.
+
+    Raises:
+        UsageError: there are too many fields, or they are too wide.
+    """
+    lines = Lines(fields, parsed)
+    return "".join([lines.head, *map(lines.line, rows)])

@@ -134,11 +134,13 @@ class Database:
         Args:
             query: Selects from ``jobs.c.record``; ``None``: all, in the order in which they ended.
         """
-        texts = [
-            record for (record,) in self._rows(select(jobs.c.record).order_by(jobs.c.id) if query is None else query)
-        ]
+        texts = self.job_texts(select(jobs.c.record).order_by(jobs.c.id) if query is None else query)
         for first in range(0, len(texts), _TOGETHER):
             yield from json.loads(f"[{','.join(texts[first : first + _TOGETHER])}]")
+
+    def job_texts(self, query: Select[Any]) -> list[str]:
+        """Give accounting records as they are stored; see `job_records`."""
+        return [text for (text,) in self._rows(query)]
 
     def job_count(self, since: int = 0) -> int:
         """Count the jobs that have ended since a time, Unix seconds."""
