@@ -22,6 +22,7 @@ from rota.model import User
 from rota.model.accounting import AccountingRecord, JobDetails
 from rota.model.node import NodeState
 from rota.model.step import StepClient, StepRecord, TaskUsage
+from rota.store import Database
 from rota.store.schema import jobs as ended
 from rota.users import find_user, group_name, user_name
 
@@ -162,8 +163,8 @@ class LiveView(EngineView):
     @cached_property
     def _recent(self) -> dict[int, Accounted]:
         """The jobs that ended in the last ``MinJobAge`` seconds, by job id, in the order in which they ended."""
-        found = select(ended.c.record).where(ended.c.end_time >= self._recently()).order_by(ended.c.id)
-        records: list[Accounted] = [*self._records(found), *self._live.runs.ending.values()]
+        recent = AccountingQuery(start=self._recently())
+        records: list[Accounted] = [*self._records(_selection(recent)), *self._live.runs.ending.values()]
         return {record.job.job_id: record for record in records}
 
     def _is_queued_again(self, record: Accounted) -> bool:
@@ -298,8 +299,6 @@ def _selection(query: AccountingQuery) -> Select[Any]:
     ):
         if wanted:
             found = found.where(column.in_(wanted))
-    if query.start is not None:
-        found = found.where(ended.c.end_time >= query.start)
-    if query.end is not None:
-        found = found.where(ended.c.submit_time <= query.end)
+    if query.start is not None or query.end is not None:
+        found = found.where(ended.c.id.in_(Database.jobs_between(query.start, query.end)))
     return found

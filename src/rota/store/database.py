@@ -142,14 +142,32 @@ class Database:
         """Give accounting records as they are stored; see `job_records`."""
         return [text for (text,) in self._rows(query)]
 
+    @staticmethod
+    def jobs_between(start: int | None, end: int | None) -> Select[Any]:
+        """Select the ``jobs.c.id`` of those that ended at a time or later, and were submitted by another one.
+
+        It is a query of its own, so that the rows of others are not read: by itself SQLite goes through all of them
+        where rows are wanted in their order.
+
+        Args:
+            start: The time of the end, Unix seconds; ``None``: any.
+            end: That of the submission.
+        """
+        found = select(jobs.c.id)
+        if start is not None:
+            found = found.where(jobs.c.end_time >= start)
+        return found if end is None else found.where(jobs.c.submit_time <= end)
+
     def job_count(self, since: int = 0) -> int:
         """Count the jobs that have ended since a time, Unix seconds."""
         query = select(func.count()).select_from(jobs).where(jobs.c.end_time >= since)
         return int(self._rows(query)[0][0])
 
     def end_times(self, since: int) -> Iterator[int]:
-        """Give when jobs ended that have ended since a time, Unix seconds, in the order in which they did."""
-        for (end_time,) in self._rows(select(jobs.c.end_time).where(jobs.c.end_time >= since).order_by(jobs.c.id)):
+        """Give when jobs ended that have ended since a time, Unix seconds, in order."""
+        for (end_time,) in self._rows(
+            select(jobs.c.end_time).where(jobs.c.end_time >= since).order_by(jobs.c.end_time)
+        ):
             yield end_time
 
     def _rows(self, query: Select[Any]) -> list[Any]:

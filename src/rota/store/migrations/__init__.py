@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rota.store.migrations import version_2, version_3
+from rota.store.migrations import version_2, version_3, version_4
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -16,4 +16,8 @@ if TYPE_CHECKING:
     from alembic.operations import Operations
 
 #: Migrations by the version to which they lead.
-MIGRATIONS: Mapping[int, Callable[[Operations], None]] = {2: version_2.upgrade, 3: version_3.upgrade}
+MIGRATIONS: Mapping[int, Callable[[Operations], None]] = {
+    2: version_2.upgrade,
+    3: version_3.upgrade,
+    4: version_4.upgrade,
+}
