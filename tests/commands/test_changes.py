@@ -142,6 +142,14 @@ def test_scancel(command: str, expected: ScancelRequest) -> None:
             "update JobId=7 TimeLimit=+10 Nice Partition=a,b",
             JobUpdate(jobs=(JobId(7),), time_limit=LimitChange("+", 600), nice=100, partition="a,b"),
         ),
+        # As Slurm 22.05.8 then showed them: 0:30 is a minute.
+        ("update jobid=7 switches=1", JobUpdate(jobs=(JobId(7),), switches=1)),
+        ("update jobid=7 switches=0", JobUpdate(jobs=(JobId(7),), switches=0)),
+        ("update jobid=7 switches=1@0:30", JobUpdate(jobs=(JobId(7),), switches=1, switch_wait=60)),
+        (
+            "update jobid=7 Switches=2@2 Wait-For-Switch=20",
+            JobUpdate(jobs=(JobId(7),), switches=2, switch_wait=20),
+        ),
         (
             "update job=7_2 numnodes=2-4 minmemorynode=2G dependency= requeue=no",
             JobUpdate(

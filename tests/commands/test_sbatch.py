@@ -180,6 +180,9 @@ def test_sockets_and_cores(options: str, expected: dict[str, Any]) -> None:
             },
         ),
         ("-x n02 --contiguous", {"excluded_nodes": "n02", "contiguous": True}),
+        ("--switches=1@5:00", {"switches": 1, "switch_wait": 300}),
+        ("--switches=2", {"switches": 2}),
+        ("--switches=2@UNLIMITED", {"switches": 2}),
     ],
 )
 def test_named_nodes(options: str, expected: dict[str, Any]) -> None:
@@ -265,7 +268,7 @@ NO_MEANING = """
 --container=/bundle | --cpu-freq=low | --export=ALL,A=b | --export-file=env | --get-user-env | --get-user-env=10L
 --gid=staff | --gpu-bind=closest | --gpu-freq=low | --ignore-pbs | --mail-type=END
 --mail-user=ann | --mcs-label=a | --mem-bind=local | --open-mode=append | --parsable | --power=level | --profile=all
---propagate=STACK | --reboot | --signal=B:USR2@30 | --switches=1@5:00 | --wckey= | --wrap='sleep 5'
+--propagate=STACK | --reboot | --signal=B:USR2@30 | --wckey= | --wrap='sleep 5'
 """
 
 

@@ -113,6 +113,12 @@ def test_exported_variables() -> None:
         ("-tbogus", "error: Invalid --time specification"),
         ("-nbogus", 'error: Invalid numeric value "bogus" for --ntasks.'),
         ("-J", "option requires an argument -- 'J'"),
+        *(
+            (f"--switches={one}", f'error: Invalid numeric value "{one}" for --switches.')
+            for one in ("0", "x", "-1", "1.5")
+        ),
+        ("--switches=@5", 'error: Invalid numeric value "" for --switches.'),
+        ("--switches=", 'error: Invalid numeric value "" for --switches.'),
     ],
 )
 def test_options_that_cannot_be_used(word: str, message: str) -> None:

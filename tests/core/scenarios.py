@@ -299,10 +299,12 @@ class Player:
         asked = _request(words)
         fields = {"timelimit": "time_limit", "licenses": "licenses", "dependency": "dependency", "qos": "qos"}
         fields |= {"priority": "priority", "nice": "nice", "numtasks": "num_tasks", "numcpus": "num_cpus"}
-        fields |= {"reservationname": "reservation"}
+        fields |= {"reservationname": "reservation", "switches": "switches"}
         if unknown := set(pairs) - set(fields):
             raise NotImplementedError(f"update {unknown}")
         changes = {fields[key]: getattr(asked, fields[key]) for key in pairs}
+        if "@" in pairs.get("switches", ""):
+            changes["switch_wait"] = asked.switch_wait
         if "dependency" in changes:
             changes["dependency"] = re.sub(r"(?<=:)\d+", r"\g<0>000", changes["dependency"])
         self._rota.send(
@@ -383,6 +385,7 @@ class Player:
         if task and job.array is not None:
             job = job.array.tasks[int(task)]
         line = self._rota.engine.view.line(job)
+        shown = run(["scontrol", "show", "job", str(job.job_id)], {}, EngineView(self._rota.engine.view)).out
         hours, seconds = divmod(job.time_limit, 3600)
         known = {
             "TimeLimit": f"{hours:02}:{seconds // 60:02}:{seconds % 60:02}",
@@ -391,6 +394,7 @@ class Player:
             "Priority": str(line.priority),
             "Reason": line.reason_text(fold).replace(" ", "_"),
             "Reservation": line.request.reservation or "(none)",
+            "Switches": next(iter(re.findall(r"Switches=(\S+)", shown)), "(none)"),
         }
         if unknown := set(keys) - set(known):
             raise NotImplementedError(f"show {unknown}")

@@ -84,6 +84,8 @@ class Recorder:
             return []
         if words[0] == "sbatch":
             return self._submit(words[1:], user, label)
+        if words[0] == "show":
+            return self._show(words[1], words[2], words[3:])
         done = self._slurm.command(*words, user=user)
         if words[0] in {"squeue", "sprio", "sshare"}:
             return [self._numbered(text) for text in (done.stdout + done.stderr).splitlines()]
@@ -100,6 +102,11 @@ class Recorder:
         self._numbers[found[1]] = number
         self._labels[label] = number
         return [number]
+
+    def _show(self, kind: str, name: str, fields: list[str]) -> list[str]:
+        text = self._slurm.command("scontrol", "-d", "show", kind, name).stdout
+        found = dict(re.findall(r"(\S+?)=(.*?)(?=\s+\S+=|\s*\n|$)", text))
+        return [f"{field}={found.get(field, '(none)')}" for field in fields]
 
     def _numbered(self, text: str) -> str:
         return re.sub(r"\b\d{5,}\b", lambda found: self._numbers.get(found[0], found[0]), text)

@@ -171,10 +171,12 @@ class RealSlurm:
                 gres.append(f"{name} Name=gpu {f'Type={kind} ' if kind else ''}File={files}")
                 first += int(number)
         site = _SITE.format(run=self._run, host=host, first=self._first, **self._numbers)
-        rest = [line for line in conf if not line.startswith(("NodeName=", "PartitionName="))]
+        rest = [line for line in conf if not line.startswith(("NodeName=", "PartitionName=", "SwitchName="))]
+        switches = [line for line in conf if line.startswith("SwitchName=")]
         parts = [line for line in conf if line.startswith("PartitionName=")]
         (self._run / "slurm.conf").write_text("\n".join([site, *rest, *lines, *parts]) + "\n")
         (self._run / "gres.conf").write_text("\n".join(gres) + "\n")
+        (self._run / "topology.conf").write_text("\n".join(switches) + "\n")
 
     def _set_accounts(self, commands: Sequence[str]) -> None:
         """Make accounts, users and QOS anew."""

@@ -42,6 +42,7 @@ _SALLOC_VARIABLES = {
     "SALLOC_MEM_PER_NODE": "mem",
     "SALLOC_PARTITION": "partition",
     "SALLOC_QOS": "qos",
+    "SALLOC_REQ_SWITCH": "switches",
     "SALLOC_RESERVATION": "reservation",
     "SALLOC_TIMELIMIT": "time",
     "SALLOC_WCKEY": "wckey",

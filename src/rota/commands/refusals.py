@@ -49,6 +49,8 @@ def refusal(command: str, error: OptionError) -> Refusal:
     if error.kind is not Problem.VALUE:
         return Refusal((_of_syntax(error),))
     own = (f"error: {error.option}: {error}",) if str(error) else ()
+    if error.name == "switches":  # of a wrong time Slurm says nothing
+        return Refusal((f'error: Invalid numeric value "{error.value.partition("@")[0]}" for --switches.', *own), 1)
     if error.name in _NUMBERS and error.value:
         return Refusal((f'error: Invalid numeric value "{error.value}" for --{error.name}.',), 1)
     if (errno := BY_CONTROLLER.get(error.name)) is not None:

@@ -246,6 +246,13 @@ def _distribution(text: str) -> int:
     return _count(match["size"]) if match["size"] else 0
 
 
+def _switches(text: str) -> dict[str, int]:
+    """Parse ``count[@time]``; without a time, or with ``UNLIMITED``, the job waits as long as it may."""
+    count, _, time = text.partition("@")
+    seconds = parse_time_seconds(time) if time else None
+    return {"switches": _count(count), "switch_wait": -1 if seconds is None else seconds}
+
+
 def _text(text: str) -> str:
     if not text:
         raise ValueError("has no value")
@@ -321,6 +328,7 @@ OPTIONS: dict[str, Option | Flag] = {
     "reservation": Option("reservation", str),
     "sockets-per-node": Option("sockets_per_node", _count),
     "spread-job": Flag("spread"),
+    "switches": Option("switches", _switches),
     "threads-per-core": Option("threads_per_core", _count),
     "time": Option("time_limit", _minutes),
     "time-min": Option("time_min", _shortest),
@@ -330,7 +338,7 @@ OPTIONS: dict[str, Option | Flag] = {
 #: Options about output, mail, environment and hardware settings.
 _NO_MEANING = (
     "acctg-freq chdir clusters comment container cpu-freq delay-boot error export export-file gid gpu-bind gpu-freq "
-    "input mail-type mail-user mcs-label mem-bind open-mode output power profile signal switches wckey wrap"
+    "input mail-type mail-user mcs-label mem-bind open-mode output power profile signal wckey wrap"
 )
 OPTIONS.update((name, Option("", str)) for name in _NO_MEANING.split())
 OPTIONS.update((name, Option("", str, needed=False)) for name in ("get-user-env", "no-kill", "propagate"))

@@ -72,6 +72,9 @@ class JobUpdate:
     admin_comment: str | None = None
     wckey: str | None = None
     requeue: bool | None = None
+    switches: int | None = None
+    #: Seconds.
+    switch_wait: int | None = None
     contiguous: bool | None = None
     oversubscribe: bool | None = None
     reservation: str | None = None
@@ -209,6 +212,16 @@ def _node_counts(text: str) -> dict[str, int]:
     return {"min_nodes": int(match[1]), "max_nodes": int(match[2] or 0)}
 
 
+def _switches(text: str) -> dict[str, int]:
+    """Parse ``count[@time]``; without a time, that does not change."""
+    count, at, time = text.partition("@")
+    found = {"switches": _number(count)}
+    if at:
+        seconds = parse_time_seconds(time)
+        found["switch_wait"] = -1 if seconds is None else -(-seconds // 60) * 60
+    return found
+
+
 def _flag(text: str) -> bool:
     if text.lower() not in {"yes", "no", "1", "0"}:
         raise ValueError(text)
@@ -257,8 +270,10 @@ _VALUES: dict[str, tuple[str, Callable[[str], Any], str]] = {
     "reqnodes": ("", _node_counts, "ReqNodes"),
     "requeue": ("requeue", _flag, "Requeue"),
     "shared": ("oversubscribe", _flag, "OverSubscribe"),
+    "switches": ("", _switches, "Switches"),
     "timelimit": ("time_limit", _limit, "TimeLimit"),
     "timemin": ("time_min", _limit, "TimeMin"),
+    "wait-for-switch": ("switch_wait", _number, "wait-for-switch"),
 }
 
 

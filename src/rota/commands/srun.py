@@ -113,6 +113,7 @@ OF_JOBS = {
     "SLURM_MEM_PER_NODE": "mem",
     "SLURM_PARTITION": "partition",
     "SLURM_QOS": "qos",
+    "SLURM_REQ_SWITCH": "switches",
     "SLURM_RESERVATION": "reservation",
     "SLURM_THREADS_PER_CORE": "threads-per-core",
     "SLURM_TIMELIMIT": "time",

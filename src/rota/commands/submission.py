@@ -51,6 +51,7 @@ _VARIABLES = {
     "SBATCH_PARTITION": "partition",
     "SBATCH_QOS": "qos",
     "SBATCH_REQUEUE": "requeue",
+    "SBATCH_REQ_SWITCH": "switches",
     "SBATCH_RESERVATION": "reservation",
     "SBATCH_SIGNAL": "signal",
     "SBATCH_SPREAD_JOB": "spread-job",

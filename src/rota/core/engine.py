@@ -185,6 +185,7 @@ class Engine:
         self._timer_handlers: dict[TimerKind, Callable[[Timer], bool]] = {
             TimerKind.BEGIN_TIME: self._at_begin_time,
             TimerKind.DEADLINE: self._at_deadline,
+            TimerKind.SWITCHES: self._at_switches,
             TimerKind.DEPENDENCY: self._at_dependency,
             TimerKind.JOB_MINUTES: self._at_job_minutes,
             TimerKind.GROUP_MINUTES: self._at_group_minutes,
@@ -603,6 +604,10 @@ class Engine:
 
     def _at_deadline(self, timer: Timer) -> bool:
         self.lifecycle.missed_deadline(timer.job_id)
+        return True
+
+    def _at_switches(self, timer: Timer) -> bool:
+        self.cluster.queue.waited_for_switches(self.state.jobs[timer.job_id])
         return True
 
     def _at_dependency(self, timer: Timer) -> bool:

@@ -70,12 +70,14 @@ class Job:
         "submit_time",
         "suspended",
         "suspended_since",
+        "switches",
         "task_id",
         "time_left",
         "time_limit",
         "tres_req",
         "units",
         "user_name",
+        "waits_since",
     )
 
     def __init__(self, job_id: int, spec: JobSpec, submit_time: int, partition: Partition, units: int) -> None:
@@ -122,6 +124,10 @@ class Job:
         self.alloc = 0
         #: Bitmap of the nodes of the allocation.
         self.alloc_nodes = 0
+        #: Largest number of leaf switches with which it may start now; 0: any, as it has not asked or waits no longer.
+        self.switches = spec.switches
+        #: Since when it waits for few switches, Unix seconds; ``None``: it does not, or not yet.
+        self.waits_since: int | None = None
         #: Cached evaluation of the request by the pool.
         self.request_class: RequestClass | None = None
         #: Limits of its association and QOS; ``None``: there are none.

@@ -238,9 +238,9 @@ class Record(Shape):
     def __init__(self, kind: type) -> None:
         self._kind = kind
         hints = get_type_hints(kind)
-        #: Shapes of the fields by name, of a dataclass only those that are arguments of its constructor.
-        self.fields: dict[str, Shape] = {name: shape_of(hints[name]) for name in _defaults(kind)}
         self._defaults = _defaults(kind)
+        #: Shapes of the fields by name, of a dataclass only those that are arguments of its constructor.
+        self.fields: dict[str, Shape] = {name: shape_of(hints[name]) for name in self._defaults}
         self._needed = frozenset(name for name, default in self._defaults.items() if default is MISSING)
         #: What `decode` fills, where a field has its place there, with its shape if its data may not be its value, and
         #: what makes the record: of a tuple the list of its items, else the arguments by name.

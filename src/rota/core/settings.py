@@ -26,6 +26,8 @@ class Settings:
     max_requeue: int
     #: Seconds before a requeued job may start again.
     requeue_delay: int
+    #: Largest number of seconds for which a job waits for few switches.
+    max_switch_wait: int
     #: Seconds between SIGTERM and SIGKILL.
     kill_wait: int
     #: Upper bound of the task ids of job arrays (exclusive), and largest number of tasks of an array.
@@ -66,6 +68,7 @@ class Settings:
             job_requeue=config.integer("JobRequeue", 1, 0, 1) == 1,
             max_requeue=config.integer("MaxBatchRequeue", 5, 0, 2**32 - 1),
             requeue_delay=config.scheduler_int("requeue_delay", 0, 0, _YEAR),
+            max_switch_wait=config.scheduler_int("max_switch_wait", 300, 0, _YEAR),
             kill_wait=config.integer("KillWait", 30, 0, 65533),
             max_array_size=size,
             max_array_tasks=config.scheduler_int("max_array_tasks", size, 1, MOST_TASKS),

@@ -219,6 +219,7 @@ def _save_job(cluster: Cluster, job: Job) -> dict[str, Any]:
             for record in job.records
         ],
         "array": None if job.array is None else [job.array.job_id, job.task_id],
+        "switches": [job.switches, job.waits_since],
         "dependencies": None if job.dependencies is None else str(job.dependencies),
         "state": job.state.value,
         "reason": job.reason.value,
@@ -261,6 +262,7 @@ def _restore_job(cluster: Cluster, data: Mapping[str, Any], machine: Machine) ->
         record.planned_nodes = machine.move.bitmap(int(one["planned_nodes"], 16))
         if machine.is_other:
             record.units = units_of(state, record)
+    job.switches, job.waits_since = data.get("switches", (0, None))  # states saved before do not have it
     if data["array"] is not None:
         _restore_array_of(cluster, job, *data["array"])
     if data["dependencies"] is not None:

@@ -22,6 +22,8 @@ class TimerKind(Enum):
     BEGIN_TIME = "begin time"
     #: The last time at which a pending job could start and end by its deadline.
     DEADLINE = "deadline"
+    #: A job has waited long enough for few switches.
+    SWITCHES = "switches"
     #: The end of the minutes in a dependency ``after:17+5``.
     DEPENDENCY = "dependency"
     #: A running job has used up the TRES minutes of its limits.

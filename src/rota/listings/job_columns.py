@@ -72,7 +72,6 @@ _EMPTY = {
     "preempttime": ("PREEMPT_TIME", "N/A"),
     "profile": ("PROFILE", "NotSet"),
     "reboot": ("REBOOT", "0"),
-    "reqswitch": ("REQ_SWITCH", "0"),
     "resizetime": ("RESIZE_TIME", "N/A"),
     "selectjobinfo": ("SELECT_JOBINFO", ""),
     "siblingsactive": ("ACTIVE_SIBLINGS", "NA"),
@@ -84,7 +83,6 @@ _EMPTY = {
     "tres-bind": ("TRES_BIND", "N/A"),
     "tres-freq": ("TRES_FREQ", "N/A"),
     "tres-per-socket": ("TRES_PER_SOCKET", "N/A"),
-    "wait4switch": ("WAIT4SWITCH", "0:00"),
 }
 #: Letters by name.
 _LETTERS = {
@@ -338,6 +336,7 @@ class JobColumns:
             "oversubscribe": Column("OVER_SUBSCRIBE", sharing),
             "pendingtime": Column("PENDING_TIME", lambda job: str(self._waited(job))),
             "prefer": Column("PREFER", lambda job: or_null(job.request.prefer)),
+            "reqswitch": Column("REQ_SWITCH", lambda job: str(job.request.switches)),
             "requeue": Column("REQUEUE", lambda job: str(int(self._requeues(job)))),
             "restartcnt": Column("RESTART_COUNT", lambda job: str(job.restart_count)),
             "shared": Column("OVER_SUBSCRIBE", sharing),
@@ -347,6 +346,7 @@ class JobColumns:
             "tres-alloc": Column("TRES_ALLOC", self._tres),
             "tres-per-job": Column("TRES_PER_JOB", lambda job: _asked(job, "gres_per_job")),
             "tres-per-task": Column("TRES_PER_TASK", lambda job: _asked(job, "gres_per_task")),
+            "wait4switch": Column("WAIT4SWITCH", lambda job: duration(job.request.switch_wait)),
         }
 
     def _std_err(self, job: JobLine) -> str:

@@ -153,6 +153,8 @@ def _files(job: JobLine, details: JobDetails) -> Iterator[str]:
         yield f"StdErr={_expanded(details.std_err, job) if details.std_err else out}"
         yield f"StdIn={_expanded(details.std_in, job)}"
         yield f"StdOut={out}"
+    if job.request.switches:
+        yield f"Switches={job.request.switches}@{full_duration(job.request.switch_wait)}"
     yield "Power="
     if job.request.kill_on_invalid_dep is not None:
         yield f"KillOInInvalidDependent={'Yes' if job.request.kill_on_invalid_dep else 'No'}"  # as Slurm spells it

@@ -77,6 +77,10 @@ class JobSpec(NamedTuple):
     excluded_nodes: str = ""
     #: Whether the nodes must be adjacent in the configuration.
     contiguous: bool = False
+    #: Largest number of leaf switches on which the nodes may hang, 0: any. And for how many seconds the job waits for
+    #: such nodes; -1: as long as it may.
+    switches: int = 0
+    switch_wait: int = -1
     #: Features that are tried first; syntax as for ``constraint``.
     prefer: str = ""
     #: Whether the job may share resources with others that allow it, in partitions that permit it.

@@ -28,6 +28,10 @@ class PlacedJob(Protocol):
         """The partition in which it is to run."""
 
     @property
+    def switches(self) -> int:
+        """The largest number of leaf switches with which it may start now; 0: any."""
+
+    @property
     def units(self) -> int:
         """The fewest units that it needs: whole nodes, or processors, depending on the machine."""
 

@@ -61,6 +61,10 @@ class Switches:
         found: NDArray[np.bool_] = (leaves >= 0) & self.covers[number, leaves]
         return found
 
+    def leaves(self, nodes: Sequence[int]) -> int:
+        """Count the leaf switches on which some nodes hang."""
+        return len(np.unique(self.leaf_of[nodes]))
+
     def count(self, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
         """Count the nodes on each switch and below it."""
         leaves = self.leaf_of[nodes]

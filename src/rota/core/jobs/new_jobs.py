@@ -44,6 +44,8 @@ def new_job(cluster: Cluster, job_id: int, spec: JobSpec) -> Job:
         RequestError: the request can never be met, or its syntax is wrong.
     """
     state = cluster.state
+    if spec.switches:
+        spec = with_switch_wait(state, spec)
     if job_id in state.jobs or state.arrays or not 0 < job_id < MAX_JOB_ID:
         check_ids(state, job_id)
     job = make_job(job_id, spec, state.now, admit(state, spec))
@@ -57,6 +59,12 @@ def new_job(cluster: Cluster, job_id: int, spec: JobSpec) -> Job:
         cluster.licenses.check(spec.licenses)
         cluster.give_licenses(job)
     return job
+
+
+def with_switch_wait(state: ClusterState, spec: JobSpec) -> JobSpec:
+    """Determine for how long a job waits for few switches. It keeps that when slurm.conf changes."""
+    most = state.settings.max_switch_wait
+    return spec._replace(switch_wait=most if spec.switch_wait < 0 else min(spec.switch_wait, most))
 
 
 def give_qos(cluster: Cluster, job: Job) -> None:

@@ -110,6 +110,8 @@ class Runs:
         if spec.deadline:
             job.time_limit = max(min(job.time_limit, spec.deadline - state.now), 1)
             state.timers.cancel(Timer(TimerKind.DEADLINE, job.job_id))
+        if job.switches:
+            state.timers.cancel(Timer(TimerKind.SWITCHES, job.job_id))
         job.end_time = end = state.now + job.time_limit
         if job.planned_start is not None or job.records:
             job.forget_plan()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from rota.core.job import QueueRecord
 from rota.core.jobs.admission import admit, require_possible
 from rota.core.jobs.checks import require_pending
-from rota.core.jobs.new_jobs import dependencies_of, give_qos, make_job
+from rota.core.jobs.new_jobs import dependencies_of, give_qos, make_job, with_switch_wait
 from rota.core.limits.licenses import LicensesWanted
 from rota.model import LONGEST, Errno, JobState, Reason, RequestError
 
@@ -90,6 +90,8 @@ def _as_changed(cluster: Cluster, job: Job, changes: Mapping[str, Any]) -> Job:
         RequestError: it could never run any more.
     """
     spec = job.spec._replace(**changes)
+    if spec.switches:
+        spec = with_switch_wait(cluster.state, spec)
     fresh = make_job(job.job_id, spec, job.submit_time, admit(cluster.state, spec))
     if job.units:
         require_possible(cluster.state, fresh)
@@ -110,6 +112,7 @@ def update_job(life: Lifecycle, job: Job, changes: Mapping[str, Any]) -> None:
     job.partition, job.units, job.time_limit = fresh.partition, fresh.units, fresh.time_limit
     job.records = tuple(QueueRecord(job, one.partition, one.units, one.rank) for one in fresh.records)
     job.assoc = job.request_class = None
+    job.switches = fresh.switches
     if "dependency" in changes:
         job.dependencies = dependencies_of(spec)
     cluster.readmit(job)

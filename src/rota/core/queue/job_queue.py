@@ -109,6 +109,8 @@ class JobQueue:
         self.changed = True
         if job.spec.deadline and (time := latest_start(job) + 1) > self._state.now:
             self._state.timers.set(time, Timer(TimerKind.DEADLINE, job.job_id))
+        if job.switches and job.priority:
+            self._wait_for_switches(job)
         if job.records:
             self._insert_records(job)
         elif (reason := self.why_parked(job)) is not None:
@@ -120,6 +122,27 @@ class JobQueue:
             if self.behind is not None:
                 self.entered.append(job)
             self._note_queued(job)
+
+    def _wait_for_switches(self, job: Job) -> None:
+        """Set the timer for the end of a job's wait for few switches.
+
+        As in Slurm the time counts from when the job was first considered, that is from its submission or, if it was
+        held then, its release.
+        """
+        if job.waits_since is None:
+            job.waits_since = self._state.now
+        end = job.waits_since + job.spec.switch_wait
+        if end > self._state.now:
+            self._state.timers.set(end, Timer(TimerKind.SWITCHES, job.job_id))
+        else:
+            self.waited_for_switches(job)
+
+    def waited_for_switches(self, job: Job) -> None:
+        """Let a pending job start on any number of switches."""
+        job.switches = 0
+        for record in (job, *job.records):
+            record.request_class = None
+        self.touch()
 
     def _note_queued(self, job: Job) -> None:
         """Set the eligible time of a job that has been queued, and its reason if it was parked for it."""

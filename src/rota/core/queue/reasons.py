@@ -325,4 +325,4 @@ class Reasons:
         closed = taken and taken & ~state.required_nodes(job)
         if book.all:
             closed |= book.closed(job, state.now, job.time_limit)
-        return bool(closed or state.down) and not state.pool.select(job, state.pool.without(state.pool.up, closed))
+        return bool(closed or state.down) and not state.pool.could_start(job, state.pool.without(state.pool.up, closed))

@@ -73,6 +73,8 @@ def select_p_job_test(needs: Needs, candidates: Candidates) -> list[tuple[int, i
             picked = _pick(needs, candidates.where(larger))
             if picked is not None:
                 break
+    if needs.leaves and picked is not None and needs.has_too_many_switches(picked):
+        return None
     return picked
 
 

@@ -203,6 +203,10 @@ class OversubscribedNodePool(PackedPool):
                 take_kind(view, taken, one, node, one.number)
         return int.from_bytes(taken.tobytes(), "little")
 
+    def could_start(self, job: PlacedJob, avail: int) -> bool:
+        """Whether ``avail`` suffices for the job: switches are not modelled here."""
+        return self.select(job, avail) != 0
+
     def suffices(self, job: PlacedJob, resources: int) -> bool:
         """Whether a resource set is a valid allocation for the job."""
         needs, nodes = self._needs(job), self.nodes_of(resources)

@@ -57,6 +57,9 @@ class Pool(Protocol):
             heavier: Bitmap of nodes that are a little heavier than others of their weight.
         """
 
+    def could_start(self, job: PlacedJob, avail: int) -> bool:
+        """Whether ``avail`` suffices for the job; that it waits for few switches does not matter."""
+
     def suffices(self, job: PlacedJob, resources: int) -> bool:
         """Whether a resource set is a valid allocation for the job: neither too small nor larger than needed."""
 
@@ -207,6 +210,10 @@ class ProcessorPool:
         """Give as many processors as the job requests; 0: it does not fit."""
         units = job.units
         return units if units <= avail else 0
+
+    def could_start(self, job: PlacedJob, avail: int) -> bool:
+        """Whether ``avail`` suffices for the job: there are no switches."""
+        return self.select(job, avail) != 0
 
     def suffices(self, job: PlacedJob, resources: int) -> bool:
         """Whether a resource set is as many processors as the job requests."""

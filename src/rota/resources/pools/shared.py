@@ -130,7 +130,7 @@ class SharedNodePool(PackedPool):
 
     def units(self, spec: JobSpec, partition: Partition) -> int:
         """Give the number of requested processors; 0: the partition can never serve the request."""
-        needs = self.needs(spec, partition)
+        needs = self.needs(spec._replace(switches=0) if spec.switches else spec, partition)
         every = (1 << self._count) - 1
         wanted = needs.preferred or needs  # as in Slurm, which does not check whether other nodes would suffice
         return needs.cpus if self._pick(wanted, self._whole, every) else 0
@@ -144,6 +144,11 @@ class SharedNodePool(PackedPool):
         needs, view = self._needs(job), self.view(avail)
         picked = self._pick_now(needs, view, self.up_nodes, heavier)
         return self._pack(needs, view, *picked) if picked else 0
+
+    def could_start(self, job: PlacedJob, avail: int) -> bool:
+        """Whether a resource set suffices for the job; that it waits for few switches does not matter."""
+        needs = self.needs(job.spec._replace(switches=0), job.partition) if job.switches else self._needs(job)
+        return self._pick_now(needs, self.view(avail), self.up_nodes) is not None
 
     def suffices(self, job: PlacedJob, resources: int) -> bool:
         """Whether a resource set is a valid allocation for the job."""
@@ -197,14 +202,20 @@ class SharedNodePool(PackedPool):
     def _needs(self, job: PlacedJob) -> Needs:
         known = job.request_class
         if type(known) is not Needs:
-            known = job.request_class = self._requests.read(job.spec, job.partition)
+            spec = job.spec if job.switches or not job.spec.switches else job.spec._replace(switches=0)
+            known = job.request_class = self._requests.read(spec, job.partition)
         return known
 
     def _pick_now(self, needs: Needs, view: View, open_nodes: int, heavier: int = 0) -> Picked | None:
         picked = self._pick(needs.preferred, view, open_nodes, heavier=heavier) if needs.preferred else None
         return picked or self._pick(needs, view, open_nodes, heavier=heavier)
 
-    def _pick(self, needs: Needs, view: View, open_nodes: int, busy: int = 0, *, heavier: int = 0) -> Picked | None:
+    def _pick(
+        self, needs: Needs, view: View, open_nodes: int, busy: int = 0, *, heavier: int = 0, idle: bool = False
+    ) -> Picked | None:
+        # As in Slurm a job that waits for few switches also waits if it would get too many on a machine without jobs.
+        if needs.leaves and not (idle or self._pick(needs, self._idle(view), open_nodes, idle=True)):
+            return None
         tries = self._tries(needs, view)
         for allowed in needs.allowed:
             for row, feasible, cpus in tries:
@@ -226,6 +237,10 @@ class SharedNodePool(PackedPool):
                 if picked:
                     return row, picked
         return None
+
+    def _idle(self, view: View) -> View:
+        """Give a view with all processors; memory and GRES are as they are."""
+        return np.vstack((self._whole[CPU], view[1 : self._first_row], self._whole[self._first_row :]))
 
     def _in_arrays(self, nodes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Give indices and weights of the nodes in a bitmap, as arrays; they are cached."""

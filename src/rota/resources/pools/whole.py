@@ -99,6 +99,10 @@ class WholeNodePool:
             return chosen
         return needs.find(avail, heavier=heavier)
 
+    def could_start(self, job: PlacedJob, avail: int) -> bool:
+        """Whether ``avail`` suffices for the job: switches are not modelled here."""
+        return self.select(job, avail) != 0
+
     def suffices(self, job: PlacedJob, resources: int) -> bool:
         """Whether some nodes are a valid allocation for the job."""
         return self.select(job, resources) == resources

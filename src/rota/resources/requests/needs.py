@@ -111,6 +111,8 @@ class Needs(RequestClass):
     least_loaded: NDArray[np.uint32] | None = None
     #: The network, if nodes are chosen by their switches; ``None``: they are not.
     switches: Switches | None = None
+    #: Largest number of leaf switches on which the nodes hang; 0: any.
+    leaves: int = 0
     #: Number of processors of each node that go to one job together (a core's threads), of which the job uses so many;
     #: ``None``: they go one by one. And the number of them that counts for memory.
     granule: NDArray[np.int64] | None = None
@@ -124,6 +126,8 @@ class Needs(RequestClass):
         """Whether a choice of nodes and processors is valid: neither too few nor more than needed."""
         bitmap = sum(1 << node for node, _ in picked)
         count, cpus = len(picked), sum(used for _, used in picked)
+        if self.leaves and self.has_too_many_switches(picked):
+            return False
         if not self._has_nodes(bitmap) or not self.min_nodes <= count <= (self.max_nodes or count) or cpus < self.cpus:
             return False
         # Of processors that are allocated together the job may need only one.
@@ -135,6 +139,10 @@ class Needs(RequestClass):
         # Each node gives at least what it must; on each of several nodes a part of a task may be left over.
         left_over = count * (self.on_each - 1) if count > 1 else 0
         return self.whole or sum(fewest) <= max(self.cpus, count * self.on_each) + left_over
+
+    def has_too_many_switches(self, picked: Sequence[tuple[int, int]]) -> bool:
+        """Whether the nodes of a choice hang on more leaf switches than they may."""
+        return self.switches is not None and self.switches.leaves([node for node, _ in picked]) > self.leaves
 
     def _has_nodes(self, bitmap: int) -> bool:
         """Whether the nodes of a bitmap satisfy the request for particular nodes."""

@@ -190,6 +190,8 @@ class Requests(Generic[T]):
             per_job = ()
         if per_job and spec.num_tasks:  # every node has a task
             most = max(min(most or spec.num_tasks, spec.num_tasks), least)
+        least_loaded = self.whole[CPU] if self._least_loaded or partition.least_loaded else None
+        by_switch = self._switches is not None and not spec.contiguous and not spec.spread and least_loaded is None
         per_gpu, of_job = _cpus_per_gpu(spec), any(one.gpu for one in per_job)
         per_task, cpus = spec.cpus_per_task, spec.num_cpus
         if per_gpu and gres_per_task:
@@ -224,8 +226,9 @@ class Requests(Generic[T]):
             whole=spec.exclusive or partition.exclusive,
             partition=partition.name,
             shares=_shares(spec, partition),
-            least_loaded=self.whole[CPU] if self._least_loaded or partition.least_loaded else None,
+            least_loaded=least_loaded,
             switches=self._switches,
+            leaves=spec.switches if by_switch else 0,
             contiguous=spec.contiguous,
             spread=spec.spread,
             allowed=tuple(allowed),
@@ -368,6 +371,7 @@ _ASKED = (
     "exclusive",
     "oversubscribe",
     "contiguous",
+    "switches",
 )
 _asked = attrgetter(*_ASKED)
 #: The fields of its partition from which they are made.

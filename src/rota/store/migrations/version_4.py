@@ -1,4 +1,7 @@
-"""Version 4: the index of the ends of jobs has their submissions too, and so tells by itself who was there when."""
+"""Version 4: the index of the ends of jobs has their submissions too, and so tells by itself who was there when.
+
+Jobs can ask for few switches; so far none did, which what is stored says as it is.
+"""
 
 from __future__ import annotations
 
