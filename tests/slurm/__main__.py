@@ -13,7 +13,7 @@ from pathlib import Path
 
 from .play import HEAD
 from .recorded import FILE, again, read, write, write_known
-from .run import Run, table
+from .run import MANY, Run, table
 
 
 def main() -> None:
@@ -21,6 +21,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m slurm", description=(__doc__ or "").partition(":")[0])
     parser.add_argument("--seconds", type=int, default=600, help="for how long scenarios are drawn")
     parser.add_argument("--seed", type=int, default=1, help="the same number draws the same scenarios")
+    parser.add_argument("--many", type=int, default=MANY, help="no more than so many scenarios of the seed")
     parser.add_argument("--kind", default="", help="draw one kind of machine only")
     parser.add_argument("--at-once", type=int, default=2, help="how many Slurms run at once")
     parser.add_argument("--tries", type=int, default=30, help="how often a difference is tried to be made smaller")
@@ -45,7 +46,7 @@ def main() -> None:
     if options.keep:
         options.keep.mkdir(exist_ok=True)
     run = Run(options.seed, options.kind, options.tries, options.keep)
-    run.all(options.seconds, options.at_once, sys.stderr)
+    run.all(options.seconds, options.at_once, sys.stderr, many=options.many)
     sys.stdout.write(table(run.results))
     for found in run.found:
         sys.stdout.write(f"\n{found.said}\n{found.text}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import tempfile
 import time
-from collections import Counter
+from collections import Counter, deque
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .draw import Drawn
 
 #: Scenarios of one seed.
-_MANY = 100_000
+MANY = 100_000
 
 
 class Found(NamedTuple):
@@ -40,7 +40,8 @@ class Run:
         seed: The same number draws the same scenarios.
         kind: The one kind of machine; empty: all.
         tries: How often a difference is tried to be made smaller.
-        keep: Folder in which each scenario is kept with Slurm's answers; ``None``: none are kept.
+        keep: Folder in which each scenario is kept with Slurm's answers, and from which it is not played again;
+            ``None``: none is kept.
     """
 
     def __init__(self, seed: int, kind: str = "", tries: int = 30, keep: Path | None = None) -> None:
@@ -51,20 +52,21 @@ class Run:
         self.results: list[Result] = []
         self.found: list[Found] = []
 
-    def all(self, seconds: float, at_once: int, log: IO[str]) -> None:
+    def all(self, seconds: float, at_once: int, log: IO[str], *, many: int = MANY) -> None:
         """Draw scenarios for some seconds; of each new sort of difference make one smaller.
 
         Args:
             seconds: After so many no other scenario is begun.
             at_once: The number of Slurms.
             log: Gets a line for each scenario, and what is found.
+            many: No more than the first so many scenarios of the seed.
         """
         end = time.time() + seconds
         context = multiprocessing.get_context("fork")
         answers: Queue[Result | Found | None] = context.Queue()
         known = context.Manager().dict()
         workers = [
-            context.Process(target=self._work, args=(range(number, _MANY, at_once), end, known, answers))
+            context.Process(target=self._work, args=(range(number, many, at_once), end, known, answers))
             for number in range(at_once)
         ]
         for worker in workers:
@@ -88,9 +90,9 @@ class Run:
         self, numbers: range, end: float, known: dict[tuple[str, ...], int], answers: Queue[Result | Found | None]
     ) -> None:
         """Play scenarios with a Slurm of its own; after one that failed, with a new one."""
-        left = iter(numbers)
+        left = deque(numbers)
         try:
-            while time.time() <= end:
+            while left and time.time() <= end:
                 with tempfile.TemporaryDirectory(prefix="rota-slurm-") as name:
                     Path(name).chmod(0o755)
                     with RealSlurm(Path(name)) as slurm:
@@ -101,18 +103,25 @@ class Run:
     def _play_on(
         self,
         slurm: RealSlurm,
-        numbers: Iterator[int],
+        left: deque[int],
         end: float,
         known: dict[tuple[str, ...], int],
         answers: Queue[Result | Found | None],
     ) -> None:
         """Play scenarios until one fails, or it is time to end."""
-        while time.time() <= end:
-            drawn = draw(self._seed * _MANY + next(numbers), self._kind)
+        while left and time.time() <= end:
+            drawn = draw(self._seed * MANY + left.popleft(), self._kind)
+            if self._keep is not None and self._file(drawn).exists():
+                continue
             for answer in self._played(slurm, drawn, known):
                 answers.put(answer)
                 if isinstance(answer, Result) and answer.failed:
                     return
+
+    def _file(self, drawn: Drawn) -> Path:
+        """Say where it is kept."""
+        assert self._keep is not None
+        return self._keep / f"{drawn.kind}-{drawn.seed}.txt"
 
     def _played(self, slurm: RealSlurm, drawn: Drawn, known: dict[tuple[str, ...], int]) -> Iterator[Result | Found]:
         """Play a scenario; make it smaller if it differs as none before."""
@@ -125,7 +134,7 @@ class Run:
         sort = () if first is None else signature(first)
         yield result(drawn.kind, drawn.seed, outcome)
         if self._keep is not None:
-            (self._keep / f"{drawn.kind}-{drawn.seed}.txt").write_text(outcome.text, encoding="utf-8")
+            self._file(drawn).write_text(outcome.text, encoding="utf-8")
         if first is None or sort in known:
             return
         known[sort] = drawn.seed
