@@ -214,7 +214,12 @@ def test_named_nodes(options: str, expected: dict[str, Any]) -> None:
         ("--use-min-nodes -N 1-3", {"use_min_nodes": True, "min_nodes": 1, "max_nodes": 3}),
         ("-m block:fcyclic:*,nopack", {}),
         ("--distribution=pack", {}),
-        ("-m plane=2 -n3 -N2", {"min_nodes": 2, "max_nodes": 2, "num_cpus": 3, "num_tasks": 3}),
+        (
+            "-m plane=2 -n3 -N2",
+            {"min_nodes": 2, "max_nodes": 2, "num_cpus": 3, "num_tasks": 3, "fills_sockets": True},
+        ),
+        ("-m cyclic:block:cyclic", {"fills_sockets": True}),
+        ("-m *:Block", {"fills_sockets": True}),
         ("--exclusive -s", {"oversubscribe": True}),
         ("-L matlab:2,ansys", {"licenses": "matlab:2,ansys"}),
         ("-C '[a|b]&c' --prefer 'a*2'", {"constraint": "[a|b]&c", "prefer": "a*2"}),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby
 from math import ceil
@@ -56,6 +56,8 @@ class Scenario:
     own: list[str] = field(default_factory=list)
     #: When the clock begins, Unix seconds. If it is given, nothing is decided before time passes.
     clock: int | None = None
+    #: Which CPUs Slurm gave the jobs, by the number of a step and of the job.
+    cpu_ids: dict[tuple[int, str], str] = field(default_factory=dict)
     #: Each line with its answers.
     steps: list[tuple[str, list[str]]] = field(default_factory=list)
 
@@ -86,6 +88,7 @@ def parse_scenarios(text: str) -> list[Scenario]:
             answer = re.sub(r"CANCELLED Nodes required .* -$", "CANCELLED Resources -", answer)
             if found[-1].columns[-1] == "cpus" and found[-1].steps[-1][0] == "look":
                 state, _, cpus = answer.rpartition(" ")
+                found[-1].cpu_ids[len(found[-1].steps), answer.split()[0]] = cpus
                 answer = f"{state} {_counted(cpus)}"
             found[-1].steps[-1][1].append(answer)
         elif key == "clock":
@@ -123,6 +126,17 @@ def _counted(text: str) -> str:
     return ";".join(f"{node}:{cpus}+{gpus}" for node, (cpus, gpus) in sorted(counts.items()))
 
 
+def _cpu_ids(text: str) -> dict[str, set[int]]:
+    """Read the CPUs of each node in ``n1:0-1;n[2-3]:0+gpu:0``."""
+    found: dict[str, set[int]] = {}
+    for part in text.split(";"):
+        nodes, _, held = part.partition(":")
+        runs = re.findall(r"(\d+)(?:-(\d+))?", held.partition("+")[0])
+        ids = {one for first, last in runs for one in range(int(first), int(last or first) + 1)}
+        found |= dict.fromkeys(NodeSet(nodes), ids)
+    return found
+
+
 def _ids(text: str) -> int:
     """Count the numbers of ``0,2-3``."""
     return sum(int(last or first) - int(first) + 1 for first, last in re.findall(r"(\d+)(?:-(\d+))?", text))
@@ -137,6 +151,10 @@ class Player:
     def __init__(self, scenario: Scenario, directory: Path, harness: type[Harness] = Harness) -> None:
         self._scenario = scenario
         self._unknown = 0
+        self._number = 0
+        #: Jobs of which Slurm's CPUs were compared, and those that have others here.
+        self.compared: set[str] = set()
+        self.other_cpus: set[str] = set()
         self._begin = BEGIN if scenario.clock is None else scenario.clock
         self._uids: dict[str, int] = {}
         machines = ("nodename", "partitionname", "switchname")
@@ -157,7 +175,7 @@ class Player:
             (directory / "topology.conf").write_text("\n".join(switches) + "\n", encoding="utf-8")
         self._accounts = directory / "accounts.script"
         with patch("rota.users.users_of", frozenset):  # each user is in the group of the same name
-            self._config = config = read_slurm_conf(conf).config
+            self._config = config = replace(read_slurm_conf(conf).config, cores_apart=True)
         self._rota = harness(
             config,
             sched=last.get("schedulertype", "=sched/backfill").partition("=")[2],
@@ -185,6 +203,7 @@ class Player:
             for submitted, steps in groupby(numbered, lambda step: ": sbatch " in step[1][0]):
                 with self._rota.together() if submitted else nullcontext():
                     for number, (line, answers) in steps:
+                        self._number = number
                         got = self._step(line, answers)
                         if got != answers:
                             differing.append((f"{number}: {line}", answers, got))
@@ -416,7 +435,17 @@ class Player:
         shown = [name for name, job in jobs.items() if name in told or not job.state.finished]
         order = [answer.partition(" ")[0] for answer in answers]
         shown.sort(key=lambda name: order.index(name) if name in order else len(order))
-        return [f"{name} {self._columns(jobs[name])}" for name in shown]
+        lines = [f"{name} {self._columns(jobs[name])}" for name in shown]
+        for name, line in zip(shown, lines, strict=True):
+            if line in answers and " RUNNING " in line and (theirs := self._scenario.cpu_ids.get((self._number, name))):
+                self.compared.add(name)
+                if _cpu_ids(theirs) != self._cpu_ids(jobs[name]):
+                    self.other_cpus.add(name)
+        return lines
+
+    def _cpu_ids(self, job: Job) -> dict[str, set[int]]:
+        """Give the CPUs of a running job by node."""
+        return {one.node: {*one.processors} for one in self._rota.engine.view.allocation(job.job_id)}
 
     @staticmethod
     def _name(job: Job) -> str:

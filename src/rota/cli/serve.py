@@ -11,6 +11,7 @@ import signal
 import sys
 import traceback
 from contextlib import ExitStack
+from dataclasses import replace
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from time import perf_counter
@@ -98,14 +99,14 @@ class Settings:
             InputError: slurm.conf cannot be used.
         """
         if self.conf is None:
-            return this_machine()
+            return replace(this_machine(), cores_apart=True)
         loaded = read_slurm_conf(self.conf)
         types = plugin_types(loaded.config, LIVE_PLUGINS)
         qos = {one.qos.lower() for one in loaded.config.partitions}  # sacctmgr may define them at any time
         for warning in (*loaded.warnings, *unmodelled(loaded.config, types, qos)):
             logging.getLogger("rota").warning(warning)
         loaded.config.prolog_epilog_timeout()  # a mistake is found now, and not when a job is launched
-        return loaded.config
+        return replace(loaded.config, cores_apart=True)
 
 
 class Booter:

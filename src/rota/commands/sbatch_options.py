@@ -44,7 +44,8 @@ MOST = 2**32 - 1
 #: Largest priority: those above have a special meaning in Slurm.
 _TOP = MAX_PRIORITY - 2
 _DISTRIBUTION = re.compile(
-    r"(?:plane=(?P<size>\d+)|(?:block|cyclic|\*)(?::(?:block|f?cyclic|\*)){0,2})(?:,(?:no)?pack)?|(?:no)?pack",
+    r"(?:plane=(?P<size>\d+)|(?:block|cyclic|\*)(?::(?P<sockets>block|f?cyclic|\*)(?::(?:block|f?cyclic|\*))?)?)"
+    r"(?:,(?:no)?pack)?|(?:no)?pack",
     re.IGNORECASE | re.ASCII,
 )
 _HINTS = ("multithread", "nomultithread", "compute_bound", "memory_bound")
@@ -237,13 +238,14 @@ def _node_shape(text: str) -> dict[str, int]:
     return found
 
 
-def _distribution(text: str) -> int:
-    """Parse the distribution of tasks to nodes, sockets and cores; give the plane size, or 0 without planes."""
+def _distribution(text: str) -> dict[str, int]:
+    """Parse the distribution of tasks to nodes, sockets and cores; the plane size is 0 without planes."""
     match = _DISTRIBUTION.fullmatch(text)
     if match is None:
         known = "block or cyclic for nodes[:sockets[:cores]] or plane=SIZE, with pack or nopack"
         raise ValueError(f"{text!r} is not {known}")
-    return _count(match["size"]) if match["size"] else 0
+    size = _count(match["size"]) if match["size"] else 0
+    return {"plane_size": size, "fills_sockets": bool(size) or (match["sockets"] or "").lower() == "block"}
 
 
 def _switches(text: str) -> dict[str, int]:

@@ -1,7 +1,8 @@
 """The cores and GPUs of this machine that jobs get for themselves.
 
 The nodes of the configuration are parts of this machine, in their order, if it has as many processors as they have
-together; then each job is bound to processors of its own. Otherwise the nodes are only virtual, and jobs are not bound.
+together; then each job is bound to processors of its own: to those that it was allocated, where cores are told apart.
+Otherwise the nodes are only virtual, and jobs are not bound.
 The same holds for GPUs.
 
 What a run has been given stays its own until it ends, over restarts of the controller.
@@ -49,8 +50,9 @@ class Devices:
         chosen = {}
         for one in allocation:
             cpus, gpus = self._used.setdefault(one.node, (set(), set()))
+            own = self._cpus.get(one.node, ())
             chosen[one.node] = NodeDevices(
-                _take(self._cpus.get(one.node, ()), cpus, one.cpus),
+                _those(own, cpus, one.processors) or _take(own, cpus, one.cpus),
                 _take(self._gpus.get(one.node, ()), gpus, one.gres.get("gpu", 0)),
             )
         self.add(chosen)
@@ -81,6 +83,12 @@ def _divide(every: list[int], sizes: Sequence[tuple[str, int]]) -> dict[str, Seq
         parts[name] = every[first : first + size]
         first += size
     return parts
+
+
+def _those(own: Sequence[int], used: set[int], places: Sequence[int]) -> tuple[int, ...]:
+    """Choose those that are known to be the job's; none if one is not there or not free."""
+    found = tuple(own[place] for place in places if place < len(own))
+    return found if len(found) == len(places) and used.isdisjoint(found) else ()
 
 
 def _take(own: Sequence[int], used: set[int], count: int) -> tuple[int, ...]:

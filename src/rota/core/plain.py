@@ -314,7 +314,7 @@ def _defaults(kind: type) -> dict[str, Any]:
         return found
     known: dict[str, Any] = getattr(kind, "_field_defaults", {})
     names: tuple[str, ...] = getattr(kind, "_fields", ())
-    return {name: known.get(name, MISSING) for name in names}
+    return dict.fromkeys(names, MISSING) | known
 
 
 def _show(value: object) -> str:

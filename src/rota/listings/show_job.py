@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from rota.listings.clock import full_duration
@@ -23,15 +24,15 @@ from rota.listings.job_facts import (
     throttle,
 )
 from rota.listings.records import record
-from rota.listings.text import NULL, fold, or_null, plain, size, tres_text
+from rota.listings.text import NULL, fold, or_null, plain, ranges, size, tres_text
 from rota.model.accounting import JobDetails
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from rota.listings.clock import Clock
     from rota.listings.view import View
-    from rota.model.lines import JobLine
+    from rota.model.lines import AllocationLine, JobLine
 
 _PATTERN = re.compile(r"%(\d{0,2})([AajuxJ])")
 
@@ -50,7 +51,7 @@ def show_job(job: JobLine, view: View, clock: Clock, *, one_line: bool = False, 
     lines = [
         *_identity(job, view, details, clock, detailed=detailed),
         *_places(job, view, details),
-        *_resources(job, details, detailed=detailed),
+        *_resources(job, view, details, detailed=detailed),
         *_files(job, details),
         "",
     ]
@@ -115,7 +116,7 @@ def _places(job: JobLine, view: View, details: JobDetails) -> Iterator[str]:
         yield f"BatchHost={job.nodes[0]}"
 
 
-def _resources(job: JobLine, details: JobDetails, *, detailed: bool) -> Iterator[str]:
+def _resources(job: JobLine, view: View, details: JobDetails, *, detailed: bool) -> Iterator[str]:
     request = job.request
     most = most_nodes(job)
     nodes = f"{job.num_nodes}-{most}" if job.pending and most else str(job.num_nodes)
@@ -129,6 +130,7 @@ def _resources(job: JobLine, details: JobDetails, *, detailed: bool) -> Iterator
     yield f"Socks/Node={sockets or '*'} NtasksPerN:B:S:C={each}:0:{on_socket}:{on_core} CoreSpec=*"
     if detailed and job.nodes:
         yield f"JOB_GRES={or_null(request.gres)}"
+        yield from _held(view.allocation(job.job_id))
     memory, per_cpu = least_memory(job)
     kind = "CPU" if per_cpu else "Node"
     disk = size(details.tmp_disk, "M") if details.tmp_disk else "0"
@@ -139,6 +141,19 @@ def _resources(job: JobLine, details: JobDetails, *, detailed: bool) -> Iterator
         yield f"Reservation={plain(request.reservation)}"
     shares, contiguous = sharing(job), int(request.contiguous)
     yield f"OverSubscribe={shares} Contiguous={contiguous} Licenses={or_null(request.licenses)} Network=(null)"
+
+
+def _held(allocation: Sequence[AllocationLine]) -> Iterator[str]:
+    """Say which processors a job has, where that is known; successive nodes of which it has the same are a line."""
+    alike = groupby(
+        (one for one in allocation if one.processors),
+        lambda one: (one.processors, one.memory, sorted(one.gres.items())),
+    )
+    for (processors, memory, gres), lines in alike:
+        nodes = fold(tuple(one.node for one in lines))
+        typed = {name.partition(":")[0] for name, _ in gres if ":" in name}
+        shown = ",".join(f"{name}:{count}" for name, count in gres if name not in typed)
+        yield f"  Nodes={nodes} CPU_IDs={ranges(map(str, processors))} Mem={memory} GRES={shown}"
 
 
 def _files(job: JobLine, details: JobDetails) -> Iterator[str]:

@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 #: Characters that end a line for some reader, or control a terminal.
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
@@ -60,11 +60,12 @@ def fold(names: tuple[str, ...]) -> str:
         elif not numbers[0]:
             parts += [prefix] * len(numbers)
         else:
-            parts.append(f"{prefix}[{_ranges(numbers)}]")
+            parts.append(f"{prefix}[{ranges(numbers)}]")
     return ",".join(parts)
 
 
-def _ranges(numbers: list[str]) -> str:
+def ranges(numbers: Iterable[str]) -> str:
+    """Format ascending numbers, of equal width if they have leading zeros: ``0-2,5``."""
     runs: list[list[str]] = []
     following = ""
     for number in numbers:

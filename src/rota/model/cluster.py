@@ -48,6 +48,8 @@ class ClusterConfig:
     parameters: Mapping[str, str] = field(default_factory=lambda: _EMPTY)
     #: File and line (from 1) of each parameter that was read from a file, by lower-case key.
     places: Mapping[str, tuple[str, int]] = field(default_factory=lambda: MappingProxyType({}))
+    #: Whether it is recorded which cores jobs have, not only how many; where whole sockets are allocated it always is.
+    cores_apart: bool = False
     #: What topology.conf says; it counts with ``TopologyPlugin=topology/tree``.
     switches: tuple[Switch, ...] = ()
 
@@ -171,6 +173,13 @@ class ClusterConfig:
             bool(self.switches)
             and self.get("TopologyPlugin").lower() == "topology/tree"
             and not any(one in parameters for one in ("dragonfly", "topooptional"))
+        )
+
+    def tells_cores_apart(self) -> bool:
+        """Whether it is recorded which cores jobs have, where nodes are shared."""
+        return self.cores_apart or any(
+            "CR_SOCKET" in text.upper()
+            for text in (self.get("SelectTypeParameters"), *(part.select_parameters for part in self.partitions))
         )
 
     def tres(self) -> tuple[str, ...]:

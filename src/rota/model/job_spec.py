@@ -71,6 +71,8 @@ class JobSpec(NamedTuple):
     cores_per_socket: int = 0
     #: Largest number of tasks on a socket; 0: no bound.
     ntasks_per_socket: int = 0
+    #: Whether its tasks fill one socket after the other: ``--distribution=*:block``, or planes.
+    fills_sockets: bool = False
     #: Names of nodes that the job must get, separated by commas; empty: none.
     required_nodes: str = ""
     #: Names of nodes that the job must not get.
@@ -111,6 +113,11 @@ class JobSpec(NamedTuple):
     payload: str = ""
     #: Cancel the job if its dependency can never be satisfied; ``None``: ``DependencyParameters`` of slurm.conf.
     kill_on_invalid_dep: bool | None = None
+
+    @property
+    def speaks_of_sockets(self) -> bool:
+        """Whether it matters which cores of a node are free."""
+        return bool(self.sockets_per_node or self.cores_per_socket or self.ntasks_per_socket)
 
     @property
     def divides_gres(self) -> bool:

@@ -147,6 +147,8 @@ class AllocationLine:
     memory: int = 0
     #: Number of GRES by kind: ``gpu``, ``gpu:tesla``.
     gres: Mapping[str, int] = field(default_factory=_nothing)
+    #: Which processors, numbered core by core and socket by socket; empty: only their number is known.
+    processors: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

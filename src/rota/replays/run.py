@@ -62,6 +62,8 @@ class Replay:
         _check_type(options.priority, "priority", "priority")
         _check_type(options.select, "select", "select")
         _report_doubts(config, options)
+        if any(one.speaks_of_sockets for one in workload.requests or ()):
+            config = replace(config, cores_apart=True)
         self._workload = workload
         self._config = config
         self._options = options

@@ -86,7 +86,8 @@ def allocation_lines(cluster: Cluster, job: Job) -> tuple[AllocationLine, ...]:
         own = {name: int(each[index]) for name, each in by_tres.items()}
         gres = {name.removeprefix(_GRES): count for name, count in own.items() if name.startswith(_GRES) and count}
         name = cluster.state.nodes[index].name
-        lines.append(AllocationLine(node=name, cpus=own["cpu"], memory=own.get("mem", 0), gres=counts(gres)))
+        cpus, memory, ids = own["cpu"], own.get("mem", 0), cluster.state.pool.processor_ids(job.alloc, index)
+        lines.append(AllocationLine(node=name, cpus=cpus, memory=memory, gres=counts(gres), processors=ids))
     return tuple(lines)
 
 

@@ -1,8 +1,8 @@
 """Cores and sockets of nodes, and the processors of them that a job can use.
 
-Only the number of free processors of a node is known, not which cores are free. For requests about sockets, free cores
-are assumed to be distributed evenly over the sockets, since tasks are distributed cyclically; if whole sockets are
-allocated, to be those of whole sockets.
+Where cores are not told apart, only the number of free processors of a node is known. For requests about sockets, free
+cores are assumed then to be distributed evenly over the sockets, since tasks are distributed cyclically; if whole
+sockets are allocated, to be those of whole sockets.
 
 Where whole sockets are allocated, Slurm deals the cores of a job on a node out to the free sockets in turn, so that it
 gets as many sockets as it needs cores. A task of several processors has them on one socket, if that is large enough,
@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rota.resources.pools.core_bits import CoreBits
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
     from rota.model import Node
     from rota.resources.requests.needs import Needs, SocketNeeds
+    from rota.resources.view import View
 
 
 class Cores:
@@ -54,6 +57,20 @@ class Cores:
             self.granule = np.minimum(self.granule, [node.threads_per_core for node in nodes])
         #: Whether it is more than 1 on any node.
         self.granular = bool((self.granule > 1).any())
+        #: Which cores are free; ``None``: only their number is known.
+        self.bits: CoreBits | None = None
+
+    @property
+    def threads(self) -> NDArray[np.int64]:
+        """Number of processors of a core."""
+        return self._threads
+
+    def choose(self, needs: Needs, view: View, picked: Sequence[tuple[int, int]]) -> View:
+        """Choose the cores of a job where they are told apart; see `CoreBits.choose`."""
+        if self.bits is None:
+            raise TypeError("cores are not told apart")
+        block = needs.fills_sockets or not (self.by_core or self._by_socket)
+        return self.bits.choose(needs, view, picked, block=block, whole=self._by_socket)
 
     def used(self, threads_per_core: int, per_task: int, sockets: SocketNeeds | None) -> NDArray[np.int64]:
         """Give the number of processors that a job uses of those that are allocated together, for each node.
@@ -70,7 +87,12 @@ class Cores:
         return used.clip(1)
 
     def dealt(
-        self, needs: Needs, nodes: NDArray[np.int64], cpus: NDArray[np.int64], free: NDArray[np.integer[Any]]
+        self,
+        needs: Needs,
+        nodes: NDArray[np.int64],
+        cpus: NDArray[np.int64],
+        free: NDArray[np.integer[Any]],
+        held: View | None = None,
     ) -> NDArray[np.int64]:
         """Give the number of cores, or of sockets where these are allocated whole, that a job gets.
 
@@ -79,7 +101,11 @@ class Cores:
             nodes: Indices of its nodes.
             cpus: Number of processors that it uses of each, and
             free: of those that are free.
+            held: The cores that it gets, if they are known.
         """
+        if held is not None:
+            counts: NDArray[np.int64] = CoreBits.count(held) * self._threads[nodes] // needs.together[nodes]  # type: ignore[index]
+            return counts
         cores: NDArray[np.int64] = -(-cpus // needs.granule[nodes])  # type: ignore[index] # there is one
         if self._deals:
             sockets = free.astype(np.int64) // self.granule[nodes]
@@ -116,7 +142,12 @@ class Cores:
         return np.where(filled > 0, filled, threads)
 
     def on_sockets(
-        self, asked: SocketNeeds, threads_per_core: int, per_task: int, free: NDArray[np.integer[Any]]
+        self,
+        asked: SocketNeeds,
+        threads_per_core: int,
+        per_task: int,
+        free: NDArray[np.integer[Any]],
+        view: View | None = None,
     ) -> NDArray[np.int64]:
         """Give the number of free processors of each node that a job with a request about sockets can use.
 
@@ -125,27 +156,30 @@ class Cores:
             threads_per_core: Number of threads that it uses of a core; 0: all.
             per_task: Number of processors of a task.
             free: Number of free processors of each node.
+            view: View of the available resources, for which cores are free.
         """
         threads = self._used_threads(threads_per_core)
-        cores = free.astype(np.int64) // self._threads
+        cores = self._spread(free) if self.bits is None or view is None else self.bits.on_sockets(view)
         if self._by_socket:
-            large, small = self._per_socket, np.zeros_like(cores)
-            many = cores // self._per_socket
-        else:
-            small, many = np.divmod(cores, self._sockets)
-            large = small + 1
-        few = self._sockets - many
-        least = max(asked.cores, 1)
-        many = np.where(large >= least, many, 0)
-        few = np.where(small >= least, few, 0)
-        cpus = (many * large + few * small) * threads
+            cores = np.where(cores < self._per_socket, 0, cores)
+        cores = np.where(cores >= max(asked.cores, 1), cores, 0)
+        cpus = cores.sum(axis=0) * threads
         if asked.tasks:
-            most = _most_tasks(asked, per_task, threads)
-            tasks = many * np.minimum(large * threads, most) + few * np.minimum(small * threads, most)
+            tasks = np.minimum(cores * threads, _most_tasks(asked, per_task, threads)).sum(axis=0)
             cpus = np.minimum(cpus, tasks * per_task)
             cpus[asked.tasks > self._per_socket * self._threads] = 0
-        usable: NDArray[np.int64] = np.where(many + few < asked.sockets, 0, cpus)
+        enough = (cores > 0).sum(axis=0) >= asked.sockets
+        usable: NDArray[np.int64] = np.where(enough, np.minimum(cpus, free), 0)
         return usable
+
+    def _spread(self, free: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+        """Distribute free cores to sockets: a row for each socket, a column for each node."""
+        cores = free.astype(np.int64) // self._threads
+        socket = np.arange(int(self._sockets.max()))[:, None]
+        if self._by_socket:
+            return np.where(socket < cores // self._per_socket, self._per_socket, 0)
+        small, many = np.divmod(cores, self._sockets)
+        return np.where(socket < self._sockets, small + (socket < many), 0)
 
     def _used_threads(self, threads_per_core: int) -> NDArray[np.int64]:
         threads: NDArray[np.int64] = np.minimum(threads_per_core or self._threads, self._threads)

@@ -45,6 +45,8 @@ class PackedPool(ABC):
         self._whole = whole
         self._bytes = whole.size * COUNT_BYTES
         self._all = int.from_bytes(whole.tobytes(), "little")
+        #: Rows whose elements are bits, not counts; ``None``: there are none.
+        self._bit_rows: slice | None = None
         #: Last result of `nodes_of`, with its argument.
         self._nodes_of: tuple[int, int] = (0, 0)
         #: Last result of `view`, with its argument.
@@ -88,7 +90,10 @@ class PackedPool(ABC):
         """Intersect two resource sets: the smaller count of each resource."""
         if b in (a, self._all):
             return a
-        return int.from_bytes(np.minimum(self.view(a), self.view(b)).tobytes(), "little")
+        common, rows = np.minimum(self.view(a), self.view(b)), self._bit_rows
+        if rows is not None:
+            common[rows] = self.view(a)[rows] & self.view(b)[rows]
+        return int.from_bytes(common.tobytes(), "little")
 
     def by_index(self, resources: int) -> Shares:
         """Give the amounts of each kind in a resource set, by the index of the node."""
@@ -111,6 +116,10 @@ class PackedPool(ABC):
                     raise ValueError(f"a node has not {count} of {kind}")
                 taken[rows[kind], index] = count
         return int.from_bytes(taken.tobytes(), "little")
+
+    def processor_ids(self, resources: int, node: int) -> tuple[int, ...]:  # noqa: ARG002 - nodes are shared whole
+        """Give nothing: only numbers are known."""
+        return ()
 
     def problem(self, held: Sequence[int]) -> str:
         """Say whether resources are allocated twice or lost; empty: they are not."""

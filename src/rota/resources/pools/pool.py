@@ -81,6 +81,9 @@ class Pool(Protocol):
     def tres_by_node(self, resources: int) -> dict[str, NDArray[np.integer[Any]]]:
         """Count the TRES of each node, except nodes: an array by the index of the node for each name."""
 
+    def processor_ids(self, resources: int, node: int) -> tuple[int, ...]:
+        """Say which processors of a node (its index) are in a resource set; empty: only their number is known."""
+
     def class_of(self, job: PlacedJob) -> Hashable:
         """Give the request class of a job."""
 
@@ -244,6 +247,10 @@ class ProcessorPool:
     def tres_by_node(self, resources: int) -> dict[str, NDArray[np.integer[Any]]]:
         """Count the processors of the only node."""
         return {"cpu": np.array([resources])}
+
+    def processor_ids(self, resources: int, node: int) -> tuple[int, ...]:  # noqa: ARG002 - they are interchangeable
+        """Give nothing: processors are not told apart."""
+        return ()
 
     def class_of(self, job: PlacedJob) -> Hashable:
         """Give the request class: partition and number of processors."""

@@ -31,7 +31,7 @@ def most_processors(needs: Needs, view: View, free: NDArray[np.integer[Any]], co
         return free
     cpus = free.astype(np.int64)
     if needs.sockets is not None:
-        cpus = cores.on_sockets(needs.sockets, needs.threads_per_core, per_task, free)
+        cpus = cores.on_sockets(needs.sockets, needs.threads_per_core, per_task, free, view)
     elif needs.granule is not None:
         cpus = cpus // cores.granule * needs.granule
     if needs.memory_per_cpu:

@@ -1,8 +1,11 @@
 """Shared nodes: processors, memory and GRES are allocated (``select/cons_tres``).
 
-A resource set is a packed integer (`PackedPool`): first processors, then memory, then GRES.
+A resource set is a packed integer (`PackedPool`): first processors, then memory, then GRES; at the end, where cores are
+told apart, a bit for each core.
 
 The ``select`` plugin chooses the nodes of a job: `Choose`.
+
+Over 400 lines: one class, whose cores, rows and GRES have modules of their own.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ import numpy as np
 
 from rota.resources.nodeset import from_mask, to_mask
 from rota.resources.pools import gres
+from rota.resources.pools.core_bits import CoreBits
 from rota.resources.pools.cores import Cores
 from rota.resources.pools.packed import PackedPool
 from rota.resources.pools.processors import most_processors
@@ -85,7 +89,15 @@ class SharedNodePool(PackedPool):
             if part.max_cpus_per_node:
                 self._bounded[part.name] = len(kinds)
                 cores, kinds = [*cores, np.minimum(cpus, part.max_cpus_per_node)], [*kinds, f"cpu/{part.name}"]
+        #: Which cores are free; ``None``: only their number is known.
+        self._bits: CoreBits | None = None
+        if config.tells_cores_apart() and not shared:
+            self._bits = CoreBits(nodes, self._cores.threads, len(kinds))
+            cores, kinds = [*cores, *self._bits.whole], [*kinds, *self._bits.names()]
+            for one in (self._cores, *self._cores_of.values()):
+                one.bits = self._bits
         super().__init__(nodes, np.vstack((self._requests.whole, *cores)), kinds)
+        self._bit_rows = None if self._bits is None else self._bits.rows
         self._weight = np.array([node.weight for node in nodes], np.int64)
         #: Numbers of node request classes.
         self._node_request_classes: dict[Hashable, int] = {}
@@ -308,11 +320,15 @@ class SharedNodePool(PackedPool):
         taken = np.zeros_like(self._whole)
         nodes = np.array([node for node, _ in picked])
         cpus = np.array([count for _, count in picked])
-        own = cpus
+        own, held = cpus, None
+        of_partition = self._cores_of.get(needs.partition, self._cores)
+        if self._bits is not None:
+            held = self._bits.whole[:, nodes] if needs.whole else of_partition.choose(needs, view, picked)
+            taken[self._bits.rows, nodes] = held
         if needs.whole:
             own = cpus = self._whole[CPU, nodes].astype(np.int64)
         elif needs.granule is not None and needs.own_granule is not None and needs.together is not None:
-            cores = self._cores_of.get(needs.partition, self._cores).dealt(needs, nodes, cpus, view[row, nodes])
+            cores = of_partition.dealt(needs, nodes, cpus, view[row, nodes], held)
             together = cores * needs.together[nodes]
             if self._core_row == CPU:
                 own, cpus = cores * needs.own_granule[nodes], together
@@ -355,6 +371,10 @@ class SharedNodePool(PackedPool):
         if self._rows.count:
             cpus = cpus + view[self._first_row : self._first_row + self._rows.count].sum(axis=0, dtype=np.uint32)
         return cpus
+
+    def processor_ids(self, resources: int, node: int) -> tuple[int, ...]:
+        """Say which processors of a node are in a resource set; empty: cores are not told apart."""
+        return () if self._bits is None else self._bits.processors(self.view(resources), node)
 
     def least_nodes(self, job: PlacedJob) -> int:
         """Give the smallest number of nodes that the job requests."""

@@ -103,6 +103,10 @@ class WholeNodePool:
         """Whether ``avail`` suffices for the job: switches are not modelled here."""
         return self.select(job, avail) != 0
 
+    def processor_ids(self, resources: int, node: int) -> tuple[int, ...]:  # noqa: ARG002 - nodes are whole
+        """Give nothing: jobs have all processors of their nodes."""
+        return ()
+
     def suffices(self, job: PlacedJob, resources: int) -> bool:
         """Whether some nodes are a valid allocation for the job."""
         return self.select(job, resources) == resources

@@ -76,6 +76,8 @@ class Needs(RequestClass):
     threads_per_core: int
     #: Threads of a core that count for memory for each processor; 0: all.
     own_threads: int
+    #: Whether its tasks fill one socket after the other.
+    fills_sockets: bool
     #: What it needs of sockets; ``None``: nothing.
     sockets: SocketNeeds | None
     #: Memory of each node in MiB (`ALL`, or `NONE`), or memory for each processor in MiB. 0: memory is not counted.
