@@ -121,3 +121,75 @@ def test_what_was_handed_in_is_not_kept_for_longer(tmp_path: Path) -> None:
         assert kept() == 1
         cluster.wait(lambda: kept() == 0)
         assert _requeue(cluster, "requeue", job) == f"Invalid job id specified for job {job}\n"
+
+
+# ---- sacct -D ---------------------------------------------------------------------------------------------------
+
+
+def _runs(cluster: LiveCluster, job: str, *words: str) -> list[str]:
+    asked = "sacct", "-nP", *(words or ("-D",)), "-j", job, "-o", "JobID,State,ExitCode,NodeList"
+    return cluster.run(*asked).stdout.splitlines()
+
+
+def test_each_run_of_a_job_that_has_ended(cluster: LiveCluster) -> None:
+    job = _ended(cluster, "-o", "/dev/null", "-w", "n1", wrap="srun true; exit 3")
+    first = [f"{job}|FAILED|3:0|n1", f"{job}.batch|FAILED|3:0|n1", f"{job}.0|COMPLETED|0:0|n1"]
+    assert _runs(cluster, job) == _runs(cluster, job, "-X", "-D") + first[1:] == first
+    _requeue(cluster, "requeuehold", job)
+    earlier = [f"{job}|REQUEUED|3:0|n1", *first[1:]]
+    held = f"{job}|PENDING|0:0|None assigned"
+    assert _runs(cluster, job) == [*earlier, held]
+    assert _runs(cluster, job, "-X") == [held]
+    cluster.kill()
+    cluster.up()
+    assert _runs(cluster, job) == [*earlier, held]
+    cluster.run("scontrol", "release", job)
+    cluster.idle()
+    assert _runs(cluster, job) == earlier + first
+    assert _runs(cluster, job, "-n") == first
+    # Without -D it is the last one of those that are chosen.
+    assert _runs(cluster, job, "-X", "-s", "RQ", "-S", "00:00", "-E", "now") == [earlier[0]]
+    assert _runs(cluster, job, "-X", "-s", "F", "-S", "00:00", "-E", "now") == [first[0]]
+
+
+def test_each_run_of_a_job_that_is_stopped(cluster: LiveCluster) -> None:
+    job = str(cluster.submit("-o", "/dev/null", "-w", "n1", "--wrap", "srun sh -c 'touch up; exec sleep 99'"))
+    cluster.wait((cluster.directory / "up").exists)
+    assert _requeue(cluster, "requeuehold", job) == ""
+    cluster.wait(lambda: "CG" not in cluster.run("squeue", "-ho", "%t").stdout)
+    run, batch, step, now = _runs(cluster, job)
+    assert [run, batch, now] == [
+        f"{job}|REQUEUED|0:0|n1",
+        f"{job}.batch|CANCELLED|0:15|n1",
+        f"{job}|PENDING|0:0|None assigned",
+    ]
+    assert step.startswith(f"{job}.0|CANCELLED|0:")  # 15, or 9 if its srun is gone first
+    cluster.run("scancel", job)
+    cluster.wait(lambda: _states(cluster, job)[0] == [f"{job} CANCELLED"])
+    assert [one.partition("|")[2].split("|")[0] for one in _runs(cluster, job, "-X", "-D")] == [
+        "REQUEUED",
+        "CANCELLED by 0",
+    ]
+
+
+def test_each_run_of_tasks_and_of_a_lost_node(cluster: LiveCluster) -> None:
+    array = str(cluster.submit("-a", "1-2", "-w", "n2", "-o", "/dev/null", "--wrap", "sleep 99"))
+    cluster.wait(lambda: cluster.run("squeue", "-hr", "-j", array, "-t", "R").stdout.count("\n") == 2)
+    assert _requeue(cluster, "requeuehold", f"{array}_2") == ""
+    cluster.wait(lambda: len(_runs(cluster, array, "-X", "-D")) == 3)
+    assert sorted(_runs(cluster, array, "-X", "-D")) == [
+        f"{array}_1|RUNNING|0:0|n2",
+        f"{array}_2|PENDING|0:0|None assigned",
+        f"{array}_2|REQUEUED|0:0|n2",
+    ]
+    cluster.run("scontrol", "update", "nodename=n2", "state=down", "reason=x")
+    cluster.wait(lambda: len(_runs(cluster, f"{array}_1", "-X", "-D")) == 2)
+    assert _runs(cluster, f"{array}_1", "-X", "-D") == [
+        f"{array}_1|NODE_FAIL|0:0|n2",
+        f"{array}_1|PENDING|0:0|None assigned",
+    ]
+    cluster.run("scancel", array)
+    cluster.run("scontrol", "update", "nodename=n2", "state=resume")
+    cluster.wait(lambda: cluster.run("squeue", "-h", "-j", array).stdout == "")
+    # A replay of what has run knows each task once.
+    assert len(cluster.ended()) == len(cluster.records())

@@ -23,7 +23,7 @@ from rota.controller.activity import Tally
 from rota.controller.changes import changes_of
 from rota.controller.committer import Committer
 from rota.core import events as ev
-from rota.core.effects import Accepted, JobFinished, Kill, Launch, Log, PluginFault, Refused
+from rota.core.effects import Accepted, JobFinished, Kill, Launch, Log, PluginFault, Refused, RunRequeued
 from rota.core.event_codec import decode, encode
 from rota.core.plain import shape_of
 from rota.core.snapshot import outstanding, save
@@ -82,8 +82,11 @@ class Runs(Protocol):
     def finished(self, engine: Engine, record: JobRecord) -> list[Write]:
         """Give what to write down about a job that has ended."""
 
+    def requeued(self, engine: Engine, record: JobRecord) -> list[Write]:
+        """Give what to write down about a run after which its job is queued again."""
+
     def kept(self, record: JobRecord) -> None:
-        """Hear that this is on disk."""
+        """Hear that what there is to write down about a job that has ended is on disk."""
 
     def read_state(self) -> None:
         """Begin with what is written down."""
@@ -322,6 +325,8 @@ class LiveDriver:
         for effect in effects:
             if isinstance(effect, JobFinished):
                 self._writes += self._runs.finished(self.engine, effect.record)
+            elif isinstance(effect, RunRequeued):
+                self._writes += self._runs.requeued(self.engine, effect.record)
         if isinstance(event, ev.JobEnded | ev.LaunchFailed):
             self._writes += self._runs.ended(event)
         for effect in effects:
@@ -464,6 +469,9 @@ class LiveDriver:
         self.tally.ended(effect.record.state)
         for listener in list(self.on_finished):
             listener(effect.record)
+
+    def requeued(self, effect: RunRequeued) -> None:
+        """Do nothing: its record was written with the event."""
 
     def answer(self, effect: Accepted | Refused) -> None:
         """Do nothing: `request` has the answer."""

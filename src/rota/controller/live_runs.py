@@ -180,6 +180,23 @@ class LiveRuns:
 
     def finished(self, engine: Engine, record: JobRecord) -> list[Write]:
         """Give what to write down about a job that has ended."""
+        accounting = self.ending[record.job_id] = self._accounting(engine, record)
+        if record.array_job_id is None or record.array_is_over:
+            self.cancelled_by.pop(record.array_job_id or record.job_id, None)
+            if record.spec.payload:
+                self.submissions.leave(record.spec.payload, record.end_time)
+        return [add_job(job_row(accounting))]
+
+    def requeued(self, engine: Engine, record: JobRecord) -> list[Write]:
+        """Give what to write down about a run after which its job is queued again."""
+        is_lost = record.reason is Reason.NODE_DOWN
+        state = JobState.NODE_FAIL if is_lost else JobState.CANCELLED  # which its steps show
+        accounting = self._accounting(engine, record._replace(state=state))
+        job = accounting.job._replace(reason=Reason.NONE.value, exit_code=0, signal=0)
+        accounting = replace(accounting, job=job, details=replace(accounting.details, cancelled_by=None))
+        return [add_job(job_row(accounting if is_lost else as_requeued(accounting)))]
+
+    def _accounting(self, engine: Engine, record: JobRecord) -> AccountingRecord:
         job, key = engine.view.ended(record), (record.job_id, record.restart_count)
         details = self.submissions.of(record.spec.payload).details
         last = record.start_time or record.submit_time
@@ -187,8 +204,6 @@ class LiveRuns:
         if record.state is JobState.CANCELLED and record.reason is not Reason.DEPENDENCY_NEVER_SATISFIED:
             by = self.cancelled_by.get(job.array_job_id or job.job_id, record.spec.user_id)
             details = replace(details, cancelled_by=by)
-        if record.array_job_id is None or record.array_is_over:
-            self.cancelled_by.pop(job.array_job_id or job.job_id, None)
         steps = tuple(_over(step, record) for step in record.steps)
         if details.batch and record.start_time is not None:
             run = self._runs.get(key)
@@ -196,25 +211,7 @@ class LiveRuns:
             # The processes of the steps are among those of the run.
             own = self._usage.get(key, Usage()).without(step.usage for step in steps)
             steps = (_batch_step(record, job.nodes[:1], cpus, own), *steps)
-        accounting = self.ending[job.job_id] = AccountingRecord(job=job, details=details, steps=steps)
-        row = {
-            "job_id": job.job_id,
-            "array_job_id": job.array_job_id,
-            "user_name": job.user,
-            "account": job.account,
-            "partition_name": job.partition,
-            "name": job.name,
-            "state": job.base_state,
-            "submit_time": job.submit_time,
-            "start_time": job.start_time,
-            "end_time": job.end_time,
-            "payload": record.spec.payload,
-            "record": _dump(shape_of(AccountingRecord).encode(accounting)),
-        }
-        writes = [add_job(row)]
-        if record.spec.payload and (record.array_job_id is None or record.array_is_over):
-            self.submissions.leave(record.spec.payload, record.end_time)
-        return writes
+        return AccountingRecord(job=job, details=details, steps=steps)
 
     def kept(self, record: JobRecord) -> None:
         """Hear that what there is to write down about a job that has ended is on disk."""
@@ -305,6 +302,31 @@ class LiveRuns:
             prolog_epilog_timeout=self._config().prolog_epilog_timeout(),
             mark=self.mark_of(*key),
         )
+
+
+def job_row(accounting: AccountingRecord) -> dict[str, Any]:
+    """Give the row of a job that has ended."""
+    job = accounting.job
+    return {
+        "job_id": job.job_id,
+        "array_job_id": job.array_job_id,
+        "user_name": job.user,
+        "account": job.account,
+        "partition_name": job.partition,
+        "name": job.name,
+        "state": job.base_state,
+        "submit_time": job.submit_time,
+        "start_time": job.start_time,
+        "end_time": job.end_time,
+        "payload": job.request.payload,
+        "record": _dump(shape_of(AccountingRecord).encode(accounting)),
+    }
+
+
+def as_requeued(accounting: AccountingRecord) -> AccountingRecord:
+    """Give the record of a run after which its job was queued again, by whomever asked for it."""
+    job = accounting.job._replace(state="REQUEUED", state_compact="RQ", base_state="REQUEUED")
+    return replace(accounting, job=job)
 
 
 def _over(step: StepRecord, record: JobRecord) -> StepRecord:

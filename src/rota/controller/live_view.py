@@ -22,7 +22,7 @@ from rota.model import User
 from rota.model.accounting import AccountingRecord, JobDetails
 from rota.model.node import NodeState
 from rota.model.step import StepClient, StepRecord, TaskUsage
-from rota.store import Database
+from rota.store.database import LAST_RUN, Database
 from rota.store.schema import jobs as ended
 from rota.users import find_user, group_name, user_name
 
@@ -207,11 +207,16 @@ class LiveView(EngineView):
         """Give the jobs that ``sacct`` is to choose from, live and ended, each with its steps."""
         jobs, ending = dict(self._engine.jobs), dict(self._live.runs.ending)
         for record in self._records(_selection(query)):
-            if self._is_queued_again(record):
+            job = jobs.get(record.job.job_id)
+            if job is not None and job.restart_count > record.job.restart_count:
+                if query.every_run:
+                    yield record
                 continue
             # In a child, others may have come onto disk since it was made.
-            jobs.pop(record.job.job_id, None)
-            ending.pop(record.job.job_id, None)
+            if job is not None:
+                del jobs[record.job.job_id]
+            if ending:
+                ending.pop(record.job.job_id, None)
             yield record
         for one in ending.values():
             if _asked(query, one.job.job_id, one.job.array_job_id) and not self._is_queued_again(one):
@@ -259,14 +264,14 @@ class OneJobView(LiveView):
 
     def jobs(self, *, ended: bool = True) -> tuple[JobLine, ...]:
         """Give the live jobs and, with ``ended``, those that ended in the last ``MinJobAge`` seconds."""
+        lines = (record.job for record in self.records(ended=ended))
+        return tuple(line for line in lines if self.privacy.shows("jobs", line.user, line.account))
+
+    def records(self, *, ended: bool = True) -> Iterator[Accounted]:
+        """Give the records of `jobs`, also those that are hidden from the user."""
         since = self._recently() if ended else self._now + 1
         query = AccountingQuery(job_ids=frozenset({self._job_id}), start=since)
-        lines = (record.job for record in self.accounted(query))
-        return tuple(
-            line
-            for line in lines
-            if self._job_id in {line.job_id, line.array_job_id} and self.privacy.shows("jobs", line.user, line.account)
-        )
+        return (one for one in self.accounted(query) if self._job_id in {one.job.job_id, one.job.array_job_id})
 
 
 def _asked(query: AccountingQuery, job_id: int, array_job_id: int | None) -> bool:
@@ -289,6 +294,8 @@ def _with_file_names(details: JobDetails, job: JobLine) -> JobDetails:
 def _selection(query: AccountingQuery) -> Select[Any]:
     """Make the database's question of a query."""
     found = select(ended.c.record).order_by(ended.c.id)
+    if not query.every_run:
+        found = found.where(LAST_RUN)
     if query.job_ids:
         found = found.where(or_(ended.c.job_id.in_(query.job_ids), ended.c.array_job_id.in_(query.job_ids)))
     for column, wanted in (

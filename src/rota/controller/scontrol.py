@@ -128,7 +128,7 @@ async def _jobs(cluster: Cluster, request: JobsRequest, uid: int) -> list[str]:
             refused = await queue_again(
                 cluster,
                 ended,
-                cluster.rights.over_account(uid, ended.account, ended.user_id),
+                cluster.rights.over_account(uid, ended.job.account, ended.job.user_id),
                 hold=request.command == "requeuehold",
                 incomplete=request.incomplete,
             )

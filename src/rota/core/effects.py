@@ -66,6 +66,13 @@ class JobFinished(NamedTuple):
     record: JobRecord
 
 
+class RunRequeued(NamedTuple):
+    """A run has ended after which its job is queued again. Nothing has to be done: it is for accounting."""
+
+    #: The job as it was in that run. Its state is PENDING.
+    record: JobRecord
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Accepted:
     """The answer to a request with an id that was carried out."""
@@ -124,6 +131,7 @@ Effect = (
     | SuspendRun
     | ResumeRun
     | JobFinished
+    | RunRequeued
     | Accepted
     | Refused
     | PluginFault

@@ -24,7 +24,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from rota.core import Engine
-    from rota.core.effects import Accepted, Background, Effect, JobFinished, Kill, Launch, PluginFault, Refused
+    from rota.core.effects import (
+        Accepted,
+        Background,
+        Effect,
+        JobFinished,
+        Kill,
+        Launch,
+        PluginFault,
+        Refused,
+        RunRequeued,
+    )
     from rota.core.events import Event
     from rota.core.job import Job
     from rota.forecast.run_times import Draws
@@ -221,6 +231,9 @@ class Future:
         for key in keys:
             if self._waiting.pop(key, None) is not None:
                 self._outcome.never[key] = record.state.value
+
+    def requeued(self, effect: RunRequeued) -> None:
+        """Do nothing: the job is launched again."""
 
     def background(self, effect: Background) -> None:
         """Call a background function immediately."""

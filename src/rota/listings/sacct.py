@@ -1,12 +1,12 @@
 """``sacct``: jobs and steps, live and ended.
 
 Without ``-S`` jobs since midnight are listed; with ``-j`` all of them, and with ``-s`` those of now. As in Slurm, jobs
-that never became eligible are listed with ``-j`` only, and ``-s`` is passed over beside ``-j`` without a time.
+that never became eligible are listed with ``-j`` only, and ``-s`` is passed over beside ``-j`` without a time. Of a job
+that was requeued only the last run is listed that is chosen, and all of them with ``-D``.
 """
 
 from __future__ import annotations
 
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rota.commands.forms import form_of
@@ -16,6 +16,7 @@ from rota.commands.moments import parse_slurm_time
 from rota.listings.answer import Answer
 from rota.listings.common import ALONE, VERBOSE, about, clock_of, is_here, words_of
 from rota.listings.sacct_fields import BRIEF, DEFAULT, FIELDS, LONG, Row, Rows
+from rota.listings.sacct_order import every_run, last_runs
 from rota.listings.sacct_table import Lines, fields_of, help_format, ids_of, put
 from rota.listings.text import NULL
 from rota.listings.view import AccountingQuery
@@ -42,7 +43,7 @@ _OPTIONS = table(
         Option("completion", "c", refused=True),
         Option("constraints", "C", NEEDED, refused=True),
         Option("delimiter", "", NEEDED),
-        Option("duplicates", "D", ignored="a requeued job is one record in rota"),
+        Option("duplicates", "D"),
         Option("env-vars", refused=True),
         Option("federation", ignored=ALONE),
         Option("helpformat", "e"),
@@ -162,20 +163,19 @@ def sacct(argv: Sequence[str], environ: Mapping[str, str], view: View) -> Answer
         allocations=allocations,
     )
     chosen = _chosen(wanted, _nodes(parsed), view)
+    in_order = every_run if parsed.has("duplicates") else last_runs
     if form is not None:
         from rota.listings.openapi.accounting import AccountingObjects
 
         make = AccountingObjects(view, rows)
-        jobs = sorted(chosen, key=_order)
+        jobs = in_order((one, one) for one in chosen)
         return _document([make.job(one, _steps(one, wanted.ids, allocations=allocations)) for one in jobs], form)
     lines = Lines([(name, width, rows.text(name)) for name, width in fields], parsed)
     # A record is dropped as soon as its lines are made: tens of thousands would not stay in the processor's memory.
-    found = [
-        (_order(record), "".join(map(lines.line, _rows(record, wanted.ids, allocations=allocations))))
-        for record in chosen
-    ]
-    found.sort(key=itemgetter(0))
-    return Answer("".join([lines.head, *(text for _, text in found)]))
+    found = in_order(
+        (record, "".join(map(lines.line, _rows(record, wanted.ids, allocations=allocations)))) for record in chosen
+    )
+    return Answer("".join([lines.head, *found]))
 
 
 def _nothing(_: object) -> str:
@@ -216,6 +216,7 @@ def _wanted(parsed: Parsed, view: View) -> _Wanted:
         states=frozenset() if states & _PASSING else states,
         start=window.start or None,
         end=window.end,
+        every_run=True,
     )
     more = _More(
         qos=words_of(parsed.last("qos")), wckeys=words_of(parsed.last("wckeys")), groups=words_of(parsed.last("gid"))
@@ -330,13 +331,6 @@ def _is(job: JobLine, wanted: JobId) -> bool:
     if not wanted.tasks:
         return wanted.job_id in {job.job_id, job.array_job_id}
     return job.array_job_id == wanted.job_id and job.array_task == str(wanted.tasks[0])
-
-
-def _order(record: Accounted) -> tuple[int, int]:
-    job = record.job
-    if job.array_job_id is None:
-        return job.job_id, 0
-    return job.array_job_id, int(job.array_task) if job.array_task.isdecimal() else 2**62
 
 
 def _rows(record: Accounted, ids: list[JobId], *, allocations: bool) -> list[Row]:

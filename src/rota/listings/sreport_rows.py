@@ -208,8 +208,8 @@ def _rows(asked: Asked, whole: Mapping[str, float], seconds: Counter[str], row: 
 
 
 def _jobs(asked: Asked, view: View) -> list[JobLine]:
-    """Give the jobs that there were in the time, each once."""
-    records = view.accounted(AccountingQuery(start=asked.start, end=asked.end))
+    """Give the runs that there were in the time, each once."""
+    records = view.accounted(AccountingQuery(start=asked.start, end=asked.end, every_run=True))
     return [record.job for record in records]
 
 

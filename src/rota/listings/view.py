@@ -42,6 +42,8 @@ class AccountingQuery:
     partitions: frozenset[str] = frozenset()
     #: Base states: COMPLETED, RUNNING.
     states: frozenset[str] = frozenset()
+    #: Whether the earlier runs of requeued jobs are wanted, too, each before the later ones.
+    every_run: bool = False
     #: Jobs that were pending or running at some time from start to end, Unix seconds; ``None``: open.
     start: int | None = None
     end: int | None = None

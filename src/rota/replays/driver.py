@@ -25,7 +25,7 @@ from __future__ import annotations
 from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING
 
-from rota.core.effects import Accepted, Background, JobFinished, Kill, Launch, Refused
+from rota.core.effects import Accepted, Background, JobFinished, Kill, Launch, Refused, RunRequeued
 from rota.core.events import Cancel, JobEnded, SchedulePass, Submit, Tick, UpdateNode
 from rota.model.array import MOST_TASKS, parse_array
 from rota.replays.refusals import never_runs
@@ -356,6 +356,9 @@ class ReplayDriver:
             self._on_finished(rows[task], record)
         if record.array_is_over:
             del self._arrays[record.array_job_id]
+
+    def requeued(self, effect: RunRequeued) -> None:
+        """Do nothing: the job is launched again."""
 
     def kill(self, effect: Kill) -> None:
         """End a run immediately."""

@@ -35,6 +35,9 @@ class Performer(Protocol):
     def finished_with(self, effect: ef.JobFinished) -> None:
         """Keep the record of a job that has ended."""
 
+    def requeued(self, effect: ef.RunRequeued) -> None:
+        """Keep the record of a run after which its job is queued again, if it is to be kept."""
+
     def answer(self, effect: ef.Accepted | ef.Refused) -> None:
         """Answer a request."""
 
@@ -57,6 +60,7 @@ def dispatch_table(performer: Performer) -> dict[type, Callable[[Any], None]]:
         ef.SuspendRun: performer.suspend,
         ef.ResumeRun: performer.resume,
         ef.JobFinished: performer.finished_with,
+        ef.RunRequeued: performer.requeued,
         ef.Accepted: performer.answer,
         ef.Refused: performer.answer,
         ef.PluginFault: performer.fault,

@@ -11,7 +11,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import func, select
+from sqlalchemy import exists, func, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from rota.store.connection import DatabaseError, cause, engine_of, place_of, version_of
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
     from rota.store.writes import Write
 
+_later = jobs.alias()
+#: Condition on rows of ``jobs``: that the job was not queued again after this run, and has ended again.
+LAST_RUN = ~exists().where(_later.c.job_id == jobs.c.job_id, _later.c.id > jobs.c.id)
 #: Number of records that are parsed together, and so have the texts in common that are the names of their fields.
 _TOGETHER = 500
 
@@ -132,9 +135,9 @@ class Database:
         """Give the accounting records of jobs that have ended.
 
         Args:
-            query: Selects from ``jobs.c.record``; ``None``: all, in the order in which they ended.
+            query: Selects from ``jobs.c.record``; ``None``: the last of each job, in the order in which they ended.
         """
-        texts = self.job_texts(select(jobs.c.record).order_by(jobs.c.id) if query is None else query)
+        texts = self.job_texts(select(jobs.c.record).where(LAST_RUN).order_by(jobs.c.id) if query is None else query)
         for first in range(0, len(texts), _TOGETHER):
             yield from json.loads(f"[{','.join(texts[first : first + _TOGETHER])}]")
 
@@ -166,7 +169,7 @@ class Database:
     def end_times(self, since: int) -> Iterator[int]:
         """Give when jobs ended that have ended since a time, Unix seconds, in order."""
         for (end_time,) in self._rows(
-            select(jobs.c.end_time).where(jobs.c.end_time >= since).order_by(jobs.c.end_time)
+            select(jobs.c.end_time).where(jobs.c.end_time >= since, LAST_RUN).order_by(jobs.c.end_time)
         ):
             yield end_time
 

@@ -74,7 +74,8 @@ letters = Table(
     Column("letter", Text, nullable=False),
 )
 
-#: Jobs that have ended; the columns before ``record`` are for queries.
+#: Jobs that have ended, and runs after which a job was queued again: of a job the last row is the one in force. The
+#: columns before ``record`` are for queries.
 jobs = Table(
     "jobs",
     metadata,

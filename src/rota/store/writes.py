@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import bindparam, delete, insert
+from sqlalchemy import bindparam, delete, func, insert, select
 
 from rota.store.schema import facts, jobs, journal, letters, runs, snapshots, submissions
 
@@ -23,7 +23,9 @@ _ADD_EVENT = insert(journal)
 _ADD_SUBMISSION = insert(submissions)
 _ADD_RUN = insert(runs)
 _ADD_JOB = insert(jobs)
-_DROP_JOB = delete(jobs).where(jobs.c.job_id == bindparam("key"))
+_runs = jobs.alias()
+_LAST = select(func.max(_runs.c.id)).where(_runs.c.job_id == bindparam("key")).scalar_subquery()
+_DROP_LAST = delete(jobs).where(jobs.c.id == _LAST)
 _ADD_SNAPSHOT = insert(snapshots)
 _ADD_FACT = insert(facts)
 _END_RUN = delete(runs).where(runs.c.job_id == bindparam("job"), runs.c.restart_count == bindparam("run"))
@@ -61,9 +63,9 @@ def add_job(row: dict[str, Any]) -> Write:
     return Write(_ADD_JOB, row)
 
 
-def drop_job(job_id: int) -> Write:
-    """Remove a job that has ended and is queued again."""
-    return Write(_DROP_JOB, {"key": job_id})
+def replace_job(row: dict[str, Any]) -> list[Write]:
+    """Put a row in the place of the last one of its job."""
+    return [Write(_DROP_LAST, {"key": row["job_id"]}), add_job(row)]
 
 
 def add_snapshot(seq: int, state: bytes) -> list[Write]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         Log,
         PluginFault,
         ResumeRun,
+        RunRequeued,
         SendSignal,
         SuspendRun,
     )
@@ -75,6 +76,9 @@ class EffectLog:
         record = effect.record
         self.finished.append(record)
         self._note(f"{record.state} {record.job_id} {record.reason}")
+
+    def requeued(self, effect: RunRequeued) -> None:
+        """Do nothing: the trace has that it is killed, and its next start."""
 
     def answer(self, effect: Accepted | Refused) -> None:
         """Write down that a request has been refused."""

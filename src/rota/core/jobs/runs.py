@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from rota.core.effects import JobFinished, Kill, Launch, ResumeRun, SendSignal, SuspendRun
+from rota.core.effects import JobFinished, Kill, Launch, ResumeRun, RunRequeued, SendSignal, SuspendRun
 from rota.core.events import Outcome
 from rota.core.job import Job, QueueRecord
 from rota.core.jobs.splitting import become_task, split_off
@@ -17,7 +17,7 @@ from rota.model import JobRecord, JobState, Reason
 from rota.model.job_state import RUNS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from rota.core.cluster import Cluster
     from rota.core.events import JobEnded, LaunchFailed, StepChanged
@@ -224,10 +224,11 @@ class Runs:
         state.pool.release(resources)
         job.alloc = job.alloc_nodes = 0
         self._queue.touch()
+        job.end_time = end_time
         if job.state is _PENDING:
+            self.finish(job, resources, nodes, requeued=True)
             self._requeue(job)
         else:
-            job.end_time = end_time
             self.finish(job, resources, nodes)
 
     def _requeue(self, job: Job) -> None:
@@ -251,15 +252,20 @@ class Runs:
         if job.reason is Reason.BEGIN_TIME and self._cluster.reasons.are_found:
             self._queue.untested[job.job_id] = Reason.NONE
 
-    def finish(self, job: Job, resources: int = 0, nodes: int = 0) -> None:
+    def finish(self, job: Job, resources: int = 0, nodes: int = 0, *, requeued: bool = False) -> None:
         """Remove a job that has ended, and hand out its record.
 
         Args:
             job: The job, which is neither queued nor parked.
             resources: The resource set of its last allocation; 0: it never ran.
             nodes: Bitmap of the nodes of this allocation.
+            requeued: Whether only a run has ended, and the job is queued again.
         """
-        over = self._cluster.remove(job)
+        over: Iterable[int] = ()
+        if not requeued:
+            over = self._cluster.remove(job)
+        elif job.task_id is not None:
+            over = (job.task_id,)
         array, assoc, accounts = job.array, job.assoc, self._cluster.accounts
         if assoc is None and accounts.tree.users:
             assoc = accounts.association_of(job)
@@ -289,7 +295,7 @@ class Runs:
             nodes,
             job.steps,
         )
-        self._state.effects.append(JobFinished(record))
+        self._state.effects.append(RunRequeued(record) if requeued else JobFinished(record))
 
     # ---- stop -------------------------------------------------------------------------------------------------
 
