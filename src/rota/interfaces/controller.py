@@ -184,8 +184,8 @@ class ControllerOf(Protocol[J]):
         """Why a job of the queue may not start now, whatever resources are free: a limit, licences …; ``None``: it may.
 
         It is shown as why the job waits, unless the scheduler has replaced the main pass. Such jobs are not in `queue`.
-        A scheduler should ask after it has started another job, and skip jobs that are
-        held back without reserving resources for them.
+        A scheduler should ask after it has started another job, and skip jobs that are held back without reserving
+        resources for them.
         """
 
     def earliest_start(self, job: J) -> tuple[int, int] | None:

@@ -28,7 +28,8 @@ SIGKILL, SIGTERM = 9, 15
 #: What Slurm shows as the signal of a job that ran out of memory: its ``SIG_OOM`` is 253, and ``0:125`` what is shown.
 _OOM = 125
 # Python 3.11 takes eight times as long to find a member of an Enum as a global name.
-_ENDED, _PENDING, _NODE_FAIL = Outcome.ENDED, JobState.PENDING, JobState.NODE_FAIL
+_ENDED, _OUT_OF_MEMORY = Outcome.ENDED, Outcome.OUT_OF_MEMORY
+_PENDING, _NODE_FAIL = JobState.PENDING, JobState.NODE_FAIL
 _NO_REASON = Reason.NONE
 _START, _EXIT_OK = Trigger.START, Trigger.EXIT_OK
 #: Smallest number of seconds after which a suspended job is expected to end.
@@ -138,7 +139,7 @@ class Runs:
         if job is None:
             return False
         _, _, job.exit_code, job.signal, time, outcome = event
-        if outcome is not _ENDED and outcome is Outcome.OUT_OF_MEMORY:
+        if outcome is _OUT_OF_MEMORY:
             job.exit_code, job.signal = 0, _OOM
         if job.state is _NODE_FAIL:
             job.exit_code = job.signal = 0
