@@ -76,8 +76,8 @@ class Forks:
 
 
 @cache
-def forks() -> Forks:
-    """Give the one of this process."""
+def forks(*, again: bool = False) -> Forks:  # noqa: ARG001 - another one
+    """Give the one of this process, or the second one, whose hash seed is another."""
     made = Forks()
     atexit.register(made.close)
     return made

@@ -15,7 +15,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from contextlib import contextmanager
 from pathlib import Path
@@ -85,11 +84,7 @@ class LiveCluster:
         One that is started again has another hash seed than before: what it decides must not depend on it.
         """
         conf = ["--config", str(self.conf)] if self.conf.exists() else []
-        command = (sys.executable, "-m", "rota", "up", *conf, *self._options)
-        if self._has_been_up:
-            self.run(*command)
-        else:
-            self.rota(*command[3:])
+        _checked(self._rota(["up", *conf, *self._options], again=self._has_been_up))
         self._has_been_up = True
 
     def rota(self, *words: str, check: bool = True) -> subprocess.CompletedProcess[str]:
@@ -98,8 +93,12 @@ class LiveCluster:
         Raises:
             AssertionError: it fails.
         """
-        done = forks().run(words, directory=self.directory, environment=self.environment, patience=_PATIENCE)
+        done = self._rota(words)
         return _checked(done) if check else done
+
+    def _rota(self, words: Sequence[str], *, again: bool = False) -> subprocess.CompletedProcess[str]:
+        found = forks(again=again)
+        return found.run(words, directory=self.directory, environment=self.environment, patience=_PATIENCE)
 
     def run(
         self,
