@@ -5,6 +5,8 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 # More than a small machine has processors, as tests of live clusters wait much; `make test JOBS=12` on a larger one.
 JOBS ?= 3
+# Tests of one file stay together as far as they can: many share a cluster.
+PARALLEL := -n $(JOBS) --dist worksteal
 # Only what the requirement files name, in the versions and with the hashes they name, and nothing built on the spot.
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 PINNED := --require-hashes --only-binary :all: -r
@@ -48,7 +50,7 @@ picture: ## draw the README's picture from what make run has compared; needs Chr
 
 .PHONY: test
 test: .venv/dev.stamp ## the tests, without the slow ones
-	$(BIN)/python -m pytest -n $(JOBS) -m "not slow"
+	$(BIN)/python -m pytest $(PARALLEL) -m "not slow"
 
 CLIENTS := $(patsubst requirements/clients/%.txt,.venv/clients/%.stamp,$(wildcard requirements/clients/*.txt))
 .PHONY: clients
@@ -56,7 +58,7 @@ clients: $(CLIENTS) ## programs of PyPI that call Slurm, for the slow tests, eac
 
 .PHONY: test-slow
 test-slow: .venv/dev.stamp clients ## the slow tests, and properties with many examples
-	$(BIN)/python -m pytest -n $(JOBS) -m "slow or hypothesis" --hypothesis-profile slow
+	$(BIN)/python -m pytest $(PARALLEL) -m "slow or hypothesis" --hypothesis-profile slow
 
 PROFILE ?= fast
 .PHONY: test-again

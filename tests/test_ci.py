@@ -21,9 +21,7 @@ _EXAMPLES = _PROJECT / "examples" / "ci"
 #: What a user's next step does.
 _NEXT = "sinfo -h -N -o '%N %t'; sbatch --wait -N4 -o out --wrap 'srun -l hostname'; sort out | cut -d: -f1"
 _NODES = ["n1 idle", "n2 idle", "n3 idle", "n4 idle"]
-_HOW = pytest.mark.parametrize(
-    "installs", [pytest.param(False, id="as-installed"), pytest.param(True, id="from-PyPI", marks=pytest.mark.slow)]
-)
+_HOW = pytest.mark.parametrize("installs", [False, True], ids=["as-installed", "from-PyPI"])
 
 
 def _environment(**more: str) -> dict[str, str]:
@@ -76,6 +74,7 @@ def _github(action: Mapping[str, Any], folder: Path, temporary: Path, **given: s
     return environment
 
 
+@pytest.mark.slow
 @_HOW
 def test_github(tmp_path: Path, installs: bool) -> None:
     folder, temporary = tmp_path / "checkout", tmp_path / "temporary"

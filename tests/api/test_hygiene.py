@@ -198,6 +198,7 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
+@pytest.mark.slow
 def test_without_the_extra_http_says_what_to_install_and_the_rest_works(tmp_path: Path) -> None:
     cluster = LiveCluster(tmp_path, CONF)
     script = tmp_path / "without.py"

@@ -10,6 +10,8 @@ import sys
 from configparser import ConfigParser
 from typing import TYPE_CHECKING
 
+import pytest
+
 from rota.testing.live import LiveCluster
 
 from .client import Client
@@ -26,6 +28,7 @@ def _command(unit: str) -> list[str]:
     return [word.replace("%%", "%").replace("$$", "$") for word in shlex.split(parser["Service"]["ExecStart"])]
 
 
+@pytest.mark.slow
 def test_the_command_of_the_unit_serves_http(tmp_path: Path) -> None:
     folder = tmp_path / "with blanks, 100 %"
     folder.mkdir()

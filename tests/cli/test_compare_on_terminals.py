@@ -37,7 +37,7 @@ def on_terminal(columns: int, *words: object) -> list[str]:
     return re.sub(r"\x1b\[[0-9;]*m", "", text.decode()).splitlines()
 
 
-@pytest.mark.parametrize("columns", [60, 100, 180])
+@pytest.mark.parametrize("columns", [60, *(pytest.param(n, marks=pytest.mark.slow) for n in (100, 180))])
 def test_it_is_as_wide_as_the_terminal(columns: int, rota: Rota, small_log: Path, tmp_path: Path) -> None:
     for name in NAMES:
         assert rota("replay", small_log, "--scheduler", name, "--out", tmp_path / name.replace("/", "-")).status == 0

@@ -251,8 +251,14 @@ def test_warnings_are_given_once(rota: Rota, log: Path) -> None:
 # ---- it is the schedule of the replay ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("scheduler", ["sched/builtin", "sched/easy", "sched/backfill", "sched/conservative"])
-@pytest.mark.parametrize("priority", ["priority/basic", "priority/multifactor"])
+@pytest.mark.parametrize(
+    "scheduler",
+    [
+        "sched/backfill",
+        *(pytest.param(f"sched/{one}", marks=pytest.mark.slow) for one in ("builtin", "easy", "conservative")),
+    ],
+)
+@pytest.mark.parametrize("priority", [pytest.param("priority/basic", marks=pytest.mark.slow), "priority/multifactor"])
 def test_starts_are_those_of_the_schedule(small_log: Path, scheduler: str, priority: str) -> None:
     workload, config = read_swf(small_log), interchangeable(PROCS)
     options = ReplayOptions(scheduler=scheduler, priority=priority)

@@ -42,7 +42,8 @@ def no_more_replays(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 
 
 @pytest.mark.usefixtures("no_more_replays")
-@pytest.mark.parametrize("at", ["60", "154", "155"])  # between events, before a submission, at one
+# Between events, before a submission, at one.
+@pytest.mark.parametrize("at", ["60", *(pytest.param(at, marks=pytest.mark.slow) for at in ("154", "155"))])
 @pytest.mark.parametrize("sched", ["sched/easy", "sched/backfill", "sched/conservative", "sched/builtin"])
 def test_the_answers_are_those_of_a_replay(rota: Rota, small_log: Path, tmp_path: Path, sched: str, at: str) -> None:
     """Both come from one replay, in either order: the file is of the moment."""

@@ -161,6 +161,7 @@ def results(folder: Path, scheduler: str, out: str, **environment: str) -> dict[
     "scheduler",
     ["sched/easy", *(pytest.param(one, marks=pytest.mark.slow) for one in ("sched/conservative", "sched/backfill"))],
 )
+@pytest.mark.slow
 def test_the_same_failures_give_the_same_bytes(scheduler: str, tmp_path: Path) -> None:
     kth_head(tmp_path / "head.swf", 800)
     conf = SLURM_CONF.replace("n[1-4]", "n[001-100]")

@@ -6,6 +6,8 @@ import json
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+import pytest
+
 from rota import __version__
 from rota.results.store import read_result
 
@@ -50,6 +52,7 @@ def test_a_result_says_how_it_was_made(rota: Rota, small_log: Path, tmp_path: Pa
     assert json.loads(json.dumps(read_result(tmp_path / "out").provenance.as_dict())) == found
 
 
+@pytest.mark.slow
 def test_a_bundled_log_is_named_as_it_was_asked_for(rota: Rota, tmp_path: Path) -> None:
     rota("replay", "kth-sp2", "--filter", "sc15", "--scheduler", "sched/builtin", "--out", tmp_path / "out")
     (log,) = read_result(tmp_path / "out").provenance.files

@@ -148,6 +148,7 @@ def words_of_the_code() -> set[str]:
     return {text for text in texts if isinstance(text, str)}
 
 
+@pytest.mark.slow
 def test_the_tables_have_the_options_that_the_code_heeds() -> None:
     words = words_of_the_code()
     for key in ("schedulerparameters", "dependencyparameters"):
@@ -157,6 +158,7 @@ def test_the_tables_have_the_options_that_the_code_heeds() -> None:
     assert {one.name for one in HEEDED["priorityflags"]} == set(FLAGS)
 
 
+@pytest.mark.slow
 def test_keys_that_the_code_reads_are_known() -> None:
     words = words_of_the_code()
     read = {key for key, name in KNOWN_KEYS.items() if name in words} - _SHOWN

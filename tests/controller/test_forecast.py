@@ -159,8 +159,8 @@ def test_the_table_says_what_changes(cluster: LiveCluster) -> None:
 
 def test_nothing_of_the_cluster_changes(cluster: LiveCluster) -> None:
     before = _kept(cluster)
-    cluster.rota("forecast")
-    cluster.rota("whatif", "--scheduler", "sched/conservative", "--nodes", "+2")
+    cluster.rota("forecast", "--futures", "9")
+    cluster.rota("whatif", "--scheduler", "sched/conservative", "--nodes", "+2", "--futures", "9")
     assert _kept(cluster) == before
     assert len(before["journal"]) > 4
     assert "error" not in (cluster.state / "controller.log").read_text()

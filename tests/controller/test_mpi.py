@@ -140,13 +140,13 @@ def test_more_tasks_are_refused(cluster: LiveCluster, version: str, request_: st
 @pytest.mark.parametrize(
     ("version", "request_"),
     [
-        ("1", "0 cmd=abort exitcode=5"),
-        ("1", "0 cmd=no_such_thing"),
-        ("1", "0 cmd=init pmi_version=3 pmi_subversion=0"),
-        ("2", "0 cmd=abort;isworld=TRUE;msg=stop;"),
-        ("2", "0 " + "x" * 1_000_000),  # whose length has seven digits
+        pytest.param("1", "0 cmd=abort exitcode=5", id="abort-1"),
+        pytest.param("1", "0 cmd=no_such_thing", id="unknown", marks=pytest.mark.slow),
+        pytest.param("1", "0 cmd=init pmi_version=3 pmi_subversion=0", id="version", marks=pytest.mark.slow),
+        pytest.param("2", "0 cmd=abort;isworld=TRUE;msg=stop;", id="abort-2", marks=pytest.mark.slow),
+        # The length has seven digits.
+        pytest.param("2", "0 " + "x" * 1_000_000, id="length", marks=pytest.mark.slow),
     ],
-    ids=["abort-1", "unknown", "version", "abort-2", "length"],
 )
 def test_a_task_ends_the_step(cluster: LiveCluster, version: str, request_: str) -> None:
     # The others wait in a fence for ever. Slurm kills all tasks, whatever the code is.
@@ -195,7 +195,13 @@ def test_which_tasks_are_on_which_nodes(nodes: list[int], expected: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("options", "tasks_by_node"), [("-n1", [1]), ("-n2 -N2", [1, 1]), ("-n4 -N2", [3, 1]), ("-n8 -N4", [4, 2, 1, 1])]
+    ("options", "tasks_by_node"),
+    [
+        ("-n4 -N2", [3, 1]),
+        pytest.param("-n1", [1], marks=pytest.mark.slow),
+        pytest.param("-n2 -N2", [1, 1], marks=pytest.mark.slow),
+        pytest.param("-n8 -N4", [4, 2, 1, 1], marks=pytest.mark.slow),
+    ],
 )
 def test_mpich(cluster: LiveCluster, mpich: str, options: str, tasks_by_node: list[int]) -> None:
     done = cluster.run("srun", "--mpi=pmi2", *options.split(), mpich)
@@ -209,6 +215,7 @@ def test_mpi_abort_of_mpich(cluster: LiveCluster, mpich: str) -> None:
     assert _last_step(cluster) == "CANCELLED|0:9"
 
 
+@pytest.mark.slow
 def test_a_killed_rank_ends_the_step_if_that_is_wanted(cluster: LiveCluster, mpich: str) -> None:
     # Of Slurm: the others get SIGTERM.
     done = cluster.run("srun", "--mpi=pmi2", "-K", "-n3", mpich, "kill", check=False)
@@ -217,6 +224,7 @@ def test_a_killed_rank_ends_the_step_if_that_is_wanted(cluster: LiveCluster, mpi
     assert done.returncode == 143
 
 
+@pytest.mark.slow
 def test_what_slurm_conf_says(cluster: LiveCluster, mpich: str) -> None:
     cluster.conf.write_text(f"{_CONF}MpiDefault=pmi2\nKillOnBadExit=1\n")
     cluster.run("scontrol", "reconfigure")
@@ -229,11 +237,13 @@ def test_what_slurm_conf_says(cluster: LiveCluster, mpich: str) -> None:
         cluster.run("scontrol", "reconfigure")
 
 
+@pytest.mark.slow
 def test_mpi_comm_spawn_of_mpich(cluster: LiveCluster, mpich: str) -> None:
     done = cluster.run("srun", "--mpi=pmi2", "-n2", mpich, "spawn")
     assert done.stdout.splitlines().count("spawn refused") == 2
 
 
+@pytest.mark.slow
 def test_several_programs(cluster: LiveCluster, mpich: str) -> None:
     (cluster.directory / "programs").write_text(f"0 {mpich} first\n1-3 {mpich} others\n")
     done = cluster.run("srun", "--mpi=pmi2", "-n4", "-N2", "--multi-prog", "programs")
@@ -241,6 +251,7 @@ def test_several_programs(cluster: LiveCluster, mpich: str) -> None:
     assert _printed(done.stdout) == expected
 
 
+@pytest.mark.slow
 def test_steps_at_the_same_time(cluster: LiveCluster, mpich: str) -> None:
     steps = "\n".join(f"srun --mpi=pmi2 --exact -n3 {mpich} {name} > out-{name} &" for name in "abcd")
     cluster.run("sbatch", "-W", "-n12", "-N4", stdin=f"#!/bin/bash\n{steps}\nwait\n")
@@ -253,6 +264,7 @@ def test_steps_at_the_same_time(cluster: LiveCluster, mpich: str) -> None:
 # ---- launchers of MPI libraries, which start their daemons with srun ------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["mpiexec.mpich", "mpiexec.mpich -bootstrap slurm"])
 def test_mpiexec_of_mpich(cluster: LiveCluster, mpich: str, command: str) -> None:
     assert _printed(_in_job(cluster, f"{command} {mpich}")) == _ranks([3, 1])
@@ -260,6 +272,7 @@ def test_mpiexec_of_mpich(cluster: LiveCluster, mpich: str, command: str) -> Non
     assert "hydra_pmi_proxy|2|" in cluster.run("sacct", "-n", "-P", "-o", "JobName,NTasks,NNodes").stdout
 
 
+@pytest.mark.slow
 def test_mpirun_of_open_mpi(cluster: LiveCluster, open_mpi: str) -> None:
     assert _printed(_in_job(cluster, f"mpirun.openmpi {_AS_ROOT} {open_mpi}")) == _ranks([3, 1])
     assert "orted|2|" in cluster.run("sacct", "-n", "-P", "-o", "JobName,NTasks,NNodes").stdout
@@ -284,7 +297,9 @@ def _in_job(cluster: LiveCluster, script: str) -> str:
 # ---- Open MPI, by PMIx ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("tasks", "nodes"), [(1, 1), (2, 2), (4, 2), (8, 4)])
+@pytest.mark.parametrize(
+    ("tasks", "nodes"), [(4, 2), *(pytest.param(n, m, marks=pytest.mark.slow) for n, m in ((1, 1), (2, 2), (8, 4)))]
+)
 def test_open_mpi(cluster: LiveCluster, open_mpi: str, tasks: int, nodes: int) -> None:
     folder = cluster.directory / "tmp"
     folder.mkdir(exist_ok=True)
@@ -294,6 +309,7 @@ def test_open_mpi(cluster: LiveCluster, open_mpi: str, tasks: int, nodes: int) -
     assert not list(folder.glob("rota-pmix-*"))
 
 
+@pytest.mark.slow
 def test_mpi_abort_of_open_mpi(cluster: LiveCluster, open_mpi: str) -> None:
     # As Slurm: the others are killed, and the code is that of the rank that called MPI_Abort.
     done = cluster.run("srun", "--mpi=pmix", "-n3", open_mpi, "abort", "5", check=False)
@@ -304,6 +320,7 @@ def test_mpi_abort_of_open_mpi(cluster: LiveCluster, open_mpi: str) -> None:
     assert cluster.run("srun", "--mpi=pmix", "-n3", open_mpi, "abort", "0", check=False).returncode == 137
 
 
+@pytest.mark.slow
 def test_a_killed_rank_of_open_mpi_ends_the_step(cluster: LiveCluster, open_mpi: str) -> None:
     # As Slurm, without -K.
     done = cluster.run("srun", "--mpi=pmix", "-n3", open_mpi, "kill", check=False)
@@ -312,11 +329,13 @@ def test_a_killed_rank_of_open_mpi_ends_the_step(cluster: LiveCluster, open_mpi:
     assert done.returncode == 137
 
 
+@pytest.mark.slow
 def test_mpi_comm_spawn_of_open_mpi(cluster: LiveCluster, open_mpi: str) -> None:
     done = cluster.run("srun", "--mpi=pmix", "-n2", open_mpi, "spawn")
     assert done.stdout.splitlines().count("spawn refused") == 2
 
 
+@pytest.mark.slow
 def test_steps_of_open_mpi_at_the_same_time(cluster: LiveCluster, open_mpi: str) -> None:
     steps = "\n".join(f"srun --mpi=pmix --exact -n2 {open_mpi} {name} > out-{name} &" for name in "ab")
     cluster.run("sbatch", "-W", "-n4", stdin=f"#!/bin/bash\n{steps}\nwait\n")

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import subprocess
     from collections.abc import Iterator
 
+    from _pytest.mark import ParameterSet
+
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can ask as others")
 
 #: Some users of this machine. All but the stranger can do more than others with the owner's jobs.
@@ -198,7 +200,16 @@ def _everything(cluster: LiveCluster) -> str:
     return shown + nodes + "".join(cluster.run("scontrol", "show", one).stdout for one in ("partition", "reservation"))
 
 
-@pytest.mark.parametrize("attempt", ATTEMPTS, ids=[one.words for one in ATTEMPTS])
+def _cases() -> Iterator[ParameterSet]:
+    """Give the attempts; those are slow that differ from one before in no more than what is changed."""
+    seen = set()
+    for one in ATTEMPTS:
+        kind = (*one.words.split()[:2], *one.refused)
+        yield pytest.param(one, id=one.words, marks=pytest.mark.slow if kind in seen else ())
+        seen.add(kind)
+
+
+@pytest.mark.parametrize("attempt", list(_cases()))
 def test_who_may(cluster: LiveCluster, names: dict[str, str], attempt: Attempt) -> None:
     jobs = _job_for(cluster, names, attempt.words)
     job_id = next(iter(jobs.values()))

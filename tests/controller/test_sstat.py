@@ -90,7 +90,7 @@ def test_as_recorded(cluster: LiveCluster, jobs: dict[str, str], command: str, l
 
 
 def test_what_tasks_use_is_measured(cluster: LiveCluster) -> None:
-    burn = "import os, time\nx = bytearray(60_000_000)\nwhile time.process_time() < 1.5: pass\n"
+    burn = "import os, time\nx = bytearray(60_000_000)\nwhile time.process_time() < 1.2: pass\n"
     (cluster.directory / "burn.py").write_text(f"{burn}print(os.getpid(), flush=True)\ntime.sleep(600)\n")
     job_id = str(cluster.submit("-n2", "-o", "pids", "--wrap", "srun -n2 python3 burn.py"))
     output = cluster.directory / "pids"

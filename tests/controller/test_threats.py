@@ -406,6 +406,7 @@ def test_a_user_has_a_quarter_of_the_connections(tmp_path: Path) -> None:
     cluster.rota("down")
 
 
+@pytest.mark.slow
 def test_answers_that_are_not_read_keep_nobody_waiting(cluster: LiveCluster) -> None:
     big = "x" * 1000
     for _ in range(100):

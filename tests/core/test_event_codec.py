@@ -32,7 +32,7 @@ PLAIN = st.recursive(
 )
 SIMPLE: dict[type, st.SearchStrategy[Any]] = {
     # Bitmaps have as many bits as a machine has nodes: more than JSON's readers, and Python's own text, can take.
-    int: st.integers() | st.integers(2**40_000, 2**40_001),
+    int: st.integers() | st.sampled_from((2**15_000, 2**15_001 - 1)),
     bool: st.booleans(),
     str: st.text(),
     float: st.floats(allow_nan=False) | st.integers(-100, 100),

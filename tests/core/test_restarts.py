@@ -30,7 +30,9 @@ class RestartingLife(Restarting, Living):
     """Runs a life with a restart after every event and every pass."""
 
 
-@pytest.mark.parametrize("sched", SCHEDULERS)
+@pytest.mark.parametrize(
+    "sched", [pytest.param(one, marks=() if one == "sched/backfill" else pytest.mark.slow) for one in SCHEDULERS]
+)
 @pytest.mark.seeds(1, 15)
 def test_a_life_goes_on_after_restarts_as_it_would_have_without(sched: str, seeds: range) -> None:
     """Effects are the same, including the final records of all jobs and all refusals."""
@@ -41,6 +43,7 @@ def test_a_life_goes_on_after_restarts_as_it_would_have_without(sched: str, seed
             assert again.effects == through.effects
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sched", "seed"),
     [

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-MEANS = [pytest.param((), id="groups"), pytest.param(("--no-cgroups",), id="processes")]
+MEANS = [pytest.param((), id="groups"), pytest.param(("--no-cgroups",), id="processes", marks=pytest.mark.slow)]
 
 
 @pytest.fixture(params=MEANS)

@@ -66,7 +66,9 @@ def entry(found: dict[str, list[JobStats]], target: str) -> JobStats | None:
     return entries[0] if entries else None
 
 
-@pytest.mark.parametrize("generation", GENERATIONS)
+@pytest.mark.parametrize(
+    "generation", [pytest.param(one, marks=pytest.mark.slow if place else ()) for place, one in enumerate(GENERATIONS)]
+)
 def test_every_generation_is_read_as_it_was_meant(recorded: RecordedJobs, generation: str) -> None:
     file_system = FileSystem([recorded, LoginNodes(20, 1)], osts=2, begin=recorded.begin, cleanup_interval=0)
     form = GENERATIONS[generation]

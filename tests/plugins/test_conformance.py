@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import SimpleNamespace
 
+    from _pytest.mark import ParameterSet
+
 _PROJECT = Path(__file__).resolve().parents[2]
 _EXAMPLES = _PROJECT / "examples" / "plugins"
 _CHECKS: dict[str, Callable[..., None]] = {"sched": check_scheduler, "priority": check_priority}
@@ -29,20 +31,25 @@ def _built_in(major: str) -> list[str]:
     return sorted(f"{major}/{file.stem}" for file in folder.glob("*.py") if not file.stem.startswith("_"))
 
 
+def _slow(value: str) -> ParameterSet:
+    """Mark what is of the same kind as what the fast tests have."""
+    return pytest.param(value, marks=pytest.mark.slow)
+
+
 @pytest.mark.parametrize("plugin_type", [*_built_in("sched"), *_built_in("priority")])
-@pytest.mark.seeds(3, 10)
+@pytest.mark.seeds(1, 10)
 def test_every_built_in_plugin_conforms(plugin_type: str, seeds: range) -> None:
     _CHECKS[plugin_type.partition("/")[0]](plugin_type, seeds=seeds)
 
 
 @pytest.mark.parametrize("plugin_type", _types(_EXAMPLES))
-@pytest.mark.seeds(3, 10)
+@pytest.mark.seeds(1, 10)
 def test_every_example_conforms(plugin_type: str, seeds: range) -> None:
     _CHECKS[plugin_type.partition("/")[0]](plugin_type, plugin_dir=_EXAMPLES, seeds=seeds)
 
 
 @pytest.mark.parametrize("sched", _built_in("sched"))
-@pytest.mark.parametrize("plugin_type", ["priority/none", "priority/wfp3", "priority/saf"])
+@pytest.mark.parametrize("plugin_type", ["priority/wfp3", *map(_slow, ("priority/none", "priority/saf"))])
 @pytest.mark.seeds(1, 3)
 def test_every_scheduler_conforms_under_other_orders(sched: str, plugin_type: str, seeds: range) -> None:
     check_scheduler(sched, priority=plugin_type, plugin_dir=_EXAMPLES, seeds=seeds)
@@ -56,12 +63,12 @@ def test_every_scheduler_conforms_under_other_orders(sched: str, plugin_type: st
         ("sched/backfill", "bf_interval=300,bf_resolution=300,bf_window=10,bf_max_job_test=2,bf_continue"),
     ],
 )
-@pytest.mark.seeds(3, 10)
+@pytest.mark.seeds(1, 10)
 def test_every_option_conforms(sched: str, parameters: str, seeds: range) -> None:
     check_scheduler(sched, SchedulerParameters=parameters, seeds=seeds)
 
 
-@pytest.mark.parametrize("more", [",bf_continue", ",bf_max_time=60"])
+@pytest.mark.parametrize("more", [",bf_continue", _slow(",bf_max_time=60")])
 @pytest.mark.seeds(1, 3)
 def test_backfill_that_takes_time_conforms(more: str, seeds: range) -> None:
     options = f"bf_interval=5,bf_test_time=700000,bf_yield_interval=1000000{more}"

@@ -74,7 +74,13 @@ def assert_same_starts(schedule: Schedule, job_number: np.ndarray, wait: np.ndar
     assert not len(differing), f"{len(differing)} jobs differ (job, wait, published wait): {first}"
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize(
+    "policy",
+    [
+        pytest.param(one, marks=() if one in {"easy-reqtime", "pyss-conservative"} else pytest.mark.slow)
+        for one in POLICIES
+    ],
+)
 def test_every_job_of_kth_sp2_starts_when_it_was_published_to(policy: str, kth: Workload) -> None:
     with np.load(WAITS) as published:
         assert_same_starts(schedule_of(kth, KTH_PROCS, policy), published["job_number"], published[policy])

@@ -73,6 +73,7 @@ TOLD = [
 ]
 
 
+@pytest.mark.slow
 def test_the_first_days() -> None:
     made, told = _calibrate("2026-10-06")
     assert told == [

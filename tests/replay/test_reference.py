@@ -49,9 +49,6 @@ def name_of(row: Row) -> str:
 
 #: One of each kind: other rows of these take other orders, or are those of test_golden.py. The rest is slow.
 FAST = {
-    "KTH-SP2-conservative-fcfs---requested-event",
-    "KTH-SP2-easy-fcfs-fcfs-requested-instant",
-    "KTH-SP2-easy-f1-fcfs-requested-instant",
     "KTH-SP2-easy-wfp3-fcfs-requested-instant",
     "KTH-SP2-fcfs-sjf---requested-instant",
 }

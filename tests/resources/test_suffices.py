@@ -36,7 +36,7 @@ def _spec(chance: Random) -> JobSpec:
     return JobSpec(tasks * asked.get("cpus_per_task", 1), 60, num_tasks=tasks, **asked)
 
 
-@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("threads", [2, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("parameters", ["CR_Core_Memory", "CR_CPU", "CR_CPU_Memory", "CR_Socket_Memory"])
 @pytest.mark.parametrize("most", [1, 2])
 def test_what_a_job_gets_suffices(most: int, parameters: str, threads: int) -> None:

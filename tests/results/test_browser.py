@@ -188,7 +188,7 @@ def look(browser: Browser, page: Path, check: str = "() => ({})") -> dict[str, A
     return {**found, "drawn": drawn, "title": opened.run("document.title"), "problems": opened.problems}
 
 
-@pytest.mark.parametrize("jobs", [0, 1, 400])
+@pytest.mark.parametrize("jobs", [*(pytest.param(n, marks=pytest.mark.slow) for n in (0, 1)), 400])
 def test_report_draws_without_complaints(
     jobs: int, browser: Browser, random_log: RandomLog, make_result: MakeResult, tmp_path: Path
 ) -> None:
@@ -207,7 +207,7 @@ def test_report_draws_without_complaints(
         assert seen["hit"] >= 0
 
 
-@pytest.fixture(params=[True, False], ids=["fair-tree", "classic"])
+@pytest.fixture(params=[pytest.param(True, id="fair-tree"), pytest.param(False, id="classic", marks=pytest.mark.slow)])
 def fair_result(
     request: pytest.FixtureRequest,
     random_log: RandomLog,

@@ -107,7 +107,7 @@ FAINT = """(() => {
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("kind", ["report", "comparison"])
+@pytest.mark.parametrize("kind", ["report", pytest.param("comparison", marks=pytest.mark.slow)])
 def test_texts_can_be_read_in_light_and_dark(
     scheme: str, kind: str, browser: Browser, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:

@@ -52,7 +52,7 @@ _HERE = Path(__file__).parent
 _RECORDED = _HERE / "recorded"
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
 def database(request: pytest.FixtureRequest) -> str:
     """The URL of an empty PostgreSQL database, or nothing: SQLite."""
     return str(request.getfixturevalue("postgresql")) if request.param == "postgresql" else ""

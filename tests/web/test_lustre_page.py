@@ -145,6 +145,7 @@ def test_a_field_of_the_heat_map_tells_who_was_behind_it(browser: Browser, serve
     assert page.problems == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [1400, 700])
 def test_long_names_leave_room_for_numbers(browser: Browser, serve: Serve, width: int) -> None:
     names = {"4000001": {"user": "somebody-with-a-long-name", "name": "train " * 20, "account": "account-of-a-group"}}
