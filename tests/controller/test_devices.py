@@ -29,6 +29,14 @@ def test_what_a_run_has_stays_its_own_over_a_restart() -> None:
     assert devices.choose(_asked("b", 2, 1)) == {"b": NodeDevices((2, 4), (1,))}
 
 
+def test_a_job_gets_the_cores_that_it_was_allocated() -> None:
+    devices = Devices(_NODES, cpus=[0, 1, 4, 5, 6, 7], gpus=0)
+    first = devices.choose([AllocationLine(node="b", cpus=2, processors=(0, 2))])
+    assert first == {"b": NodeDevices((4, 6))}
+    # Those of a job that began when cores were not told apart.
+    assert devices.choose([AllocationLine(node="b", cpus=1, processors=(2,))]) == {"b": NodeDevices((5,))}
+
+
 def test_virtual_nodes_bind_to_nothing() -> None:
     devices = Devices(_NODES, cpus=[0, 1], gpus=0)
     assert devices.choose(_asked("b", 2)) == {"b": NodeDevices()}

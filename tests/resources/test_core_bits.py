@@ -1,0 +1,93 @@
+"""Which cores jobs get: as Slurm 22.05.8 gave them. `slurm.test_cores` compares all of its recorded scenarios."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from rota.core.job import Job
+from rota.model import JobSpec, Node
+from rota.resources import make_pool
+from rota.testing import cluster, partition
+
+WIDE = Node(name="n1", cpus=16, sockets=2, cores_per_socket=8)
+THREADS = Node(name="n1", cpus=16, sockets=2, cores_per_socket=4, threads_per_core=2)
+FOUR = Node(name="n1", cpus=8, sockets=4, cores_per_socket=2)
+
+
+class Machine:
+    """One node, and what jobs get of it."""
+
+    def __init__(self, node: Node, parameters: str = "CR_Core_Memory") -> None:
+        config = cluster(
+            nodes=[node], partitions=[partition("main")], SelectTypeParameters=parameters, DefMemPerCPU="0"
+        )
+        config = replace(config, cores_apart=True)
+        self.partition = config.partitions[0]
+        self.pool: Any = make_pool(config, [node])
+
+    def start(self, **asked: Any) -> list[int]:
+        """Start a job; give its processors."""
+        pool, spec = self.pool, JobSpec(time_limit=60, **asked)
+        job = Job(1, spec, 0, self.partition, pool.units(spec, self.partition))
+        resources = pool.select(job, pool.free)
+        assert pool.suffices(job, resources)
+        pool.take(resources)
+        return [*pool.processor_ids(resources, 0)]
+
+
+@pytest.mark.parametrize(
+    ("node", "before", "asked", "given"),
+    [
+        (WIDE, [], {"num_cpus": 5, "num_tasks": 5}, [0, 1, 2, 8, 9]),
+        # Tasks of several processors are not split, as long as there is room: plain-3100032.
+        (WIDE, [{"num_cpus": 2}], {"num_cpus": 12, "num_tasks": 4, "cpus_per_task": 3}, [*range(1, 7), *range(9, 15)]),
+        (THREADS, [{"num_cpus": 1}], {"num_cpus": 3, "num_tasks": 3}, [2, 3, 8, 9]),
+        # Planes: the socket that suffices, as of threads-3100124.
+        (
+            THREADS,
+            [{"num_cpus": 1, "threads_per_core": 1}],
+            {"num_cpus": 4, "num_tasks": 2, "cpus_per_task": 2, "threads_per_core": 1, "fills_sockets": True},
+            [*range(8, 16)],
+        ),
+        # Sockets that are not needed are avoided: sockets-3100030, as the next.
+        (FOUR, [{"num_cpus": 3}], {"num_cpus": 1, "num_tasks": 1, "ntasks_per_socket": 1}, [6]),
+        (
+            FOUR,
+            [{"num_cpus": 1}, {"num_cpus": 1, "num_tasks": 1, "ntasks_per_socket": 1}],
+            {"num_cpus": 4, "num_tasks": 4, "cores_per_socket": 2},
+            [2, 3, 4, 5],
+        ),
+    ],
+)
+def test_cores(node: Node, before: list[dict[str, Any]], asked: dict[str, Any], given: list[int]) -> None:
+    machine = Machine(node)
+    for one in before:
+        machine.start(**one)
+    assert machine.start(**asked) == given
+
+
+def test_whole_sockets() -> None:
+    machine = Machine(FOUR, "CR_Socket_Memory")
+    assert machine.start(num_cpus=3, num_tasks=3) == [0, 1, 2, 3, 4, 5]
+    assert machine.start(num_cpus=1) == [6, 7]
+
+
+def test_reserved_cores_are_the_last_of_each_socket() -> None:
+    node = replace(WIDE, core_spec_count=3)
+    assert Machine(node).start(exclusive=True) == [*range(7), *range(8, 14)]
+    machine = Machine(node)
+    assert machine.start(num_cpus=11, num_tasks=11) == [*range(6), *range(8, 13)]
+    assert machine.start(num_cpus=2, num_tasks=2) == [6, 13]
+
+
+def test_what_was_saved_without_cores_is_restored() -> None:
+    pool = Machine(WIDE).pool
+    held = pool.from_indices({0: {"cpu": 4}})
+    pool.take(held)
+    machine = Machine(WIDE)
+    machine.pool = pool
+    assert len(machine.start(num_cpus=12, num_tasks=12)) == 12
+    assert pool.problem([held, pool.up - pool.free - held]) == ""
