@@ -22,7 +22,7 @@ from rota.model import User
 from rota.model.accounting import AccountingRecord, JobDetails
 from rota.model.node import NodeState
 from rota.model.step import StepClient, StepRecord, TaskUsage
-from rota.store.database import LAST_RUN, Database
+from rota.store.database import LAST_RUN, times_between
 from rota.store.schema import jobs as ended
 from rota.users import find_user, group_name, user_name
 
@@ -306,6 +306,8 @@ def _selection(query: AccountingQuery) -> Select[Any]:
     ):
         if wanted:
             found = found.where(column.in_(wanted))
-    if query.start is not None or query.end is not None:
-        found = found.where(ended.c.id.in_(Database.jobs_between(query.start, query.end)))
-    return found
+    between = times_between(query.start, query.end)
+    if query.job_ids or query.start is None:
+        return found.where(*between)
+    # Apart, so that SQLite does not read the rows of others to have them in their order.
+    return found.where(ended.c.id.in_(select(ended.c.id).where(*between)))

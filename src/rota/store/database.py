@@ -20,7 +20,7 @@ from rota.store.schema import VERSION, facts, jobs, journal, letters, runs, snap
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from sqlalchemy import Select
+    from sqlalchemy import ColumnElement, Select
     from sqlalchemy.sql.dml import Delete, Insert
 
     from rota.store.writes import Write
@@ -145,22 +145,6 @@ class Database:
         """Give accounting records as they are stored; see `job_records`."""
         return [text for (text,) in self._rows(query)]
 
-    @staticmethod
-    def jobs_between(start: int | None, end: int | None) -> Select[Any]:
-        """Select the ``jobs.c.id`` of those that ended at a time or later, and were submitted by another one.
-
-        It is a query of its own, so that the rows of others are not read: by itself SQLite goes through all of them
-        where rows are wanted in their order.
-
-        Args:
-            start: The time of the end, Unix seconds; ``None``: any.
-            end: That of the submission.
-        """
-        found = select(jobs.c.id)
-        if start is not None:
-            found = found.where(jobs.c.end_time >= start)
-        return found if end is None else found.where(jobs.c.submit_time <= end)
-
     def job_count(self, since: int = 0) -> int:
         """Count the jobs that have ended since a time, Unix seconds."""
         query = select(func.count()).select_from(jobs).where(jobs.c.end_time >= since)
@@ -179,6 +163,17 @@ class Database:
                 return [*connection.execute(query).all()]
         except SQLAlchemyError as error:
             raise DatabaseError(cause(error)) from None
+
+
+def times_between(start: int | None, end: int | None) -> list[ColumnElement[bool]]:
+    """Give conditions on rows of ``jobs``: that they ended at a time or later, and were submitted by another one.
+
+    Args:
+        start: The time of the end, Unix seconds; ``None``: any.
+        end: That of the submission.
+    """
+    ended = [] if start is None else [jobs.c.end_time >= start]
+    return ended if end is None else [*ended, jobs.c.submit_time <= end]
 
 
 def _in_groups(writes: Iterable[Write]) -> Iterator[tuple[Insert | Delete, list[dict[str, Any]]]]:
