@@ -14,7 +14,8 @@ and then a core's worth to each in turn, up to what the node gives and as many a
 With ``topology/tree`` the switches say which nodes come next: `rota.plugins.select._by_switch`.
 
 With ``CR_LLN`` or a partition's ``LLN`` nodes are chosen one by one: of equal weight, the one with the largest part of
-its processors free. With ``bf_busy_nodes``, for starts in the future, nodes that are in use come before idle ones.
+its processors free; with ``--ntasks-per-socket`` only as long as so many tasks are left for a node. With
+``bf_busy_nodes``, for starts in the future, nodes that are in use come before idle ones.
 
 If this leads beyond the largest number of nodes, it is repeated without the smallest nodes, then without the next
 smallest. With ``SelectTypeParameters=FIRST_FIT`` jobs of one node get the first node that suffices, as with
@@ -36,7 +37,7 @@ from rota.plugins.select._runs import Runs, RunsBeside, take_runs
 from rota.plugins.select._taken import Taken
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -137,7 +138,10 @@ def _pick(needs: Needs, candidates: Candidates) -> list[tuple[int, int]] | None:
         elif needs.spread and not needs.contiguous:
             _take_in_order(taken, candidates, np.argsort(weight, kind="stable").tolist())
         elif needs.least_loaded is not None and not needs.contiguous:
-            _take_in_order(taken, candidates, np.lexsort((-cpus / needs.least_loaded[nodes], weight)).tolist())
+            order: Iterable[int] = np.lexsort((-cpus / needs.least_loaded[nodes], weight)).tolist()
+            if needs.sockets is not None and not (needs.whole or needs.tasks_per_node):
+                order = _while_sockets_are_filled(needs.sockets.tasks * needs.per_task, taken, order)
+            _take_in_order(taken, candidates, order)
         elif tree is not None:
             chosen = [node for node, _ in taken.nodes]
             cpus_left, least, count = taken.cpus, taken.least, taken.count
@@ -174,6 +178,16 @@ def _take_wanted(needs: Needs, candidates: Candidates, taken: Taken) -> NDArray[
             taken.take(int(nodes[place]), int(cpus[place]))
         left[here] = False
     return left
+
+
+def _while_sockets_are_filled(least: int, taken: Taken, order: Iterable[int]) -> Iterator[int]:
+    """Give nodes as long as each could have the tasks of a socket, of what was left for it when the one before came."""
+    room = least
+    for place in order:
+        if room < least:
+            return
+        room = max(taken.cpus - max(taken.least - 1, 0), taken.on_each)
+        yield place
 
 
 def _take_in_order(taken: Taken, candidates: Candidates, order: Iterable[int]) -> None:
