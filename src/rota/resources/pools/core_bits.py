@@ -57,15 +57,14 @@ class CoreBits:
     """
 
     def __init__(self, nodes: Sequence[Node], threads: NDArray[np.int64], first_row: int) -> None:
-        self._shapes = [
-            _Shape(node.sockets, node.cores_per_socket, int(count)) for node, count in zip(nodes, threads, strict=True)
-        ]
+        self._shapes = [_shape_of(node, int(count)) for node, count in zip(nodes, threads, strict=True)]
         most = max((one.sockets * one.per_socket for one in self._shapes), default=0)
         count = -(-most // _IN_ROW)
         #: The rows of cores in a view.
         self.rows = slice(first_row, first_row + count)
         #: All cores that jobs may have.
-        self.whole: View = np.array([_in_rows(_offered(node), count) for node in nodes], np.uint32).T.reshape(count, -1)
+        offered = [_offered(shape, node.core_spec_count) for shape, node in zip(self._shapes, nodes, strict=True)]
+        self.whole: View = np.array([_in_rows(bits, count) for bits in offered], np.uint32).T.reshape(count, -1)
         self._count = count
 
     def names(self) -> list[str]:
@@ -214,15 +213,20 @@ def _block(sockets: list[list[int]], cores: int) -> list[int]:
     return chosen
 
 
-def _offered(node: Node) -> int:
+def _shape_of(node: Node, threads: int) -> _Shape:
+    """Give the cores of a node; if it has more processors than it says it has cores for, each is one."""
+    return _Shape(node.sockets, max(node.cores_per_socket, -(-node.cpus // (node.sockets * threads))), threads)
+
+
+def _offered(shape: _Shape, core_spec_count: int) -> int:
     """Give the cores of a node that are for jobs: as in Slurm the last ones of its sockets, in turn, are not."""
-    bits = (1 << node.sockets * node.cores_per_socket) - 1
+    bits = (1 << shape.sockets * shape.per_socket) - 1
     places = (
-        socket * node.cores_per_socket + core
-        for core in reversed(range(node.cores_per_socket))
-        for socket in reversed(range(node.sockets))
+        socket * shape.per_socket + core
+        for core in reversed(range(shape.per_socket))
+        for socket in reversed(range(shape.sockets))
     )
-    for place, _ in zip(places, range(node.core_spec_count), strict=False):
+    for place, _ in zip(places, range(core_spec_count), strict=False):
         bits &= ~(1 << place)
     return bits
 

@@ -103,14 +103,14 @@ class Cores:
             free: of those that are free.
             held: The cores that it gets, if they are known.
         """
-        if held is not None:
-            counts: NDArray[np.int64] = CoreBits.count(held) * self._threads[nodes] // needs.together[nodes]  # type: ignore[index]
-            return counts
         cores: NDArray[np.int64] = -(-cpus // needs.granule[nodes])  # type: ignore[index] # there is one
         if self._deals:
             sockets = free.astype(np.int64) // self.granule[nodes]
             cores = np.maximum(cores, np.minimum(-(-cpus // self._filled(needs, nodes)), sockets))
-        return cores
+        if held is None:
+            return cores
+        known = CoreBits.count(held) // (self._per_socket[nodes] if self._by_socket else 1)
+        return np.where(known > 0, known, cores)
 
     def used_of(
         self, needs: Needs, nodes: NDArray[np.int64], held: NDArray[np.int64], bound: NDArray[np.int64]
