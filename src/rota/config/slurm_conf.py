@@ -87,7 +87,7 @@ def with_settings(config: ClusterConfig, settings: Sequence[str], plugins: Itera
         line for line in changed if line.pairs[0].key.lower() in about_nodes
     ]
     loaded = _read(changed, notes, machine=ReadNodes(config.nodes, frozenset()) if same else None)
-    loaded = replace(loaded, config=replace(loaded.config, switches=config.switches))
+    loaded = replace(loaded, config=replace(loaded.config, switches=config.switches, cores_apart=config.cores_apart))
     users = {one.name: one.allow_users for one in config.partitions}
     for one in loaded.config.partitions:
         if not _sets_groups(changed, one.name):  # who was in them where the file was read
