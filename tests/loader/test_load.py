@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def nothing_stays_behind() -> Iterator[None]:
+    before = {*sys.modules}
     yield
-    assert [name for name in sys.modules if "rota_plugin_" in name] == []
+    assert [name for name in {*sys.modules} - before if "rota_plugin_" in name] == []
 
 
 def refusal(path: Path) -> PluginRefusedError:
