@@ -257,8 +257,13 @@ class Player:
             match = re.fullmatch(r"(\d+)(?:_(\d+))?", name)
             if word not in events or match is None:
                 raise NotImplementedError(f"{word} {rest}")
-            task = None if match[2] is None else int(match[2])
-            self._rota.send(events[word](job_id=int(match[1]) * 1000, task_id=task, uid=uid))
+            task, job_id = None if match[2] is None else int(match[2]), int(match[1]) * 1000
+            event = events[word](job_id=job_id, task_id=task, uid=uid)
+            if isinstance(event, ev.Requeue) and job_id not in self._rota.engine.jobs:  # it has ended
+                job = self._rota.job(job_id)
+                count = job.restart_count + 1
+                event = ev.Resubmit(job_id=job_id, spec=job.spec, restart_count=count, hold=event.hold, uid=uid)
+            self._rota.send(event)
         return answers
 
     def _reservation(self, word: str, rest: str, answers: list[str]) -> list[str]:
@@ -280,6 +285,8 @@ class Player:
         start = self._rota.now + int(pairs["starttime"].removeprefix("now") or 0)
         view = self._rota.engine.view
         names = [name for name, _ in view.machine]
+        if pairs.get("nodes") == "ALL":
+            flags |= {"ALL_NODES"}
         if pairs.get("nodes", "ALL") != "ALL":
             nodes = sum(1 << names.index(name) for name in NodeSet(pairs["nodes"]))
         elif {"nodecnt", "partitionname"} & pairs.keys():

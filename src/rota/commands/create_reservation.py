@@ -117,8 +117,13 @@ def parse_reservation(pairs: Iterable[tuple[str, str]], config: ClusterConfig) -
     if "NodeCnt" in values and not _COUNT.fullmatch(node_cnt):
         raise OptionError("NodeCnt", f"{node_cnt!r} is no number of nodes")
     if "Nodes" in values:
-        flags |= {"SPEC_NODES"}
+        flags |= flags_of_nodes(values["Nodes"])
     return ReservationRequest(values, _nodes(values, config), int(node_cnt), flags)
+
+
+def flags_of_nodes(nodes: str) -> frozenset[str]:
+    """Give the flags of a reservation whose nodes are given by name."""
+    return frozenset({"SPEC_NODES", "ALL_NODES"} if nodes.upper() == "ALL" else {"SPEC_NODES"})
 
 
 def _values(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:

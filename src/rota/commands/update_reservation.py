@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from rota.commands.create_reservation import flags_of_nodes
 from rota.commands.getopt import UsageError
 from rota.commands.hosts import expand_hosts
 from rota.commands.lists import split_list
@@ -63,7 +64,8 @@ def update_reservation(
             one = replace(one, end_time=max(one.start_time + _duration(one, sign, value), now))
         elif key in {"nodes", "node"}:
             found = _nodes(before.nodes, sign, value, nodes)
-            one = replace(one, nodes=found, choice=0, node_cnt=0, flags=one.flags | {"SPEC_NODES"})
+            flags = one.flags - {"ALL_NODES"} | flags_of_nodes(value)
+            one = replace(one, nodes=found, choice=0, node_cnt=0, flags=flags)
         elif key in {"nodecnt", "nodecount"}:
             one = replace(one, node_cnt=_count(before.nodes.bit_count(), sign, value))
         else:

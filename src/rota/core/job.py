@@ -72,6 +72,7 @@ class Job:
         "suspended_since",
         "switches",
         "task_id",
+        "tested_nodes",
         "time_left",
         "time_limit",
         "tres_req",
@@ -154,6 +155,9 @@ class Job:
         self.planned_start: int | None = None
         #: Bitmap of the planned nodes; 0: left open.
         self.planned_nodes = 0
+        #: Bitmap of the nodes last planned for this run, or not given to it because of a limit. It is kept when there
+        #: is no plan any more, as Slurm keeps the number of processors found there.
+        self.tested_nodes = 0
         #: Key by which the queue or the running jobs are sorted; ``()``: it is in neither.
         self.sort_key: tuple[int, ...] = ()
         #: Queue records, one for each of several partitions, in the order of the request; empty if there is only one.

@@ -215,6 +215,7 @@ def _carry_out(cluster: Cluster, change: _Change) -> None:
     for job, resources in change.held:
         job.alloc, job.alloc_nodes = resources, change.pool.nodes_of(resources)
     for job in state.jobs.values():
+        job.tested_nodes = machine.move.bitmap(job.tested_nodes)
         for record in (job, *job.records):
             record.request_class = None  # it was computed for the old machine
             record.planned_nodes = machine.move.bitmap(record.planned_nodes)

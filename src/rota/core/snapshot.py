@@ -228,6 +228,7 @@ def _save_job(cluster: Cluster, job: Job) -> dict[str, Any]:
         "held": by_name(state.pool.by_index(job.alloc), state.nodes) if job.alloc else {},
         **{name: getattr(job, name) for name in _PLAIN},
         "planned_nodes": hex(job.planned_nodes),
+        "tested_nodes": hex(job.tested_nodes),
     }
 
 
@@ -257,6 +258,7 @@ def _restore_job(cluster: Cluster, data: Mapping[str, Any], machine: Machine) ->
         for name in _OF_RECORD:
             setattr(own, name, data["records"][rank][name])
         own.obstacle = _obstacle(data["records"][rank])
+    job.tested_nodes = machine.move.bitmap(int(data.get("tested_nodes", "0"), 16))  # older states do not have it
     records: list[tuple[Job, Mapping[str, Any]]] = [(job, data), *zip(job.records, data["records"], strict=True)]
     for record, one in records:
         record.planned_nodes = machine.move.bitmap(int(one["planned_nodes"], 16))

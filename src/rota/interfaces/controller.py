@@ -208,6 +208,9 @@ class ControllerOf(Protocol[J]):
     def tres_of(self, job: J) -> tuple[float, ...]:
         """Counts of the TRES that the job has been given or, while it is pending, asks for."""
 
+    def cpus_of(self, job: J) -> int:
+        """Count the processors that a job asks for or, once it has been planned, those of its last plan."""
+
     def partition_tres(self, partition: Partition) -> tuple[float, ...]:
         """Counts of the partition's TRES."""
 

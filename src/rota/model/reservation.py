@@ -10,8 +10,9 @@ if TYPE_CHECKING:
 
 #: Flags of recurring reservations, with their period in seconds.
 REPEATS = {"HOURLY": 3600, "DAILY": 86400, "WEEKLY": 7 * 86400}
-#: All flags that rota knows, in the order in which Slurm shows them. ``SPEC_NODES``: its nodes were given by name.
-FLAGS = ("MAINT", "FLEX", "OVERLAP", "IGNORE_JOBS", *REPEATS, "SPEC_NODES")
+#: All flags that rota knows, in the order in which Slurm shows them. ``SPEC_NODES``: its nodes were given by name;
+#: ``ALL_NODES``: as ``ALL``.
+FLAGS = ("MAINT", "FLEX", "OVERLAP", "IGNORE_JOBS", *REPEATS, "SPEC_NODES", "ALL_NODES")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

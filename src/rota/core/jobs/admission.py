@@ -158,7 +158,7 @@ def check_possible(cluster: Cluster, job: Job) -> None:
     if job.spec.hold or job.spec.priority == 0:
         return
     reasons = {cluster.obstacles.obstacle(record) for record in job.records or (job,)}
-    if reasons <= {Reason.BAD_CONSTRAINTS, Reason.BEGIN_TIME, *LIMIT_REASONS}:
+    if reasons <= {Reason.BAD_CONSTRAINTS, *LIMIT_REASONS}:
         require_possible(cluster.state, job)
 
 

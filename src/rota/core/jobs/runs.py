@@ -85,6 +85,7 @@ class Runs:
         state, cluster = self._state, self._cluster
         if job.start_limits and (excess := job.held_back(resources)) is not None:
             cluster.policy.refuse(job, excess)
+            job.whole.tested_nodes = state.pool.nodes_of(resources)
             job.reason = excess.reason
             self._queue.schedule_retest(excess)
             return excess.reason
@@ -241,7 +242,7 @@ class Runs:
             job.hold_all_records()
             job.reason = Reason.JOB_HOLD_MAX_REQUEUE
         job.start_time = job.end_time = None
-        job.suspended = job.exit_code = job.signal = 0
+        job.suspended = job.exit_code = job.signal = job.tested_nodes = 0
         job.steps = ()
         if state.settings.requeue_delay:
             job.spec = job.spec._replace(begin_time=state.now + state.settings.requeue_delay)

@@ -124,6 +124,8 @@ def update_job(life: Lifecycle, job: Job, changes: Mapping[str, Any]) -> None:
     cluster.queue.insert(job)
     if job.priority and cluster.reasons.are_found:
         cluster.queue.untested[job.job_id] = Reason.NONE
+        if job.is_queued:
+            job.reason = Reason.NONE
 
 
 def _change_running(life: Lifecycle, job: Job, changes: Mapping[str, Any]) -> None:

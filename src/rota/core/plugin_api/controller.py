@@ -19,6 +19,7 @@ from rota.core.plugin_api.values import time_limit as time_limit_of
 from rota.core.scheduling.availability import earliest_start, node_space_of, profile_of
 from rota.core.sorted_jobs import queue_key
 from rota.model import LONGEST, MAX_PRIORITY, Errno, JobState, Reason, RequestError
+from rota.model.tres import CPU
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -236,6 +237,11 @@ class PluginController:
     def tres_of(self, job: Job) -> tuple[float, ...]:
         return self._cluster.accounts.tres_of(job)
 
+    def cpus_of(self, job: Job) -> int:
+        pool, nodes = self._state.pool, job.tested_nodes
+        planned = pool.select(job, pool.without(pool.up, ~nodes)) if nodes else 0
+        return pool.tres(planned)["cpu"] if planned else int(self._cluster.accounts.tres_of(job)[CPU])
+
     def partition_tres(self, partition: Partition) -> tuple[float, ...]:
         return self._cluster.accounts.partition_tres(partition)
 
@@ -286,6 +292,9 @@ class PluginController:
             nodes = bitmap(nodes, count)
         if not job.is_queued:
             return None
+        if nodes:
+            whole = job.whole if type(job) is QueueRecord else job
+            whole.tested_nodes = nodes
         excess = self._limit_at(job, nodes) if nodes and job.limits is not None else None
         job.planned_start, job.planned_nodes = start_time, 0 if excess else nodes
         if type(job) is QueueRecord:

@@ -57,14 +57,16 @@ class Obstacles:
             return _why_held(job)
         if job.dependencies is not None and (reason := self._dependencies.test(job)) is not None:
             return reason
-        return self.obstacle(job)
+        return Reason.BEGIN_TIME if job.spec.begin_time > self._state.now else self.obstacle(job)
 
     def parking_reason(self, job: Job) -> Reason | None:
         """Give the same reason without testing dependencies."""
-        return self.obstacle(job) if job.priority else _why_held(job)
+        if job.priority == 0:
+            return _why_held(job)
+        return Reason.BEGIN_TIME if job.spec.begin_time > self._state.now else self.obstacle(job)
 
     def obstacle(self, job: Job) -> Reason | None:
-        """Give the same reason for a job that is not held and has no dependencies."""
+        """Give the same reason for a job that is not held, has no dependencies, and whose begin time has passed."""
         part, policy = job.partition, self.policy
         if part.allow_users is not None and is_user_excluded(job):
             return Reason.PARTITION_CONFIG
@@ -82,8 +84,6 @@ class Obstacles:
             or self._state.settings.most_memory[0]
         ) and (reason := self.exceeded_partition_limit(job)) is not None:
             return reason
-        if job.spec.begin_time > self._state.now:
-            return Reason.BEGIN_TIME
         if policy.restricts and (reason := policy.access(job)) is not None:
             return reason
         return None if job.units else Reason.BAD_CONSTRAINTS
@@ -100,8 +100,8 @@ class Obstacles:
         least = self._state.pool.least_nodes(job) if part.max_nodes is not None and job.units else spec.min_nodes
         most = spec.max_nodes or (spec.num_tasks if spec.spread else 0)
         too_large = part.max_nodes is not None and max(least, most) > part.max_nodes
-        impossible = not job.units and (0 < spec.max_nodes < part.min_nodes or spec.min_nodes > part.nodes.bit_count())
-        if (too_large or impossible) and not policy.exempts_from_partition(job, QosFlag.PARTITION_MAX_NODES):
+        is_wrong = too_large or (not job.units and _is_of_wrong_size(job))
+        if is_wrong and not policy.exempts_from_partition(job, QosFlag.PARTITION_MAX_NODES):
             return Reason.PARTITION_NODE_LIMIT
         too_long = part.max_time is not None and self.is_too_long(job)
         if too_long and (spec.time_min is None or spec.time_min > (part.max_time or 0)):
@@ -120,6 +120,16 @@ class Obstacles:
         most, _ = job.partition.most_memory(self._state.settings.most_memory)
         cpus = max(spec.min_cpus_per_node, spec.cpus_per_task)
         return bool(most) and max(spec.mem_per_node, spec.mem_per_cpu * cpus) > most
+
+
+def _is_of_wrong_size(job: Job) -> bool:
+    """Whether a job asks for more nodes than its partition has, or for fewer than ``MinNodes``.
+
+    If it asks for one partition only, ``MinNodes`` is the least that it asks for.
+    """
+    part, spec = job.partition, job.spec
+    least = max(spec.min_nodes, 1) if job.whole.records else max(spec.min_nodes, part.min_nodes)
+    return 0 < spec.max_nodes < part.min_nodes or not part.min_nodes <= least <= part.nodes.bit_count()
 
 
 def _why_held(job: Job) -> Reason:

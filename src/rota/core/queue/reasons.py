@@ -95,7 +95,9 @@ class Reasons:
                 continue
             if record.limits is not None and (excess := record.limits.excess_before_selection(record)) is not None:
                 job.reason = excess.reason
-            elif self.lacks_available_nodes(record, 0):
+            elif self._reservations.all and self._reservations.maintains_all(record):
+                job.reason, job.details = MAINTENANCE.reason, MAINTENANCE
+            elif self.lacks_available_nodes(record, 0) and not self._waits_for_idle_nodes(record, 0):
                 job.details = why = self._not_available(record, 0)
                 job.reason = why.reason
 
@@ -152,7 +154,7 @@ class Reasons:
         if self.lacks_partition_nodes(job, taken):
             job.reason, job.details = TOO_FEW.reason, TOO_FEW
             return True
-        if self._reservations.all and self._reservations.reserves_all(job):
+        if self._reservations.all and self._reservations.maintains_all(job):
             job.reason, job.details = MAINTENANCE.reason, MAINTENANCE
             return False
         if self.lacks_available_nodes(job, taken) and not self._waits_for_idle_nodes(job, taken):
@@ -165,12 +167,16 @@ class Reasons:
         return blocks
 
     def _waits_for_idle_nodes(self, job: Job, taken: int) -> bool:
-        """Whether a job that needs whole nodes could use some that others are on: Slurm then looks no further."""
-        part, state = job.partition, self._state
-        if not (job.spec.exclusive or part.exclusive):
-            return False
+        """Whether some nodes that a job could use are not idle: Slurm then looks no further.
+
+        For a job that needs whole nodes these are all nodes with jobs, for others those that others have as a whole.
+        """
+        part, state, book = job.partition, self._state, self._reservations
         usable = part.nodes & ~(state.down | taken)
-        return any(other.alloc_nodes & usable for other in state.holding())
+        if book.all:
+            usable &= ~book.closed(job, state.now, job.time_limit)
+        whole = _takes_whole_nodes(job)
+        return any(other.alloc_nodes & usable and (whole or _takes_whole_nodes(other)) for other in state.holding())
 
     def _lets_others_by(self, job: Job) -> bool:
         """Whether a job does not block its partition: its priority is too low, or it asks for all its nodes by name."""
@@ -241,7 +247,7 @@ class Reasons:
     def _why_queued(self, job: Job, behind: set[str] | None) -> Why:
         """Say why a job in the queue that no limit holds back would not start in a main pass."""
         partition = "" if job.spec.reservation else job.partition.name
-        if self._reservations.reserves_all(job):
+        if self._reservations.maintains_all(job):
             return MAINTENANCE
         is_behind, taken = (True, 0) if behind and partition in behind else self._ahead(job)
         # A record may come before other jobs of its partition that are asked about later.
@@ -326,3 +332,7 @@ class Reasons:
         if book.all:
             closed |= book.closed(job, state.now, job.time_limit)
         return bool(closed or state.down) and not state.pool.could_start(job, state.pool.without(state.pool.up, closed))
+
+
+def _takes_whole_nodes(job: Job) -> bool:
+    return job.spec.exclusive or job.partition.exclusive

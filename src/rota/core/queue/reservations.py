@@ -333,25 +333,39 @@ class Reservations:
             closed = ((1 << len(self._state.nodes)) - 1) & ~own.nodes
         return reduce(or_, self._withheld(job, start, duration), closed)
 
-    def _withheld(self, job: Job, start: int, duration: int, *, flex: bool = True) -> Iterator[int]:
+    def _withheld(self, job: Job, start: int, duration: int) -> Iterator[int]:
         """Give the bitmap of the nodes that each reservation except the job's own withholds.
 
         Args:
             job: The job.
             start: When it would start, Unix seconds.
             duration: For how many seconds.
-            flex: Whether reservations with the flag FLEX are among them.
         """
         own = self._own(job)
         for one in self.all.values():
-            if one is not own and one.overlaps(start, start + duration) and (flex or "FLEX" not in one.flags):
+            if one is not own and one.overlaps(start, start + duration):
                 yield one.withheld_from(own)
 
-    def reserves_all(self, job: Job) -> bool:
-        """Whether another reservation, without the flag FLEX, withholds all nodes on which a job could start now."""
+    def maintains_all(self, job: Job) -> bool:
+        """Whether Slurm says that all nodes are reserved for maintenance against a job that would start now.
+
+        Of a job in a reservation, others withhold all its nodes. Of another job, the nodes of one were given as
+        ``ALL``, or it has all of the job's partition, and the flag MAINT.
+        """
         own, now = self._own(job), self._state.now
-        nodes = job.partition.nodes if own is None else own.nodes
-        return any(not nodes & ~taken for taken in self._withheld(job, now, job.time_limit, flex=False))
+        if own is not None:
+            return not own.nodes & ~reduce(or_, self._withheld(job, now, job.time_limit), 0)
+        nodes = job.partition.nodes
+        return any(
+            "ALL_NODES" in one.flags or ("MAINT" in one.flags and not nodes & ~one.nodes)
+            for one in self.all.values()
+            if one.overlaps(now, now + job.time_limit)
+        )
+
+    def nodes_of(self, job: Job) -> int:
+        """Give the bitmap of the nodes of a job's reservation; 0: it asks for none."""
+        own = self._own(job)
+        return 0 if own is None else own.nodes
 
     def select(self, job: Job, avail: int) -> int:
         """Give what a job gets of a resource set if it starts now; other nodes than its reservation's are heavier."""

@@ -9,10 +9,10 @@ are not affected. Exceptions:
 - A job that has waited for less than ``bf_min_age_reserve``, or has a priority below ``bf_min_prio_reserve``, does not
   block.
 
-In any case a job blocks its partition if it requests more nodes than are up and not removed. A job in a reservation
-blocks only that reservation. A job that a start limit holds back is skipped and does not block. But with
-``bf_licenses`` the pass ends at a job that waits for licences, and with ``assoc_limit_stop`` a job that a limit of an
-association or QOS holds back blocks its partition.
+In any case a job blocks its partition if it requests more nodes than are up and not removed. Otherwise a job in a
+reservation blocks only that reservation; if others have all its nodes, only these are removed. A job that a start limit
+holds back is skipped and does not block. But with ``bf_licenses`` the pass ends at a job that waits for licences, and
+with ``assoc_limit_stop`` a job that a limit of an association or QOS holds back blocks its partition.
 
 The pass writes why each job that it comes to does not start: see `rota.core.queue.reasons`.
 
@@ -34,7 +34,7 @@ from rota.core.job import QueueRecord
 from rota.core.limits.licenses import LicensesWanted
 from rota.core.limits.start_limits import LIMIT_REASONS
 from rota.core.queue.job_queue import LimitTest
-from rota.core.queue.reasons import FOUND_LATE, TOO_FEW
+from rota.core.queue.reasons import FOUND_LATE, MAINTENANCE, TOO_FEW
 from rota.core.scheduling.pass_options import PassOptions
 from rota.core.sorted_jobs import queue_key
 from rota.model import Reason
@@ -211,11 +211,17 @@ class MainPass:
                 self._preemption.make_room(job, pool.without(pool.common(avail, pool.free), shut), shut)
             if self._tell_pending is not None:
                 self._tell_pending()
+            if job.limits is not None and job.limits.needs_resources and self._is_beyond_limit(job, closed):
+                continue
             taken = partition.nodes
             blocks = self._blocks(job, closed)
-            if job.spec.reservation:
+            if job.spec.reservation and job.details is not TOO_FEW:
                 if blocks:
                     blocked.add(job.spec.reservation)
+                elif job.details is MAINTENANCE:
+                    taken = book.nodes_of(job)
+                    closed |= taken
+                    avail = pool.without(avail, taken)
                 continue
             if blocks:
                 blocked.add(partition.name)
@@ -294,6 +300,22 @@ class MainPass:
             reasons.limits_tested(job, excess)
         stops = self._cluster.state.settings.assoc_limit_stop and job.reason in LIMIT_REASONS
         return _Held.BLOCKS if stops else _Held.WAITS
+
+    def _is_beyond_limit(self, job: Job, closed: int) -> bool:
+        """Whether a job that does not fit would exceed a limit on the nodes planned last; if so, that is why it waits.
+
+        Slurm compares the limits with the processors found then, and others pass a job that a limit holds back.
+        """
+        cluster, nodes = self._cluster, job.tested_nodes
+        pool, reasons = cluster.state.pool, cluster.reasons
+        if not nodes or cluster.state.settings.assoc_limit_stop or reasons.lacks_partition_nodes(job, closed):
+            return False
+        resources = pool.select(job, pool.without(pool.up, ~nodes))
+        excess = job.limits.excess_when_planned(job, resources) if job.limits is not None and resources else None
+        if excess is not None:
+            cluster.policy.refuse(job, excess)
+            reasons.limits_tested(job, excess)
+        return excess is not None
 
     def _blocks(self, job: Job, closed: int) -> bool:
         """Whether a job that does not fit blocks its partition.

@@ -8,7 +8,7 @@ age         time since the job became eligible (ACCRUE_ALWAYS: since its submiss
 association priority of the association / highest one of any association
 fair-share  Fair Tree, or classic or depth-oblivious fair-share: see `rota.interfaces.fairshare`
 job size    (nodes/all nodes + CPUs/all CPUs) / 2; PriorityFavorSmall: 1 minus this; SMALL_RELATIVE_TO_TIME: CPUs for
-            each minute of the time limit
+            each minute of the time limit. The CPUs are those that the job asks for or, once it is planned, would get
 partition   PriorityJobFactor / highest one of any partition
 QOS         priority of the QOS / highest one of any QOS
 TRES        for each TRES: what the job asks for / what its partition has
@@ -304,7 +304,7 @@ def _assoc_factor(job: Job) -> float:
 def _size_factor(job: Job) -> float:
     """Compute the size of a job relative to the machine or, with PriorityFavorSmall, 1 minus that."""
     all_nodes, all_cpus = len(_ctld.nodes), _procs or 1
-    nodes, cpus = max(job.spec.min_nodes, job.partition.min_nodes, 1), int(_ctld.tres_of(job)[0])
+    nodes, cpus = max(job.spec.min_nodes, job.partition.min_nodes, 1), _ctld.cpus_of(job)
     if "V100" in _conf.flags:
         factor = nodes / all_nodes
         factor = 1 - factor if _conf.favor_small else factor

@@ -439,7 +439,7 @@ class _Cycle:
         if job.spec.time_min:
             duration = min(job.spec.time_min, duration)
         now_only = job.priority < job.min_priority or (self._is_strict and self._starts_now_only(job))
-        alike = (_ctld.request_class(job), duration, job.spec.licenses)
+        alike = (_ctld.request_class(job), duration, job.spec.licenses, job.spec.reservation)
         after = self._earliest.get(alike, now)
         if after is None or (now_only and after > now):
             return False

@@ -315,7 +315,7 @@ def _wanted(spec: JobSpec, most: int, usable: int) -> int:
     """Give the number of nodes that a job aims at, if the largest number is only a bound."""
     if spec.use_min_nodes or spec.gres_per_job:
         return 0
-    wanted = min(spec.num_tasks, usable.bit_count()) if spec.spread else spec.max_nodes
+    wanted = min(spec.num_tasks, usable.bit_count()) if spec.spread and spec.num_tasks else spec.max_nodes
     return min(wanted, most) if most else wanted
 
 
