@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rota.core.queue.dependencies import JobDependencies
     from rota.core.queue.reservations import Reservations
     from rota.core.state import ClusterState
+    from rota.model import Node, Partition
 
 #: Reasons of held jobs; all of them have priority 0.
 HELD = frozenset(
@@ -116,10 +117,25 @@ class Obstacles:
 
     def _has_too_much_memory(self, job: Job) -> bool:
         """Whether a job asks for more memory on a node than its partition allows."""
-        spec = job.spec
-        most, _ = job.partition.most_memory(self._state.settings.most_memory)
-        cpus = max(spec.min_cpus_per_node, spec.cpus_per_task)
-        return bool(most) and max(spec.mem_per_node, spec.mem_per_cpu * cpus) > most
+        spec, part = job.spec, job.partition
+        most, _ = part.most_memory(self._state.settings.most_memory)
+        if not most:
+            return False
+        if spec.mem_per_cpu:
+            return spec.mem_per_cpu * self._cpus_on_a_node(job) > most
+        return (self._first_node(part).real_memory if spec.mem_per_node < 0 else spec.mem_per_node) > most
+
+    def _first_node(self, part: Partition) -> Node:
+        """Give the node by which Slurm knows how large the nodes of a partition are."""
+        return self._state.nodes[next(iter(indices(part.nodes)))]
+
+    def _cpus_on_a_node(self, job: Job) -> int:
+        """Count the processors of a node with which memory per processor is compared with that of a node."""
+        spec, part = job.spec, job.partition
+        if spec.exclusive or part.exclusive:
+            return self._first_node(part).cpus
+        tasks = max(spec.ntasks_per_node, -(-spec.num_tasks // spec.max_nodes) if spec.max_nodes else 0, 1)
+        return max(tasks * spec.cpus_per_task, spec.min_cpus_per_node)
 
 
 def _is_of_wrong_size(job: Job) -> bool:
