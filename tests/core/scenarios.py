@@ -259,8 +259,8 @@ class Player:
                 raise NotImplementedError(f"{word} {rest}")
             task, job_id = None if match[2] is None else int(match[2]), int(match[1]) * 1000
             event = events[word](job_id=job_id, task_id=task, uid=uid)
-            if isinstance(event, ev.Requeue) and job_id not in self._rota.engine.jobs:  # it has ended
-                job = self._rota.job(job_id)
+            over = {one.job_id: one for one in self._rota.known if one.state.finished}
+            if isinstance(event, ev.Requeue) and (job := over.get(job_id)) is not None:
                 count = job.restart_count + 1
                 event = ev.Resubmit(job_id=job_id, spec=job.spec, restart_count=count, hold=event.hold, uid=uid)
             self._rota.send(event)

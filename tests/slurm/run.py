@@ -146,7 +146,7 @@ def play(slurm: RealSlurm, drawn: Drawn) -> Outcome:
     """Carry a scenario out with both.
 
     Raises:
-        SetUpError: Slurm does not take the machine, or did not do what was waited for.
+        SetUpError: Slurm does not take the machine, did not do what was waited for, or gives no answer.
     """
     own = {line.partition("=")[0] for line in drawn.conf}
     base = [line for line in BASE if line.partition("=")[0] not in own]
@@ -154,7 +154,10 @@ def play(slurm: RealSlurm, drawn: Drawn) -> Outcome:
     recorder = Recorder(slurm)
     text = recorder.play(drawn)
     with tempfile.TemporaryDirectory() as folder:
-        outcome = compare(text, Path(folder))
+        try:
+            outcome = compare(text, Path(folder))
+        except ValueError as error:
+            raise SetUpError(f"an answer cannot be read: {error}") from error
     outcome.carried = recorder.carried
     return outcome
 

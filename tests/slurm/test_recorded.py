@@ -8,7 +8,7 @@ from .draw import KINDS
 from .recorded import again, read, read_known
 
 #: Of so many scenarios one is fast.
-FEW = 25
+FEW = 80
 
 
 def check(scenarios: dict[str, str]) -> None:

@@ -280,7 +280,8 @@ class Reservations:
         """Check the reservation that a new job asks for.
 
         Raises:
-            RequestError: there is none, the job may not use it, or it has begun and its nodes can never serve the job.
+            RequestError: there is none, the job may not use it, or it has begun and its nodes can never serve the
+                job, which is not held.
         """
         name = job.spec.reservation
         one = self.all.get(name)
@@ -293,7 +294,9 @@ class Reservations:
                 f"Access denied to requested reservation: {name} is not for user {job.user_name} of account {account}",
                 Errno.RESERVATION_ACCESS,
             )
-        is_confined = "FLEX" not in one.flags and (one.start_time <= self._state.now or self._state.refuses_impossible)
+        is_held = job.spec.hold or job.spec.priority == 0
+        may_wait = is_held or (one.start_time > self._state.now and not self._state.refuses_impossible)
+        is_confined = "FLEX" not in one.flags and not may_wait
         if is_confined and not any(self._could_serve(one, record) for record in job.records or (job,)):
             raise RequestError(
                 f"Requested node configuration is not available: the nodes of reservation {name} could never serve it",
