@@ -11,6 +11,7 @@ Programs that call Slurm's commands themselves find them within `LiveCluster.on_
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
@@ -167,7 +168,8 @@ class LiveCluster:
         pid = self.pid()
         if pid is not None:
             os.kill(pid, signal.SIGKILL)
-            self.wait(lambda: self.pid() is None)
+            with (self.state / "lock").open() as file:  # which is held until the process has ended
+                fcntl.flock(file, fcntl.LOCK_EX)
 
     def idle(self) -> None:
         """Wait until no job is left; the records of all are there then."""

@@ -175,6 +175,8 @@ def take_runs(taken: Taken, runs: Runs | RunsBeside) -> None:
         if end - first == 1:
             taken.take(int(runs.nodes[first]), int(runs.cpus[first]))
             continue
+        if runs.contiguous and end - first > taken.most and isinstance(runs, Runs):
+            first, end = _enough_beside_each_other(taken, runs.cpus, first, end)
         cpus = runs.cpus[first:end]
         if taken.count <= 1 and total >= max(taken.cpus, 0):
             enough = (cpus >= taken.cpus).nonzero()[0]
@@ -183,8 +185,16 @@ def take_runs(taken: Taken, runs: Runs | RunsBeside) -> None:
                 taken.take(int(runs.nodes[place]), int(runs.cpus[place]))
                 return
         for node, count in zip(runs.nodes[first:end].tolist(), cpus.tolist(), strict=True):
-            if taken.most == 1 and count < taken.cpus:
+            if taken.most == 1 and count < taken.cpus and not runs.contiguous:
                 continue
             taken.take(node, count)
             if taken.suffices() or taken.most <= 0:
                 return
+
+
+def _enough_beside_each_other(taken: Taken, cpus: NDArray[np.int64], first: int, end: int) -> tuple[int, int]:
+    """Give the first part of a run that suffices with the largest number of nodes, as none between may be left out."""
+    sums = np.convolve(cpus[first:end], np.ones(taken.most, np.int64), "valid")
+    enough = (sums >= taken.cpus).nonzero()[0]
+    start = first + int(enough[0]) if len(enough) else first
+    return start, start + taken.most

@@ -132,9 +132,7 @@ class Needs(RequestClass):
             return False
         if not self._has_nodes(bitmap) or not self.min_nodes <= count <= (self.max_nodes or count) or cpus < self.cpus:
             return False
-        # Of processors that are allocated together the job may need only one.
-        spare = [0 if self.granule is None else int(self.granule[node]) - 1 for node, _ in picked]
-        fewest = [used - more for (_, used), more in zip(picked, spare, strict=True)]
+        fewest = [used - self._spare(node, used) for node, used in picked]
         if count > max(self.min_nodes, self.req_nodes) and not self.gres_per_job:
             # Without the last node it must be too few; of whole nodes any may be the last.
             return sum(fewest) - (max if self.whole else min)(fewest) < self.cpus
@@ -145,6 +143,16 @@ class Needs(RequestClass):
     def has_too_many_switches(self, picked: Sequence[tuple[int, int]]) -> bool:
         """Whether the nodes of a choice hang on more leaf switches than they may."""
         return self.switches is not None and self.switches.leaves([node for node, _ in picked]) > self.leaves
+
+    def _spare(self, node: int, used: int) -> int:
+        """Give how many of the used processors of a node the job may not need: they are allocated together."""
+        if self.granule is None:
+            return 0
+        together = int(self.granule[node])
+        if self.tasks_per_core == 1 and self.per_task > together:  # tasks have cores of their own
+            of_task = -(-self.per_task // together) * together
+            return used // of_task * (of_task - self.per_task)
+        return together - 1
 
     def _has_nodes(self, bitmap: int) -> bool:
         """Whether the nodes of a bitmap satisfy the request for particular nodes."""
