@@ -95,6 +95,30 @@ def test_what_the_controller_has_done(tmp_path: Path) -> None:
         assert _counts(cluster)["pending"] == 1
 
 
+def test_counts_begin_anew_after_a_reset(tmp_path: Path) -> None:
+    """The lines are those of Slurm 22.05.8 after ``sdiag --reset``, as far as rota has them."""
+    with LiveCluster(tmp_path, f"{virtual_nodes(1)}SchedulerParameters=bf_interval=1\n") as cluster:
+        cluster.run("sbatch", "-W", "--wrap", "true")
+        cluster.submit("-o", "/dev/null", "--wrap", "sleep 600")
+        cluster.submit("-H", "--wrap", "true")
+        cluster.wait(lambda: "Mean table size" in cluster.run("sdiag").stdout)
+        assert cluster.run("sdiag", "-r").stdout == "Reset scheduling statistics\n"
+        shown = cluster.run("sdiag").stdout
+        now, since = re.findall(r"^(?:sdiag output at|Data since) .*\((\d+)\)$", shown, re.MULTILINE)
+        assert int(now) - int(since) <= 5
+        assert _counts(cluster) == {
+            **dict.fromkeys(("submitted", "started", "completed", "canceled", "failed"), 0),
+            "pending": 1,
+            "running": 1,
+        }
+        assert re.findall(r"^\t(?:REQUEST|root)\S* .* count:(\d+)", shown, re.MULTILINE) == ["1", "1"]  # that asked
+        assert [line.strip() for line in shown.splitlines() if re.match(r"\t.*(?:Mean|Cycles per)", line)] == []
+        main, backfill = shown.split("Backfilling stats")
+        assert re.findall(r"\t(?:Max|Total) cycles?: +(\d+)", main) == ["0", "0"]
+        assert re.findall(r"\t(?:Total|Last depth|Last queue)[^\n]*: +(\d+)", backfill) == ["0"] * 7
+        cluster.wait(lambda: "Mean table size" in cluster.run("sdiag").stdout or cluster.submit("-H", "--wrap", "true"))
+
+
 def test_calls_are_counted_as_the_messages_of_slurm(tmp_path: Path) -> None:
     """The messages are those that a Slurm 22.05.8 counted for the same commands, the first of each."""
     with LiveCluster(tmp_path) as cluster:

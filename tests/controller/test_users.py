@@ -154,3 +154,10 @@ def test_steps_and_allocations(tmp_path: Path) -> None:
         assert "Access/permission denied" in cluster.run("srun", f"--jobid={theirs}", "id", check=False).stderr
     finally:
         cluster.run(_SYSTEM_PYTHON, "-m", "rota", "down", "--jobs", "cancel", environment=python)
+
+
+def test_only_operators_reset_statistics(cluster: LiveCluster) -> None:
+    """The answer is the one of Slurm 22.05.8."""
+    done = _as_nobody(cluster, "sdiag", "--reset")
+    assert (done.returncode, done.stdout) == (255, "")
+    assert done.stderr == "slurm_reset_statistics: Access/permission denied\n"

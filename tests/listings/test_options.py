@@ -32,7 +32,6 @@ _REFUSED = {
     "--gpu-freq --gpus-per-socket --gres-flags --mcs-label --power --profile --reboot --thread-spec --tmp",
     "scancel": "-i",
     "scontrol": "-u",
-    "sdiag": "-r",
     "srun": "-E -S -Z -k --bb --bbf --bcast --bcast-exclude --cluster-constraint --container --cpu-freq --epilog "
     "--gpu-bind --gpu-freq --gpus-per-socket --gres-flags --het-group --mcs-label --power --profile --prolog --reboot "
     "--resv-ports --send-libs --task-epilog --task-prolog --thread-spec --tmp",

@@ -1,8 +1,9 @@
-"""What a controller has done since it was started, for ``sdiag``."""
+"""What a controller has done since it was started, or since its counts were reset, for ``sdiag``."""
 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rota.controller.calls import Calls
@@ -10,7 +11,7 @@ from rota.model import JobState
 from rota.model.lines import Activity, BackfillTimes
 
 if TYPE_CHECKING:
-    from rota.model.lines import BackfillStatistics
+    from rota.model.lines import BackfillStatistics, Statistics
 
 #: States of jobs that the machine has failed. Whatever else a job did itself, it has completed, as Slurm counts.
 _FAILED = frozenset({JobState.NODE_FAIL, JobState.BOOT_FAIL})
@@ -34,6 +35,22 @@ class Tally:
         self._backfill: BackfillTimes | None = None
         #: Number of backfill's cycles, and of those measured here with their sums: time, depth, queue, table.
         self._cycles, self._measured, self._sums = 0, 0, (0, 0, 0, 0)
+        #: The engine's statistics when counts were reset; ``None``: they were not.
+        self._before: Statistics | None = None
+
+    def reset(self, found: Statistics) -> None:
+        """Begin anew with all counts, and with the longest times.
+
+        Args:
+            found: The engine's statistics, which go on.
+        """
+        self._since, self._before = found.now, found
+        self._jobs.clear()
+        self._longest = self._total = self._passes = 0
+        self.calls = Calls()
+        self._measured, self._sums = 0, (0, 0, 0, 0)
+        if self._backfill is not None:
+            self._backfill = replace(self._backfill, last=0, longest=0)
 
     def submitted(self) -> None:
         """Count a job, or a job array, that was handed in."""
@@ -76,8 +93,23 @@ class Tally:
             mean_table_size=table,
         )
 
-    def activity(self) -> Activity:
-        """Give the counts."""
+    def statistics(self, found: Statistics) -> Statistics:
+        """Give the engine's statistics with these counts, all since the last reset."""
+        found = replace(found, activity=self._activity())
+        if self._before is None:
+            return found
+        main, before = found.main, self._before.main
+        cycles, depth = main.cycles - before.cycles, main.depth - before.depth
+        main = replace(
+            main,
+            cycles=cycles,
+            depth=depth,
+            mean_depth=depth / cycles if cycles else 0.0,
+            jobs_started=main.jobs_started - before.jobs_started,
+        )
+        return replace(found, main=main, backfill=_since(found.backfill, self._before.backfill))
+
+    def _activity(self) -> Activity:
         return Activity(
             since=self._since,
             jobs=dict(self._jobs),
@@ -89,3 +121,12 @@ class Tally:
             calls=self.calls.messages(),
             calls_by_user=self.calls.users(),
         )
+
+
+def _since(found: BackfillStatistics | None, before: BackfillStatistics | None) -> BackfillStatistics | None:
+    """Give backfill's statistics since those of a reset; without a cycle since then, of the last its table alone."""
+    if found is None or before is None or found.cycles < before.cycles:  # as its plugin was loaded again
+        return found
+    cycles, started = found.cycles - before.cycles, found.jobs_started - before.jobs_started
+    found = replace(found, cycles=cycles, jobs_started=started)
+    return found if cycles else replace(found, last_depth=0, last_queue_length=0)

@@ -13,7 +13,7 @@ from rota.controller.administration import rota_call
 from rota.controller.api.call import api_call
 from rota.controller.calls import Timed
 from rota.controller.crowd import Crowd, CrowdedError
-from rota.controller.listing import listing, scontrol
+from rota.controller.listing import listing, scontrol, sdiag
 from rota.controller.salloc import salloc
 from rota.controller.sbatch import sbatch
 from rota.controller.scancel import scancel
@@ -54,8 +54,9 @@ COMMANDS: dict[str, Command] = {
     "sbatch": sbatch,
     "scancel": scancel,
     "scontrol": scontrol,
+    "sdiag": sdiag,
     "srun": srun,
-    **dict.fromkeys(("sacct", "sdiag", "sinfo", "sprio", "squeue", "sreport", "sshare", "sstat"), listing),
+    **dict.fromkeys(("sacct", "sinfo", "sprio", "squeue", "sreport", "sshare", "sstat"), listing),
     **dict.fromkeys(("sattach", "sbcast", "scrontab", "strigger"), _refuse),
 }
 

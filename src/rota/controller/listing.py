@@ -1,4 +1,4 @@
-"""The commands of a live cluster that only read, and `scontrol`, of which a part does."""
+"""The commands of a live cluster that only read, and `scontrol` and `sdiag`, of which a part does."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from rota.controller.live_view import LiveView
 from rota.controller.scontrol import change
 from rota.listings import run
 from rota.listings.run import every
+from rota.listings.sdiag import asks_for_reset
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -86,3 +87,15 @@ async def scontrol(cluster: Cluster, call: Call, terminal: Terminal) -> int | No
     """Answer ``scontrol``; give the exit status, ``None``: it has been given."""
     status = await change(cluster, call, terminal)
     return await listing(cluster, call, terminal) if status is None else status
+
+
+async def sdiag(cluster: Cluster, call: Call, terminal: Terminal) -> int | None:
+    """Answer ``sdiag``, or reset what it shows; give the exit status, ``None``: it has been given."""
+    if not asks_for_reset(call.words[1:]):
+        return await listing(cluster, call, terminal)
+    if cluster.rights.as_operator(call.uid) != 0:
+        terminal.error("slurm_reset_statistics: Access/permission denied\n")
+        return 255
+    cluster.driver.tally.reset(cluster.driver.engine.view.statistics())
+    terminal.out("Reset scheduling statistics\n")
+    return 0

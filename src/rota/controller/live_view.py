@@ -151,7 +151,7 @@ class LiveView(EngineView):
 
     def statistics(self) -> Statistics:
         """Give the statistics of ``sdiag``."""
-        return replace(super().statistics(), activity=self._live.driver.tally.activity())
+        return self._live.driver.tally.statistics(super().statistics())
 
     def recent_count(self) -> int:
         """Count the jobs that ended in the last ``MinJobAge`` seconds."""

@@ -22,7 +22,7 @@ _OPTIONS = table(
         Option("help", "h"),
         Option("json", refused=True),
         Option("clusters cluster", "M", NEEDED),
-        Option("reset", "r", refused=True),
+        Option("reset", "r"),
         Option("sort-by-id", "i"),
         Option("sort-by-time", "t"),
         Option("sort-by-time2", "T"),
@@ -30,7 +30,7 @@ _OPTIONS = table(
         Option("version", "V"),
     ],
 )
-_USAGE = "Usage: sdiag [-M cluster] [-aitTV]\n"
+_USAGE = "Usage: sdiag [-M cluster] [-airtTV]\n"
 #: In which order calls are listed, by option; without any the most frequent ones come first.
 _ORDERS: dict[str, Callable[[CallCount], float]] = {
     "sort-by-id": lambda one: one.number,
@@ -38,6 +38,19 @@ _ORDERS: dict[str, Callable[[CallCount], float]] = {
     "sort-by-time2": lambda one: -one.microseconds / one.count,
 }
 _LINE = "*" * 55
+
+
+def asks_for_reset(argv: Sequence[str]) -> bool:
+    """Whether a command line asks for counts to begin anew, and for nothing that comes before that.
+
+    Args:
+        argv: The words after ``sdiag``.
+    """
+    try:
+        parsed = parse(argv, _OPTIONS)
+    except UsageError:
+        return False
+    return parsed.has("reset") and not parsed.words and about(parsed, _USAGE) is None
 
 
 def sdiag(argv: Sequence[str], environ: Mapping[str, str], view: View) -> Answer:  # noqa: ARG001 -- as all commands
@@ -56,6 +69,8 @@ def sdiag(argv: Sequence[str], environ: Mapping[str, str], view: View) -> Answer
         return told
     if parsed.words:
         raise UsageError(f"sdiag: error: Unrecognized option: {parsed.words[0]}\n")
+    if parsed.has("reset"):
+        raise UsageError("sdiag: error: only what a running controller counts can be reset\n")
     heading = cluster_heading("sdiag", parsed, view)
     order = next((_ORDERS[one] for one in _ORDERS if parsed.has(one)), lambda one: -one.count)
     return Answer(heading + "".join(f"{line}\n" for line in _lines(view.statistics(), view, order)))
@@ -81,10 +96,11 @@ def _lines(found: Statistics, view: View, order: Callable[[CallCount], float]) -
         yield f"\tLast cycle:   {done.last_pass}"
         yield f"\tMax cycle:    {done.longest_pass}"
     yield f"\tTotal cycles: {found.main.cycles}"
-    if done is not None:
+    if done is not None and done.passes:
         yield f"\tMean cycle:   {done.mean_pass}"
-    yield f"\tMean depth cycle:  {int(found.main.mean_depth)}"
-    if done is not None:
+    if found.main.cycles:
+        yield f"\tMean depth cycle:  {int(found.main.mean_depth)}"
+    if done is not None and done.passes:
         yield f"\tCycles per minute: {done.passes // max((found.now - done.since) // 60, 1)}"
     yield f"\tLast queue length: {found.main.last_queue_length}"
     if found.backfill is not None:
@@ -141,15 +157,16 @@ def _backfill(found: BackfillStatistics, times: BackfillTimes | None, view: View
         yield f"\tLast cycle when: {Clock(times.last_at, view.utc_offset).heading()} ({times.last_at})"
         yield f"\tLast cycle: {times.last}"
         yield f"\tMax cycle:  {times.longest}"
+    if times is not None and found.cycles:
         yield f"\tMean cycle: {times.mean}"
     yield f"\tLast depth cycle: {found.last_depth}"
     yield f"\tLast depth cycle (try sched): {found.last_depth}"
-    if times is not None:
+    if times is not None and found.cycles:
         yield f"\tDepth Mean: {times.mean_depth}"
         yield f"\tDepth Mean (try depth): {times.mean_depth}"
     yield f"\tLast queue length: {found.last_queue_length}"
-    if times is not None:
+    if times is not None and found.cycles:
         yield f"\tQueue length mean: {times.mean_queue_length}"
     yield f"\tLast table size: {found.last_table_size}"
-    if times is not None:
+    if times is not None and found.cycles:
         yield f"\tMean table size: {times.mean_table_size}"
