@@ -70,7 +70,10 @@ def test_a_number_of_nodes(rota: Rota, tmp_path: Path, asked: str) -> None:
             "ReservationName=x StartTime=5 Duration=5 PartitionName=q Flags=MAINT",
             "PartitionName: there is no partition",
         ),
-        ("ReservationName=x StartTime=5 Duration=5 Nodes=ALL Flags=STATIC", "Flags: STATIC is none of DAILY, FLEX, "),
+        (
+            "ReservationName=x StartTime=5 Duration=5 Nodes=ALL Flags=STATIC",
+            "Flags: STATIC is none of ALL_NODES, DAILY, FLEX, ",
+        ),
         ("ReservationName=x StartTime=5 Duration=5 Nodes=ALL", "Users: say for whom it is"),
         ("ReservationName=x StartTime=soon Duration=5 Nodes=ALL Users=a", "StartTime: 'soon' "),
         ("ReservationName=x StartTime=5 Duration=UNLIMITED Nodes=ALL Users=a", "Duration: 'UNLIMITED' is no time that"),

@@ -178,18 +178,18 @@ def test_each_of_several_causes_is_shown_in_turn_as_the_one_before_is_removed() 
         seen = [rota.reason(job)]
         cures: tuple[Callable[[], None], ...] = (
             lambda: rota.release(job),
+            lambda: rota.until(1000),
             lambda: rota.partition("batch", PartitionState.UP),
             lambda: rota.reconfigure(_limited(max_time=700)),
-            lambda: rota.until(1000),
         )
         for cure in cures:
             cure()
             seen.append(rota.reason(job))
         assert seen == [
             Reason.JOB_HELD_USER,
+            Reason.BEGIN_TIME,
             Reason.PARTITION_DOWN,
             Reason.PARTITION_TIME_LIMIT,
-            Reason.BEGIN_TIME,
             Reason.NONE,
         ]
         assert job.start_time == 1000

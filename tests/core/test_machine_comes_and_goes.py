@@ -233,6 +233,8 @@ def test_an_array_that_no_partition_serves_any_more_can_be_taken_apart() -> None
         rota.send(ev.Hold(job_id=array.job_id, task_id=1))
         assert rota.reason(array.job_id + 1) is Reason.JOB_HELD_ADMIN
         rota.restart()
+        assert rota.reason(array.job_id) is Reason.BEGIN_TIME
+        rota.until(1000)
         assert rota.reason(array.job_id) is Reason.PARTITION_CONFIG
 
 

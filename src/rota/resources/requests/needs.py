@@ -132,7 +132,9 @@ class Needs(RequestClass):
             return False
         if not self._has_nodes(bitmap) or not self.min_nodes <= count <= (self.max_nodes or count) or cpus < self.cpus:
             return False
-        fewest = [used - self._spare(node, used) for node, used in picked]
+        fewest = [
+            used if self.granule is None else used - self._spare(self.granule[node], used) for node, used in picked
+        ]
         if count > max(self.min_nodes, self.req_nodes) and not self.gres_per_job:
             # Without the last node it must be too few; of whole nodes any may be the last.
             return sum(fewest) - (max if self.whole else min)(fewest) < self.cpus
@@ -144,11 +146,9 @@ class Needs(RequestClass):
         """Whether the nodes of a choice hang on more leaf switches than they may."""
         return self.switches is not None and self.switches.leaves([node for node, _ in picked]) > self.leaves
 
-    def _spare(self, node: int, used: int) -> int:
-        """Give how many of the used processors of a node the job may not need: they are allocated together."""
-        if self.granule is None:
-            return 0
-        together = int(self.granule[node])
+    def _spare(self, granule: np.int64, used: int) -> int:
+        """Give how many of the used processors of a node the job may not need: so many are allocated together."""
+        together = int(granule)
         if self.tasks_per_core == 1 and self.per_task > together:  # tasks have cores of their own
             of_task = -(-self.per_task // together) * together
             return used // of_task * (of_task - self.per_task)
