@@ -64,6 +64,13 @@ def test_processors_are_counted(free: int, size: int) -> None:
     assert pool.common(free, size) == min(free, size)
 
 
+def test_a_job_for_the_whole_node_has_all_processors_that_are_counted() -> None:
+    pool = ProcessorPool(10)
+    nodes = Partition(name="p", nodes=1), Partition(name="p", nodes=1, exclusive=True)
+    assert [pool.units(JobSpec(num_cpus=3), one) for one in nodes] == [3, 10]
+    assert pool.units(JobSpec(num_cpus=3, exclusive=True), nodes[0]) == 10
+
+
 def test_one_node_is_shared_by_processor_and_several_are_handed_out_whole() -> None:
     one, several = cluster(cpus=8), cluster(nodes=2)
     assert make_pool(one, one.nodes).interchangeable

@@ -143,6 +143,12 @@ class Rows:
     def _moment(self, time: int | None) -> str:
         return "Unknown" if time is None else self._clock.moment(time)
 
+    def _start(self, row: Row) -> str:
+        """Give the start as text; a job that has missed its deadline has none, as in Slurm."""
+        if row.step is None and row.record.job.base_state == "DEADLINE" and self._truncate is None:
+            return "None"
+        return self._moment(self.start(row))
+
     def _reserved(self, row: Row) -> int:
         job = row.record.job
         if row.step is not None or job.eligible_time is None:
@@ -168,7 +174,7 @@ class Rows:
             "Reserved": of_job(lambda row: full_duration(self._reserved(row))),
             "ResvCPU": of_job(lambda row: full_duration(self._reserved(row) * _cpus(row))),
             "ResvCPURAW": of_job(lambda row: str(self._reserved(row) * _cpus(row))),
-            "Start": lambda row: self._moment(self.start(row)),
+            "Start": self._start,
             "Submit": lambda row: self._moment(row.step.start_time if row.step else row.record.job.submit_time),
             "Suspended": lambda row: full_duration(self.suspended(row)),
             "Timelimit": of_job(_limit),
@@ -340,6 +346,8 @@ def exit_status(row: Row) -> tuple[int, int]:
     if row.step is not None:
         return row.step.exit_code, row.step.signal
     job = row.record.job
+    if job.base_state == "DEADLINE":
+        return 1, 0
     return (0, 0) if job.base_state in {"CANCELLED", "TIMEOUT"} else (job.exit_code, job.signal)
 
 

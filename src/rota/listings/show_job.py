@@ -73,11 +73,12 @@ def _identity(job: JobLine, view: View, details: JobDetails, clock: Clock, *, de
         else ""
     )
     state = "COMPLETING" if job.completing else job.state
+    code, signal = (0, 1) if job.state == "DEADLINE" else (job.exit_code, job.signal)  # as Slurm says
     reason = plain(job.reason_text(fold)).replace(" ", "_")
     yield f"JobState={state} Reason={reason} Dependency={job.dependency or NULL}"
     yield (
         f"Requeue={int(requeues(job, view))} Restarts={job.restart_count} BatchFlag={int(details.batch)} Reboot=0 "
-        f"ExitCode={job.exit_code}:{job.signal}"
+        f"ExitCode={code}:{signal}"
     )
     if detailed:
         yield f"DerivedExitCode={details.derived_exit_code >> 8}:{details.derived_exit_code & 255}"

@@ -205,9 +205,10 @@ class ProcessorPool:
         self.free = total
 
     def units(self, spec: JobSpec, partition: Partition) -> int:
-        """Give the number of requested processors; 0: the machine can never serve the request."""
-        fits = spec.num_cpus <= self._total and spec.min_nodes <= 1 and partition.nodes
-        return spec.num_cpus if fits else 0
+        """Give the number of processors that the job gets, all for the whole node; 0: it can never be served."""
+        if spec.num_cpus > self._total or spec.min_nodes > 1 or not partition.nodes:
+            return 0
+        return self._total if spec.exclusive or partition.exclusive else spec.num_cpus
 
     def select(self, job: PlacedJob, avail: int, heavier: int = 0) -> int:  # noqa: ARG002 - there is one node
         """Give as many processors as the job requests; 0: it does not fit."""
