@@ -58,8 +58,8 @@ OTHERS = (
     "throttled",
     "was suspended",
 )
-#: For limits of the minutes of single jobs, which keep most jobs from starting at all; and for switches, which no machine
-#: here has: jobs that wait for them are in the recorded scenarios (`switches.txt`), with a restart after each event.
+#: For limits of the minutes of single jobs, which keep most jobs from starting at all; and for switches, which these
+#: machines lack: jobs that wait for them are in recorded scenarios (`switches.txt`), with a restart after each event.
 RARE = {TimerKind.JOB_MINUTES, TimerKind.SWITCHES}
 CARRIED_OUT = [(kind, True) for kind in ev.EVENTS.values() if kind not in {ev.BackgroundDone, ev.SchedulePass}]
 ABOUT_JOBS = [kind for kind in ev.EVENTS.values() if issubclass(kind, ev.JobRequest)]
