@@ -89,6 +89,11 @@ def test_as_recorded(cluster: LiveCluster, jobs: dict[str, str], command: str, l
     assert done.returncode == status
 
 
+def _kib(text: str) -> float:
+    """Read an amount of memory: of whole hundredths of a MiB the unit is M."""
+    return float(text[:-1]) * {"K": 1, "M": 1024}[text[-1]]
+
+
 def test_what_tasks_use_is_measured(cluster: LiveCluster) -> None:
     burn = "import os, time\nx = bytearray(60_000_000)\nwhile time.process_time() < 1.2: pass\n"
     (cluster.directory / "burn.py").write_text(f"{burn}print(os.getpid(), flush=True)\ntime.sleep(600)\n")
@@ -99,6 +104,6 @@ def test_what_tasks_use_is_measured(cluster: LiveCluster) -> None:
     pids, tasks, cpu, memory, virtual = cluster.run("sstat", "-nP", "-o", fields, job_id).stdout.strip().split("|")
     assert set(output.read_text().split()) == set(pids.split(","))
     assert (tasks, cpu) == ("2", "00:00:01")  # of each
-    assert int(memory.removesuffix("K")) > 60_000
-    assert int(virtual.removesuffix("K")) >= int(memory.removesuffix("K"))
+    assert _kib(memory) > 60_000
+    assert _kib(virtual) >= _kib(memory)
     cluster.run("scancel", job_id)
