@@ -231,6 +231,10 @@ class ClusterState:
     def _down(self) -> int:
         return sum(1 << index for index, node in enumerate(self.nodes) if node.state is not NodeState.UP)
 
+    def resources_on(self, job: Job, nodes: int) -> int:
+        """Give what a job would get of some nodes if no other job were there; 0: it would not fit."""
+        return self.pool.select(job, self.pool.without(self.pool.up, ~nodes))
+
     def required_nodes(self, job: Job) -> int:
         """Give the bitmap of the nodes that a job asks for by name."""
         names = job.spec.required_nodes

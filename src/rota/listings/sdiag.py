@@ -147,6 +147,7 @@ def _times(one: CallCount) -> str:
 
 
 def _backfill(found: BackfillStatistics, times: BackfillTimes | None, view: View) -> Iterator[str]:
+    means = times if found.cycles else None
     yield ""
     yield "Backfilling stats"
     yield f"\tTotal backfilled jobs (since last slurm start): {found.jobs_started}"
@@ -157,16 +158,16 @@ def _backfill(found: BackfillStatistics, times: BackfillTimes | None, view: View
         yield f"\tLast cycle when: {Clock(times.last_at, view.utc_offset).heading()} ({times.last_at})"
         yield f"\tLast cycle: {times.last}"
         yield f"\tMax cycle:  {times.longest}"
-    if times is not None and found.cycles:
-        yield f"\tMean cycle: {times.mean}"
+    if means is not None:
+        yield f"\tMean cycle: {means.mean}"
     yield f"\tLast depth cycle: {found.last_depth}"
     yield f"\tLast depth cycle (try sched): {found.last_depth}"
-    if times is not None and found.cycles:
-        yield f"\tDepth Mean: {times.mean_depth}"
-        yield f"\tDepth Mean (try depth): {times.mean_depth}"
+    if means is not None:
+        yield f"\tDepth Mean: {means.mean_depth}"
+        yield f"\tDepth Mean (try depth): {means.mean_depth}"
     yield f"\tLast queue length: {found.last_queue_length}"
-    if times is not None and found.cycles:
-        yield f"\tQueue length mean: {times.mean_queue_length}"
+    if means is not None:
+        yield f"\tQueue length mean: {means.mean_queue_length}"
     yield f"\tLast table size: {found.last_table_size}"
-    if times is not None and found.cycles:
-        yield f"\tMean table size: {times.mean_table_size}"
+    if means is not None:
+        yield f"\tMean table size: {means.mean_table_size}"

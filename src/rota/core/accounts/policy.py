@@ -92,6 +92,20 @@ class AccountingPolicy:
         if excess.reason in LIMIT_REASONS:
             self.context.refused[job.job_id] = excess
 
+    def excess_on(self, job: Job, nodes: int) -> Excess | None:
+        """Give the limit that a job would exceed on planned nodes if it had them now, and remember it.
+
+        ``None``: there is none, or ``assoc_limit_stop`` is set.
+        """
+        limits, state = job.limits, self._state
+        if limits is None or not limits.depends_on_tres or state.settings.assoc_limit_stop:
+            return None
+        resources = state.resources_on(job, nodes)
+        excess = limits.excess_when_planned(job, resources) if resources else None
+        if excess is not None:
+            self.refuse(job, excess)
+        return excess
+
     def forget_refusals(self) -> None:
         """Have all jobs tested again, as resources have become free."""
         self.context.refused.clear()

@@ -182,11 +182,6 @@ class JobLimits(Generic[J]):
         comes_first = excess is not None and excess.limit in before
         return excess if comes_first else Excess(self.max_wall, 0, job.time_limit)
 
-    @property
-    def needs_resources(self) -> bool:
-        """Whether it depends on a job's resources whether it exceeds a limit."""
-        return bool(self.tres or self.nodes or self.used or self.run_minutes or self.per_job)
-
     def excess_when_planned(self, job: J, resources: int) -> Excess | None:
         """Give the limit on TRES that a job would exceed if it got planned resources now; ``None``: there is none.
 

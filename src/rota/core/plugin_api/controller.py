@@ -238,9 +238,8 @@ class PluginController:
         return self._cluster.accounts.tres_of(job)
 
     def cpus_of(self, job: Job) -> int:
-        pool, nodes = self._state.pool, job.tested_nodes
-        planned = pool.select(job, pool.without(pool.up, ~nodes)) if nodes else 0
-        return pool.tres(planned)["cpu"] if planned else int(self._cluster.accounts.tres_of(job)[CPU])
+        planned = self._state.resources_on(job, job.tested_nodes) if job.tested_nodes else 0
+        return self._state.pool.tres(planned)["cpu"] if planned else int(self._cluster.accounts.tres_of(job)[CPU])
 
     def partition_tres(self, partition: Partition) -> tuple[float, ...]:
         return self._cluster.accounts.partition_tres(partition)
@@ -303,14 +302,10 @@ class PluginController:
 
     def _limit_at(self, job: Job, nodes: int) -> Excess | None:
         """Give the limit that a job would exceed on planned nodes if it had them now, and note it; ``None``: none."""
-        tell, limits = self._queue.limits_tested, job.limits
-        if tell is None or limits is None or not limits.depends_on_tres or self._state.settings.assoc_limit_stop:
+        if (tell := self._queue.limits_tested) is None:
             return None
-        pool = self._state.pool
-        resources = pool.select(job, pool.without(pool.up, ~nodes))
-        excess = limits.excess_when_planned(job, resources) if resources else None
+        excess = self._cluster.policy.excess_on(job, nodes)
         if excess is not None:
-            self._cluster.policy.refuse(job, excess)
             tell(job, excess)
         return excess
 

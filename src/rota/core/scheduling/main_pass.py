@@ -211,7 +211,7 @@ class MainPass:
                 self._preemption.make_room(job, pool.without(pool.common(avail, pool.free), shut), shut)
             if self._tell_pending is not None:
                 self._tell_pending()
-            if job.limits is not None and job.limits.needs_resources and self._is_beyond_limit(job, closed):
+            if job.limits is not None and job.limits.depends_on_tres and self._is_beyond_limit(job, closed):
                 continue
             taken = partition.nodes
             blocks = self._blocks(job, closed)
@@ -306,14 +306,11 @@ class MainPass:
 
         Slurm compares the limits with the processors found then, and others pass a job that a limit holds back.
         """
-        cluster, nodes = self._cluster, job.tested_nodes
-        pool, reasons = cluster.state.pool, cluster.reasons
-        if not nodes or cluster.state.settings.assoc_limit_stop or reasons.lacks_partition_nodes(job, closed):
+        policy, reasons, nodes = self._cluster.policy, self._cluster.reasons, job.tested_nodes
+        if not nodes or reasons.lacks_partition_nodes(job, closed):
             return False
-        resources = pool.select(job, pool.without(pool.up, ~nodes))
-        excess = job.limits.excess_when_planned(job, resources) if job.limits is not None and resources else None
+        excess = policy.excess_on(job, nodes)
         if excess is not None:
-            cluster.policy.refuse(job, excess)
             reasons.limits_tested(job, excess)
         return excess is not None
 
