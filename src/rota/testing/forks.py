@@ -18,6 +18,7 @@ import socket
 import subprocess
 import sys
 import traceback
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from tempfile import TemporaryFile
@@ -91,6 +92,10 @@ def _status(receiver: int, patience: float) -> int | None:
             os.kill(pid, signal.SIGKILL)
             return None
         status = told.read(1)
+    with suppress(ProcessLookupError):  # it has ended already
+        process = os.pidfd_open(pid)
+        select.select([process], [], [])  # until then it is in its directory
+        os.close(process)
     return status[0] if status else -signal.SIGKILL
 
 
