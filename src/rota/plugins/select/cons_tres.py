@@ -49,6 +49,7 @@ plugin_name = "consumable trackable resources"
 plugin_version = 100
 
 _first_fit = False
+_ZERO = np.zeros(1, np.intp)
 
 
 def init(ctld: Controller) -> int:
@@ -61,8 +62,16 @@ def init(ctld: Controller) -> int:
 
 def select_p_job_test(needs: Needs, candidates: Candidates) -> list[tuple[int, int]] | None:
     """Choose the nodes of a job and its processors on each; ``None`` if it does not fit."""
-    if needs.max_nodes == 1 and _first_fit and needs.required is None:
-        return _first(needs, candidates)
+    if needs.max_nodes == 1 and needs.required is None:
+        if _first_fit:
+            return _first(needs, candidates)
+        enough = (candidates.cpus >= needs.cpus).nonzero()[0]
+        if not len(enough):
+            return None
+        if not needs.counted and needs.switches is None and (place := _tightest(needs, candidates, enough)) is not None:
+            taken = Taken(needs, 1)
+            taken.take(int(candidates.nodes[place]), int(candidates.cpus[place]))
+            return taken.nodes
     picked = _pick(needs, candidates)
     if picked is None and needs.max_nodes:
         for small in np.unique(candidates.cpus).tolist()[:-1]:
@@ -86,6 +95,26 @@ def _first(needs: Needs, candidates: Candidates) -> list[tuple[int, int]] | None
         return None
     place = enough[np.argmin(candidates.weight[enough])]
     return [(int(candidates.nodes[place]), needs.cpus)]
+
+
+def _tightest(needs: Needs, candidates: Candidates, enough: NDArray[np.intp]) -> int | None:
+    """Give the place of the node that a job of one node gets; ``None``: that is not seen at once.
+
+    Args:
+        needs: The request.
+        candidates: The candidates.
+        enough: Places of those that suffice.
+    """
+    if len(enough) == 1:
+        return int(enough[0])
+    nodes, cpus, weight, busy = candidates
+    in_order = busy is not None or needs.spread or needs.least_loaded is not None
+    if in_order or needs.contiguous or (weight != weight[0]).any():
+        return None
+    # Of the runs with such a node it is the smallest, of these the first, and there the smallest such node.
+    first = np.concatenate((_ZERO, (nodes[1:] != nodes[:-1] + 1).nonzero()[0] + 1))
+    run = first.searchsorted(enough, "right") - 1
+    return int(enough[np.lexsort((cpus[enough], run, np.add.reduceat(cpus, first)[run]))[0]])
 
 
 def _dealt(picked: list[tuple[int, int]], needs: Needs) -> list[tuple[int, int]]:

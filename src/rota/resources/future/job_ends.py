@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
     from rota.resources.job import PlacedJob
+    from rota.resources.pools.one_node import OneNode
     from rota.resources.pools.pool import Allocated, NodePool
 
 #: Largest number of ends after which an intermediate sum is kept.
@@ -79,7 +80,8 @@ class Releases:
         asked = self._pool.node_request_class(job)
         known = self._feasible.get(asked)
         if known is None:
-            known = self._feasible[asked] = FeasibleNodes(self._pool, job, self)
+            one = self._pool.one_node(job, self._allocated, self._views[0])
+            known = self._feasible[asked] = FeasibleNodes(self._pool, job, self, one)
         return known
 
     def started(self, job: PlacedJob, end: int) -> None:
@@ -114,15 +116,18 @@ class Releases:
 class FeasibleNodes(dict[int | None, int]):
     """Bitmaps of the nodes that could serve part of a job, by time; computed on demand."""
 
-    def __init__(self, pool: NodePool, job: PlacedJob, releases: Releases) -> None:
+    def __init__(self, pool: NodePool, job: PlacedJob, releases: Releases, one: OneNode | None) -> None:
         super().__init__()
         self._pool = pool
         self._job = job
-        self._releases = releases
+        self.releases = releases
+        #: Where such jobs fit if they are of one node, as far as that is known.
+        self.one = one
 
     def __missing__(self, time: int | None) -> int:
-        releases = self._releases
-        nodes = self[time] = self._pool.feasible_nodes(self._job, releases.view(releases.ended_by(time)))
+        ended, one = self.releases.ended_by(time), self.one
+        nodes = self._pool.feasible_nodes(self._job, self.releases.view(ended)) if one is None else one.by(ended)
+        self[time] = nodes
         return nodes
 
 

@@ -18,7 +18,7 @@ from operator import and_
 from typing import TYPE_CHECKING, Generic, Protocol
 
 from rota.resources.future.batches import batches
-from rota.resources.future.job_ends import Releases, allocated_nodes, expected_ends, soft_end
+from rota.resources.future.job_ends import FeasibleNodes, Releases, allocated_nodes, expected_ends, soft_end
 from rota.resources.future.profile import FutureProfile
 from rota.resources.job import J
 
@@ -219,25 +219,27 @@ class NodeSpace(Generic[J]):
         """Find the earliest time at which the job fits, and its nodes; `None` if there is none within the window."""
         pool, start = self._pool, after
         usable, least = pool.ever_feasible_nodes(job), pool.least_nodes(job)
+        releases = self._releases_for(job)
+        feasible, gains, begins, opened = releases.feasible_nodes(job), self._gains, self._begin, self._open
         if start <= self._now:
             nodes = self.open_nodes(job, start, duration) & usable
-            if nodes.bit_count() >= least and (found := pool.find_now(job, self._releases.view(0), nodes)):
+            could = nodes & feasible[start] if feasible.one and releases is self._releases else nodes
+            if could.bit_count() >= least and (found := pool.find_now(job, self._releases.view(0), nodes)):
                 return start, found
             if now_only:
                 return None
-        releases = self._releases_for(job)
-        feasible, gains, begins, opened = releases.feasible_nodes(job), self._gains, self._begin, self._open
         windows = Windows(opened)
         while True:
             slot = max(bisect_right(begins, start) - 1, 0)
             later = gains[slot] if slot in gains else self._next_gain(slot)
-            could, end = usable & feasible[later], bisect_right(begins, start + duration)
+            end = bisect_right(begins, start + duration)
+            could = usable if feasible.one else usable & feasible[later]
             if (
                 (could & opened[slot] & opened[end - 1]).bit_count() >= least  # fails most often
                 and ((nodes := windows.move(slot, end)) & could).bit_count() >= least
             ):
                 nodes &= usable
-                begin, taken = self._will_run(job, releases, nodes, start, later)
+                begin, taken = self._will_run(job, feasible, nodes, start, later)
                 if taken and (later is None or begin <= later):
                     if begin == start or self._can_be_reserved(begin, duration, taken):
                         return begin, taken
@@ -266,12 +268,12 @@ class NodeSpace(Generic[J]):
             self._preempted[preemption_class] = self._releases.without(self._preemption_rules.candidates(job))
         return self._preempted[preemption_class]
 
-    def _will_run(self, job: J, releases: Releases, nodes: int, start: int, later: int | None) -> tuple[int, int]:
+    def _will_run(self, job: J, feasible: FeasibleNodes, nodes: int, start: int, later: int | None) -> tuple[int, int]:
         """Find the first time at which a job fits.
 
         Args:
             job: The job.
-            releases: Running jobs by expected end.
+            feasible: Nodes that could serve part of it, with the running jobs by expected end.
             nodes: Bitmap of the nodes that it may use.
             start: Earliest time, Unix seconds.
             later: Time after which it is searched for anew, Unix seconds; ``None``: none.
@@ -279,20 +281,24 @@ class NodeSpace(Generic[J]):
         Returns:
             The time, and the bitmap of the nodes; 0 nodes: it does not fit by then.
         """
-        pool, busy = self._pool, self._busy
+        pool, busy, releases, one = self._pool, self._busy, feasible.releases, feasible.one
         gone = releases.ended_by(start) if self._from_start else 0
+        least = one.first(nodes) if one else 0
         is_tried = start <= self._now and releases is self._releases
-        if not is_tried and (found := self._fits_at_once(job, releases, nodes, gone)):
+        if not is_tried and least <= gone and (found := self._fits_at_once(job, releases, nodes, gone)):
             return start, found
         if pool.ends_one_by_one:
             end, found = self._next_end(job, releases, nodes, gone, releases.ended_by(later))
             return max(start, end), found
         last = self._last if later is None else min(later, self._last)
-        for number in batches(releases, nodes, gone, self._step):
+        if one and least > releases.ended_by(last):
+            return start, 0
+        for number in batches(releases, nodes, gone, self._step, least):
             end = releases.last_end_on(number, nodes)
             if end > last:
                 break
-            if found := pool.find(job, releases.view(number), nodes, busy):
+            view = None if one else releases.view(number)
+            if found := one.find(job, number, nodes, busy) if one else pool.find(job, view, nodes, busy):
                 return max(start, end), found
         return start, 0
 

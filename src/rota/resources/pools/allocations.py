@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rota.resources.blocks import Blocks
+from rota.resources.pools.one_node import Timeline
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -151,24 +152,37 @@ class AllocatedInOrder:
         np.add.at(total.reshape(-1), self._positions[some], self._counts[some])
         return total
 
+    def timeline(self, free: View) -> Timeline:
+        """Give what each node has free after each end on it."""
+        return Timeline(free, self._positions, self._counts, self._begin)
+
 
 class AllocatedShares:
     """The allocations of jobs on shared nodes, in order; see `Allocated`."""
 
-    __slots__ = ("_shares", "nodes")
+    __slots__ = ("_shares", "_timeline", "nodes")
 
     def __init__(self, jobs: Sequence[PlacedJob], allocations: Allocations) -> None:
         self._shares = allocations.in_order([job.alloc for job in jobs])
         self.nodes = Blocks([job.alloc_nodes for job in jobs])
+        #: Until a job is inserted.
+        self._timeline: Timeline | None = None
 
     def insert(self, index: int, job: PlacedJob) -> None:
         """Insert a job."""
         self._shares.insert(index, job.alloc)
+        self._timeline = None
         self.nodes.insert(index, job.alloc_nodes)
 
     def added(self, view: View, first: int, last: int) -> View:
         """Give a view plus the allocations of the jobs from ``first`` to before ``last``."""
         return self._shares.added(view, first, last)
+
+    def timeline(self, free: View) -> Timeline:
+        """Give what each node has free after each end on it; ``free``: view of what is free now."""
+        if self._timeline is None:
+            self._timeline = self._shares.timeline(free)
+        return self._timeline
 
     def reach(self, view: View, index: int, limit: int, nodes: int, count: int) -> int:  # noqa: ARG002 - of the protocol
         """Give a lower bound of the number of ends after which another job fits."""

@@ -237,6 +237,9 @@ class OversubscribedNodePool(PackedPool):
         """Give the identity of the evaluated request."""
         return id(self._needs(job))
 
+    def one_node(self, job: PlacedJob, allocated: Any, free: Any) -> None:
+        """Give nothing: ends are gone through one by one."""
+
     def ever_feasible_nodes(self, job: PlacedJob) -> int:
         """Give the nodes that could ever serve the job."""
         return self._needs(job).whole.ever_usable

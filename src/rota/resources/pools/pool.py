@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from rota.model import ClusterConfig, JobSpec, Node, Partition
     from rota.resources.blocks import Blocks
     from rota.resources.job import PlacedJob
+    from rota.resources.pools.one_node import OneNode
     from rota.resources.requests.needs import Choose
     from rota.resources.view import Shares
 
@@ -180,6 +181,15 @@ class NodePool(Pool, Protocol):
 
     def node_request_class(self, job: PlacedJob) -> Hashable:
         """Give a value that is equal for jobs with the same feasible nodes, whatever the view."""
+
+    def one_node(self, job: PlacedJob, allocated: Any, free: Any) -> OneNode | None:
+        """Give where jobs like this one fit after ends, if it is of one node and that is known; ``None``: see `find`.
+
+        Args:
+            job: The job.
+            allocated: The allocations that end, as given by `in_order`.
+            free: View of what is free now.
+        """
 
     def ever_feasible_nodes(self, job: PlacedJob) -> int:
         """Give the bitmap of the nodes that could ever serve part of the job."""

@@ -32,8 +32,8 @@ def most_processors(needs: Needs, view: View, free: NDArray[np.integer[Any]], co
     cpus = free.astype(np.int64)
     if needs.sockets is not None:
         cpus = cores.on_sockets(needs.sockets, needs.threads_per_core, per_task, free, view)
-    elif needs.granule is not None:
-        cpus = cpus // cores.granule * needs.granule
+    elif needs.granule is not None and needs.together is not None:
+        cpus = cpus // needs.together * needs.granule
     if needs.memory_per_cpu:
         if needs.granule is None or needs.own_granule is None:
             most = view[MEMORY] // needs.memory_per_cpu

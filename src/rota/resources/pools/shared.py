@@ -22,6 +22,7 @@ from rota.resources.nodeset import from_mask, to_mask
 from rota.resources.pools import gres
 from rota.resources.pools.core_bits import CoreBits
 from rota.resources.pools.cores import Cores
+from rota.resources.pools.one_node import OfNode, OneNode, nodes_of_choice
 from rota.resources.pools.packed import PackedPool
 from rota.resources.pools.processors import most_processors
 from rota.resources.pools.rows import CoreRows
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
     from rota.model import ClusterConfig, JobSpec, Node, Partition
     from rota.resources.job import PlacedJob
+    from rota.resources.pools.allocations import AllocatedShares
     from rota.resources.requests.needs import Choose
     from rota.resources.view import View
 
@@ -129,6 +131,7 @@ class SharedNodePool(PackedPool):
             used = cores.used(needs.threads_per_core, needs.per_task, needs.sockets)
             own = cores.used(needs.own_threads, needs.per_task, None)
             needs = replace(needs, granule=used, own_granule=own, together=cores.granule)
+        needs = replace(needs, one_node=self._is_of_one_node(needs))
         feasible = from_mask(self._feasible(needs, self._whole, self._whole[CPU])[0])
         asked = asked_of_node(needs)
         node_request_class = self._node_request_classes.get(asked)
@@ -139,6 +142,13 @@ class SharedNodePool(PackedPool):
         return replace(
             needs, allowed=tuple(nodes & feasible for nodes in needs.allowed), node_request_class=node_request_class
         )
+
+    def _is_of_one_node(self, needs: Needs) -> bool:
+        """Whether a job is of one node, and nodes differ for it by their cores and by what is free."""
+        of_gres = needs.gres_per_job or needs.gres_per_task or needs.cpus_per_gpu
+        of_nodes = needs.whole or needs.memory < 0 or needs.sockets is not None or needs.partition in self._bounded
+        is_one = needs.max_nodes == 1 or (needs.req_nodes == 1 and needs.cpus <= needs.per_task)
+        return is_one and not (of_gres or of_nodes or needs.leaves or needs.preferred or self._rows.count)
 
     def units(self, spec: JobSpec, partition: Partition) -> int:
         """Give the number of requested processors; 0: the partition can never serve the request."""
@@ -188,19 +198,35 @@ class SharedNodePool(PackedPool):
 
     def find_now(self, job: PlacedJob, view: View, open_nodes: int) -> int:
         """Give the nodes that the job gets if it starts now; 0: it does not fit."""
-        return _nodes_of(self._pick_now(self._needs(job), view, open_nodes))
+        picked = self._pick_now(self._needs(job), view, open_nodes)
+        return nodes_of_choice(picked[1]) if picked else 0
 
     def find(self, job: PlacedJob, view: View, open_nodes: int, busy: int = 0) -> int:
         """Give the nodes that the job gets if it starts in the future; 0: it does not fit. See `NodePool.find`."""
-        return _nodes_of(self._pick(self._needs(job), view, open_nodes, busy))
+        picked = self._pick(self._needs(job), view, open_nodes, busy)
+        return nodes_of_choice(picked[1]) if picked else 0
 
     def feasible_nodes(self, job: PlacedJob, view: View) -> int:
         """Give the nodes of a view that could serve part of the job."""
         return reduce(or_, (feasible for _, feasible, _ in self._tries(self._needs(job), view)))
 
     def node_request_class(self, job: PlacedJob) -> Hashable:
-        """Give the number of the job's node request class."""
-        return self._needs(job).node_request_class
+        """Give the number of the job's node request class, of jobs of one node with that of their processors."""
+        needs = self._needs(job)
+        return (needs.node_request_class, needs.cpus) if needs.one_node else needs.node_request_class
+
+    def one_node(self, job: PlacedJob, allocated: AllocatedShares, free: View) -> OneNode | None:
+        """Give where jobs like this one fit after ends; ``None``: that is not known for it."""
+        needs = self._needs(job)
+        if not needs.one_node:
+            return None
+        timeline = allocated.timeline(free)
+        of_node = timeline.of_node.get(needs.node_request_class)
+        if of_node is None:
+            feasible, cpus = self._feasible(timeline.of_columns(needs), timeline.view, timeline.view[self._core_row])
+            of_node = OfNode(feasible, cpus, timeline.ends_until(feasible))
+            timeline.of_node[needs.node_request_class] = of_node
+        return OneNode(timeline, of_node, needs.cpus, self._weight, choose=self._choose, needs_of=self._needs)
 
     def ever_feasible_nodes(self, job: PlacedJob) -> int:
         """Give the nodes that could ever serve part of the job."""
@@ -409,10 +435,3 @@ class SharedNodePool(PackedPool):
         if self._rows.is_mixed((self._whole - used).clip(0).astype(np.uint32)):
             return "a core is shared with a job that shares with none"
         return super().problem(held)
-
-
-def _nodes_of(picked: Picked | None) -> int:
-    nodes = 0
-    for node, _ in picked[1] if picked else ():
-        nodes |= 1 << node
-    return nodes

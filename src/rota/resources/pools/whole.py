@@ -133,6 +133,9 @@ class WholeNodePool:
         needs = self._needs(job)
         return needs.usable, needs.required
 
+    def one_node(self, job: PlacedJob, allocated: Any, free: Any) -> None:
+        """Give nothing: ends are gone through one by one."""
+
     def ever_feasible_nodes(self, job: PlacedJob) -> int:
         """Give the nodes that could ever serve the job."""
         needs = self._needs(job)

@@ -123,6 +123,8 @@ class Needs(RequestClass):
     together: NDArray[np.int64] | None = None
     #: A number that is the same for jobs that need the same of each node, whatever their total numbers.
     node_request_class: int = 0
+    #: Whether it is a job of one node, for which nodes differ by their cores and by what is free.
+    one_node: bool = False
 
     def would_have(self, picked: Sequence[tuple[int, int]]) -> bool:
         """Whether a choice of nodes and processors is valid: neither too few nor more than needed."""
