@@ -108,13 +108,14 @@ def _tightest(needs: Needs, candidates: Candidates, enough: NDArray[np.intp]) ->
     if len(enough) == 1:
         return int(enough[0])
     nodes, cpus, weight, busy = candidates
-    in_order = busy is not None or needs.spread or needs.least_loaded is not None
-    if in_order or needs.contiguous or (weight != weight[0]).any():
+    light = enough[weight[enough] == weight.min()]
+    if not len(light) or busy is not None or needs.spread or needs.least_loaded is not None or needs.contiguous:
         return None
     # Of the runs with such a node it is the smallest, of these the first, and there the smallest such node.
-    first = np.concatenate((_ZERO, (nodes[1:] != nodes[:-1] + 1).nonzero()[0] + 1))
-    run = first.searchsorted(enough, "right") - 1
-    return int(enough[np.lexsort((cpus[enough], run, np.add.reduceat(cpus, first)[run]))[0]])
+    breaks = (nodes[1:] != nodes[:-1] + 1) | (weight[1:] != weight[:-1])
+    first = np.concatenate((_ZERO, breaks.nonzero()[0] + 1))
+    run = first.searchsorted(light, "right") - 1
+    return int(light[np.lexsort((cpus[light], run, np.add.reduceat(cpus, first)[run]))[0]])
 
 
 def _dealt(picked: list[tuple[int, int]], needs: Needs) -> list[tuple[int, int]]:
