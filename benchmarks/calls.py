@@ -82,13 +82,15 @@ def log() -> Workload:
 
 def count(scenario: Case, workload: Workload) -> Counter[str]:
     """Replay, and count the calls in each package."""
-    calls: Counter[str] = Counter()
+    files: Counter[str] = Counter()
 
     def note(frame: FrameType, event: str, argument: Any) -> None:  # noqa: ARG001 - as the interpreter calls it
-        if event == "call":
-            calls[package(frame)] += 1
+        files[frame.f_code.co_filename] += 1
 
-    _profile(scenario, workload, note)
+    _replay(scenario, workload, note, sys.settrace)  # which tells of calls only, as nothing in them is to be traced
+    calls: Counter[str] = Counter()
+    for file, number in files.items():
+        calls[package(file)] += number
     del calls[""]
     return calls
 
@@ -104,24 +106,29 @@ def seconds(scenario: Case, workload: Workload) -> Counter[str]:
         now = perf_counter()
         spent[stack[-1]] += now - last  # type: ignore[assignment] # a Counter of floats adds up as well
         if event == "call":
-            stack.append(package(frame) or stack[-1])
+            stack.append(package(frame.f_code.co_filename) or stack[-1])
         elif event == "return" and len(stack) > 1:
             stack.pop()
         last = perf_counter()
 
-    _profile(scenario, workload, note)
+    _replay(scenario, workload, note, sys.setprofile)
     return spent
 
 
-def _profile(scenario: Case, workload: Workload, note: Callable[[FrameType, str, Any], object]) -> None:
-    """Replay, with a function of `sys.setprofile` at work meanwhile."""
+def _replay(
+    scenario: Case,
+    workload: Workload,
+    note: Callable[[FrameType, str, Any], None],
+    watch: Callable[[Callable[[FrameType, str, Any], None] | None], object],
+) -> None:
+    """Replay, with a function of `sys.setprofile` or `sys.settrace` at work meanwhile."""
     options = ReplayOptions(scheduler=scenario.scheduler, priority=scenario.priority)
     with Replay(Scenario(workload, _config(scenario, workload), options)) as replay:
-        sys.setprofile(note)
+        watch(note)
         try:
             replay.run()
         finally:
-            sys.setprofile(None)
+            watch(None)
 
 
 def _config(scenario: Case, workload: Workload) -> ClusterConfig:
@@ -133,9 +140,8 @@ def _config(scenario: Case, workload: Workload) -> ClusterConfig:
         return read_slurm_conf(path).config
 
 
-def package(frame: FrameType) -> str:
-    """Name the package of a function: ``core/queue``; ``records``: a generated constructor; empty: a library's."""
-    file = frame.f_code.co_filename
+def package(file: str) -> str:
+    """Name the package of a function by its file: ``core/queue``; ``records``: a generated constructor; empty: a library's."""
     if file.startswith(_PACKAGE):
         return "/".join(file.removeprefix(_PACKAGE).split("/")[:-1][:2]) or "rota"
     return "records" if file == "<string>" else ""

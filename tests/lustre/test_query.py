@@ -45,6 +45,16 @@ class Written:
         writer.label(_FIELDS)
         writer.close()
         self.reader = Reader(folder)
+        #: Of each: when it began, its fields, and its metrics.
+        self._told = [(one.begin, self._fields_of(one), metrics(one.increases)._asdict()) for one in self.activities]
+
+    @staticmethod
+    def _fields_of(one: Activity) -> dict[str, str]:
+        return {
+            "job": one.job_id,
+            **{place: place_of(one.target, place) for place in ("target", "kind", "filesystem")},
+            **{key: str(value) for key, value in _FIELDS.get(one.job_id, {}).items()},
+        }
 
     @staticmethod
     def _any(random: Random, end: int) -> Activity:
@@ -58,14 +68,9 @@ class Written:
     def by(self, field: str, begin: float, end: float, where: dict[str, frozenset[str]]) -> dict[str, Counter[str]]:
         """Add up the five metrics by a field of all that was done between two times."""
         found: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        for one in self.activities:
-            fields = {
-                "job": one.job_id,
-                **{place: place_of(one.target, place) for place in ("target", "kind", "filesystem")},
-                **{key: str(value) for key, value in _FIELDS.get(one.job_id, {}).items()},
-            }
-            if begin <= one.begin < end and all(fields.get(key, "") in values for key, values in where.items()):
-                found[fields.get(field, "")].update(metrics(one.increases)._asdict())
+        for start, fields, done in self._told:
+            if begin <= start < end and all(fields.get(key, "") in values for key, values in where.items()):
+                found[fields.get(field, "")].update(done)
         return {label: sums for label, sums in found.items() if any(sums.values())}
 
 
@@ -212,6 +217,7 @@ def test_questions_that_cannot_be_answered(written: Written, asked: dict[str, An
 def test_few_blocks_are_unpacked_for_one_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many jobs there are, and without an eye on the clock."""
     unpacked: list[int] = []
+    monkeypatch.setattr(segment, "_BLOCK", 1 << 14)  # which a store of other tests may have made smaller
     monkeypatch.setattr(segment, "_unpack", lambda data, width, found: unpacked.append(len(found)))
     targets = [f"fs-OST{number:04x}" for number in range(100)]
     some = {"read_bytes": Increase(1, 1 << 20), "write_bytes": Increase(2, 4096)}
