@@ -141,7 +141,7 @@ def _config(scenario: Case, workload: Workload) -> ClusterConfig:
 
 
 def package(file: str) -> str:
-    """Name the package of a function by its file: ``core/queue``; ``records``: a generated constructor; empty: a library's."""
+    """Name the package of a file: ``core/queue``; ``records``: of generated constructors; empty: a library's."""
     if file.startswith(_PACKAGE):
         return "/".join(file.removeprefix(_PACKAGE).split("/")[:-1][:2]) or "rota"
     return "records" if file == "<string>" else ""

@@ -1,47 +1,90 @@
-"""Commands of `rota` in forks of one process that has imported them.
+"""Commands of `rota`, and those of a live cluster, in forks of processes that have imported what they need.
 
-An interpreter of its own imports for five times as long as the command then takes: tests that start dozens of clusters
-would do little else. What a fork runs is ``python -m rota``, with its own environment, directory and files. It shares
-the hash seed of the process that it comes from.
+An interpreter of its own imports for five times as long as `rota` then takes, and starts for three times as long as a
+command such as ``squeue`` takes: tests that start dozens of clusters and give thousands of commands would do little
+else. What a fork runs is ``python -m rota``, or the file of the command, with its own environment, directory and files.
+It shares the hash seed of the process that it comes from.
 """
 
 from __future__ import annotations
 
 import atexit
-import gc
 import json
 import os
-import runpy
 import select
 import signal
 import socket
 import subprocess
 import sys
-import traceback
-from contextlib import suppress
 from functools import cache
-from importlib import import_module
 from tempfile import TemporaryFile
-from typing import TYPE_CHECKING, NoReturn
+from typing import IO, TYPE_CHECKING, Any
+
+from rota.testing import fork_server
+from rota.testing.fork_server import WORD
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-#: What the commands of tests need.
-_MODULES = ("rota.cli.main", "rota.cli.live", "rota.cli.serve", "rota.cli.forecast", "rota.cli.whatif")
-_LARGEST_MESSAGE = 1 << 20
-_PID_BYTES = 4
+#: What commands of `rota` need; those of clusters find it themselves, and start without what is installed, too.
+_ROTA = (
+    "ClusterShell.NodeSet",
+    "rota.cli.forecast",
+    "rota.cli.live",
+    "rota.cli.main",
+    "rota.cli.serve",
+    "rota.cli.whatif",
+    "sqlalchemy.dialects.sqlite",
+)
+
+
+class Fork:
+    """A command that runs.
+
+    Args:
+        words: The command.
+        told: Where its process id is told, and its status when it has ended.
+    """
+
+    def __init__(self, words: Sequence[str], told: IO[bytes]) -> None:
+        self.args = words
+        self._told = told
+        self.pid = int.from_bytes(told.read(WORD))
+        self._status: int | None = None
+
+    def wait(self, patience: float) -> int:
+        """Wait for its end, and give its status: below zero, the signal that ended it.
+
+        Raises:
+            subprocess.TimeoutExpired: it takes longer, in seconds.
+        """
+        if self._status is None:
+            if not select.select([self._told], [], [], patience)[0]:
+                raise subprocess.TimeoutExpired(self.args, patience)
+            with self._told:
+                self._status = os.waitstatus_to_exitcode(int.from_bytes(self._told.read(WORD)))
+        return self._status
+
+    def send_signal(self, number: int) -> None:
+        """Send it a signal, unless it has ended."""
+        if self._status is None and not select.select([self._told], [], [], 0)[0]:
+            os.kill(self.pid, number)
 
 
 class Forks:
-    """The client: it starts the process, which ends with this one."""
+    """The client: it starts the process, which ends with this one.
 
-    def __init__(self) -> None:
+    Args:
+        modules: What the process imports.
+        options: Options of the interpreter.
+    """
+
+    def __init__(self, modules: Sequence[str], options: Sequence[str]) -> None:
         self._socket, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with other:
             self._process = subprocess.Popen(  # noqa: S603 - ourselves
-                [sys.executable, "-m", __name__, str(other.fileno()), *_MODULES],
+                [sys.executable, *options, fork_server.__file__, str(other.fileno()), *modules],
                 pass_fds=[other.fileno()],
                 stdin=subprocess.DEVNULL,
             )
@@ -51,104 +94,69 @@ class Forks:
         self._socket.close()
         self._process.wait()
 
+    def start(
+        self, words: Sequence[str], standard: Sequence[IO[Any]], *, directory: Path, environment: Mapping[str, str]
+    ) -> Fork:
+        """Start a command.
+
+        Args:
+            words: ``rota``, or the path of a Python program, and arguments.
+            standard: Its standard input, output and error.
+            directory: Where it is started.
+            environment: Its environment.
+        """
+        umask = os.umask(0o22)
+        os.umask(umask)
+        receiver, sender = os.pipe()
+        with TemporaryFile() as request:  # as it may be larger than a message
+            request.write(json.dumps([list(words), str(directory), umask, dict(environment)]).encode())
+            request.flush()
+            try:
+                socket.send_fds(self._socket, [b"."], [sender, request.fileno(), *(file.fileno() for file in standard)])
+            finally:
+                os.close(sender)
+        return Fork(words, os.fdopen(receiver, "rb", buffering=0))
+
     def run(
-        self, words: Sequence[str], *, directory: Path, environment: Mapping[str, str], patience: float
+        self,
+        words: Sequence[str],
+        *,
+        directory: Path,
+        environment: Mapping[str, str],
+        patience: float,
+        stdin: str = "",
     ) -> subprocess.CompletedProcess[str]:
-        """Run a command of `rota`, as `subprocess.run` would.
+        """Run a command, as `subprocess.run` would.
 
         Raises:
             subprocess.TimeoutExpired: it takes longer than ``patience``, in seconds; it is killed.
         """
-        umask = os.umask(0o22)
-        os.umask(umask)
-        message = json.dumps([list(words), str(directory), umask, dict(environment)]).encode()
-        with TemporaryFile() as output, TemporaryFile() as errors:
-            receiver, sender = os.pipe()
+        with TemporaryFile() as given, TemporaryFile() as output, TemporaryFile() as errors:
+            given.write(stdin.encode())
+            given.seek(0)
+            fork = self.start(words, [given, output, errors], directory=directory, environment=environment)
             try:
-                socket.send_fds(self._socket, [message], [output.fileno(), errors.fileno(), sender])
-            finally:
-                os.close(sender)
-            status = _status(receiver, patience)
-            if status is None:
-                raise subprocess.TimeoutExpired(["rota", *words], patience)
+                status = fork.wait(patience)
+            except subprocess.TimeoutExpired:
+                fork.send_signal(signal.SIGKILL)
+                raise
             for file in (output, errors):
                 file.seek(0)
-            return subprocess.CompletedProcess(["rota", *words], status, output.read().decode(), errors.read().decode())
+            return subprocess.CompletedProcess(list(words), status, output.read().decode(), errors.read().decode())
+
+
+def forks(*, again: bool = False) -> Forks:
+    """Give the one of this process for `rota`, or a second one, whose hash seed is another."""
+    return _made(_ROTA, again=again)
+
+
+def command_forks() -> Forks:
+    """Give the one of this process for the commands of clusters: a small process, of which forks are made soon."""
+    return _made((), "-IS")
 
 
 @cache
-def forks(*, again: bool = False) -> Forks:  # noqa: ARG001 - another one
-    """Give the one of this process, or the second one, whose hash seed is another."""
-    made = Forks()
+def _made(modules: tuple[str, ...], option: str = "-P", *, again: bool = False) -> Forks:  # noqa: ARG001 - another one
+    made = Forks(modules, (option,))
     atexit.register(made.close)
     return made
-
-
-def _status(receiver: int, patience: float) -> int | None:
-    """Wait for the exit status; that of SIGKILL if there is none; ``None``: it took too long, and was killed."""
-    with open(receiver, "rb", buffering=0) as told:
-        pid = int.from_bytes(told.read(_PID_BYTES))
-        if not select.select([told], [], [], patience)[0]:
-            os.kill(pid, signal.SIGKILL)
-            return None
-        status = told.read(1)
-    with suppress(ProcessLookupError):  # it has ended already
-        process = os.pidfd_open(pid)
-        select.select([process], [], [])  # until then it is in its directory
-        os.close(process)
-    return status[0] if status else -signal.SIGKILL
-
-
-# ---- the process that forks -----------------------------------------------------------------------------------------
-
-
-def _serve(connection: socket.socket) -> None:
-    """Fork for each message, until the client is gone."""
-    # Keys and processes that go are the children's business; forks set both back.
-    kept = [(number, signal.signal(number, signal.SIG_IGN)) for number in (signal.SIGINT, signal.SIGCHLD)]
-    gc.freeze()
-    while True:
-        message, files, _, _ = socket.recv_fds(connection, _LARGEST_MESSAGE, 3)
-        if not message:
-            return
-        if os.fork() == 0:
-            connection.close()
-            for number, handler in kept:
-                signal.signal(number, handler)
-            _run(message, files)
-        for file in files:
-            os.close(file)
-
-
-def _run(message: bytes, files: list[int]) -> NoReturn:
-    """Be ``python -m rota``."""
-    *standard, sender = files
-    os.write(sender, os.getpid().to_bytes(_PID_BYTES))
-    status = 1
-    try:
-        words, directory, umask, environment = json.loads(message)
-        for place, file in enumerate(standard, start=1):
-            os.dup2(file, place)
-            os.close(file)
-        os.chdir(directory)
-        os.umask(umask)
-        os.environ.clear()
-        os.environ.update(environment)
-        sys.argv = ["rota", *words]
-        runpy.run_module("rota", run_name="__main__", alter_sys=True)
-    except SystemExit as end:
-        status = end.code if isinstance(end.code, int) else 0
-    except BaseException:  # noqa: BLE001 - as an interpreter does
-        traceback.print_exc()
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os.write(sender, bytes([status]))
-        os._exit(status)
-
-
-if __name__ == "__main__":
-    for module in sys.argv[2:]:
-        import_module(module)
-    with socket.socket(fileno=int(sys.argv[1])) as found:
-        _serve(found)

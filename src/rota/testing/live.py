@@ -14,6 +14,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -23,13 +24,15 @@ from typing import TYPE_CHECKING, Any, Self
 
 from rota.store import Database
 from rota.store.location import database_url
-from rota.testing.forks import forks
+from rota.testing.forks import command_forks, forks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
 #: Seconds after which a command or a condition is given up.
 _PATIENCE = 60.0
+#: Commands of clusters that are started as any program is, as they pass on streams and signals.
+_STREAMING = frozenset({"salloc", "sattach", "srun"})
 
 
 class LiveCluster:
@@ -99,7 +102,7 @@ class LiveCluster:
 
     def _rota(self, words: Sequence[str], *, again: bool = False) -> subprocess.CompletedProcess[str]:
         found = forks(again=again)
-        return found.run(words, directory=self.directory, environment=self.environment, patience=_PATIENCE)
+        return found.run(["rota", *words], directory=self.directory, environment=self.environment, patience=_PATIENCE)
 
     def run(
         self,
@@ -121,16 +124,23 @@ class LiveCluster:
         Raises:
             AssertionError: it fails.
         """
-        done = subprocess.run(  # noqa: S603 - what the test says
-            words,
-            check=False,
-            capture_output=True,
-            text=True,
-            input=stdin,
-            cwd=self.directory,
-            env={**self.environment, **(environment or {})},
-            timeout=patience,
-        )
+        outer = {**self.environment, **(environment or {})}
+        path = shutil.which(words[0], path=outer["PATH"]) or ""
+        if Path(path).parent == self.state / "bin" and words[0] not in _STREAMING:
+            done = command_forks().run(
+                [path, *words[1:]], directory=self.directory, environment=outer, patience=patience, stdin=stdin
+            )
+        else:
+            done = subprocess.run(  # noqa: S603 - what the test says
+                words,
+                check=False,
+                capture_output=True,
+                text=True,
+                input=stdin,
+                cwd=self.directory,
+                env=outer,
+                timeout=patience,
+            )
         return _checked(done) if check else done
 
     def submit(self, *words: str, stdin: str = "") -> int:
@@ -139,7 +149,7 @@ class LiveCluster:
 
     def status(self) -> dict[str, Any]:
         """Give what ``rota status`` shows."""
-        found: dict[str, Any] = json.loads(self.rota("status", "--json").stdout)
+        found: dict[str, Any] = json.loads(self.run("rota-call", "status").stdout)
         return found
 
     def records(self) -> list[dict[str, Any]]:
