@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import socket
-import subprocess
-import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,6 +13,7 @@ from rota.testing.live import LiveCluster
 from .client import Client
 from .lustre import EVER, Lustre, fill
 from .lustre import serving as serving_lustre
+from .services import running
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,16 +50,11 @@ def free_port() -> int:
 
 
 @contextmanager
-def serving(cluster: LiveCluster, *options: str) -> Iterator[subprocess.Popen[str]]:
+def serving(cluster: LiveCluster, *options: str) -> Iterator[None]:
     """Serve a cluster with `rota http`, until the end."""
-    words = [sys.executable, "-m", "rota", "http", "--state", str(cluster.state), *options]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline().startswith("HTTP at ")
-        try:
-            yield process
-        finally:
-            process.terminate()
+    with running("rota", "http", "--state", str(cluster.state), *options) as line:
+        assert line.startswith("HTTP at ")
+        yield
 
 
 @pytest.fixture(scope="session")

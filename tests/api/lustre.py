@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
@@ -12,6 +10,7 @@ from rota.lustre.counters import Activity, Increase
 from rota.lustre.store import Writer, tiers_of
 
 from .client import Client
+from .services import running
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -35,7 +34,6 @@ JOBS: dict[str, dict[str, object]] = {
 class Lustre(NamedTuple):
     """A service that runs."""
 
-    process: subprocess.Popen[str]
     store: Path
     #: On the Unix socket.
     client: Client
@@ -68,23 +66,13 @@ def fill(store: Path) -> list[Activity]:
 @contextmanager
 def serving(store: Path, log: Path, port: int, *options: str) -> Iterator[Lustre]:
     """Serve with `rota jobstats serve`, reading every second, until the end, which has to be a clean one."""
-    words = [sys.executable, "-m", "rota", "jobstats", "serve", "--store", str(store), "--interval", "1"]
-    words += ["--http", f"127.0.0.1:{port}", *options]
-    with (
-        log.open("a") as file,
-        subprocess.Popen(words, stdout=subprocess.PIPE, stderr=file, text=True) as process,
-    ):
-        try:
-            assert process.stdout is not None
-            assert process.stdout.readline().startswith("HTTP at "), log.read_text()
-            client = Client(store / "http.sock")
-            while not client.get("/lustre/v1/status")["writing"]["times"]:
-                time.sleep(0.05)
-            yield Lustre(process, store, client, port, log)
-        finally:
-            process.terminate()
-            status = process.wait(30)
-    assert status in {0, -15}, log.read_text()
+    words = ["rota", "jobstats", "serve", "--store", str(store), "--interval", "1", "--http", f"127.0.0.1:{port}"]
+    with log.open("a") as file, running(*words, *options, errors=file) as line:
+        assert line.startswith("HTTP at "), log.read_text()
+        client = Client(store / "http.sock")
+        while not client.get("/lustre/v1/status")["writing"]["times"]:
+            time.sleep(0.05)
+        yield Lustre(store, client, port, log)
     assert "Traceback" not in log.read_text()
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -14,6 +12,7 @@ from rota.lustre.store import Reader, veil_of
 
 from .conftest import free_port
 from .lustre import DAY, EVER, JOBS, LONG, fill, serving
+from .services import done
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -87,7 +86,6 @@ def test_pseudonyms_outlive_the_service(folder: Path, client: Client) -> None:
 
 
 def test_a_field_that_there_is_not(tmp_path: Path) -> None:
-    words = ["rota", "jobstats", "serve", "--store", str(tmp_path), "--pseudonyms", "user,shoe"]
-    done = subprocess.run([sys.executable, "-m", *words], check=False, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 2
-    assert "shoe is none of all, job, " in done.stderr
+    refused = done("jobstats", "serve", "--store", str(tmp_path), "--pseudonyms", "user,shoe")
+    assert refused.returncode == 2
+    assert "shoe is none of all, job, " in refused.stderr

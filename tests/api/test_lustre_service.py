@@ -16,6 +16,7 @@ from rota.cli.main import main
 
 from .conftest import free_port
 from .lustre import Dumps, Lustre, serving
+from .services import done
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,9 +41,7 @@ def _written(lustre: Lustre, by: str) -> dict[str, int]:
 
 
 def _iostat(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "rota", "iostat", *words], capture_output=True, text=True, check=False, timeout=60
-    )
+    return done("iostat", *words)
 
 
 def test_from_dumps_to_owners_and_over_a_restart(tmp_path: Path) -> None:
@@ -156,8 +155,7 @@ def test_for_everybody_or_for_a_group(tmp_path: Path) -> None:
     [(["--http", "0.0.0.0:1"], "is not on loopback"), (["--group", "no-such-group"], "--group: ")],
 )
 def test_where_it_cannot_be_served(tmp_path: Path, words: list[str], problem: str) -> None:
-    command = [sys.executable, "-m", "rota", "jobstats", "serve", "--store", str(tmp_path / "store"), *words]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-    assert done.returncode == 2, done.stderr
-    assert problem in done.stderr
-    assert done.stderr.count("\n") == 1
+    refused = done("jobstats", "serve", "--store", str(tmp_path / "store"), *words)
+    assert refused.returncode == 2, refused.stderr
+    assert problem in refused.stderr
+    assert refused.stderr.count("\n") == 1

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import http.client
 import json
-import subprocess
-import sys
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
+from api.services import running
 
 from web.browser import CHROMIUM, CLICK, ROWS
 
@@ -40,20 +39,15 @@ PAINTED = """(() => { const { picture, data } = window.rota.heat;
 
 @pytest.fixture
 def serve(tmp_path: Path) -> Iterator[Serve]:
-    running: list[subprocess.Popen[str]] = []
+    with ExitStack() as running_ones:
 
-    def start(rates: dict[str, dict[str, int]], token: str = "", **more: Any) -> str:
-        script = Path(__file__).with_name("served.py")
-        command = [sys.executable, str(script), str(tmp_path), token, json.dumps({"rates": rates, **more})]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        running.append(process)
-        assert process.stdout is not None
-        return process.stdout.readline().strip()
+        def start(rates: dict[str, dict[str, int]], token: str = "", **more: Any) -> str:
+            program = str(Path(__file__).with_name("served.py"))
+            return running_ones.enter_context(
+                running(program, str(tmp_path), token, json.dumps({"rates": rates, **more}))
+            )
 
-    yield start
-    for process in running:
-        process.terminate()
-        process.communicate(timeout=60)
+        yield start
 
 
 class Answer(NamedTuple):

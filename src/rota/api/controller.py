@@ -7,7 +7,7 @@ import json
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from rota.controller.api.call import ANSWER, NOBODY, PROBLEM
+from rota.controller.api.statuses import ANSWER, NOBODY, PROBLEM
 from rota.controller.door import Door
 from rota.controller.wire import VERSION
 

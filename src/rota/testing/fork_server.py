@@ -83,6 +83,7 @@ def _run(request: int, *standard: int) -> NoReturn:
         else:
             with open(words[0], "rb") as program:  # noqa: PTH123 - pathlib is not there yet
                 exec(compile(program.read(), words[0], "exec"), {"__name__": "__main__"})  # noqa: S102 - it is asked for
+        status = 0
     except SystemExit as end:
         status = end.code if isinstance(end.code, int) else 0
     except BaseException:  # noqa: BLE001 - as an interpreter does

@@ -77,14 +77,14 @@ class Forks:
 
     Args:
         modules: What the process imports.
-        options: Options of the interpreter.
+        option: An option of the interpreter.
     """
 
-    def __init__(self, modules: Sequence[str], options: Sequence[str]) -> None:
+    def __init__(self, modules: Sequence[str], option: str) -> None:
         self._socket, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with other:
             self._process = subprocess.Popen(  # noqa: S603 - ourselves
-                [sys.executable, *options, fork_server.__file__, str(other.fileno()), *modules],
+                [sys.executable, option, fork_server.__file__, str(other.fileno()), *modules],
                 pass_fds=[other.fileno()],
                 stdin=subprocess.DEVNULL,
             )
@@ -147,16 +147,23 @@ class Forks:
 
 def forks(*, again: bool = False) -> Forks:
     """Give the one of this process for `rota`, or a second one, whose hash seed is another."""
-    return _made(_ROTA, again=again)
+    return forks_of(_ROTA, again=again)
 
 
 def command_forks() -> Forks:
     """Give the one of this process for the commands of clusters: a small process, of which forks are made soon."""
-    return _made((), "-IS")
+    return forks_of((), "-IS")
 
 
 @cache
-def _made(modules: tuple[str, ...], option: str = "-P", *, again: bool = False) -> Forks:  # noqa: ARG001 - another one
-    made = Forks(modules, (option,))
+def forks_of(modules: tuple[str, ...], option: str = "-P", *, again: bool = False) -> Forks:  # noqa: ARG001 - another one
+    """Give the one of this process that has imported some modules.
+
+    Args:
+        modules: Their names.
+        option: An option of its interpreter.
+        again: Give a second one.
+    """
+    made = Forks(modules, option)
     atexit.register(made.close)
     return made

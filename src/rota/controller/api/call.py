@@ -1,6 +1,6 @@
 """The command ``rota-api``: one question or order, and its answer.
 
-The answer is JSON on standard output. Its exit status says what it is: one of those below.
+The answer is JSON on standard output. Its exit status says what it is: see `rota.controller.api.statuses`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from rota.controller.api.answers import ANSWERS, OF_ALL_JOBS, OF_THE_PAST, requi
 from rota.controller.api.caller import UnknownTokenError, caller_of
 from rota.controller.api.feed import feed
 from rota.controller.api.orders import ORDERS, SlurmError
+from rota.controller.api.statuses import ANSWER, NOBODY, PROBLEM
 from rota.controller.child import in_child
 from rota.controller.live_view import LiveView
 from rota.listings import Answer
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from rota.controller.cluster import Cluster
     from rota.controller.wire import Call, Terminal
 
-#: Exit statuses: the answer, a problem, nobody whom the controller knows.
-ANSWER, PROBLEM, NOBODY = 0, 3, 4
 #: Number of jobs above which an answer about all of them takes long.
 _MANY = 500
 
