@@ -82,6 +82,10 @@ def _say_nothing_of_who_is_behind(cluster: Cluster) -> None:
     cluster.state.jobs[QUEUED].reason = Reason.NONE
 
 
+def _forget_its_partition(cluster: Cluster) -> None:
+    cluster.queue.behind, cluster.queue.behind_in, cluster.queue.entered = (2**60,), {"other"}, []
+
+
 def _use_a_licence(cluster: Cluster) -> None:
     cluster.licenses.used["lic"] = 2
 
@@ -137,6 +141,7 @@ BREACHES: dict[str, tuple[Callable[[Cluster], None], str]] = {
     "the queue's keys": (_set(QUEUED, sort_key=(1,)), "a sorted list is out of order"),
     "the running jobs' keys": (_set(RUNNING, sort_key=(1,)), "a sorted list is out of order"),
     "a reason of before": (_say_nothing_of_who_is_behind, "waits behind others, which nobody has written"),
+    "a partition of before": (_forget_its_partition, "is in the partition batch, of which nobody knows"),
     "an old priority": (_set(QUEUED, priority=5), "the queue is in an old order"),
     "licences": (_use_a_licence, "licences in use are {}, and {'lic': 2} were counted"),
     "running tasks": (_count_a_task, "0 tasks of array 7 run, not 1"),

@@ -31,9 +31,11 @@ def test_sorted_jobs_are_sorted_and_what_was_handed_out_stays_as_it_was(steps: l
             there.remove(key)
             assert jobs[key].sort_key == ()
         elif what == "reverse":
-            sign = -sign
+            old, sign = sign, -sign
             for job in container:
                 job.sort_key = (sign * job.job_id,)
+            up_to = {sign * number for number in there if old * number <= old * key}
+            assert container.moved((old * key,)) == (max(up_to, default=old * key),)
             container.resort()
         elif what == "look":
             views.append((container.snapshot(), list(container)))

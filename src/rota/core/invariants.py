@@ -111,8 +111,12 @@ def _check_order(cluster: Cluster) -> None:
         raise InvariantError("running jobs are in an old order")
     behind, overwritten = cluster.queue.behind, {Reason.NONE, Reason.RESOURCES}
     for job in queue:
-        if behind and job.sort_key > behind and job.reason in overwritten and job not in cluster.queue.entered:
+        if not behind or job in cluster.queue.entered:
+            continue
+        if job.sort_key > behind and job.reason in overwritten:
             raise InvariantError(f"{job} waits behind others, which nobody has written")
+        if job.partition.name not in cluster.queue.behind_in and not cluster.queue.mixed:
+            raise InvariantError(f"{job} is in the partition {job.partition.name}, of which nobody knows")
 
 
 def _check_counts(cluster: Cluster) -> None:

@@ -6,7 +6,7 @@ after a snapshot, at most once for each snapshot.
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import islice
 from operator import attrgetter, lt
@@ -102,6 +102,10 @@ class SortedJobs:
         del self._keys[i]
         del self.jobs[i]
         job.sort_key = ()
+
+    def moved(self, key: tuple[int, ...]) -> tuple[int, ...]:
+        """Give the key up to which the jobs up to a key are, once `resort` has sorted by what ``sort_key`` is now."""
+        return max(map(_SORT_KEY, islice(self.jobs, bisect_right(self._keys, key))), default=key)
 
     def resort(self) -> bool:
         """Sort again after ``sort_key`` of jobs has changed; say whether the order has changed."""

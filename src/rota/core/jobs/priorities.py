@@ -83,20 +83,21 @@ class Priorities:
             before = job.priority
             if before == priority or not before or job.admin_priority:
                 continue
-            if isinstance(job, QueueRecord) and job not in job.whole.records:
+            if (state := job.state) is not pending and state is not running:
+                continue
+            is_record = type(job) is QueueRecord
+            if is_record and job not in job.whole.records:
                 continue  # the job has other queue records now
-            if job.state is pending or job.state is running:
-                job.priority = priority
-                if isinstance(job, QueueRecord):
-                    job.whole.priority = max(record.priority for record in job.whole.records)
-                if job.sort_key and not job.alloc:
-                    # A second loop over 100,000 jobs in queue order would be slow, because of cache misses.
-                    job.sort_key = queue_key(job)
-                    changed = True
-        if not changed:
-            return False
-        self._queue.behind = None  # it is a key of before
-        if not self._queue.queued.resort():
+            job.priority = priority
+            if is_record:
+                job.whole.priority = max(record.priority for record in job.whole.records)
+            if (key := job.sort_key) and not job.alloc:
+                # A second loop over 100,000 jobs in queue order would be slow, because of cache misses. So would be a
+                # call for each, but for the few that are in several partitions.
+                place = key[0] + before - priority
+                job.sort_key = queue_key(job) if is_record else (place, job.submit_time, job.job_id)
+                changed = True
+        if not (changed and self._queue.resort()):
             return False
         self._queue.touch()
         return True

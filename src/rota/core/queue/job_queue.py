@@ -47,6 +47,7 @@ class JobQueue:
     __slots__ = (
         "_state",
         "behind",
+        "behind_in",
         "changed",
         "entered",
         "limited",
@@ -86,6 +87,8 @@ class JobQueue:
         #: Key in the order of the queue: what is behind it, but for ``entered``, has a reason over which main passes do
         #: not write that it waits behind others; ``()``: the pass under way will tell; ``None``: not known.
         self.behind: tuple[int, ...] | None = None
+        #: All partitions of what was in the queue then.
+        self.behind_in: set[str] = set()
         #: What has entered the queue since then.
         self.entered: list[Job] = []
         #: Function that says why a pending job or queue record cannot be considered now; ``None``: it can.
@@ -239,6 +242,12 @@ class JobQueue:
         self.remove(job)
         job.reason = reason
         self.insert(job)
+
+    def resort(self) -> bool:
+        """Sort the queue after ``sort_key`` of jobs in it has changed; say whether the order has changed."""
+        # In a pass who is behind in the order of before.
+        self.behind = self.queued.moved(self.behind) if self.behind else None
+        return self.queued.resort()
 
     def reconsider_all(self) -> None:
         """Reconsider all pending jobs, after partitions or limits have changed."""

@@ -235,14 +235,18 @@ class MainPass:
             if reserved or of_partition or starts:
                 continue
             if waiting_in is None and len(blocked) < len(state.partitions):
-                waiting_in = set(map(_PARTITION, queue))
+                # If those of then and those of what has entered since are blocked, there can be no others.
+                if behind and not waiting.mixed:
+                    waiting_in = waiting.behind_in.union(map(_PARTITION, entered))
+                if waiting_in is None or not blocked >= waiting_in:
+                    waiting_in = set(map(_PARTITION, queue))
             # If no other job can start, the others count as tested, up to the bound.
             if waiting_in is None or blocked >= waiting_in:
                 tested, depth = depth, length - gone
-                if most is not None and depth > most:
+                if is_cut := most is not None and depth > most:
                     reason, depth = HIT_QUEUE_DEPTH, most
                 others: Iterable[Job] = islice(left, depth - tested)
-                if behind and most is None and waiting.behind is not None:  # else it is written of all of them anew
+                if behind and not is_cut and waiting.behind is not None:  # else it is written of all of them anew
                     others = takewhile(partial(_is_not_behind, behind), others) if job.sort_key < behind else ()
                     if entered:
                         others = chain(others, (one for one in entered if one.sort_key > job.sort_key))
@@ -250,7 +254,8 @@ class MainPass:
                     known = other.reason
                     if (known is Reason.NONE or known is Reason.RESOURCES) and not other.alloc:
                         other.reason = Reason.PRIORITY
-                last = job.sort_key if most is None else ()
+                if not is_cut:
+                    last, waiting.behind_in = job.sort_key, blocked
                 break
         if waiting.behind is not None:
             waiting.behind = last or None
