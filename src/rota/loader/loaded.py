@@ -134,7 +134,10 @@ class LoadedPlugin:
 
 def forget(name: str) -> None:
     """Remove a plugin's module and its submodules from ``sys.modules``."""
-    for key in [key for key in sys.modules if key == name or key.startswith(name + ".")]:
+    module = sys.modules.pop(name, None)
+    if not hasattr(module, "__path__"):
+        return  # only a package has submodules, and there may be thousands of other modules
+    for key in [key for key in sys.modules if key.startswith(name + ".")]:
         sys.modules.pop(key, None)
 
 
