@@ -1,8 +1,9 @@
 """Cost of one cycle of ``sched/backfill``: a queue of 100 to 5,000 jobs on 100 to 10,000 nodes.
 
-``make bench`` prints a table for whole nodes and for shared nodes. The machine is full when the cycle begins: each node
-has a job, and these end at different times. The pending jobs are random, with sizes up to a tenth of the machine and
-time limits up to two days; all of them are tested.
+``make bench`` prints a table for whole nodes, for shared nodes, and for shared nodes with jobs of one node. The machine
+is full when the cycle begins: each node has a job, or four of a quarter where all are of one node, and these end at
+different times. The pending jobs are random, with sizes up to a tenth of the machine and time limits up to two days;
+all of them are tested.
 
 Two cycles are measured: the first one of an engine, with empty caches, and the next one, a minute and an end of a job
 later. The same cycle is not measured twice, as with full caches it would be faster than any cycle of a replay.
@@ -51,14 +52,14 @@ class Cycles(NamedTuple):
     planned: int
 
 
-def cycle_ms(nodes: int, select: str, queue: int, runs: int = 3) -> Cycles:
-    """Measure the first two cycles of ``runs`` engines; give the best time of each."""
-    measured = [_two_cycles(nodes, select, queue) for _ in range(runs)]
+def cycle_ms(nodes: int, select: str, queue: int, runs: int = 3, *, of_one: bool = False) -> Cycles:
+    """Measure the first two cycles of ``runs`` engines, or of jobs of one node; give the best time of each."""
+    measured = [_two_cycles(nodes, select, queue, of_one=of_one) for _ in range(runs)]
     first, later, planned = zip(*measured, strict=True)
     return Cycles(min(first), min(later), planned[0])
 
 
-def _two_cycles(nodes: int, select: str, queue: int) -> Cycles:
+def _two_cycles(nodes: int, select: str, queue: int, *, of_one: bool) -> Cycles:
     chance = random.Random(1)  # noqa: S311 - the same jobs each time, no secrets
     with PluginHost([]) as host:
         backfill, priority, picker = (
@@ -75,11 +76,16 @@ def _two_cycles(nodes: int, select: str, queue: int) -> Cycles:
         backfill.start(engine.sched_controller)
         engine.begin()
         numbers = count(1)
-        for _ in range(nodes):
-            spec = JobSpec(_CPUS, chance.randrange(1, 48) * _HOUR)
+        parts = 4 if of_one else 1
+        for _ in range(parts * nodes):
+            spec = JobSpec(_CPUS // parts, chance.randrange(1, 48) * _HOUR)
             engine.handle(Submit(job_id=next(numbers), spec=spec), 0)
         engine.handle(SchedulePass(), 0)
         for _ in range(queue):
+            if of_one:
+                spec = JobSpec(chance.choice((1, 2, 4, 8, 16)), chance.randrange(1, 48) * _HOUR, 1, max_nodes=1)
+                engine.handle(Submit(job_id=next(numbers), spec=spec), 60)
+                continue
             wanted = chance.choice((1, 1, 2, 4, chance.randrange(1, nodes // 10 + 1)))
             cpus = wanted * _CPUS if select == "select/linear" else max(wanted * _CPUS * chance.randrange(1, 5) // 4, 1)
             spec = JobSpec(cpus, chance.randrange(1, 48) * _HOUR, wanted)
@@ -101,12 +107,13 @@ def _took_ms(cycle: Callable[[], object]) -> float:
 
 def cycles() -> Iterator[dict[str, object]]:
     """Measure cycles with all sizes of the machine and all lengths of the queue."""
-    for select in ("select/linear", "select/cons_tres"):
+    for select, of_one in (("select/linear", False), ("select/cons_tres", False), ("select/cons_tres", True)):
         for nodes in MACHINES:
             for queue in QUEUES:
-                first, later, planned = cycle_ms(nodes, select, queue)
+                first, later, planned = cycle_ms(nodes, select, queue, of_one=of_one)
                 yield {
                     "select": select,
+                    "jobs of one node": of_one,
                     "nodes": nodes,
                     "pending jobs": queue,
                     "planned": planned,
