@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,8 +16,8 @@ from rota.testing.live import LiveCluster
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
+_RECORDED = Path(__file__).parent / "recorded"
 _CONF = "NodeName=n[1-2] CPUs=4 RealMemory=4000\nPartitionName=debug Nodes=ALL Default=YES DefMemPerCPU=100\n"
 
 
@@ -24,6 +25,15 @@ _CONF = "NodeName=n[1-2] CPUs=4 RealMemory=4000\nPartitionName=debug Nodes=ALL D
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveCluster]:
     with LiveCluster(tmp_path_factory.mktemp("requeue"), _CONF) as found:
         yield found
+
+
+def test_answers_about_arrays_as_recorded(tmp_path: Path) -> None:
+    conf = "FirstJobId=1001\nSelectType=select/cons_tres\nSchedulerParameters=requeue_delay=120\n" + _CONF.replace(
+        "1-2", "1-4"
+    )
+    with LiveCluster(tmp_path, conf) as cluster:
+        told = cluster.run("bash", str(_RECORDED / "arrays.sh")).stdout
+    assert told.splitlines() == (_RECORDED / "arrays.txt").read_text().splitlines()
 
 
 def _ended(cluster: LiveCluster, *words: str, wrap: str = "echo run $SLURM_RESTART_COUNT") -> str:
@@ -105,8 +115,6 @@ def test_what_cannot_be_requeued(cluster: LiveCluster) -> None:
     job = str(int(job) + 1)
     cluster.wait(lambda: int(job) in cluster.ended())
     assert _requeue(cluster, "requeue", job) == f"Only batch jobs are accepted or processed for job {job}\n"
-    job = _ended(cluster, "-a", "0", "-o", "/dev/null")
-    assert _requeue(cluster, "requeue", job) == f"Requested operation is presently disabled for job {job}\n"
     assert _requeue(cluster, "requeue", "999") == "Invalid job id specified for job 999\n"
 
 
@@ -170,6 +178,45 @@ def test_each_run_of_a_job_that_is_stopped(cluster: LiveCluster) -> None:
         "REQUEUED",
         "CANCELLED by 0",
     ]
+
+
+def test_tasks_of_an_array_run_again_and_all_of_it(cluster: LiveCluster) -> None:
+    wrap = "echo $SLURM_ARRAY_TASK_ID $SLURM_RESTART_COUNT >> tasks; exit $SLURM_ARRAY_TASK_ID"
+    array = str(cluster.submit("-a", "0-2", "-w", "n1", "-o", "/dev/null", "--wrap", wrap))
+    cluster.wait(lambda: cluster.run("squeue", "-h", "-j", array).stdout == "")
+    runs = [f"{array}_0|COMPLETED|0:0|n1", f"{array}_1|FAILED|1:0|n1", f"{array}_2|FAILED|2:0|n1"]
+    assert sorted(_runs(cluster, array, "-X", "-D")) == runs
+    assert _requeue(cluster, "requeuehold", f"{array}_[1-2]") == ""
+    held = [f"{array}_{task}|PENDING|0:0|None assigned" for task in (1, 2)]
+    earlier = [one.replace("FAILED", "REQUEUED") for one in runs[1:]]
+    assert sorted(_runs(cluster, array, "-X", "-D")) == sorted([runs[0], *held, *earlier])
+    cluster.kill()
+    cluster.up()
+    assert sorted(_runs(cluster, array, "-X")) == [runs[0], *held]
+    forecast = cluster.rota("forecast", f"{array}_1", f"{array}_2").stdout
+    assert f"{array}_1" in forecast
+    cluster.run("scontrol", "release", f"{array}_[1-2]")
+    cluster.wait(lambda: cluster.run("squeue", "-h", "-j", array).stdout == "")
+    assert sorted(_runs(cluster, array, "-X")) == runs
+    assert _requeue(cluster, "requeue", array) == ""
+    cluster.wait(lambda: (cluster.directory / "tasks").read_text().count("\n") == 8)
+    cluster.idle()
+    found = sorted((cluster.directory / "tasks").read_text().splitlines())
+    assert found == ["0", "0 1", "1", "1 1", "1 2", "2", "2 1", "2 2"]
+    assert len(_runs(cluster, array, "-X", "-D")) == 8
+    assert sorted(_runs(cluster, array, "-X")) == runs
+
+
+def test_what_waited_of_an_array_waits_again(cluster: LiveCluster) -> None:
+    array = str(cluster.submit("-a", "1-3", "-H", "-o", "/dev/null", "--wrap", "echo $SLURM_ARRAY_TASK_ID >> waited"))
+    cluster.run("scancel", array)
+    cluster.wait(lambda: cluster.run("squeue", "-h", "-j", array).stdout == "")
+    assert _requeue(cluster, "requeuehold", array) == ""
+    assert cluster.run("squeue", "-h", "-j", array, "-o", "%i %T").stdout == f"{array}_[1-3] PENDING\n"
+    cluster.run("scontrol", "release", array)
+    cluster.wait(lambda: cluster.run("squeue", "-h", "-j", array).stdout == "")
+    assert sorted((cluster.directory / "waited").read_text().splitlines()) == ["1", "2", "3"]
+    assert {one.split("|")[1] for one in _runs(cluster, array, "-X")} == {"COMPLETED"}
 
 
 def test_each_run_of_tasks_and_of_a_lost_node(cluster: LiveCluster) -> None:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from rota.accounting import AssociationTree
     from rota.core.effects import Effect, JobFinished, Kill, Launch
     from rota.model import ClusterConfig, JobSpec, Partition
+    from rota.model.job_record import JobRecord
 
 SCHEDULERS = ("sched/builtin", "sched/easy", "sched/conservative", "sched/backfill")
 #: Seconds after which nobody looks any more.
@@ -117,7 +118,7 @@ class Living(Harness):
         ended = ev.JobEnded(job_id=effect.job_id, restart_count=effect.restart_count, signal=effect.signal)
         self._later(self._chance(effect, "kill").choice((0, 0, 1, 7)), ended)
 
-    def _chance(self, effect: Launch | Kill, what: str) -> Random:
+    def _chance(self, effect: Launch | Kill | JobRecord, what: str) -> Random:
         return Random(f"{self._seed} {effect.job_id} {effect.restart_count} {what}")  # noqa: S311 - repeatable
 
     def _fate(self, effect: Launch) -> list[tuple[int, ev.Event]]:
@@ -150,8 +151,20 @@ class Living(Harness):
         record = effect.record
         self.seen["over", record.state] += 1
         self.seen["queued again"] += record.restart_count > 0
+        self.seen["task queued again"] += record.restart_count > 0 and record.array_job_id is not None
         self.seen["was suspended"] += record.suspended > 0
         self.seen["had steps"] += bool(record.steps)
+        rng = self._chance(record, "over")
+        if record.array_job_id is not None and rng.random() < 0.2:
+            again = ev.Resubmit(
+                job_id=record.job_id,
+                spec=record.spec,
+                restart_count=record.restart_count + 1,
+                hold=rng.random() < 0.1,
+                array_job_id=record.array_job_id,
+                tasks=record.tasks,
+            )
+            self._later(rng.choice((0, 5, 200)), again)
 
     # ---- what there was to see --------------------------------------------------------------------------------
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
 
 from rota.core import events as ev
+from rota.core.snapshot import save
 from rota.model import Errno, JobState, PartitionState, Reason, RequestError
 from rota.model.array import fold_tasks, parse_array
 from rota.testing import Harness, cluster, partition
@@ -126,6 +128,142 @@ def test_a_task_that_is_queued_again_waits_by_itself() -> None:
         rota.run_to_end()
         assert sorted(job.task_id or 0 for job in rota.finished) == [1, 2, 3]
         assert not rota.faults
+
+
+def _again(rota: Harness, *names: str, hold: bool = False) -> None:
+    """Queue tasks again that have ended, those of one record as ``1_1-3``."""
+    over = {f"{job.array_job_id}_{fold_tasks(job.tasks)}": job for job in rota.finished}
+    for job in [over[name] for name in names]:
+        rota.send(
+            ev.Resubmit(
+                job_id=job.job_id,
+                spec=job.spec,
+                restart_count=job.restart_count + 1,
+                hold=hold,
+                array_job_id=job.array_job_id,
+                tasks=job.tasks,
+            )
+        )
+
+
+@pytest.mark.parametrize("sched", SCHEDULERS)
+@pytest.mark.parametrize("restarts", [False, True])
+def test_tasks_that_have_ended_run_again_beside_the_others(sched: str, *, restarts: bool) -> None:
+    with Harness(cluster(cpus=2), sched=sched) as rota:
+        rota.submit(array="1-5", job_id=1)
+        rota.end(2)
+        rota.end(3, 1)
+        assert shown(rota) == {"1_3": "R", "1_4": "R", "1_5": "PD"}
+        _again(rota, "1_1", "1_2")
+        if restarts:
+            rota.restart()
+        assert shown(rota) == {"1_1": "PD", "1_2": "PD", "1_3": "R", "1_4": "R", "1_5": "PD"}
+        for job_id in (4, 5):
+            rota.end(job_id)
+        assert len([1 for state in shown(rota).values() if state == "R"]) == 2
+        while rota.engine.jobs:
+            rota.end(next(job.job_id for job in rota.engine.jobs.values() if job.state is JobState.RUNNING))
+        assert not rota.engine.state.arrays
+        assert not rota.refused
+        assert not rota.faults
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+def test_of_an_array_that_is_over_tasks_run_again(*, restarts: bool) -> None:
+    with Harness(cluster(cpus=4)) as rota:
+        rota.submit(array="1-3%1", job_id=1)
+        for job_id, code in ((2, 0), (3, 1), (1, 0)):
+            rota.end(job_id, code)
+        assert not rota.engine.jobs
+        _again(rota, "1_1", hold=True)
+        _again(rota, "1_2", "1_3")
+        if restarts:
+            rota.restart()
+        every = rota.submit(job_id=20, dependency="afterok:1")
+        assert shown(rota) == {"1_1": "PD", "1_2": "R", "1_3": "PD", "20": "PD"}  # one at a time
+        rota.end(3)
+        rota.send(ev.Release(job_id=1, task_id=1))
+        rota.end(1)
+        assert rota.reason(every) is Reason.DEPENDENCY
+        rota.end(2)
+        assert shown(rota) == {"20": "R"}  # all of them have completed by now
+        assert not rota.engine.state.arrays
+
+
+def test_an_array_that_is_over_is_known_to_have_failed_when_others_run_again() -> None:
+    with Harness(cluster(cpus=4)) as rota:
+        rota.submit(array="1-3", job_id=1)
+        for job_id, code in ((2, 1), (3, 0), (1, 0)):
+            rota.end(job_id, code)
+        _again(rota, "1_2")
+        waits = rota.submit(job_id=20, dependency="afterok:1")
+        one = rota.submit(job_id=21, dependency="afterok:1_3")
+        rota.restart()
+        assert shown(rota) == {"1_2": "R", "20": "PD", "21": "R"}
+        rota.end(3)
+        assert rota.reason(waits.job_id) is Reason.DEPENDENCY_NEVER_SATISFIED
+        assert one.job_id in rota.engine.jobs
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+def test_what_was_cancelled_as_one_record_waits_as_one_again(*, restarts: bool) -> None:
+    with Harness(cluster(cpus=1)) as rota:
+        rota.submit(array="1-5", job_id=1, hold=True)
+        rota.send(ev.Cancel(job_id=1, task_id=2))
+        rota.send(ev.Cancel(job_id=1))
+        _again(rota, "1_2", "1_1,3-5", hold=True)
+        if restarts:
+            rota.restart()
+        assert shown(rota) == {"1_2": "PD", "1_[1,3-5]": "PD"}
+        rota.send(ev.Release(job_id=1))
+        assert shown(rota) == {"1_2": "R", "1_[1,3-5]": "PD"}
+        while rota.engine.jobs:
+            rota.end(next(job.job_id for job in rota.engine.jobs.values() if job.state is JobState.RUNNING))
+        ids = [job.job_id for job in rota.finished if job.state is JobState.COMPLETED]
+        assert sorted(ids) == [1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    ("job_id", "array", "tasks"),
+    [
+        (2, 1, ()),  # none of its tasks
+        (2, 1, (9,)),  # it has no such task
+        (3, 1, (1,)),  # the job lives
+        (2, 1, (2,)),  # the task lives
+        (2, 1, (3,)),  # the task waits
+        (1, 1, (1,)),  # the record lives
+        (4, 1, (1,)),  # no task had this id so far
+        (2, 1, (1, 2)),  # a task's job is no record
+        (10, 8, (1,)),  # of no array that could have been
+        (2, None, (1,)),  # of no array
+        (2, -1, (1,)),
+        (2, 2**70, (1,)),
+    ],
+)
+def test_what_was_no_task_or_has_not_ended_is_not_queued_again(
+    job_id: int, array: int | None, tasks: tuple[int, ...]
+) -> None:
+    with Harness(cluster(cpus=1)) as rota:
+        rota.submit(array="1-4", job_id=1)
+        rota.end(2)
+        rota.submit(job_id=9, cpus=1)
+        before = json.dumps(save(rota.engine))
+        request = rota.finished[0].spec
+        rota.send(ev.Resubmit(job_id=job_id, spec=request, restart_count=1, array_job_id=array, tasks=tasks))
+        assert len(rota.refused) == 1
+        assert json.dumps(save(rota.engine)) == before
+
+
+@pytest.mark.parametrize("first", [1, 2])
+def test_a_task_that_runs_again_waits_for_the_same_task_of_the_other_array(first: int) -> None:
+    with Harness(cluster(cpus=8)) as rota:
+        rota.submit(array="1-2", job_id=10)
+        rota.submit(array="1-2", job_id=20, dependency="aftercorr:10")
+        for job_id in (11, 10, 21, 20):
+            rota.end(job_id)
+        for name in (f"10_{first}", "20_1", "20_2"):
+            _again(rota, name, hold=name.startswith("10"))
+        assert shown(rota) == {f"10_{first}": "PD", f"20_{first}": "PD", f"20_{3 - first}": "R"}
 
 
 def test_arrays_outlive_a_restart() -> None:

@@ -72,6 +72,8 @@ class Extremes:
                 "spec": self.bend(self.rng.choice(self.specs)),
                 "restart_count": self.number(),
                 "hold": self.rng.random() < 0.5,
+                "array_job_id": self.number_or_none(),
+                "tasks": tuple(self.rng.choices(NUMBERS, k=self.rng.randint(0, 2))),
             },
             ev.UpdateJob: lambda: (
                 self.about_a_job() | {"changes": self.changes(), "array_throttle": self.number_or_none()}

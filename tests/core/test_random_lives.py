@@ -55,6 +55,7 @@ OTHERS = (
     "refused for a limit",
     "reservation runs",
     "several records",
+    "task queued again",
     "throttled",
     "was suspended",
 )

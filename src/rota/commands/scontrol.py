@@ -283,7 +283,7 @@ def _jobs(command: str, words: Sequence[str]) -> JobsRequest:
     found = []
     for word in (one for words in rest for one in split_list(words)):
         one = parse_job_id(word.lower().removeprefix("jobid="))
-        if one is None or one.step:
+        if one is None or one.step or "+" in word:
             raise UsageError(f"Invalid job id specified for job {word}\n{also}")
         found.append(one)
     return JobsRequest(

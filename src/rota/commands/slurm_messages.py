@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 MESSAGES: Mapping[Errno, str] = MappingProxyType(
     {
+        Errno.SUCCESS: "No error",
         Errno.AGAIN: "Resource temporarily unavailable",
         Errno.INVALID_PARTITION_NAME: "Invalid partition name specified",
         Errno.DEFAULT_PARTITION_NOT_SET: "No partition specified or system default partition",
@@ -29,6 +30,7 @@ MESSAGES: Mapping[Errno, str] = MappingProxyType(
         Errno.INVALID_NODE_NAME: "Invalid node name specified",
         Errno.TRANSITION_STATE_NO_UPDATE: "Job can not be altered now, try again later",
         Errno.ALREADY_DONE: "Job/step already completing or completed",
+        Errno.JOB_PENDING: "Job is pending execution",
         Errno.INVALID_NODE_STATE: "Invalid node state specified",
         Errno.INVALID_FEATURE: "Invalid feature specification",
         Errno.DISABLED: "Requested operation is presently disabled",
@@ -55,6 +57,8 @@ MESSAGES: Mapping[Errno, str] = MappingProxyType(
         Errno.PARTITION_IN_USE: "Partition is in use",
         Errno.INVALID_ARRAY: "Invalid job array specification",
         Errno.RESERVATION_NAME_DUP: "Duplicate reservation name",
+        Errno.JOB_FINISHED: "Job has already finished",
+        Errno.JOB_NOT_RUNNING: "Job is not running",
         Errno.JOB_NOT_SUSPENDED: "Job is not suspended",
         Errno.INVALID_NICE: "Invalid --nice value",
         Errno.PRIORITY_NOT_KEPT: "Changes to job priority are not persistent, change nice instead",

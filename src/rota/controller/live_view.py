@@ -273,6 +273,13 @@ class OneJobView(LiveView):
         query = AccountingQuery(job_ids=frozenset({self._job_id}), start=since)
         return (one for one in self.accounted(query) if self._job_id in {one.job.job_id, one.job.array_job_id})
 
+    def over(self) -> list[Accounted]:
+        """Give the records of those that ended in the last ``MinJobAge`` seconds, and are not queued again."""
+        query, live = AccountingQuery(job_ids=frozenset({self._job_id}), start=self._recently()), self._engine.jobs
+        records: list[Accounted] = [*self._records(_selection(query)), *self._live.runs.ending.values()]
+        each = {one.job.job_id: one for one in records if _asked(query, one.job.job_id, one.job.array_job_id)}
+        return [one for one in each.values() if one.job.job_id not in live]
+
 
 def _asked(query: AccountingQuery, job_id: int, array_job_id: int | None) -> bool:
     return not query.job_ids or job_id in query.job_ids or array_job_id in query.job_ids

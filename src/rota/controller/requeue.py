@@ -8,23 +8,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rota.controller.live_runs import as_requeued, job_row
-from rota.controller.live_view import OneJobView
 from rota.core import events as ev
 from rota.core.effects import Refused
 from rota.model import Errno, JobState
 from rota.model.accounting import AccountingRecord
+from rota.model.array import MOST_TASKS, parse_array
 from rota.store.writes import replace_job
 
 if TYPE_CHECKING:
     from rota.controller.cluster import Cluster
     from rota.model.accounting import Accounted
+    from rota.model.lines import JobLine
 
 
-def ended_job(cluster: Cluster, job_id: int) -> Accounted | None:
-    """Find a job that ended in the last ``MinJobAge`` seconds; ``None``: it lives, or is not known."""
-    if job_id in cluster.driver.engine.jobs:
-        return None
-    return next((one for one in OneJobView(cluster, 0, job_id).records() if one.job.job_id == job_id), None)
+def tasks_of(job: JobLine) -> tuple[int, ...]:
+    """Give the tasks of a job of an array that has ended: its own, or those that had not started; else none."""
+    return parse_array(job.array_task.strip("[]"), MOST_TASKS).ids if job.array_task else ()
 
 
 async def queue_again(cluster: Cluster, record: Accounted, uid: int, *, hold: bool, incomplete: bool) -> Refused | None:
@@ -40,12 +39,22 @@ async def queue_again(cluster: Cluster, record: Accounted, uid: int, *, hold: bo
     job = record.job
     if incomplete and job.base_state == JobState.COMPLETED.value:
         return None
-    payload, count = job.request.payload, job.restart_count + 1
-    if not cluster.runs.submissions.take_back(payload):
+    payload, array_id = job.request.payload, job.array_job_id
+    engine, submissions = cluster.driver.engine, cluster.runs.submissions
+    is_used = array_id is not None and engine.view.has_array(array_id)
+    if not is_used and not submissions.is_left(payload):
         return Refused(job_id=job.job_id, errno=Errno.INVALID_JOB_ID, message="its script is not kept any more")
-    event = ev.Resubmit(job_id=job.job_id, spec=job.request, restart_count=count, hold=hold, uid=uid)
+    event = ev.Resubmit(
+        job_id=job.job_id,
+        spec=job.request,
+        restart_count=job.restart_count + 1,
+        hold=hold,
+        array_job_id=array_id,
+        tasks=tasks_of(job),
+        uid=uid,
+    )
     kept = as_requeued(AccountingRecord(job=job, details=record.details, steps=record.steps))
-    refused = await cluster.driver.request(event, writes=replace_job(job_row(kept)))
-    if refused is not None:
-        cluster.runs.submissions.leave(payload, job.end_time or 0)
-    return refused
+    answer = cluster.driver.request(event, writes=replace_job(job_row(kept)))
+    if not is_used and job.job_id in engine.jobs:
+        submissions.take_back(payload)
+    return await answer

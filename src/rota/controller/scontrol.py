@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rota.commands.create_reservation import parse_reservation
-from rota.commands.job_ids import parse_job_id
+from rota.commands.job_ids import JobId, parse_job_id
 from rota.commands.lists import split_list
 from rota.commands.moments import parse_slurm_time
 from rota.commands.option_error import OptionError
@@ -16,16 +16,15 @@ from rota.commands.scontrol import Change, JobsRequest, Other, Show, parse_scont
 from rota.commands.scontrol_update import JobUpdate, NodeUpdate
 from rota.commands.slurm_messages import message_of
 from rota.commands.update_reservation import update_reservation
+from rota.controller.job_orders import Order, carry_out, order, problems_of
 from rota.controller.job_updates import update_job
 from rota.controller.partitions import delete_partition, set_partition
-from rota.controller.requeue import ended_job, queue_again
 from rota.core import events as ev
-from rota.model import Errno, InputError, JobState, NodeState, RequestError
+from rota.model import Errno, InputError, NodeState, RequestError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from rota.commands.job_ids import JobId
     from rota.commands.scontrol import Scontrol
     from rota.controller.cluster import Cluster
     from rota.controller.wire import Call, Terminal
@@ -103,71 +102,42 @@ def _end(terminal: Terminal, line: Scontrol, problems: list[str]) -> int:
     return int(bool(problems))
 
 
-def _sentence(refused: Refused, job: object = None) -> str:
+def _sentence(refused: Refused) -> str:
     sentence, more = message_of(refused.errno, refused.message)
-    text = f"{sentence} for job {job}" if job is not None else f"slurm_update error: {sentence}"
-    return f"{text}\n{more}" if more and job is None else text
+    text = f"slurm_update error: {sentence}"
+    return f"{text}\n{more}" if more else text
 
 
 # ---- jobs -------------------------------------------------------------------------------------------------------
 
 
-def _targets(cluster: Cluster, ids: Iterable[JobId], name: str) -> list[tuple[int, int | None]]:
-    chosen = [(one.job_id, task) for one in ids for task in one.tasks or (None,)]
-    if name:
-        chosen += [(job.job_id, None) for job in cluster.driver.engine.jobs.values() if job.spec.name == name]
-    return chosen
+def _targets(cluster: Cluster, ids: Iterable[JobId], name: str) -> list[JobId]:
+    named = [job.array_job_id for job in cluster.driver.engine.jobs.values() if name and job.spec.name == name]
+    return [*ids, *(JobId(job_id) for job_id in dict.fromkeys(named))]
 
 
 async def _jobs(cluster: Cluster, request: JobsRequest, uid: int) -> list[str]:
     problems = []
-    for job_id, task_id in _targets(cluster, request.jobs, request.name):
-        shown = str(job_id) if task_id is None else f"{job_id}_{task_id}"
-        about: dict[str, Any] = {"job_id": job_id, "task_id": task_id, "uid": cluster.rights.over_job(uid, job_id)}
-        if request.command in {"requeue", "requeuehold"} and (ended := ended_job(cluster, job_id)) is not None:
-            refused = await queue_again(
-                cluster,
-                ended,
-                cluster.rights.over_account(uid, ended.job.account, ended.job.user_id),
-                hold=request.command == "requeuehold",
-                incomplete=request.incomplete,
-            )
-            problems += [] if refused is None else [_sentence(refused, shown)]
-            continue
-        job = cluster.driver.engine.jobs.get(job_id)
-        is_pending = job is not None and job.state is JobState.PENDING and about["uid"] in {0, job.user_id}
-        if is_pending and request.command in {"requeue", "suspend", "resume"}:
-            problems.append(f"Job is pending execution for job {shown}")
-            continue
-        refused = await cluster.driver.request(job_event(request.command, about))
-        if refused is not None:
-            problems.append(_sentence(refused, shown))
-            if request.command in {"hold", "release", "uhold"}:
-                problems.append(f"slurm_suspend error: {message_of(refused.errno, refused.message)[0]}")
+    for one in _targets(cluster, request.jobs, request.name):
+        answers = await order(cluster, request.command, one, uid, incomplete=request.incomplete)
+        found = problems_of(one, answers)
+        if found and not answers[0].tasks and request.command in {"hold", "release", "uhold"}:
+            found.append(f"slurm_suspend error: {answers[0].message}")
+        problems += found
     return problems
-
-
-def job_event(command: str, about: dict[str, Any]) -> ev.Event:
-    """Give the event of ``hold``, ``uhold``, ``release``, ``requeue``, ``requeuehold``, ``suspend`` or ``resume``."""
-    if command in {"hold", "uhold"}:
-        return ev.Hold(**about, by_user=command == "uhold")
-    if command == "release":
-        return ev.Release(**about)
-    if command in {"requeue", "requeuehold"}:
-        return ev.Requeue(**about, hold=command == "requeuehold")
-    return ev.Suspend(**about) if command == "suspend" else ev.Resume(**about)
 
 
 async def _update_jobs(cluster: Cluster, request: JobUpdate, uid: int) -> list[str]:
     problems = []
-    for job_id, task_id in _targets(cluster, request.jobs, request.of_name):
+    for one in _targets(cluster, request.jobs, request.of_name):
+        what = Order(
+            request=lambda job_id, task_id: update_job(cluster, request, job_id, task_id, uid),
+            uid=cluster.rights.over_job(uid, one.job_id),
+        )
         try:
-            refused = await update_job(cluster, request, job_id, task_id, uid)
+            problems += problems_of(one, await carry_out(cluster, one, what))
         except RequestError as error:
-            problems.append(f"{error} for job {job_id}")
-            continue
-        if refused is not None:
-            problems.append(_sentence(refused, job_id))
+            problems.append(f"{error} for job {one.job_id}")
     return problems
 
 

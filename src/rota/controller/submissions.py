@@ -62,11 +62,13 @@ class Submissions:
         self._known.pop(payload, None)
         self._left.append((end_time, payload))
 
-    def take_back(self, payload: str) -> bool:
-        """Keep what belongs to a job that has ended until it ends again; ``False``: it is kept no longer."""
-        number = len(self._left)
+    def is_left(self, payload: str) -> bool:
+        """Whether what belongs to a job that has ended is still kept."""
+        return any(one[1] == payload for one in self._left)
+
+    def take_back(self, payload: str) -> None:
+        """Keep what belongs to a job that has ended until it ends again."""
         self._left = deque(one for one in self._left if one[1] != payload)
-        return len(self._left) < number
 
     def forget(self, ended_before: int) -> list[Write]:
         """Give what to write so that what belongs to jobs that ended before a time is kept no longer."""

@@ -2,16 +2,19 @@
 
 In the queue, the record stands for all tasks that have not started. A task that starts, or is addressed by itself, is
 split off as a job of its own; the last task takes over the record. An array of n tasks takes n job ids, beginning with
-the record's.
+the record's. Tasks that have ended can be queued again, each with the job id that it had.
 """
 
 from __future__ import annotations
 
-from typing import Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from rota.core.limits.start_limits import Excess, Limit
 from rota.model import JobState, Reason
 from rota.model.array import ArrayTasks, fold_tasks
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class Task(Protocol):
@@ -39,6 +42,7 @@ class JobArray(Generic[T]):
     __slots__ = (
         "_ids",
         "_next_id",
+        "failed",
         "job_id",
         "last_start",
         "latest",
@@ -48,7 +52,6 @@ class JobArray(Generic[T]):
         "running",
         "tasks",
         "throttle",
-        "worst",
     )
 
     def __init__(self, job_id: int, tasks: ArrayTasks) -> None:
@@ -69,8 +72,8 @@ class JobArray(Generic[T]):
         self.last_start: int | None = None
         #: Ids of tasks that ended without being split off.
         self.over: list[int] = []
-        #: COMPLETED unless a task has ended in another state.
-        self.worst = JobState.COMPLETED
+        #: Final states of the tasks that have ended, and whose last run has not completed.
+        self.failed: dict[int, JobState] = {}
         self._next_id = job_id + 1
         self._ids = frozenset(tasks.ids)
 
@@ -78,6 +81,11 @@ class JobArray(Generic[T]):
     def is_over(self) -> bool:
         """Whether all tasks have ended."""
         return not self.pending and not self.tasks
+
+    @property
+    def worst(self) -> JobState:
+        """COMPLETED, unless a task has ended in another state."""
+        return next(reversed(self.failed.values()), JobState.COMPLETED)
 
     @property
     def ids(self) -> range:
@@ -105,13 +113,45 @@ class JobArray(Generic[T]):
 
     def left(self, job: T) -> list[int]:
         """Note that a job of the array has ended; give the ids of its tasks: one, or all pending ones."""
-        if job.state is not JobState.COMPLETED:
-            self.worst = job.state
         if job.task_id is not None:
             self.tasks.pop(job.task_id, None)
-            return [job.task_id]
-        self.over, self.pending = self.pending, []
-        return self.over
+            over = [job.task_id]
+        else:
+            over = self.over = self.pending
+            self.pending = []
+        for task_id in over:
+            self.failed.pop(task_id, None)
+            if job.state is not JobState.COMPLETED:
+                self.failed[task_id] = job.state
+        return over
+
+    # ---- queueing tasks again ---------------------------------------------------------------------------------
+
+    @classmethod
+    def of_ended(cls, job_id: int, tasks: ArrayTasks) -> JobArray[T]:
+        """Make an array anew, all of whose tasks have ended."""
+        made = cls(job_id, tasks)
+        made.pending = []
+        made._next_id = made.ids.stop
+        return made
+
+    def has_ended(self, job_id: int, tasks: Sequence[int]) -> bool:
+        """Whether a job of these tasks can be one that has ended: one task, or several in the array's record."""
+        if not tasks or any(not self.has(one) or one in self.tasks or one in self.pending for one in tasks):
+            return False
+        if job_id == self.job_id:
+            return not self.pending
+        return len(tasks) == 1 and self.job_id < job_id < self._next_id
+
+    def put_back(self, job: T, tasks: Sequence[int]) -> None:
+        """Take a job up again, which has ended; see `has_ended`."""
+        for task_id in tasks:
+            self.failed.pop(task_id, None)
+        if job.task_id is not None:
+            self.tasks[job.task_id] = job
+        else:
+            self.record, self.pending = job, list(tasks)
+            self._next_id = self.ids.stop - len(tasks) + 1
 
     # ---- as a start limit -------------------------------------------------------------------------------------
 
@@ -140,7 +180,8 @@ class JobArray(Generic[T]):
     def save(self) -> dict[str, Any]:
         """Give the array as JSON data, without its jobs."""
         plain = ("job_id", "throttle", "pending", "last_start", "_next_id")
-        others = {"ids": sorted(self._ids), "worst": self.worst.value}
+        failed = [[task_id, state.value] for task_id, state in self.failed.items()]
+        others = {"ids": sorted(self._ids), "failed": failed}
         return {name: getattr(self, name) for name in plain} | others
 
     @classmethod
@@ -149,5 +190,7 @@ class JobArray(Generic[T]):
         made = cls(saved["job_id"], ArrayTasks(tuple(saved["ids"]), saved["throttle"]))
         made.pending = saved["pending"]
         made.last_start, made._next_id = saved["last_start"], saved["_next_id"]
-        made.worst = JobState(saved["worst"])
+        # States saved before have the worst state alone.
+        failed = saved["failed"] if "failed" in saved else [[-1, saved["worst"]]]
+        made.failed = {task_id: state for task_id, one in failed if (state := JobState(one)) is not JobState.COMPLETED}
         return made

@@ -17,6 +17,7 @@ from rota.core.event_codec import problem_of
 from rota.core.invariants import check_invariants
 from rota.core.jobs.checks import as_user, require_administrator
 from rota.core.jobs.lifecycle import Lifecycle
+from rota.core.jobs.new_jobs import Place
 from rota.core.jobs.requests import JobRequests
 from rota.core.plugin_api.calls import PriorityCalls, SchedCalls, SelectCalls
 from rota.core.plugin_api.controller import PluginController
@@ -381,7 +382,8 @@ class Engine:
     def _on_resubmit(self, event: ev.Resubmit) -> None:
         if event.uid not in {0, event.spec.user_id}:
             require_administrator(event.uid, "requeue jobs of others", Errno.ACCESS_DENIED)
-        if event.spec.array or event.restart_count < 1:
+        place = None if event.array_job_id is None else Place(event.array_job_id, event.tasks)
+        if bool(event.spec.array) is not (place is not None) or event.restart_count < 1:
             raise RequestError(f"job {event.job_id} cannot be queued again", Errno.DISABLED)
         if event.spec.allocation_only:
             raise RequestError(f"job {event.job_id} has no script that could run again", Errno.BATCH_ONLY)
@@ -389,9 +391,9 @@ class Engine:
             raise RequestError(f"job {event.job_id} is not to be requeued", Errno.DISABLED)
         delay = self.state.settings.requeue_delay
         begin_time = self.state.now + delay if delay else 0
-        self.lifecycle.submit(event.job_id, event.spec._replace(begin_time=begin_time, hold=False))
-        self.cluster.dependencies.queued_again(event.job_id)
+        self.lifecycle.submit(event.job_id, event.spec._replace(begin_time=begin_time, hold=False), place)
         job = self.state.jobs[event.job_id]
+        self.cluster.dependencies.queued_again(job, event.tasks)
         job.restart_count = event.restart_count
         if event.hold:
             self.lifecycle.hold(job)

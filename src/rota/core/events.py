@@ -88,7 +88,7 @@ class Requeue(JobRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resubmit(Request):
-    """Queue a job again that has ended, and which the engine has forgotten."""
+    """Queue a job again that has ended, and which the engine has forgotten; also a task of a job array."""
 
     job_id: int
     spec: JobSpec
@@ -96,6 +96,10 @@ class Resubmit(Request):
     restart_count: int
     #: Whether the job is held afterwards.
     hold: bool = False
+    #: Job id of its array, and its task; several tasks are those that ended as one, as none of them had started.
+    #: ``None`` and empty: it is of no array.
+    array_job_id: int | None = None
+    tasks: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,18 +14,20 @@ from rota.commands.signals import signal_number
 from rota.commands.slurm_messages import MESSAGES, message_of
 from rota.commands.submission import Client, ScriptError, read_command_line, read_submission
 from rota.controller.api import questions as q
+from rota.controller.job_orders import order
 from rota.controller.job_updates import update_job
 from rota.controller.live_view import LiveView
 from rota.controller.scancel import end_job
-from rota.controller.scontrol import job_event
 from rota.controller.submitting import hand_in, host_name, largest_script
 from rota.listings.openapi import submission as layout
 from rota.listings.view import AccountingQuery
-from rota.model import Errno, JobState, RequestError
+from rota.model import Errno, RequestError
+from rota.model.array import fold_tasks
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
+    from rota.commands.job_ids import JobId
     from rota.controller.api.caller import Caller
     from rota.controller.cluster import Cluster
     from rota.core.effects import Refused
@@ -56,15 +58,21 @@ def _refuse(refused: Refused) -> NoReturn:
     raise RequestError(": ".join(filter(None, message_of(refused.errno, refused.message))), refused.errno)
 
 
-def _job_of(text: str) -> tuple[int, int | None]:
-    """Give job id and task id of a job.
+def _job_of(text: str) -> JobId:
+    """Give the id of a job, or of one task.
 
     Raises:
-        RequestError: it is no id of a job.
+        RequestError: it is no such id.
     """
     wanted = parse_job_id(text)
     if wanted is None or wanted.step or wanted.bracketed:
         raise RequestError(MESSAGES[Errno.INVALID_JOB_ID], Errno.INVALID_JOB_ID)
+    return wanted
+
+
+def _ids_of(text: str) -> tuple[int, int | None]:
+    """Give job id and task id of a job; see `_job_of`."""
+    wanted = _job_of(text)
     return wanted.job_id, wanted.tasks[0] if wanted.tasks else None
 
 
@@ -161,7 +169,7 @@ def _environment(value: object) -> Mapping[str, str]:
 
 
 async def _end(cluster: Cluster, caller: Caller, asked: q.Ending) -> dict[str, Any]:
-    job_id, task_id = _job_of(asked.job)
+    job_id, task_id = _ids_of(asked.job)
     number = _signal(asked.signal) if asked.signal else None
     problem = await end_job(cluster, caller.uid, job_id, task_id, number=number)
     if problem is not None:
@@ -191,16 +199,11 @@ def _signal(text: str) -> int:
 
 
 async def _order(cluster: Cluster, caller: Caller, asked: q.Ordering) -> dict[str, Any]:
-    job_id, task_id = _job_of(asked.job)
-    job = cluster.driver.engine.jobs.get(job_id)
-    counts_as = cluster.rights.over_job(caller.uid, job_id)
-    is_pending = job is not None and job.state is JobState.PENDING and counts_as in {0, job.user_id}
-    if is_pending and asked.command in {"requeue", "suspend", "resume"}:
-        raise RequestError("Job is pending execution", Errno.TRANSITION_STATE_NO_UPDATE)
-    about = {"job_id": job_id, "task_id": task_id, "uid": counts_as}
-    refused = await cluster.driver.request(job_event(asked.command, about))
-    if refused is not None:
-        _refuse(refused)
+    answers = await order(cluster, asked.command, _job_of(asked.job), caller.uid)
+    for one in answers:
+        if one.errno is not Errno.SUCCESS:
+            tasks = f"tasks {fold_tasks(one.tasks)}: " if len(answers) > 1 else ""
+            raise RequestError(f"{tasks}{one.message}", one.errno)
     return {}
 
 
@@ -212,7 +215,7 @@ async def _update(cluster: Cluster, caller: Caller, asked: q.Updating) -> dict[s
 async def _slurm_update(cluster: Cluster, caller: Caller, asked: q.SlurmUpdate) -> dict[str, Any]:
     properties = _body(asked.body)
     changes = layout.update_words(properties)
-    job_id, _ = _job_of(asked.job)
+    job_id, _ = _ids_of(asked.job)
     if job_id not in cluster.driver.engine.jobs:
         raise RequestError(MESSAGES[Errno.INVALID_JOB_ID], Errno.INVALID_JOB_ID)
     if changes:
@@ -224,7 +227,7 @@ async def _slurm_update(cluster: Cluster, caller: Caller, asked: q.SlurmUpdate) 
 
 
 async def _change(cluster: Cluster, caller: Caller, job: str, changes: Mapping[str, str]) -> None:
-    job_id, task_id = _job_of(job)
+    job_id, task_id = _ids_of(job)
     words = [f"JobId={job}", *(f"{key}={value}" for key, value in changes.items())]
     request = parse_update(words, cluster.clock.now(), cluster.driver.engine.utc_offset)
     if not isinstance(request, JobUpdate) or len(request.jobs) != 1 or str(request.jobs[0]) != job:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from rota.core.cluster import Cluster
     from rota.core.job import Job
+    from rota.core.jobs.new_jobs import Place
     from rota.model import JobSpec, Node
 
 
@@ -45,15 +46,20 @@ class Lifecycle:
 
     # ---- submission -------------------------------------------------------------------------------------------
 
-    def submit(self, job_id: int, spec: JobSpec) -> None:
+    def submit(self, job_id: int, spec: JobSpec, place: Place | None = None) -> None:
         """Submit a job.
+
+        Args:
+            job_id: Its id.
+            spec: The request.
+            place: Its place in its array, if it is queued again; ``None``: it is new, or of no array.
 
         Raises:
             RequestError: the request can never be met.
             PolicyError: a limit or access rule forbids it.
         """
         cluster = self.cluster
-        job = new_job(cluster, job_id, spec)
+        job = new_job(cluster, job_id, spec, place)
         try:
             if cluster.policy.restricts:
                 cluster.policy.admit(job)
@@ -66,7 +72,10 @@ class Lifecycle:
         if not job.units:
             check_possible(cluster, job)
         if job.array is not None:
-            self.state.add_array(job.array)
+            if job.array.job_id not in self.state.arrays:
+                self.state.add_array(job.array)
+            if place is not None:
+                job.array.put_back(job, place.tasks)
         cluster.add(job)
         if spec.priority is not None:
             job.priority = spec.priority
@@ -76,7 +85,7 @@ class Lifecycle:
             job.reason = Reason.JOB_HELD_USER
         else:
             self.priorities.ask(job)
-        if job.array is not None and job.dependencies is not None:
+        if job.array is not None and job.task_id is None and job.dependencies is not None:
             split_for_dependencies(cluster, job, job.array)
         self.queue.insert(job)
         if self.state.down or cluster.reservations.all or job.start_limits or job.records:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rota.core.job import QueueRecord
-from rota.core.jobs.new_jobs import make_job
+from rota.core.jobs.new_jobs import dependencies_of_task, make_job
 from rota.model.dependency import DependencyType
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def become_task(job: Job) -> None:
 
 def split_for_dependencies(cluster: Cluster, job: Job, array: JobArray[Job]) -> None:
     """Split off all tasks of an array, if each depends on the same task of another array (``aftercorr``)."""
-    wanted, arrays = job.dependencies, cluster.state.arrays
+    wanted = job.dependencies
     if wanted is None or not any(one.type is DependencyType.AFTER_CORR for one in wanted.each):
         return
     for task_id in [*array.pending]:
@@ -60,13 +60,7 @@ def split_for_dependencies(cluster: Cluster, job: Job, array: JobArray[Job]) -> 
             task = split_off(cluster, job, array, task_id)
         else:
             become_task(task := job)
-        each = (
-            one._replace(task_id=task_id)
-            if one.type is DependencyType.AFTER_CORR and arrays.get(one.job_id, array).has(task_id)
-            else one
-            for one in wanted.each
-        )
-        task.dependencies = wanted._replace(each=tuple(each))
+        task.dependencies = dependencies_of_task(cluster.state, job, array, task_id)
         cluster.dependencies.added(task)
         if task is not job:
             cluster.queue.insert(task)

@@ -18,6 +18,7 @@ from rota.model.dependency import Dependencies, Dependency, DependencyType
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from rota.core.arrays import JobArray
     from rota.core.job import Job
     from rota.core.queue.job_queue import JobQueue
     from rota.core.state import ClusterState
@@ -125,10 +126,20 @@ class JobDependencies:
             freed = {one for key in over for one in self.waiting.pop(key, ())}
             self._retest(freed | self.waiting.get(_name(job), set()))
 
-    def queued_again(self, job_id: int) -> None:
-        """Forget that a job has ended."""
+    def queued_again(self, job: Job, tasks: Sequence[int]) -> None:
+        """Forget that a job has ended, or tasks of an array."""
         self._file()
-        self._ended.pop(job_id, None)
+        self._ended.pop(job.array_job_id, None)
+        for task_id in tasks:
+            self._ended.pop((job.array_job_id, task_id), None)
+
+    def tell_of_ended(self, array: JobArray[Job]) -> None:
+        """Tell an array that is made anew what is known of its tasks, all of which have ended."""
+        whole = self._ended_of(array.job_id)
+        array.last_start = None if whole is None else whole.start_time
+        for key, one in self._ended.items():
+            if isinstance(key, tuple) and key[0] == array.job_id and one.state is not JobState.COMPLETED:
+                array.failed[key[1]] = one.state
 
     def forget(self) -> None:
         """Delete the jobs that ended too long ago, before another ``MinJobAge`` comes into force."""

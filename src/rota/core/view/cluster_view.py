@@ -209,6 +209,10 @@ class ClusterView:
         """
         return [job for job, _ in self._state.find(job_id, task_id)]
 
+    def has_array(self, job_id: int) -> bool:
+        """Whether tasks of a job array live."""
+        return job_id in self._state.arrays
+
     def jobs(self) -> tuple[JobLine, ...]:
         """Give all live jobs, in order of submission."""
         self.compute_deferred()
