@@ -37,6 +37,10 @@ DIFFERENT = {
     "@games sacctmgr -i modify user bin set defaultaccount=chem": "what changes nothing is allowed",
     "@games sacctmgr -i modify user games set adminlevel=admin": "one message for all that is not allowed",
     "@bin sacctmgr -i modify user games set adminlevel=admin": "one message for all that is not allowed",
+    "<n sacctmgr -nP show user account=phys format=user": "it is answered",
+    "<n sacctmgr -nP show user defaultqos=urgent format=user": "nothing is asked",
+    "<n sacctmgr -nP show account where parent=root format=account": "nothing is asked",
+    "<n sacctmgr -nP show account where user=bin format=account": "nothing is asked",
 }
 
 
@@ -80,6 +84,7 @@ def _answers(cluster: LiveCluster, commands: dict[str, Answer]) -> dict[str, Ans
 
 
 RECORDED = _recorded("sacctmgr.txt")
+LISTS = _recorded("sacctmgr-lists.txt")
 BY_USERS = _recorded("sacctmgr-users.txt")
 
 
@@ -87,6 +92,12 @@ BY_USERS = _recorded("sacctmgr-users.txt")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Answer]:
     with LiveCluster(tmp_path_factory.mktemp("sacctmgr"), _CONF) as cluster:
         return _answers(cluster, RECORDED)
+
+
+@pytest.fixture(scope="module")
+def lists(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Answer]:
+    with LiveCluster(tmp_path_factory.mktemp("sacctmgr-lists"), _CONF) as cluster:
+        return _answers(cluster, LISTS)
 
 
 @pytest.fixture(scope="module")
@@ -115,6 +126,12 @@ def test_answer_is_slurms(command: str, answers: dict[str, Answer]) -> None:
     else:
         assert answers[command].code == RECORDED[command].code
         assert sorted(answers[command].lines) == sorted(RECORDED[command].lines)
+
+
+@pytest.mark.parametrize("command", LISTS)
+def test_list_is_slurms(command: str, lists: dict[str, Answer]) -> None:
+    same = _same(command, lists[command], LISTS[command])
+    assert same is (command not in DIFFERENT), (lists[command], LISTS[command])
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can ask as others")

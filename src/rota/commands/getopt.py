@@ -75,6 +75,10 @@ class Parsed(NamedTuple):
         """Give the value of an option, the last one if there are several; ``None``: it was not given."""
         return next((value or "" for name, value in reversed(self.options) if name == key), None)
 
+    def last_of(self, *keys: str) -> str | None:
+        """Give which of some options was given last; ``None``: none of them."""
+        return next((name for name, _ in reversed(self.options) if name in keys), None)
+
     def all(self, key: str) -> list[str]:
         """Give all values of an option, in their order."""
         return [value or "" for name, value in self.options if name == key]

@@ -99,10 +99,10 @@ class Lines(Generic[T]):
             raise UsageError(f"error: a format has at most {_MOST_FIELDS} fields in rota\n")
         names = [name for name, _, _ in fields]
         self._texts = [text for _, _, text in fields]
-        if parsed.has("parsable") or parsed.has("parsable2"):
+        if (parsable := parsed.last_of("parsable", "parsable2")) is not None:
             self._columns: list[tuple[_Cells, Callable[[T], str]]] = []
             self._between = parsed.last("delimiter") or "|"
-            ending = self._between if parsed.has("parsable") and not parsed.has("parsable2") else ""
+            ending = self._between if parsable == "parsable" else ""
             heads = [names]
         else:
             if sum(abs(width) for _, width, _ in fields) > _WIDEST:

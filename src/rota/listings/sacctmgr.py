@@ -14,18 +14,18 @@ from rota.commands.sacctmgr import USAGE, Line, Setting, not_supported, parse_sa
 from rota.listings.answer import VERSION, Answer
 from rota.listings.sacct_table import put
 from rota.listings.sacctmgr_fields import ALIASES, DEFAULT, FIELDS, QOS_FIELDS, Row
+from rota.listings.sacctmgr_tree import Inherited
 from rota.listings.text import fold, tres_text
 from rota.model.tres import STATIC_TRES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from rota.listings.privacy import Privacy
     from rota.listings.sacctmgr_fields import Field
     from rota.listings.view import View
     from rota.model import Association
 
-_FORMAT = re.compile(r"(?P<name>[^%]*)(%(?P<width>-?\d*))?")
+_FORMAT = re.compile(r"(?P<name>[^%]*)(%(?P<width>-?\d*).*)?")
 #: Words that change what is listed, and the fewest letters of each.
 _FLAGS = {
     "onlydefaults": 2,
@@ -35,13 +35,15 @@ _FLAGS = {
     "wolimits": 3,
     "wopinfo": 4,
     "woplimits": 4,
+    "withsubaccounts": 5,
 }
 #: Such words that rota does not carry out, and the fewest letters of each.
-_REFUSED = {"withclusters": 6, "withdeleted": 5, "withfed": 5, "withrawqoslevel": 5, "withsubaccounts": 5}
+_REFUSED = {"withclusters": 6, "withdeleted": 5, "withfed": 5, "withrawqoslevel": 5}
+_HINT = " Use keyword 'set' to modify value\n"
+#: Fields that rota does not show: places in Slurm's tree, and numbers of QOS.
+_REFUSED_FIELDS = ("lft", "rgt", "qosraw")
 #: First number of TRES that are not Slurm's own.
 _FIRST_GRES = 1001
-#: Limits that the users of an account, and the accounts below it, have too.
-_INHERITED = ("Max", "MinPrio")
 
 
 class _Asked:
@@ -65,7 +67,8 @@ class _Asked:
             elif key is None:
                 raise UsageError(f" Unknown condition: {one.word}\n{hint}")
             else:
-                self._given.setdefault(key, []).extend(one.names)
+                # ``user=`` are the associations of accounts.
+                self.add(key, one.names or ([""] if key == "Users" else []))
         if line.options.has("associations"):
             self.flags.add("withassoc")
 
@@ -73,6 +76,37 @@ class _Asked:
         """Whether one of the values is among those asked for, if any are."""
         wanted = self._given.get(key)
         return not wanted or any(value.lower() in wanted for value in values)
+
+    def chooses(self, one: Association, tree: Inherited) -> bool:
+        """Whether an association is among those asked for."""
+        if not self._given:
+            return True
+        shown = tree.shown(one)
+        return (
+            self.allows("Accounts", one.account)
+            and self.allows("Users", one.user)
+            and self.allows("Partitions", one.partition)
+            and self.allows("Parents", tree.parent(one))
+            and self.allows("QOS", *shown.qos)
+            and self.allows("DefaultQOS", shown.default_qos)
+        )
+
+    def require_associations(self, *keys: str) -> None:
+        """Check that associations are asked for if there are conditions about them.
+
+        Raises:
+            UsageError: they are not.
+        """
+        if "withassoc" not in self.flags and not self._given.keys().isdisjoint(keys):
+            raise UsageError("You requested options that are only valid when querying with the withassoc option.\n")
+
+    def given(self, key: str) -> Sequence[str]:
+        """Give what is asked for by a key."""
+        return self._given.get(key, [])
+
+    def add(self, key: str, values: Iterable[str]) -> None:
+        """Ask for more."""
+        self._given.setdefault(key, []).extend(values)
 
     def named(self, name: str) -> bool:
         """Whether a name is among those asked for, if any are."""
@@ -125,12 +159,12 @@ def sacctmgr(argv: Sequence[str], environ: Mapping[str, str], view: View) -> Ans
 
 
 def _accounts(line: Line, view: View) -> Answer:
-    asked = _Asked(
-        line, ("Names", "Accounts", "Clusters", "Descriptions", "Organizations"), " Use keyword 'set' to modify value\n"
-    )
+    known = ("Names", "Accounts", "Clusters", "Descriptions", "Organizations", "Parents", "Users", "QOS", "DefaultQOS")
+    asked = _Asked(line, known, _HINT)
+    asked.require_associations("Parents", "Users", "QOS", "DefaultQOS")
     with_associations = "withassoc" in asked.flags
     cluster = view.config.cluster_name
-    tree = _Inherited(view)
+    tree = Inherited(view)
     rows = []
     privacy, seen = view.privacy, tree.seen(view.privacy)
     if "accounts" in privacy.kinds and not privacy.coordinated:
@@ -150,7 +184,7 @@ def _accounts(line: Line, view: View) -> Answer:
             rows += [
                 row._replace(cluster=cluster, association=tree.shown(one), parent=tree.parent(one))
                 for one in tree.of_account(account.name)
-                if one.id in seen or not one.user
+                if (one.id in seen or not one.user) and asked.chooses(one, tree)
             ]
         else:
             rows.append(row)
@@ -161,11 +195,22 @@ def _accounts(line: Line, view: View) -> Answer:
 
 
 def _users(line: Line, view: View) -> Answer:
-    known = ("Names", "Users", "DefaultAccounts", "AdminLevel", "Accounts", "Clusters", "Partitions")
-    asked = _Asked(line, known, " Use keyword 'set' to modify value\n")
+    known = (
+        "Names",
+        "Users",
+        "DefaultAccounts",
+        "AdminLevel",
+        "Accounts",
+        "Clusters",
+        "Partitions",
+        "QOS",
+        "DefaultQOS",
+    )
+    asked = _Asked(line, known, _HINT)
+    asked.require_associations("QOS", "DefaultQOS")
     with_associations = "withassoc" in asked.flags
     cluster = view.config.cluster_name
-    tree = _Inherited(view)
+    tree = Inherited(view)
     rows = []
     for user in sorted(view.accounting().users, key=lambda one: one.name):
         if not (
@@ -179,11 +224,7 @@ def _users(line: Line, view: View) -> Answer:
             continue
         coordinated = tree.coordinated(user.coordinator) if "withcoordinators" in asked.flags else ()
         row = Row(user=user, coordinators=tuple(sorted(coordinated)))
-        chosen = [
-            one
-            for one in tree.of_user(user.name)
-            if asked.allows("Accounts", one.account) and asked.allows("Partitions", one.partition)
-        ]
+        chosen = [one for one in tree.of_user(user.name) if asked.chooses(one, tree)]
         if with_associations:
             rows += [row._replace(cluster=cluster, association=tree.shown(one)) for one in chosen]
         elif chosen or asked.allows("Accounts", ""):
@@ -194,7 +235,7 @@ def _users(line: Line, view: View) -> Answer:
     return _table(line, asked.format or form, rows)
 
 
-def _coordinators(asked: _Asked, view: View, tree: _Inherited, account: str) -> tuple[str, ...]:
+def _coordinators(asked: _Asked, view: View, tree: Inherited, account: str) -> tuple[str, ...]:
     """Name the coordinators of an account, if they are asked for."""
     if "withcoordinators" not in asked.flags:
         return ()
@@ -202,12 +243,14 @@ def _coordinators(asked: _Asked, view: View, tree: _Inherited, account: str) -> 
 
 
 def _associations(line: Line, view: View) -> Answer:
-    asked = _Asked(line, ("Accounts", "Users", "Partitions", "Clusters", "QOS", "QosLevel", "ID"))
+    known = ("Accounts", "Users", "Partitions", "Clusters", "QOS", "QosLevel", "ID", "Parents", "DefaultQOS")
+    asked, tree = _Asked(line, known), Inherited(view)
+    if "withsubaccounts" in asked.flags:
+        asked.add("Accounts", tree.below(asked.given("Accounts")))
     if asked.names:
         raise UsageError(f"sacctmgr: error: Invalid value for AssocId ({asked.names[0]})\n")
     cluster = view.config.cluster_name
     own = bool(asked.flags & {"wopinfo", "woplimits"})
-    tree = _Inherited(view)
     default = {user.name: user.default_account for user in view.accounting().users}
     rows = []
     depths: dict[int, int] = {}
@@ -216,11 +259,8 @@ def _associations(line: Line, view: View) -> Answer:
         shown = tree.shown(one)
         if not (
             one.id in seen
-            and asked.allows("Accounts", one.account)
-            and asked.allows("Users", one.user)
-            and asked.allows("Partitions", one.partition)
+            and asked.chooses(one, tree)
             and asked.allows("Clusters", cluster)
-            and asked.allows("QOS", *shown.qos)
             and asked.allows("ID", str(one.id))
         ):
             continue
@@ -238,9 +278,9 @@ def _associations(line: Line, view: View) -> Answer:
 
 
 def _clusters(line: Line, view: View) -> Answer:
-    asked = _Asked(line, ("Names", "Clusters", "Classification", "Flags"))
+    asked = _Asked(line, ("Names", "Clusters", "Classification", "Flags"), _HINT)
     cluster = view.config.cluster_name
-    tree = _Inherited(view)
+    tree = Inherited(view)
     nodes = view.nodes()
     totals = {"cpu": sum(node.cpus for node in nodes), "mem": sum(node.memory for node in nodes), "node": len(nodes)}
     facts = {
@@ -257,7 +297,7 @@ def _clusters(line: Line, view: View) -> Answer:
 
 
 def _qos(line: Line, view: View) -> Answer:
-    asked = _Asked(line, ("Names", "ID", "Descriptions"), " Use keyword 'set' to modify value\n")
+    asked = _Asked(line, ("Names", "ID", "Descriptions"), _HINT)
     rows = [
         Row(qos=one)
         for one in sorted(view.accounting().qos, key=lambda one: one.id)
@@ -288,13 +328,16 @@ def _configuration(_line: Line, view: View) -> Answer:
 
 def _table(line: Line, form: str, rows: list[Row], known: Mapping[str, Field] = FIELDS) -> Answer:
     fields = []
-    for word in form.split(","):
+    for word in filter(str.strip, form.split(",")):
         match = _FORMAT.fullmatch(word.strip())
         name = _field(match["name"] if match else "", known)
+        if any(word.strip().lower().startswith(one) for one in _REFUSED_FIELDS):
+            raise not_supported(f"format={word.strip()}")
         if match is None or name is None:
             raise UsageError(f"Unknown field '{word.strip().partition('%')[0]}'\n")
         field = known[name]
-        fields.append((field.heading, int(match["width"] or field.width), field.text))
+        width = match["width"] or ""
+        fields.append((field.heading, (int(width) if width.strip("-") else 0) or field.width, field.text))
     return Answer(put(fields, rows, line.options))
 
 
@@ -304,76 +347,3 @@ def _field(word: str, known: Mapping[str, Field]) -> str | None:
         return alias
     found = [name for name in known if short and name.lower().startswith(short)]
     return min(found, key=len, default=None)
-
-
-# ---- associations ----------------------------------------------------------------------------------------------
-
-
-class _Inherited:
-    """The associations, with what they inherit from the accounts above them."""
-
-    def __init__(self, view: View) -> None:
-        #: In the order of listings.
-        self.all: list[Association] = [line.association for line in view.associations()]
-        self._by_id = {one.id: one for one in self.all}
-
-    def seen(self, privacy: Privacy) -> set[int]:
-        """Give the ids of the associations that a user may see: accounts above them too."""
-        found: set[int] = set()
-        for one in self.all:
-            if privacy.shows("users", one.user or "\0", one.account):
-                place: Association | None = one
-                while place is not None:
-                    found.add(place.id)
-                    place = self._by_id.get(place.parent_id)
-        return found
-
-    def of_user(self, name: str) -> list[Association]:
-        """Give the associations of a user, in the order in which they were made."""
-        return sorted((one for one in self.all if one.user == name), key=lambda one: one.id)
-
-    def of_account(self, name: str) -> list[Association]:
-        """Give the associations of an account and its users."""
-        return [one for one in self.all if one.account == name]
-
-    def parent(self, one: Association) -> str:
-        """Name the account above an account; empty for users and the root."""
-        return "" if one.user or not one.parent_id else self._by_id[one.parent_id].account
-
-    def shown(self, one: Association) -> Association:
-        """Give a copy with the values that are in force."""
-        path = [one]
-        while path[-1].parent_id:
-            path.append(self._by_id[path[-1].parent_id])
-        limits: dict[str, str] = {}
-        names: tuple[str, ...] = ()
-        for above in reversed(path):
-            own = above is one
-            limits |= {name: text for name, text in above.limits.items() if own or name.startswith(_INHERITED)}
-            names = _changed(names, above.qos)
-        return replace(
-            one,
-            limits=limits,
-            qos=tuple(sorted(names)),
-            default_qos=next((above.default_qos for above in path if above.default_qos), ""),
-            priority=next((above.priority for above in path if above.priority), 0),
-        )
-
-    def coordinated(self, accounts: Sequence[str]) -> set[str]:
-        """Name accounts with all accounts below them."""
-        found: set[str] = set()
-        for one in self.all:
-            if not one.user and (one.account in accounts or self.parent(one) in found):
-                found.add(one.account)
-        return found
-
-
-def _changed(names: tuple[str, ...], own: tuple[str, ...]) -> tuple[str, ...]:
-    """Apply an association's list of QOS to that of the account above it."""
-    if not own or own[0][0] not in "+-":
-        return own or names
-    for change in own:
-        names = tuple(name for name in names if name != change[1:])
-        if change[0] == "+":
-            names = (*names, change[1:])
-    return names

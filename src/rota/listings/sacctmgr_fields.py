@@ -70,7 +70,7 @@ def _limit(key: str) -> Callable[[Row], str]:
 
 
 def _one_tres(key: str, tres: str) -> Callable[[Row], str]:
-    """Give the limit of one TRES, for fields from before there were TRES."""
+    """Give the limit of one TRES, for fields from before there were other TRES."""
 
     def text(row: Row) -> str:
         owner = row.qos or row.association
@@ -190,6 +190,7 @@ _OF_ALL = {
     "TRES": Field("TRES", 20, _fact("TRES")),
     "Type": Field("Type", 8, lambda row: row.tres[0].partition("/")[0]),
     "UsageFactor": Field("UsageFactor", 11, _of_qos(lambda one: _factor(one.usage_factor))),
+    "WCKeys": Field("WCKeys", 20, lambda _: ""),
     "UsageThreshold": Field("UsageThres", 10, _of_qos(lambda one: _factor(one.usage_threshold))),
     "User": Field("User", 10, _user),
 }
@@ -205,11 +206,17 @@ _GROUP_LIMITS = _limits(
 _OLD_LIMITS = {
     "GrpCPUs": Field("GrpCPUs", 8, _one_tres("GrpTRES", "cpu")),
     "GrpCPUMins": Field("GrpCPUMins", 11, _one_tres("GrpTRESMins", "cpu")),
+    "GrpCPURunMins": Field("GrpCPURunMins", 13, _one_tres("GrpTRESRunMins", "cpu")),
     "GrpMemory": Field("GrpMem", 7, _one_tres("GrpTRES", "mem")),
     "GrpNodes": Field("GrpNodes", 8, _one_tres("GrpTRES", "node")),
-    "MaxCPUMins": Field("MaxCPUMins", 11, _one_tres("MaxTRESMinsPerJob", "cpu")),
-    "MaxCPUs": Field("MaxCPUs", 8, _one_tres("MaxTRESPerJob", "cpu")),
-    "MaxNodes": Field("MaxNodes", 8, _one_tres("MaxTRESPerJob", "node")),
+    "MaxCPUMinsPerJob": Field("MaxCPUMins", 11, _one_tres("MaxTRESMinsPerJob", "cpu")),
+    "MaxCPUsPerJob": Field("MaxCPUs", 8, _one_tres("MaxTRESPerJob", "cpu")),
+    "MaxNodesPerJob": Field("MaxNodes", 8, _one_tres("MaxTRESPerJob", "node")),
+}
+_OLD_QOS_LIMITS = {
+    "MaxCPUsPerUser": Field("MaxCPUsPU", 9, _one_tres("MaxTRESPerUser", "cpu")),
+    "MaxNodesPerUser": Field("MaxNodesPU", 10, _one_tres("MaxTRESPerUser", "node")),
+    "MinCPUsPerJob": Field("MinCPUs", 8, _one_tres("MinTRESPerJob", "cpu")),
 }
 _JOB_LIMITS = _limits(
     ("MaxTRESPerJob", "MaxTRESPerJob", "MaxTRES", 13),
@@ -228,14 +235,17 @@ FIELDS = {
         ("MaxJobs", "MaxJobs", "MaxJobs", 7),
         ("MaxJobsAccrue", "MaxJobsAccrue", "MaxJobsAccrue", 13),
         ("MaxSubmitJobs", "MaxSubmitJobs", "MaxSubmit", 9),
-        ("MaxTRESRunMins", "MaxTRESRunMins", "MaxTRESRunMins", 15),
+        ("MaxTRESRunMins", "MaxTRESRunMins", "MaxTRESRunMinsPU", 15),
     ),
+    "MaxCPURunMins": Field("MaxCPURunMinsPU", 15, _one_tres("MaxTRESRunMins", "cpu")),
 }
 #: The fields of QOS.
 QOS_FIELDS = {
     **_OF_ALL,
     **_GROUP_LIMITS,
     **_JOB_LIMITS,
+    **_OLD_LIMITS,
+    **_OLD_QOS_LIMITS,
     **_limits(
         *(
             (f"Max{name}Per{whose}", f"Max{name}Per{whose}", f"Max{short}P{whose[0]}", width)
@@ -255,7 +265,12 @@ QOS_FIELDS = {
 ALIASES = {
     "acct": "Account",
     "admin": "AdminLevel",
-    "cpus": "MaxCPUs",
+    "cpus": "MaxCPUsPerJob",
+    "maxcpumins": "MaxCPUMinsPerJob",
+    "maxcpus": "MaxCPUsPerJob",
+    "maxcpuspu": "MaxCPUsPerUser",
+    "maxnodes": "MaxNodesPerJob",
+    "maxnodespu": "MaxNodesPerUser",
     "maxtres": "MaxTRESPerJob",
     "maxtresmins": "MaxTRESMinsPerJob",
     "maxwall": "MaxWallDurationPerJob",

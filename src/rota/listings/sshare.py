@@ -152,8 +152,8 @@ def check(argv: Sequence[str]) -> Parsed:
 
 def _lines(names: list[tuple[str, int]], rows: list[_Row], parsed: Parsed, *, fair_tree: bool) -> list[str]:
     header = not parsed.has("noheader")
-    if parsed.has("parsable") or parsed.has("parsable2"):
-        end = "" if parsed.has("parsable2") else "|"
+    if (parsable := parsed.last_of("parsable", "parsable2")) is not None:
+        end = "" if parsable == "parsable2" else "|"
         lines = ["|".join(name for name, _ in names) + end] if header else []
         return lines + ["|".join(_plain(_value(name, row, fair_tree)) for name, _ in names) + end for row in rows]
     lines = []
