@@ -32,7 +32,7 @@ _JOBS = (
 #: Commands that are meant to be answered in another way, and how: docs/differences.md.
 DIFFERENT = {
     "sreport cluster utilization format=nosuch": "nothing is printed before an error",
-    "sreport cluster utilization format=Cluster,TRESName": "Reserved is no field",
+    "sreport cluster utilization format=Cluster,TRESName": "Planned is the time planned, in Slurm that planned down",
     "sreport cluster AccountUtilizationByUser format=cluster,account,login,proper,used,energy,tresname,tres": (
         "tres is the name of the TRES"
     ),
@@ -40,9 +40,9 @@ DIFFERENT = {
     "sreport job sizesbyaccount": "not supported",
     "sreport reservation utilization": "not supported",
     "sreport -t nosuch": "it is refused",
+    "sreport -n user top topcount=3x": "it is refused",
     "sreport cluster utilization start=nosuch": "it is refused",
     "sreport cluster utilization nosuch=3": "nothing is printed before an error",
-    "sreport version": "refused",
     "sreport cluster utilization start=2026-11-22T19:30:00": "the hour is not over in Slurm",
     "sreport -nP cluster utilization start=now-1hour": "the hour is not over in Slurm",
 }

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from rota.commands.getopt import NEEDED, Option, Parsed, UsageError, parse, table
 from rota.commands.moments import parse_slurm_time
-from rota.listings.answer import Answer
+from rota.listings.answer import VERSION, Answer
 from rota.listings.common import ALONE, VERBOSE, about, clock_of, cluster_heading
 from rota.listings.sacct_table import put
 from rota.listings.sreport_rows import Asked, Row, accounts_rows, cluster_rows, top_users_rows, users_rows
@@ -71,6 +71,8 @@ _TIMES = {
     "hourper": (3600, "Hours", True),
 }
 _WIDE = 17
+#: Older names of fields.
+_ALIASES = {"accounts": "account", "cpucount": "trescount", "reserved": "planned"}
 
 
 def sreport(argv: Sequence[str], environ: Mapping[str, str], view: View) -> Answer:
@@ -88,6 +90,8 @@ def sreport(argv: Sequence[str], environ: Mapping[str, str], view: View) -> Answ
     if (told := about(parsed, _USAGE)) is not None:
         return told
     cluster_heading("sreport", parsed._replace(options=tuple(_renamed(parsed))), view)
+    if parsed.words in {("help",), ("version",)}:
+        return Answer(_USAGE if parsed.words == ("help",) else f"{VERSION}\n")
     if not parsed.words:
         raise UsageError("sreport: error: rota has no interactive mode: give a report\n")
     report = _report(parsed.words)
@@ -134,8 +138,6 @@ def _report(words: Sequence[str]) -> str:
     if kind is None:
         if any(len(keyword) > 1 and name.startswith(keyword) for name in ("job", "reservation")):
             raise UsageError(f"sreport: error: {words[0]} reports are not supported by rota\n")
-        if "version".startswith(keyword) and len(keyword) > 3:
-            raise UsageError("sreport: error: write --version\n")
         raise UsageError(f"invalid keyword: {words[0]}\n")
     if len(words) < 2:
         raise UsageError(f"too few arguments for keyword:{words[0]}\n")
@@ -167,6 +169,10 @@ def _read(parsed: Parsed, view: View) -> Asked:
             raise UsageError(f" Unknown condition: {word}\nUse keyword set to modify value\n")
         else:
             given[name] = match["value"]
+    if given.get("format") == "":
+        raise UsageError(" Unknown field ''\n")
+    if not re.fullmatch(r"-?[0-9]{1,9}", given.get("topcount", "10")):
+        raise UsageError(f"sreport: error: Invalid value for TopCount ({given['topcount']})\n")
     start, end = _period(given, view)
     way = (parsed.last("time") or "minutes").lower()
     unit = next((one for name, one in _TIMES.items() if name.startswith(way)), None)
@@ -249,7 +255,7 @@ def _fields(asked: Asked, form: str) -> list[tuple[str, int, Callable[[Row], str
     for word in form.split(","):
         match = _FORMAT.fullmatch(word.strip())
         short = match["name"].lower() if match else ""
-        name = next((one for one in known if short and one.startswith(short)), None)
+        name = _ALIASES.get(short) or next((one for one in known if short and one.startswith(short)), None)
         if match is None or name is None:
             raise UsageError(f" Unknown field '{word.strip()}'\n")
         heading, width, text = known[name]
