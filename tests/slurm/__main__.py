@@ -2,7 +2,8 @@
 
 It prints a table and, of each sort of difference, a scenario that is as small as it could be made. With ``--found``
 these are written to a file in the format of tests/core/data/real_slurm; what is added to a file there is a test.
-``--again`` needs no Slurm: scenarios are compared that were recorded before.
+``--again`` needs no Slurm: scenarios are compared that were recorded before. ``--shrink NAME …`` plays some of those
+beside a Slurm, and makes what differs smaller.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import sys
 from pathlib import Path
 
 from .play import HEAD
-from .recorded import FILE, again, read, write, write_known
+from .recorded import FILE, again, drawn, read, write, write_known
 from .run import MANY, Run, table
 
 
@@ -32,9 +33,20 @@ def main() -> None:
     )
     parser.add_argument("--bundle", type=Path, help="add the scenarios of this folder to all that are recorded")
     parser.add_argument("--write", action="store_true", help="with --again: write which scenarios differ")
+    parser.add_argument(
+        "--shrink", nargs="+", help="make these recorded scenarios smaller, with --again those of a file"
+    )
     options = parser.parse_args()
     if options.bundle:
         write({**(read() if FILE.exists() else {}), **read(options.bundle)})
+        return
+    if options.keep:
+        options.keep.mkdir(exist_ok=True)
+    if options.shrink:
+        scenarios = read(options.again or FILE)
+        run = Run(tries=options.tries, keep=options.keep)
+        run.shrink([drawn(scenarios[name]) for name in options.shrink], sys.stderr)
+        tell(run, options.found)
         return
     if options.again:
         results = again(read(options.again))
@@ -43,15 +55,18 @@ def main() -> None:
         if options.write:
             write_known(results)
         return
-    if options.keep:
-        options.keep.mkdir(exist_ok=True)
     run = Run(options.seed, options.kind, options.tries, options.keep)
     run.all(options.seconds, options.at_once, sys.stderr, many=options.many)
+    tell(run, options.found)
+
+
+def tell(run: Run, file: Path | None) -> None:
+    """Print what came of it, and write to a file what differs."""
     sys.stdout.write(table(run.results))
     for found in run.found:
         sys.stdout.write(f"\n{found.said}\n{found.text}")
-    if options.found:
-        options.found.write_text(HEAD + "\n".join(found.text for found in run.found), encoding="utf-8")
+    if file:
+        file.write_text(HEAD + "\n".join(found.text for found in run.found), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from .draw import Drawn
 from .play import compare
 from .shrink import signature
 
@@ -25,6 +26,8 @@ FILE = Path(__file__).parent / "recorded.txt.xz"
 #: The scenarios of `FILE` that differ: name, number of records that do, and how the first one does.
 KNOWN = Path(__file__).parent / "known.txt"
 _BEGIN = re.compile(r"^== (\S+)$", re.MULTILINE)
+#: Before the number of a job in a line of a scenario.
+_OF_JOB = re.compile(r"(^(?:end|scancel|scontrol (?:requeue|hold|release)) |\bjobid=|\bafter\w*:)(?=\d)")
 
 
 class Result(NamedTuple):
@@ -61,11 +64,31 @@ def read(path: Path = FILE) -> dict[str, str]:
     """Give the scenarios of a file, or of a folder of such files, by name."""
     if path.is_dir():
         return {one.stem: one.read_text(encoding="utf-8") for one in sorted(path.glob("*.txt"))}
-    with lzma.open(path, "rt", encoding="utf-8") as file:
+    with lzma.open(path, "rt", encoding="utf-8") if path.suffix == ".xz" else path.open(encoding="utf-8") as file:
         text = file.read()
     begins = [*_BEGIN.finditer(text)]
     ends = [*(one.start() for one in begins[1:]), len(text)]
     return {one[1]: text[one.start() : end] for one, end in zip(begins, ends, strict=True)}
+
+
+def drawn(text: str) -> Drawn:
+    """Read a scenario so that it can be carried out again; what Slurm has answered is used for the jobs' numbers."""
+    name, *lines = (
+        line for line in text.splitlines() if not line.startswith(("#", "clock: ")) and line not in {"", "end"}
+    )
+    kind, _, seed = name.removeprefix("== ").rpartition("-")
+    own: dict[str, list[str]] = {"conf": [], "sacctmgr": []}
+    steps: list[tuple[str, str]] = []
+    for line, answer in zip(lines, [*lines[1:], ""], strict=True):
+        key, _, rest = line.partition(": ")
+        if key in own:
+            own[key].append(rest)
+        elif ": sbatch " in line:
+            number = answer.removeprefix("> ")
+            steps.append((f"j{number}" if number.isdecimal() else "refused", _OF_JOB.sub(r"\1j", line)))
+        elif not line.startswith("> "):
+            steps.append(("", _OF_JOB.sub(r"\1j", line)))
+    return Drawn(kind, int(seed), tuple(own["conf"]), tuple(own["sacctmgr"]), tuple(steps))
 
 
 def write(scenarios: Mapping[str, str]) -> None:

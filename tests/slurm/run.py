@@ -6,6 +6,7 @@ import multiprocessing
 import tempfile
 import time
 from collections import Counter, deque
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple
@@ -44,7 +45,7 @@ class Run:
             ``None``: none is kept.
     """
 
-    def __init__(self, seed: int, kind: str = "", tries: int = 30, keep: Path | None = None) -> None:
+    def __init__(self, seed: int = 1, kind: str = "", tries: int = 30, keep: Path | None = None) -> None:
         self._seed = seed
         self._kind = kind
         self._tries = tries
@@ -76,15 +77,30 @@ class Run:
             answer = answers.get()
             if answer is None:
                 left -= 1
-            elif isinstance(answer, Result):
-                self.results.append(answer)
-                log.write(f"{answer}\n")
             else:
-                self.found.append(answer)
-                log.write(f"{answer.said}\n{answer.text}")
-            log.flush()
+                self._take(answer, log)
         for worker in workers:
             worker.join()
+
+    def shrink(self, scenarios: Iterable[Drawn], log: IO[str]) -> None:
+        """Play these, and make each that differs smaller."""
+        left = deque(scenarios)
+        while left:
+            with _new_slurm() as slurm:
+                is_usable = True
+                while left and is_usable:
+                    for answer in self._played(slurm, left.popleft(), {}):
+                        self._take(answer, log)
+                        is_usable = not (isinstance(answer, Result) and answer.failed)
+
+    def _take(self, answer: Result | Found, log: IO[str]) -> None:
+        if isinstance(answer, Result):
+            self.results.append(answer)
+            log.write(f"{answer}\n")
+        else:
+            self.found.append(answer)
+            log.write(f"{answer.said}\n{answer.text}")
+        log.flush()
 
     def _work(
         self, numbers: range, end: float, known: dict[tuple[str, ...], int], answers: Queue[Result | Found | None]
@@ -93,10 +109,8 @@ class Run:
         left = deque(numbers)
         try:
             while left and time.time() <= end:
-                with tempfile.TemporaryDirectory(prefix="rota-slurm-") as name:
-                    Path(name).chmod(0o755)
-                    with RealSlurm(Path(name)) as slurm:
-                        self._play_on(slurm, left, end, known, answers)
+                with _new_slurm() as slurm:
+                    self._play_on(slurm, left, end, known, answers)
         finally:
             answers.put(None)
 
@@ -142,6 +156,15 @@ class Run:
         yield Found(f"# {' '.join(sort)}\n#   Slurm: {first.slurm}\n#   rota:  {first.rota}", text)
 
 
+@contextmanager
+def _new_slurm() -> Iterator[RealSlurm]:
+    """Start a Slurm in a directory of its own."""
+    with tempfile.TemporaryDirectory(prefix="rota-slurm-") as name:
+        Path(name).chmod(0o755)
+        with RealSlurm(Path(name)) as slurm:
+            yield slurm
+
+
 def play(slurm: RealSlurm, drawn: Drawn) -> Outcome:
     """Carry a scenario out with both.
 
@@ -166,7 +189,7 @@ def table(results: Iterable[Result]) -> str:
     """Format the counts by kind of machine, and by what differs."""
     kinds: dict[str, list[Result]] = {kind: [] for kind in KINDS}
     for one in results:
-        kinds[one.kind].append(one)
+        kinds.setdefault(one.kind, []).append(one)
     kinds["all"] = [one for each in list(kinds.values()) for one in each]
     lines = ["machine       scenarios  equal  records  equal     %  what differs"]
     for kind, each in kinds.items():

@@ -97,6 +97,8 @@ _BEYOND = {
     ),
     Reason.QOS_NOT_ALLOWED: (Errno.INVALID_QOS, "Invalid qos specification"),
 }
+#: Obstacles in partitions whose nodes are tested at submission.
+_TESTED = LIMIT_REASONS | {Reason.BAD_CONSTRAINTS}
 
 
 def check_partitions(cluster: Cluster, job: Job) -> None:
@@ -150,7 +152,8 @@ def check_possible(cluster: Cluster, job: Job) -> None:
     """Check that a new job can run in one of its partitions, unless it first has to wait for something else.
 
     As in Slurm 22.05: jobs wait that are held, that ask for a reservation which has not begun, or whose partition has
-    too few nodes or processors, allows too short a time, or is closed.
+    too few nodes or processors, allows too short a time, or is closed. Of several partitions those count of which a job
+    does not exceed a limit.
 
     Raises:
         RequestError: it can never run.
@@ -158,7 +161,7 @@ def check_possible(cluster: Cluster, job: Job) -> None:
     if job.spec.hold or job.spec.priority == 0:
         return
     reasons = {cluster.obstacles.obstacle(record) for record in job.records or (job,)}
-    if reasons <= {Reason.BAD_CONSTRAINTS, *LIMIT_REASONS}:
+    if reasons & _TESTED and reasons <= _TESTED | _BEYOND.keys():
         require_possible(cluster.state, job)
 
 

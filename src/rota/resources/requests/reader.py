@@ -15,7 +15,7 @@ import numpy as np
 from rota.model import Errno, RequestError
 from rota.model.constraint import parse_constraint
 from rota.model.tres import gres_counts
-from rota.resources.nodeset import from_mask, to_mask
+from rota.resources.nodeset import from_mask, indices, to_mask
 from rota.resources.requests.needs import ALL, NONE, Gres, Needs, SocketNeeds
 from rota.resources.requests.request_class import RequestClass
 from rota.resources.switches import Switches
@@ -141,8 +141,8 @@ class Requests(Generic[T]):
                 cpus_per_task=spec.cpus_per_task * more,
                 min_cpus_per_node=spec.min_cpus_per_node * more,
             )
-        if per_node < 0 < most:  # all memory of a node: Slurm takes the largest for all
-            per_node = int(self.whole[MEMORY][self._mask(partition.nodes)].max(initial=0))
+        if per_node < 0 < most and partition.nodes:  # all memory of a node: Slurm takes that of the first for all
+            per_node = int(self.whole[MEMORY][next(indices(partition.nodes))])
         if per_node > most:
             return spec._replace(min_cpus_per_node=max(spec.min_cpus_per_node, -(-per_node // most)))
         return spec
@@ -174,7 +174,8 @@ class Requests(Generic[T]):
         gres, gres_per_task, per_job = map(self._gres, (spec.gres, spec.gres_per_task, spec.gres_per_job))
         gpus = sum(one.number for one in gres if one.gpu)
         memory, memory_per_cpu = self._memory(spec, partition, gpus, counts=counts_memory)
-        least, most = max(spec.min_nodes, partition.min_nodes, 1), spec.max_nodes
+        asked = max(spec.min_nodes, partition.min_nodes, 1)
+        least, most = asked, spec.max_nodes
         if spec.ntasks_per_node:
             least = max(least, -(-spec.num_tasks // spec.ntasks_per_node))
         if (number := sum(count for _, count in counted)) > least:
@@ -184,7 +185,7 @@ class Requests(Generic[T]):
                     Errno.REQUESTED_NODE_CONFIG_UNAVAILABLE,
                 )
             least = number
-        if not most and partition.max_nodes is not None and partition.max_nodes >= least:
+        if not most and partition.max_nodes is not None and partition.max_nodes >= asked:
             most = partition.max_nodes  # one that asks for more waits: PartitionNodeLimit
         if gpus or gres_per_task:  # GPUs of the whole job are among them
             per_job = ()
@@ -201,7 +202,8 @@ class Requests(Generic[T]):
             cpus = max(cpus, per_gpu * sum(one.number for one in per_job if one.gpu))
         tasks = 1 if spec.num_tasks == 1 or spec.overcommit else spec.ntasks_per_node or 1
         on_each = max(tasks * per_task, spec.min_cpus_per_node, per_gpu * (gpus or of_job))
-        together = spec.ntasks_per_node or spec.ntasks_per_socket or spec.ntasks_per_core
+        on_socket = 0 if spec.overcommit else spec.ntasks_per_socket
+        together = spec.ntasks_per_node or on_socket or spec.ntasks_per_core
         return Needs(
             cpus=cpus,
             per_task=per_task,
