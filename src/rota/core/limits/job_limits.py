@@ -109,7 +109,8 @@ class JobLimits(Generic[J]):
 
         Args:
             job: The job, or one of its queue records.
-            alone: Whether limits on all jobs together are tested as well, as if no other job were running.
+            alone: Whether limits on all jobs together are tested as well, as if no other job were running; and those
+                on the TRES of each node, as if it had no more nodes than it needs.
         """
         if self.max_wall is not None and job.time_limit > self.max_wall.most:
             return Excess(self.max_wall, 0, job.time_limit)
@@ -117,13 +118,13 @@ class JobLimits(Generic[J]):
             return None
         counts = self._context.asked(job)
         excess = (self._excess_alone(counts, job.time_limit) if alone else None) or self._excess_per_job(
-            counts, job.time_limit
+            counts, job.time_limit, by_node=alone
         )
         if excess is not None and any(
             own is JobQuantity.LEAST and limit is excess.limit for own, _, limit in self.per_job
         ):
             # Whole nodes or cores are more than it asks for.
-            return self._excess_per_job(self._context.at_best(job), job.time_limit)
+            return self._excess_per_job(self._context.at_best(job), job.time_limit, by_node=alone)
         return excess
 
     def _excess_alone(self, counts: Sequence[float], time_limit: int) -> Excess | None:
@@ -215,7 +216,7 @@ class JobLimits(Generic[J]):
             self._full = next(full, None)
         return self._full
 
-    def _excess_per_job(self, counts: Sequence[float], time_limit: int) -> Excess | None:
+    def _excess_per_job(self, counts: Sequence[float], time_limit: int, *, by_node: bool = True) -> Excess | None:
         for own, index, limit in self.per_job:
             asked = counts[index]
             if own is JobQuantity.LEAST:
@@ -225,6 +226,8 @@ class JobLimits(Generic[J]):
             if own is JobQuantity.MINUTES:
                 asked *= time_limit / _MINUTE
             elif own is JobQuantity.NODE:
+                if not by_node:
+                    continue
                 asked /= max(counts[NODE], 1)
             if asked > limit.most:
                 return Excess(limit, 0, asked)

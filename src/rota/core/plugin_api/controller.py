@@ -273,7 +273,10 @@ class PluginController:
         if not preemption.is_on or not self._waits(job):
             return False
         closed = ~nodes | self._cluster.reservations.closed(job, state.now, job.time_limit)
-        return preemption.make_room(job, self._state.pool.without(self._state.pool.free, closed), closed)
+        has_begun = preemption.make_room(job, self._state.pool.without(self._state.pool.free, closed), closed)
+        if has_begun and self._queue.limits_tested is not None:  # passes write reasons: it has been tried to start it
+            job.reason, self._queue.behind = Reason.RESOURCES, None
+        return has_begun
 
     def _waits(self, job: Job) -> bool:
         """Whether a job or record is in this engine's queue."""

@@ -113,7 +113,7 @@ class RunsBeside:
     """
 
     def __init__(self, candidates: Candidates, left: NDArray[np.bool_], *, contiguous: bool) -> None:
-        self.nodes, self.cpus, weight, _ = candidates
+        self.nodes, self.cpus, weight = candidates.nodes, candidates.cpus, candidates.weight
         self.contiguous = contiguous
         self._runs: list[_Run] = []
         last, run = -1, _Run(0, [], None, 0)

@@ -162,13 +162,13 @@ def _pick(needs: Needs, candidates: Candidates) -> list[tuple[int, int]] | None:
     if tree is not None and taken.nodes and above_all(tree, [node for node, _ in taken.nodes]) is None:
         return None
     if not taken.suffices() and candidates.nodes.size:
-        nodes, cpus, weight, busy = candidates
+        nodes, cpus, weight, busy, idle = candidates
         if busy is not None and not needs.contiguous:
             _take_in_order(taken, candidates, np.lexsort((~busy, weight)).tolist())
         elif needs.spread and not needs.contiguous:
             _take_in_order(taken, candidates, np.argsort(weight, kind="stable").tolist())
-        elif needs.least_loaded is not None and not needs.contiguous:
-            order: Iterable[int] = np.lexsort((-cpus / needs.least_loaded[nodes], weight)).tolist()
+        elif idle is not None and not needs.contiguous:
+            order: Iterable[int] = np.lexsort((-idle, weight)).tolist()
             if needs.sockets is not None and not (needs.whole or needs.tasks_per_node):
                 order = _while_sockets_are_filled(needs.sockets.tasks * needs.per_task, taken, order)
             _take_in_order(taken, candidates, order)

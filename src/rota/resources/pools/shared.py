@@ -267,7 +267,10 @@ class SharedNodePool(PackedPool):
                 if heavier:
                     weight = 2 * weight + to_mask(heavier, self._count)[positions]
                 in_use = to_mask(busy, self._count)[positions] if busy else None
-                candidates = Candidates(positions, usable, weight, in_use)
+                share = None
+                if needs.least_loaded is not None:
+                    share = view[row][positions] / needs.least_loaded[positions]
+                candidates = Candidates(positions, usable, weight, in_use, share)
                 if needs.gres_per_job or needs.gres_per_task:
                     picked = gres.pick(self._choose, needs, view, candidates, self._with_more_nodes)
                 else:

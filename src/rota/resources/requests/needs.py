@@ -200,11 +200,14 @@ class Candidates(NamedTuple):
     weight: NDArray[np.int64]
     #: Nodes that are in use now, if these are preferred to others of their weight; ``None``: they are not.
     busy: NDArray[np.bool_] | None = None
+    #: Share of the processors of each node that is free, if the least loaded are preferred; ``None``: they are not.
+    idle: NDArray[np.float64] | None = None
 
     def where(self, mask: NDArray[np.bool_]) -> Candidates:
         """Select candidates by a mask."""
         busy = None if self.busy is None else self.busy[mask]
-        return Candidates(self.nodes[mask], self.cpus[mask], self.weight[mask], busy)
+        idle = None if self.idle is None else self.idle[mask]
+        return Candidates(self.nodes[mask], self.cpus[mask], self.weight[mask], busy, idle)
 
 
 def first_fit(needs: Needs, candidates: Candidates) -> list[tuple[int, int]] | None:
