@@ -53,9 +53,6 @@ KNOWN = {
     "reservations-3300396": {"2", "3"},
     "reservations-3300617": {"3", "6"},
     "reservations-3300643": {"2"},
-    "sockets-3100017": {"4", "6"},
-    "threads-3300207": {"5"},
-    "threads-3300688": {"4"},
 }
 
 

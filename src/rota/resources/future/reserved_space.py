@@ -1,7 +1,8 @@
 """A node space map with advance reservations.
 
 For jobs without a reservation the nodes of all reservations are reserved at their times. Jobs in a reservation have a
-map of their own, in which everything is reserved except its nodes during its time.
+map of their own, in which everything is reserved except its nodes during its time. What is planned is in all maps, as
+with ``FLEX`` jobs have nodes and times in common.
 """
 
 from __future__ import annotations
@@ -48,6 +49,8 @@ class ReservationSpace(Generic[J]):
             self._take(self._main, one, one.nodes)
         #: Maps for jobs in a reservation, by its name.
         self._within: dict[str, NodeSpace[J]] = {}
+        #: What has been planned so far, for maps that are made later.
+        self._plans: list[tuple[J, int, int, int]] = []
 
     def _take(self, space: NodeSpace[J], one: Reservation, nodes: int) -> None:
         """Reserve nodes at each occurrence of a reservation within a year, up to the first one after ``last``.
@@ -83,6 +86,8 @@ class ReservationSpace(Generic[J]):
                 if one.start_time > self._now:
                     space.reserve(None, self._now, one.start_time - self._now, one.nodes)
                 space.reserve(None, one.end_time, ever, one.nodes)
+            for plan in self._plans:
+                space.reserve(*plan)
         return space
 
     @property
@@ -104,7 +109,9 @@ class ReservationSpace(Generic[J]):
 
     def reserve(self, job: J, start: int, duration: int, nodes: int) -> None:
         """Reserve nodes."""
-        self._space(job).reserve(job, start, duration, nodes)
+        self._plans.append((job, start, duration, nodes))
+        for space in (self._main, *self._within.values()):
+            space.reserve(job, start, duration, nodes)
 
     def started(self, job: J) -> None:
         """Include a job that has just started."""

@@ -135,6 +135,9 @@ class CoreBits:
         sockets = [*_usable(needs, free, threads)]
         alone = needs.tasks_per_core == 1 and needs.per_task > threads  # a task has cores of its own
         cores = cpus // needs.per_task * -(-needs.per_task // threads) if alone else -(-cpus // threads)
+        if block and needs.sockets is not None and needs.sockets.tasks:
+            most = -(-needs.sockets.tasks * needs.per_task // threads)
+            sockets = [own[:most] for own in sockets]
         chosen = _block(sockets, cores) if block else _cyclic(needs, sockets, cores, threads)
         if len(chosen) < cores:  # such as those of a job that began when cores were not told apart
             others = (core for own in free for core in own if core not in chosen)

@@ -206,7 +206,7 @@ class Requests(Generic[T]):
         together = spec.ntasks_per_node or on_socket or spec.ntasks_per_core
         return Needs(
             cpus=cpus,
-            per_task=per_task,
+            per_task=1 if spec.overcommit else per_task,
             on_each=on_each,
             min_nodes=least,
             max_nodes=most,
