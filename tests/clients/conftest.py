@@ -35,8 +35,9 @@ KillWait=2
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Let all tests of this folder count as slow ones."""
+    folder = str(Path(__file__).parent)
     for item in items:
-        if Path(__file__).parent in item.path.parents:
+        if str(item.path).startswith(folder):
             item.add_marker(pytest.mark.slow)
 
 
