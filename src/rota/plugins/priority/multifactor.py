@@ -25,6 +25,7 @@ Over 400 lines: a built-in plugin is one file, and imports nothing but `rota.int
 
 from __future__ import annotations
 
+from operator import attrgetter, countOf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -61,6 +62,9 @@ plugin_version = 100
 
 #: Flags with which priorities are computed at the end of the period, not later.
 _NOT_DEFERRED = frozenset({"INCR_ONLY", "CALCULATE_RUNNING"})
+# Python 3.11 takes eight times as long to find a member of an Enum as a global name.
+_PENDING, _RUNNING, _SUSPENDED = JobState.PENDING, JobState.RUNNING, JobState.SUSPENDED
+_STATE, _UNITS = attrgetter("state"), attrgetter("units")
 
 _ctld: Controller
 _conf: MultifactorConf
@@ -168,7 +172,7 @@ def _end_period() -> None:
     _table.refresh()
     _deferred = now, _ctld.associations.columns
     # The order of pending jobs does not matter while none of them could start; running jobs may end meanwhile.
-    if _table.order_matters(_ctld.size(_ctld.free)) or not _NOT_DEFERRED.isdisjoint(_conf.flags):
+    if not _NOT_DEFERRED.isdisjoint(_conf.flags) or _table.order_matters(_ctld.size(_ctld.free)):
         _compute_deferred()
     else:
         _ctld.before_queue(_compute_deferred)
@@ -244,7 +248,7 @@ def _records(job: Job) -> Sequence[Job]:
 
 def _has_priority(job: Job, running: JobState | None) -> bool:
     """Whether a job or record still has a computed priority."""
-    if job.state is JobState.PENDING:
+    if job.state is _PENDING:
         return job in job.records if job.whole is not job else not job.records
     return job.state is running and job.whole is job
 
@@ -350,8 +354,6 @@ class _Table:
         self._assoc = np.zeros(64, np.int64)
         #: Jobs that do not accrue age yet.
         self._not_eligible: list[Job] = []
-        #: Number of units of each pending job.
-        self._pending_units: list[int] = []
         #: Jobs that held resources when their row was computed, which may differ from what they ask for.
         self._allocated: set[Job] = set()
         #: Running jobs that were removed from the table. The plugin is not told when one of them is requeued.
@@ -468,8 +470,8 @@ class _Table:
             self._fill_in(slot, job)
 
     def order_matters(self, free: int) -> bool:
-        """Whether several jobs are pending and at least one would fit into so many free units."""
-        return len(self._pending_units) > 1 and min(self._pending_units) <= free
+        """Whether there are several jobs, all of them pending, and at least one would fit into so many free units."""
+        return len(self._jobs) > 1 and min(map(_UNITS, self._jobs)) <= free
 
     def recompute(self, now: int, tree: TreeColumns) -> None:
         """Compute the priorities of all jobs as of ``now``, which may be in the past, with the tree of that time."""
@@ -509,45 +511,48 @@ class _Table:
 
     def refresh(self) -> None:
         """Remove jobs that are not pending any more. If running jobs count, compute their rows from what they hold."""
-        pending, running = JobState.PENDING, JobState.RUNNING if "CALCULATE_RUNNING" in _conf.flags else None
-        self._add_again(running)
-        self._pending_units = [job.units for job in self._jobs if job.state is pending]
-        if running or len(self._pending_units) < len(self._jobs):
-            self._keep_only([_has_priority(job, running) for job in self._jobs])
-            self._add_again(running)
+        running = _RUNNING if "CALCULATE_RUNNING" in _conf.flags else None
+        self._running = self._add_again(self._running, running)
+        if running or countOf(map(_STATE, self._jobs), _PENDING) < len(self._jobs):
+            self._running += self._add_again(self._remove_others(running), running)
         if self._has_arrays:
             self._add_tasks(running)
         for job in self._jobs if running else list(self._allocated):
             if (job in self._allocated) != bool(job.alloc):
                 self._fill_in(self._slot[job], job)
 
-    def _add_again(self, running: JobState | None) -> None:
-        """Add jobs again that were removed: requeued ones and, if running jobs count, those."""
-        started, self._running = self._running, []
-        for job in started:
-            if job.state is JobState.PENDING or job.state is running:
+    def _add_again(self, removed: Iterable[Job], running: JobState | None) -> list[Job]:
+        """Add jobs again that were removed: requeued ones and, if running jobs count, those. Gives those that run."""
+        run: list[Job] = []
+        for job in removed:
+            state = job.state
+            if state is _PENDING or state is running:
                 self.compute(job)
-            elif job.state is JobState.RUNNING or job.state is JobState.SUSPENDED:
-                self._running.append(job)
+            elif state is _RUNNING or state is _SUSPENDED:
+                run.append(job)
+        return run
 
     def _add_tasks(self, running: JobState | None) -> None:
         """Add the tasks that have been split off their arrays, with the priorities of these."""
         for job in _ctld.jobs.values():
-            counts = job.state is running or (job.state is JobState.PENDING and job.priority)
+            counts = job.state is running or (job.state is _PENDING and job.priority)
             if job.spec.array and counts and not job.admin_priority and _records(job)[0] not in self._slot:
                 self.compute(job)
 
-    def _keep_only(self, stays: list[bool]) -> None:
-        """Remove the jobs that are not marked; running ones may be added again."""
-        kept, count = np.flatnonzero(stays), sum(stays)
-        gone = (job for job, stay in zip(self._jobs, stays, strict=True) if not stay)
-        self._running += dict.fromkeys(job.whole for job in gone if not job.state.finished)
-        self._columns[:, :count] = self._columns[:, kept]
-        self._accrue[:count] = self._accrue[kept]
-        self._assoc[:count] = self._assoc[kept]
-        self._jobs = [self._jobs[slot] for slot in kept.tolist()]
-        self._slot = {job: slot for slot, job in enumerate(self._jobs)}
-        self._allocated &= self._slot.keys()
+    def _remove_others(self, running: JobState | None) -> Iterable[Job]:
+        """Remove the jobs that have no computed priority any more; give those that have not ended."""
+        slots = [slot for slot, job in enumerate(self._jobs) if not _has_priority(job, running)]
+        gone = [self._jobs[slot] for slot in slots]
+        for slot in reversed(slots):  # the last one takes its place
+            del self._slot[self._jobs[slot]]
+            moved = self._jobs.pop()
+            last = len(self._jobs)
+            if slot < last:
+                self._jobs[slot], self._slot[moved] = moved, slot
+                self._columns[:, slot] = self._columns[:, last]
+                self._accrue[slot], self._assoc[slot] = self._accrue[last], self._assoc[last]
+        self._allocated.difference_update(gone)
+        return dict.fromkeys(job.whole for job in gone if not job.state.finished)
 
     def factors(self, job: Job) -> PriorityFactors:
         """Give the factors of a job as they were last computed."""
