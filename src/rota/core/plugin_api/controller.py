@@ -289,15 +289,15 @@ class PluginController:
         # Most values are right: functions are called only to make them so, or to say what is wrong.
         if start_time is not None and (type(start_time) is not int or not 0 <= start_time <= LATEST):
             start_time = moment(start_time)
-        count = len(self._state.nodes)
-        if type(nodes) is not int or nodes < 0 or nodes >> count:
-            nodes = bitmap(nodes, count)
-        if not job.is_queued:
+        if type(nodes) is not int or (nodes and (nodes < 0 or nodes >> len(self._state.nodes))):
+            nodes = bitmap(nodes, len(self._state.nodes))
+        if not job.sort_key or job.alloc:  # `is_queued`
             return None
+        excess = None
         if nodes:
             whole = job.whole if type(job) is QueueRecord else job
             whole.tested_nodes = nodes
-        excess = self._limit_at(job, nodes) if nodes and job.limits is not None else None
+            excess = self._limit_at(job, nodes) if job.limits is not None else None
         job.planned_start, job.planned_nodes = start_time, 0 if excess else nodes
         if type(job) is QueueRecord:
             job.whole.copy_earliest_plan()

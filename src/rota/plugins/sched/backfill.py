@@ -77,6 +77,8 @@ _SOFT_LIMITS = "time_min_as_soft_limit"
 _FLAGS = ("bf_busy_nodes", "bf_continue", "bf_licenses", "bf_one_resv_per_job", "bf_running_job_reserve", _SOFT_LIMITS)
 #: Options with which some jobs start now or are not planned, besides bf_one_resv_per_job.
 _STRICT = ("bf_min_age_reserve", "bf_min_prio_reserve", "bf_job_part_count_reserve")
+# Python 3.11 takes eight times as long to find a member of an Enum as a global name.
+_PENDING = JobState.PENDING
 _MINUTE = 60
 _SECOND = 1_000_000
 
@@ -289,7 +291,11 @@ class _Cycle:
             for name, whose in _WHOSE.items()
             if _options[name] and name != unused
         ]
+        #: Number of jobs that start or slots of the plan at which the cycle ends; 0 jobs: no bound.
+        self._most_starts, self._most_slots = _options["bf_max_job_start"], _options["bf_node_space_size"]
+        #: Number of reservations by partition, if there is a bound.
         self._reserved: Counter[str] = Counter()
+        self._counts_reserved = _options["bf_job_part_count_reserve"] > 0
         #: Whether there can be jobs that start now or are not planned.
         self._is_strict = "bf_one_resv_per_job" in _flags or any(_options[name] for name in _STRICT)
         self._started = 0
@@ -389,11 +395,15 @@ class _Cycle:
         """Test jobs until the cycle ends, and give the reason; ``None``: it has to yield."""
         most, longest = _options["bf_max_job_test"], _options["bf_max_time"] * _SECOND
         yield_interval = _options["bf_yield_interval"]
+        # Many jobs may be beyond the first bound: for them nothing more is called.
+        bound, whose, tested = self._bounds[0] if self._bounds else (0, _key, {})
         for job in self._left:
             if self._worked >= yield_interval:
                 self._left = chain((job,), self._left)
                 return None
-            if (self._bounds and not self._may_be_tested(job)) or job.state is not JobState.PENDING:
+            if bound and (tested[whose(job)] >= bound or not self._may_be_tested(job)):
+                continue
+            if job.state is not _PENDING:
                 continue
             if job.start_limits and _ctld.held_back(job) is not None:
                 continue
@@ -402,8 +412,8 @@ class _Cycle:
             self._depth += 1
             if self._depth > most:
                 return HIT_MAX_JOB_TEST
-            if (bound := self._test_tasks(job)) is not None:
-                return bound
+            if (reached := self._test_tasks(job)) is not None:
+                return reached
         return END_OF_QUEUE
 
     def _may_be_tested(self, job: Job) -> bool:
@@ -417,29 +427,29 @@ class _Cycle:
 
     def _test_tasks(self, job: Job) -> str | None:
         """Test a job; for an array, one task after the other. Gives the reason if the cycle ends, else ``None``."""
-        starts, size = _options["bf_max_job_start"], _options["bf_node_space_size"]
-        planned = 0
-        for _ in range(job.waiting_tasks):
+        starts, tasks, planned = self._most_starts, job.waiting_tasks, 0
+        while tasks:
             started = self._started
             if not self._test(job):
                 return None
             if starts and self._started >= starts:
                 return HIT_MAX_JOB_START
-            if self._space.size >= size:
+            if self._space.size >= self._most_slots:
                 return HIT_TABLE_SIZE
+            tasks -= 1
             planned += self._started == started
-            if planned >= _options["bf_max_job_array_resv"] or _ctld.held_back(job) is not None:
+            if tasks and (planned >= _options["bf_max_job_array_resv"] or _ctld.held_back(job) is not None):
                 return None
         return None
 
     def _test(self, job: Job) -> bool:
         """Start a job or plan its start; ``False``: neither."""
         self._worked += self._test_time
-        now, duration = self._now, job.time_limit
-        if job.spec.time_min:
-            duration = min(job.spec.time_min, duration)
+        now, duration, spec = self._now, job.time_limit, job.spec
+        if spec.time_min:
+            duration = min(spec.time_min, duration)
         now_only = job.priority < job.min_priority or (self._is_strict and self._starts_now_only(job))
-        alike = (_ctld.request_class(job), duration, job.spec.licenses, job.spec.reservation)
+        alike = (_ctld.request_class(job), duration, spec.licenses, spec.reservation)
         after = self._earliest.get(alike, now)
         if after is None or (now_only and after > now):
             return False
@@ -476,14 +486,15 @@ class _Cycle:
     def _reserve(self, job: Job, start: int, duration: int, nodes: int) -> bool:
         if start > self._last_start:
             return False
-        reserves = not (self._no_reserve and (qos := _ctld.qos_of(job)) and qos.name in self._no_reserve)
+        reserves = not self._no_reserve or (qos := _ctld.qos_of(job)) is None or qos.name not in self._no_reserve
         if job.planned_start is None:  # else this is a later task of an array, whose next task has the plan
             held_back = _ctld.plan(job, start, nodes if reserves else 0)
             _planned.append(job)
             reserves = reserves and held_back is None
         if not reserves:
             return False
-        self._reserved[job.partition.name] += 1
+        if self._counts_reserved:
+            self._reserved[job.partition.name] += 1
         self._space.reserve(job, start, duration, nodes)
         if self._test_time:
             self._reservations.append((job, start, duration, nodes))
