@@ -90,7 +90,7 @@ def _machines(count: int, parameters: str, threads: int = 1) -> Any:
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("parameters", ["CR_Core_Memory", "CR_CPU"])
+@pytest.mark.parametrize("parameters", ["CR_Core_Memory", "CR_CPU", "CR_Core_Memory,CR_LLN"])
 def test_a_node_is_found_as_in_the_whole_machine(parameters: str, threads: int) -> None:
     found = 0
     for chance, machine in _machines(15, parameters, threads):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rota.resources import Candidates, Needs
 
     #: Needs, and the arrays of the candidates: nodes, processors, busy, weights.
-    _Question = tuple[Needs, bytes, bytes, bytes, bytes]
+    _Question = tuple[Needs, bytes, bytes, bytes, bytes, bytes]
 
 #: Largest number of candidates in all cached calls of the node selection plugin: some tens of MB.
 _REMEMBERED = 2_000_000
@@ -90,6 +90,7 @@ class SelectCalls:
             candidates.nodes.tobytes(),
             candidates.cpus.tobytes(),
             b"" if candidates.busy is None else candidates.busy.tobytes(),
+            b"" if candidates.idle is None else candidates.idle.tobytes(),
             candidates.weight.tobytes(),
         )
         if question in self._answers:

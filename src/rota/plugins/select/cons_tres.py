@@ -107,9 +107,9 @@ def _tightest(needs: Needs, candidates: Candidates, enough: NDArray[np.intp]) ->
     """
     if len(enough) == 1:
         return int(enough[0])
-    nodes, cpus, weight, busy = candidates
+    nodes, cpus, weight, busy, idle = candidates
     light = enough[weight[enough] == weight.min()]
-    if not len(light) or busy is not None or needs.spread or needs.least_loaded is not None or needs.contiguous:
+    if not len(light) or busy is not None or idle is not None or needs.spread or needs.contiguous:
         return None
     # Of the runs with such a node it is the smallest, of these the first, and there the smallest such node.
     breaks = (nodes[1:] != nodes[:-1] + 1) | (weight[1:] != weight[:-1])

@@ -14,6 +14,7 @@ import numpy as np
 
 from rota.resources.nodeset import from_mask, to_mask
 from rota.resources.requests.needs import Candidates
+from rota.resources.view import CPU
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -157,8 +158,11 @@ class OneNode:
             some = (able & self._mask(nodes & allowed)).nonzero()[0]
             if not len(some):
                 continue
-            cpus = self._of_node.cpus[self._timeline.columns(some, ended)].astype(np.int64, copy=False)
-            in_use = to_mask(busy, self._count)[some] if busy else None
-            if picked := self._choose(needs, Candidates(some, cpus, self._weight[some], in_use)):
+            columns = self._timeline.columns(some, ended)
+            cpus = self._of_node.cpus[columns].astype(np.int64, copy=False)
+            in_use, idle = to_mask(busy, self._count)[some] if busy else None, None
+            if needs.least_loaded is not None:
+                idle = self._timeline.view[CPU, columns] / needs.least_loaded[some]
+            if picked := self._choose(needs, Candidates(some, cpus, self._weight[some], in_use, idle)):
                 return nodes_of_choice(picked)
         return 0
