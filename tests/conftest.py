@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator, Iterator
 
     from web.browser import Browser
 
@@ -45,14 +45,19 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("seeds", cases)
 
 
-def pytest_collection_finish() -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
     """Let the garbage collector pass over what lives until the end anyway, and work less often.
 
     It would take a tenth of the time.
     """
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(20_000, 10, 10)
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+        gc.set_threshold(20_000, 10, 10)
 
 
 @pytest.fixture(scope="session")
