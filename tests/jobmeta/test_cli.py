@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from rota.testing.forks import forks
 
 from .conftest import DATA
 from .test_commands import _sacct
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Callable
-    from pathlib import Path
 
     from rota.jobmeta.plugin import Plugin
 
@@ -24,8 +26,7 @@ if TYPE_CHECKING:
 
 
 def run(*words: str, status: int = 0, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "rota", *words]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, input=stdin)
+    done = forks().run(["rota", *words], directory=Path.cwd(), environment=os.environ, patience=60, stdin=stdin)
     assert done.returncode == status, done
     return done
 
