@@ -50,7 +50,7 @@ class Fork:
     def __init__(self, words: Sequence[str], told: IO[bytes]) -> None:
         self.args = words
         self._told = told
-        self.pid = int.from_bytes(told.read(WORD))
+        self.pid = self._number()
         self._status: int | None = None
 
     def wait(self, patience: float) -> int:
@@ -63,8 +63,14 @@ class Fork:
             if not select.select([self._told], [], [], patience)[0]:
                 raise subprocess.TimeoutExpired(self.args, patience)
             with self._told:
-                self._status = os.waitstatus_to_exitcode(int.from_bytes(self._told.read(WORD)))
+                self._status = os.waitstatus_to_exitcode(self._number())
         return self._status
+
+    def _number(self) -> int:
+        told = self._told.read(WORD)
+        if len(told) < WORD:
+            raise ChildProcessError("the process that forks has ended")
+        return int.from_bytes(told)
 
     def send_signal(self, number: int) -> None:
         """Send it a signal, unless it has ended."""
