@@ -206,7 +206,7 @@ class MainPass:
                 resources = book.select(job, room) if reserved else pool.select(job, room)
             if resources:
                 continue
-            if self._preemption.is_on:
+            if self._preemption.is_on and self._preemption.preemption_class(job) is not None:
                 shut = closed | book.closed(job, state.now, job.time_limit)
                 self._preemption.make_room(job, pool.without(pool.common(avail, pool.free), shut), shut)
             if self._tell_pending is not None:
@@ -229,19 +229,15 @@ class MainPass:
                 taken = state.required_nodes(job)
                 if not taken:
                     failed.add(pool.class_of(job))
-            if taken:
-                closed |= taken
-                avail = pool.without(avail, taken)
-            if reserved or of_partition or starts:
-                continue
-            if waiting_in is None and len(blocked) < len(state.partitions):
+            may_end = not (reserved or of_partition or starts)
+            if may_end and waiting_in is None and len(blocked) < len(state.partitions):
                 # If those of then and those of what has entered since are blocked, there can be no others.
                 if behind and not waiting.mixed:
                     waiting_in = waiting.behind_in.union(map(_PARTITION, entered))
                 if waiting_in is None or not blocked >= waiting_in:
                     waiting_in = set(map(_PARTITION, queue))
             # If no other job can start, the others count as tested, up to the bound.
-            if waiting_in is None or blocked >= waiting_in:
+            if may_end and (waiting_in is None or blocked >= waiting_in):
                 tested, depth = depth, length - gone
                 if is_cut := most is not None and depth > most:
                     reason, depth = HIT_QUEUE_DEPTH, most
@@ -257,6 +253,9 @@ class MainPass:
                 if not is_cut:
                     last, waiting.behind_in = job.sort_key, blocked
                 break
+            if taken:
+                closed |= taken
+                avail = pool.without(avail, taken)
         if waiting.behind is not None:
             waiting.behind = last or None
         if waiting.behind is None:
