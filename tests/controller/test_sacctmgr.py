@@ -37,6 +37,20 @@ DIFFERENT = {
     "@games sacctmgr -i modify user bin set defaultaccount=chem": "what changes nothing is allowed",
     "@games sacctmgr -i modify user games set adminlevel=admin": "one message for all that is not allowed",
     "@bin sacctmgr -i modify user games set adminlevel=admin": "one message for all that is not allowed",
+    "sacctmgr -i modify user bin set maxjobs=": "it is refused",
+    "sacctmgr -i modify user bin set qos-=urgent": "the default QOS is not looked at",
+    "sacctmgr -i add user sys account=phys qos=nosuch": "it is said once",
+    "sacctmgr -i load file=nosuch.cfg": "file= may be written",
+    "sacctmgr -i modify user name= set maxjobs=3": "nothing is chosen, and not everything",
+    "sacctmgr -i delete user name=": "nothing is chosen",
+    "sacctmgr -i delete user ''": "nothing is chosen",
+    "sacctmgr -i delete user cluster=rig": "a cluster alone is no condition",
+    "sacctmgr -i delete account name=": "nothing is chosen",
+    "sacctmgr -i delete account ''": "nothing is chosen",
+    "sacctmgr -i delete account organization=": "the default account of users is kept",
+    "sacctmgr -i delete account cluster=": "a cluster alone is no condition",
+    "sacctmgr -i delete account cluster=rig": "a cluster alone is no condition",
+    "sacctmgr -nP show assoc format=account,user": "the default account of users was kept",
     "<n sacctmgr -nP show user account=phys format=user": "it is answered",
     "<n sacctmgr -nP show user defaultqos=urgent format=user": "nothing is asked",
     "<n sacctmgr -nP show account where parent=root format=account": "nothing is asked",
@@ -85,6 +99,7 @@ def _answers(cluster: LiveCluster, commands: dict[str, Answer]) -> dict[str, Ans
 
 RECORDED = _recorded("sacctmgr.txt")
 LISTS = _recorded("sacctmgr-lists.txt")
+CHANGES = _recorded("sacctmgr-changes.txt")
 BY_USERS = _recorded("sacctmgr-users.txt")
 
 
@@ -98,6 +113,12 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Answer]:
 def lists(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Answer]:
     with LiveCluster(tmp_path_factory.mktemp("sacctmgr-lists"), _CONF) as cluster:
         return _answers(cluster, LISTS)
+
+
+@pytest.fixture(scope="module")
+def changes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Answer]:
+    with LiveCluster(tmp_path_factory.mktemp("sacctmgr-changes"), _CONF) as cluster:
+        return _answers(cluster, CHANGES)
 
 
 @pytest.fixture(scope="module")
@@ -132,6 +153,23 @@ def test_answer_is_slurms(command: str, answers: dict[str, Answer]) -> None:
 def test_list_is_slurms(command: str, lists: dict[str, Answer]) -> None:
     same = _same(command, lists[command], LISTS[command])
     assert same is (command not in DIFFERENT), (lists[command], LISTS[command])
+
+
+@pytest.mark.parametrize("command", CHANGES)
+def test_change_is_slurms(command: str, changes: dict[str, Answer]) -> None:
+    same = _same(command, changes[command], CHANGES[command])
+    assert same is (command not in DIFFERENT), (changes[command], CHANGES[command])
+
+
+def test_what_names_nothing_removes_nothing(tmp_path: Path) -> None:
+    with LiveCluster(tmp_path, _CONF) as cluster:
+        cluster.run("sacctmgr", "-i", "add", "account", "one")
+        for words in ("user name=", "account name=", "account where name=", "qos name=", "qos where description=x"):
+            done = cluster.run("sacctmgr", "-i", "delete", *words.split(), check=False)
+            assert (done.returncode, done.stdout) == (1, " Nothing deleted\n"), words
+        for key in ("newname", "classification", "features", "rawusage"):
+            done = cluster.run("sacctmgr", "-i", "modify", "user", "root", "set", f"{key}=x", check=False)
+            assert "is not supported by rota" in done.stderr
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can ask as others")

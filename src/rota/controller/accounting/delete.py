@@ -30,7 +30,7 @@ def delete_accounts(draft: Draft) -> Plan:
         {"name": "names", "account": "names", "cluster": "clusters", "description": "d", "organization": "o"}
     )
     names = [*draft.words.names, *where.get("names", [])]
-    if not names and not where:
+    if not names and not where.keys() - {"clusters"}:
         raise _NO_CONDITIONS
     if "root" in names:
         raise UsageError(" You are not allowed to remove the root account.\n Use remove cluster instead.\n")
@@ -70,7 +70,7 @@ def delete_users(draft: Draft) -> Plan:
     known = {"name": "names", "user": "names", "account": "accounts", "cluster": "clusters", "partition": "partitions"}
     where = draft.conditions(known | {"acct": "accounts"})
     names = [*draft.words.names, *where.get("names", [])]
-    if not names and not where:
+    if not names and not where.keys() - {"clusters"}:
         raise _NO_CONDITIONS
     accounts, partitions = where.get("accounts", []), where.get("partitions", [])
     chosen = [
@@ -115,7 +115,9 @@ def delete_qos(draft: Draft) -> Plan:
     chosen = [
         one.name
         for one in sorted(builder.qos.values(), key=lambda one: one.id)
-        if (not names or one.name in names) and str(one.id) in where.get("ids", [str(one.id)])
+        if (not names or one.name in names)
+        and str(one.id) in where.get("ids", [str(one.id)])
+        and one.description.lower() in where.get("descriptions", [one.description.lower()])
     ]
     if not chosen:
         raise _NOTHING
@@ -150,6 +152,12 @@ def delete_coordinators(draft: Draft) -> Plan:
     accounts = where.get("accounts", [])
     if not names and not accounts:
         raise UsageError(" You need to specify conditions to to remove the coordinator.\n")
+    problems = [
+        f" You specified a non-existent account '{name}'.\n" for name in accounts if name not in builder.accounts
+    ]
+    problems += [f" You specified a non-existent user '{name}'.\n" for name in names if name not in builder.users]
+    if problems:
+        raise UsageError("".join(problems))
     head = f" Removing Coordinators with user name\n{texts.names(names)}" if names else ""
     head += f" From Account(s)\n{texts.names(accounts)}" if accounts else " From all accounts\n"
     lines = ""

@@ -123,6 +123,8 @@ def modify_qos(draft: Draft) -> Plan:
     for qos in chosen:
         for key, one in given:
             builder.set_qos(qos, key, one.value, one.change, PLACE)
+    if any(one.key == "Preempt" for one in given):
+        draft.check_preemption()
     return Plan(f" Modified qos...\n{texts.names(one.name for one in chosen)}", builder, _PROBLEM)
 
 
@@ -208,6 +210,8 @@ def _move(draft: Draft, chosen: Sequence[Association], given: Sequence[Given]) -
         return
     if parent not in draft.builder.accounts:
         raise UsageError(f" Parent Account {parent} doesn't exist.\n")
+    if any(not one.parent_id for one in chosen):  # there is nothing above the root
+        raise UsageError("", _NOTHING)
     for one in chosen:
         try:
             draft.builder.set_association(one, "Parent", parent, "=", PLACE)

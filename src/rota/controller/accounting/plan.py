@@ -28,6 +28,8 @@ PLACE = Place(Path("sacctmgr"), 1)
 _WHERE = " Use keyword 'where' to modify condition\n"
 #: Keys that files may have and that make no difference there.
 _NOT_SUPPORTED = frozenset({"Comment", "DefaultWCKey"})
+#: Slurm's other keys.
+_NOT_KNOWN = ("RawUsage", "NewName", "Classification", "Features")
 #: Names of keys in messages, where they differ.
 _SHOWN = {"Fairshare": "FairShare", "MaxWallDurationPerJob": "MaxWall"}
 
@@ -81,8 +83,9 @@ class Draft:
         found = []
         for one in settings:
             key = find_key(one.key, known) if one.key else None
-            if key is None and one.key and "rawusage".startswith(one.key.lower()):
-                raise not_supported("RawUsage=")
+            refused = (name for name in _NOT_KNOWN if one.key and name.lower().startswith(one.key.lower()))
+            if key is None and (name := next(refused, None)) is not None:
+                raise not_supported(f"{name}=")
             if key is None:
                 text = f" Unknown option: {one.word}\n{_WHERE if hint else ''}"
                 raise UsageError("" if known is QOS else text, text if known is QOS else "")
@@ -94,6 +97,8 @@ class Draft:
     def conditions(self, known: dict[str, str]) -> dict[str, list[str]]:
         """Give the values of conditions by key; ``known`` has the keys and what they stand for.
 
+        A condition without a value is one that only what has no such value meets, and names nothing.
+
         Raises:
             UsageError: there is no such condition.
         """
@@ -103,7 +108,7 @@ class Draft:
             key = next((full for name, full in known.items() if short and name.startswith(short)), None)
             if key is None:
                 raise UsageError(f" Unknown condition: {one.word}\n Use keyword 'set' to modify value\n")
-            found.setdefault(key, []).extend(one.names)
+            found.setdefault(key, []).extend(one.names or [""])
         return found
 
     def check(self, given: Sequence[Given], *, hint: bool = True) -> Association:
@@ -154,6 +159,25 @@ class Draft:
             valid = ",".join(qos.name for qos in sorted(self.builder.qos.values(), key=lambda qos: qos.id))
             text = f"sacctmgr: error: You gave a bad qos '{bad[0].lstrip('+-')}'. Valid QOS's are {valid}\n"
             raise UsageError(text if key == "Preempt" else text + _unknown(key, one, hint=hint))
+
+    def check_preemption(self) -> None:
+        """Check that no QOS preempts itself, by way of others.
+
+        Raises:
+            UsageError: one does.
+        """
+        qos = self.builder.qos
+        for name in qos:
+            above: set[str] = set()
+            following = [*qos[name].preempt]
+            while following:
+                one = following.pop()
+                if one == name:
+                    loop = "QOS Preemption loop detected"
+                    raise UsageError(f"sacctmgr: error: {loop}\n Error with request: {loop}\n")
+                if one in qos and one not in above:
+                    above.add(one)
+                    following += qos[one].preempt
 
     # ---- finding ----------------------------------------------------------------------------------------------
 
