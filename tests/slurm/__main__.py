@@ -51,7 +51,7 @@ def main() -> None:
     if options.again:
         results = again(read(options.again))
         sys.stdout.write(table(results))
-        sys.stdout.writelines(f"{one.known}\n" for one in results if one.sort)
+        sys.stdout.writelines(f"{one.name} {one.what}\n" for one in results if one.sort)
         if options.write:
             write_known(results)
         return

@@ -1,7 +1,9 @@
 """Random scenarios with a real Slurm's answers, in one file; and which of their records are known to differ.
 
 ``python -m slurm --keep FOLDER`` makes such scenarios, ``python -m slurm --bundle FOLDER`` adds them to the file. After
-a change that is meant, ``python -m slurm --again --write`` writes what differs now.
+a change that is meant, ``python -m slurm --again --write`` writes what differs now. Causes are kept; those of new
+differences have to be written by hand: the name of a scenario of core/data/real_slurm/causes.txt, which shows it with
+as little as there can be.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from .play import Outcome
 
 FILE = Path(__file__).parent / "recorded.txt.xz"
-#: The scenarios of `FILE` that differ: name, number of records that do, and how the first one does.
+#: The scenarios of `FILE` that differ: name and cause, the number of records that do, and how the first one does.
 KNOWN = Path(__file__).parent / "known.txt"
 _BEGIN = re.compile(r"^== (\S+)$", re.MULTILINE)
 #: Before the number of a job in a line of a scenario.
@@ -46,9 +48,23 @@ class Result(NamedTuple):
     failed: str = ""
 
     @property
-    def known(self) -> str:
-        """Its line in `KNOWN`."""
-        return f"{self.kind}-{self.seed} {self.unequal} {' '.join(self.sort)}".rstrip()
+    def name(self) -> str:
+        """The name of the scenario."""
+        return f"{self.kind}-{self.seed}"
+
+    @property
+    def what(self) -> str:
+        """What differs, as in `KNOWN`."""
+        return f"{self.unequal} {' '.join(self.sort)}".rstrip()
+
+
+class Known(NamedTuple):
+    """What is known of a scenario that differs."""
+
+    #: Why, as the name of the least scenario that does so.
+    cause: str
+    #: Number of records that differ, and how the first one does.
+    what: str
 
 
 def result(kind: str, seed: int, outcome: Outcome) -> Result:
@@ -108,12 +124,16 @@ def again(scenarios: Mapping[str, str]) -> list[Result]:
     return results
 
 
-def read_known() -> dict[str, str]:
-    """Give the lines of `KNOWN` by the name of their scenario."""
-    return {line.split()[0]: line for line in KNOWN.read_text(encoding="utf-8").splitlines()}
+def read_known() -> dict[str, Known]:
+    """Give what is known, by the name of the scenario."""
+    lines = KNOWN.read_text(encoding="utf-8").splitlines()
+    return {name: Known(cause, what) for name, cause, what in (line.split(" ", 2) for line in lines)}
 
 
 def write_known(results: Iterable[Result]) -> None:
     """Write `KNOWN`."""
-    lines = sorted(f"{one.known}\n" for one in results if one.unequal)
-    KNOWN.write_text("".join(lines), encoding="utf-8")
+    before = read_known()
+    lines = [
+        (one.name, before[one.name].cause if one.name in before else "?", one.what) for one in results if one.unequal
+    ]
+    KNOWN.write_text("".join(f"{' '.join(line)}\n" for line in sorted(lines)), encoding="utf-8")

@@ -53,6 +53,7 @@ KNOWN = {
     "reservations-3300396": {"2", "3"},
     "reservations-3300617": {"3", "6"},
     "reservations-3300643": {"2"},
+    "threads-3300207": {"2", "5"},
 }
 
 
