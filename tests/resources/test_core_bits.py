@@ -14,6 +14,7 @@ from rota.testing import cluster, partition
 
 WIDE = Node(name="n1", cpus=16, sockets=2, cores_per_socket=8)
 THREADS = Node(name="n1", cpus=16, sockets=2, cores_per_socket=4, threads_per_core=2)
+GPUS = Node(name="n1", cpus=8, sockets=2, cores_per_socket=4, gres=("gpu:4",))
 FOUR = Node(name="n1", cpus=8, sockets=4, cores_per_socket=2)
 
 
@@ -59,6 +60,17 @@ class Machine:
             [{"num_cpus": 1}, {"num_cpus": 1, "num_tasks": 1, "ntasks_per_socket": 1}],
             {"num_cpus": 4, "num_tasks": 4, "cores_per_socket": 2},
             [2, 3, 4, 5],
+        ),
+        # With GPUs, no more cores than their tasks can use: gpus-3300261, gpus-3300430 and gpus-3100126.
+        (GPUS, [], {"num_cpus": 1, "num_tasks": 1, "gres": "gpu:1"}, [4]),
+        (GPUS, [], {"num_cpus": 3, "num_tasks": 1, "cpus_per_task": 3, "gres_per_job": "gpu:2"}, [0, 4, 5]),
+        (GPUS, [], {"num_cpus": 3, "num_tasks": 3, "ntasks_per_node": 3, "gres": "gpu:1"}, [0, 4, 5]),
+        # GPUs for each task, with processors: gpus-3100152.
+        (
+            GPUS,
+            [{"num_cpus": 1}],
+            {"num_cpus": 3, "num_tasks": 3, "gres_per_task": "gpu:1", "cpus_per_gpu": 2},
+            [*range(1, 7)],
         ),
     ],
 )

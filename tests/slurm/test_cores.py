@@ -20,34 +20,8 @@ if TYPE_CHECKING:
 
 #: Of so many scenarios one is fast.
 FEW = 25
-#: Jobs that have other cores, by scenario: those that go with GPUs are chosen in other ways, and then others differ as
-#: well; in a few scenarios jobs before them are elsewhere.
+#: Jobs that have other cores, by scenario: jobs before them are elsewhere.
 KNOWN = {
-    "gpus-3100009": {"2", "6"},
-    "gpus-3100113": {"1", "3"},
-    "gpus-3100126": {"1", "3", "5", "7"},
-    "gpus-3100152": {"3", "6"},
-    "gpus-3200005": {"5"},
-    "gpus-3200018": {"2", "3"},
-    "gpus-3200096": {"7"},
-    "gpus-3300027": {"1", "2", "3", "4"},
-    "gpus-3300053": {"1"},
-    "gpus-3300118": {"2", "9"},
-    "gpus-3300131": {"4", "6"},
-    "gpus-3300170": {"1", "3", "4", "6"},
-    "gpus-3300183": {"10"},
-    "gpus-3300196": {"1", "3", "5", "6"},
-    "gpus-3300209": {"8"},
-    "gpus-3300222": {"6"},
-    "gpus-3300261": {"1", "3"},
-    "gpus-3300274": {"1", "2", "3", "4", "5"},
-    "gpus-3300287": {"6"},
-    "gpus-3300352": {"7", "10"},
-    "gpus-3300404": {"5", "6"},
-    "gpus-3300417": {"2"},
-    "gpus-3300430": {"5", "8", "10", "11"},
-    "gpus-3300469": {"2", "4", "7"},
-    "gpus-3300599": {"1", "8"},
     "limits-3100168": {"7"},
     "memory-3300221": {"6"},
     "reservations-3300396": {"2", "3"},

@@ -5,6 +5,7 @@ Cores of a node are numbered socket by socket. A job can use those that are free
 1. Sockets with fewer free cores than the job needs on each are left out.
 2. With a largest number of tasks on a socket, it can use no more cores of one than these can; but of those behind the
    cores that suffice for its tasks on the node it can use all.
+3. With GRES, it can use no more than go with them: `gres_cores`.
 
 Of these it gets, for the processors that were chosen for it on the node:
 
@@ -24,6 +25,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+
+from rota.resources.pools.gres_cores import usable_cores
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -104,7 +107,7 @@ class CoreBits:
         Returns:
             Bits of cores: the rows, with a column for each node of the job.
         """
-        chosen = [self._choose(needs, self._free(view, node, whole=whole), node, cpus, block) for node, cpus in picked]
+        chosen = [self._choose(needs, view, node, cpus, block=block, whole=whole) for node, cpus in picked]
         if whole:
             chosen = [self._all_of_sockets(node, cores) for (node, _), cores in zip(picked, chosen, strict=True)]
         return np.array([_in_rows(sum(1 << core for core in cores), self._count) for cores in chosen], np.uint32).T
@@ -130,9 +133,12 @@ class CoreBits:
         each = self._shapes[node].per_socket
         return [first + core for first in {core // each * each for core in cores} for core in range(each)]
 
-    def _choose(self, needs: Needs, free: list[list[int]], node: int, cpus: int, block: bool) -> list[int]:
+    def _choose(self, needs: Needs, view: View, node: int, cpus: int, *, block: bool, whole: bool) -> list[int]:
+        free = self._free(view, node, whole=whole)
         threads = min(needs.threads_per_core or self._shapes[node].threads, self._shapes[node].threads)
         sockets = [*_usable(needs, free, threads)]
+        if needs.gres_tasks is not None:
+            sockets = usable_cores(needs, sockets, threads, lambda one: int(view[one.row, node]))
         alone = needs.tasks_per_core == 1 and needs.per_task > threads  # a task has cores of its own
         cores = cpus // needs.per_task * -(-needs.per_task // threads) if alone else -(-cpus // threads)
         if block and needs.sockets is not None and needs.sockets.tasks:

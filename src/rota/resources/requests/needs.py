@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from rota.model import JobSpec
     from rota.resources.switches import Switches
 
     #: The node selection plugin: chooses among the candidates, and gives index and number of processors of each chosen
@@ -50,6 +51,40 @@ class Gres(NamedTuple):
     types: tuple[int, ...]
     #: Whether it is GPUs.
     gpu: bool
+
+
+class GresTasks(NamedTuple):
+    """The tasks of a job with GRES, by which its cores on a node are bounded."""
+
+    #: Smallest and largest number of tasks on a node; 0: no upper bound.
+    least: int
+    most: int
+    #: Processors of a task, and that go with each GPU; 0: any.
+    per_task: int
+    cpus_per_gres: int
+    #: Whether tasks have cores of their own.
+    alone: bool
+
+    @classmethod
+    def of(cls, spec: JobSpec, per_gpu: int) -> GresTasks:
+        """Give the bounds that Slurm derives from a request in which so many processors go with each GPU."""
+        nodes, tasks = max(spec.min_nodes, 1), spec.num_tasks
+        least, most = 1, 0
+        if spec.ntasks_per_node:
+            least = most = spec.ntasks_per_node
+        elif spec.ntasks_per_socket or spec.ntasks_per_core:
+            least = spec.ntasks_per_socket or spec.ntasks_per_core
+        elif spec.ntasks_per_gpu:
+            least = most = max(tasks // nodes, 1)
+        elif spec.max_nodes == 1 and tasks:
+            least = most = tasks
+        elif tasks == 1 or tasks == nodes == spec.max_nodes:
+            most = 1
+        return cls(least, most, spec.cpus_per_task, per_gpu, alone=spec.ntasks_per_core == 1)
+
+    def task_cpus(self, threads: int) -> int:
+        """Count the processors that a task takes, if a job uses so many of a core."""
+        return -(-self.per_task // threads) * threads if self.alone else self.per_task
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -91,6 +126,8 @@ class Needs(RequestClass):
     gres: tuple[Gres, ...]
     gres_per_task: tuple[Gres, ...]
     gres_per_job: tuple[Gres, ...]
+    #: The tasks that these are for; ``None``: it asks for no GRES.
+    gres_tasks: GresTasks | None
     #: Whether it asks for GRES in a way that whole nodes do not support.
     divides_gres: bool
     #: Whether it needs whole nodes, which no other job uses.

@@ -16,7 +16,7 @@ from rota.model import Errno, RequestError
 from rota.model.constraint import parse_constraint
 from rota.model.tres import gres_counts
 from rota.resources.nodeset import from_mask, indices, to_mask
-from rota.resources.requests.needs import ALL, NONE, Gres, Needs, SocketNeeds
+from rota.resources.requests.needs import ALL, NONE, Gres, GresTasks, Needs, SocketNeeds
 from rota.resources.requests.request_class import RequestClass
 from rota.resources.switches import Switches
 from rota.resources.view import CPU, MEMORY
@@ -225,6 +225,7 @@ class Requests(Generic[T]):
             gres=gres,
             gres_per_task=gres_per_task,
             gres_per_job=per_job,
+            gres_tasks=GresTasks.of(spec, per_gpu) if gres or gres_per_task or per_job else None,
             divides_gres=spec.divides_gres,
             whole=spec.exclusive or partition.exclusive,
             partition=partition.name,
