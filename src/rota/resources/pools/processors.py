@@ -47,7 +47,8 @@ def most_processors(needs: Needs, view: View, free: NDArray[np.integer[Any]], co
         cpus = np.minimum(cpus // needs.cpus_per_gpu, gres.gpus_of_job(needs, view)) * needs.cpus_per_gpu
     if per_task > 1:
         cpus -= cpus % per_task
-        if needs.tasks_per_core == 1 and needs.granule is not None:  # each task has cores of its own
-            tasks = free // cores.granule // -(-per_task // needs.granule)
+        if needs.tasks_per_core == 1 and needs.granule is not None and needs.together is not None:
+            # Each task has cores of its own.
+            tasks = free // needs.together // -(-per_task // needs.granule)
             cpus = np.minimum(cpus, tasks * per_task)
     return cpus

@@ -211,6 +211,7 @@ asked_of_node = attrgetter(
     "min_cpus",
     "per_task",
     "on_each",
+    "tasks_per_core",
     "threads_per_core",
     "own_threads",
     "sockets",
