@@ -9,7 +9,7 @@ import re
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import groupby
+from itertools import chain, groupby
 from math import ceil
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
@@ -56,7 +56,7 @@ class Scenario:
     own: list[str] = field(default_factory=list)
     #: When the clock begins, Unix seconds. If it is given, nothing is decided before time passes.
     clock: int | None = None
-    #: Which CPUs Slurm gave the jobs, by the number of a step and of the job.
+    #: Which CPUs and GPUs Slurm gave the jobs, by the number of a step and of the job.
     cpu_ids: dict[tuple[int, str], str] = field(default_factory=dict)
     #: Each line with its answers.
     steps: list[tuple[str, list[str]]] = field(default_factory=list)
@@ -114,7 +114,7 @@ def _request(words: list[str]) -> JobSpec:
 
 
 def _counted(text: str) -> str:
-    """Count the CPUs and GPUs of each node in ``n1:0-1;n[2-3]:0+gpu:0``, as rota does not know which they are."""
+    """Count the CPUs and GPUs of each node in ``n1:0-1;n[2-3]:0+gpu:0``: which they are is compared by itself."""
     if ":" not in text:
         return text
     counts: dict[str, tuple[int, int]] = {}
@@ -126,15 +126,20 @@ def _counted(text: str) -> str:
     return ";".join(f"{node}:{cpus}+{gpus}" for node, (cpus, gpus) in sorted(counts.items()))
 
 
-def _cpu_ids(text: str) -> dict[str, set[int]]:
-    """Read the CPUs of each node in ``n1:0-1;n[2-3]:0+gpu:0``."""
-    found: dict[str, set[int]] = {}
+def _held(text: str) -> dict[str, tuple[set[int], set[int]]]:
+    """Read the CPUs and GPUs of each node in ``n1:0-1;n[2-3]:0+gpu:0``."""
+    found: dict[str, tuple[set[int], set[int]]] = {}
     for part in text.split(";"):
         nodes, _, held = part.partition(":")
-        runs = re.findall(r"(\d+)(?:-(\d+))?", held.partition("+")[0])
-        ids = {one for first, last in runs for one in range(int(first), int(last or first) + 1)}
-        found |= dict.fromkeys(NodeSet(nodes), ids)
+        cpus, _, gpus = held.partition("+gpu:")
+        found |= dict.fromkeys(NodeSet(nodes), (_numbers(cpus), _numbers(gpus)))
     return found
+
+
+def _numbers(text: str) -> set[int]:
+    """Read the numbers of ``0,2-3``."""
+    runs = re.findall(r"(\d+)(?:-(\d+))?", text)
+    return {one for first, last in runs for one in range(int(first), int(last or first) + 1)}
 
 
 def _ids(text: str) -> int:
@@ -152,9 +157,9 @@ class Player:
         self._scenario = scenario
         self._unknown = 0
         self._number = 0
-        #: Jobs of which Slurm's CPUs were compared, and those that have others here.
+        #: Jobs of which Slurm's CPUs and GPUs were compared, and those that have others here.
         self.compared: set[str] = set()
-        self.other_cpus: set[str] = set()
+        self.others: set[str] = set()
         self._begin = BEGIN if scenario.clock is None else scenario.clock
         self._uids: dict[str, int] = {}
         machines = ("nodename", "partitionname", "switchname")
@@ -446,13 +451,18 @@ class Player:
         for name, line in zip(shown, lines, strict=True):
             if line in answers and " RUNNING " in line and (theirs := self._scenario.cpu_ids.get((self._number, name))):
                 self.compared.add(name)
-                if _cpu_ids(theirs) != self._cpu_ids(jobs[name]):
-                    self.other_cpus.add(name)
+                if _held(theirs) != self._held(jobs[name]):
+                    self.others.add(name)
         return lines
 
-    def _cpu_ids(self, job: Job) -> dict[str, set[int]]:
-        """Give the CPUs of a running job by node."""
-        return {one.node: {*one.processors} for one in self._rota.engine.view.allocation(job.job_id)}
+    def _held(self, job: Job) -> dict[str, tuple[set[int], set[int]]]:
+        """Give the CPUs and GPUs of a running job by node."""
+        view = self._rota.engine.view
+        gpus = view.gpus(job.job_id)
+        return {
+            one.node: ({*one.processors}, {*chain(*gpus.get(one.node, {}).values())})
+            for one in view.allocation(job.job_id)
+        }
 
     @staticmethod
     def _name(job: Job) -> str:

@@ -12,6 +12,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from ClusterShell.NodeSet import NodeSet, RangeSet
+
 from rota.listings.privacy import Privacy
 from rota.model import ClusterConfig, JobSpec, JobState, MultifactorConf, StepRecord, TaskUsage
 from rota.model.accounting import AccountingRecord, JobDetails
@@ -53,6 +55,8 @@ class Snapshot:
     )
     job_lines: list[JobLine] = field(default_factory=list)
     job_details: dict[int, JobDetails] = field(default_factory=dict)
+    job_allocations: dict[int, tuple[AllocationLine, ...]] = field(default_factory=dict)
+    job_gpus: dict[int, dict[str, dict[str, tuple[int, ...]]]] = field(default_factory=dict)
     job_steps: dict[int, list[StepRecord]] = field(default_factory=dict)
     job_tasks: dict[int, list[TaskUsage]] = field(default_factory=dict)
     node_lines: list[NodeLine] = field(default_factory=list)
@@ -100,8 +104,11 @@ class Snapshot:
     def step_client(self, _job_id: int, _step_id: str) -> StepClient:
         return StepClient()
 
-    def allocation(self, _job_id: int) -> tuple[AllocationLine, ...]:
-        return ()
+    def gpus(self, job_id: int) -> dict[str, dict[str, tuple[int, ...]]]:
+        return self.job_gpus.get(job_id, {})
+
+    def allocation(self, job_id: int) -> tuple[AllocationLine, ...]:
+        return self.job_allocations.get(job_id, ())
 
     def nodes(self) -> list[NodeLine]:
         return self.node_lines
@@ -219,6 +226,32 @@ def pairs(text: str) -> dict[str, str]:
     """Cut a record into keys and values."""
     parts = _PAIR.split(text)
     return {key: value.strip("\n").strip() for key, value in zip(parts[1::2], parts[2::2], strict=True)}
+
+
+def allocation_of(text: str) -> tuple[tuple[AllocationLine, ...], dict[str, dict[str, tuple[int, ...]]]]:
+    """Read which processors and GPUs of each node a job has."""
+    found: list[AllocationLine] = []
+    gpus: dict[str, dict[str, tuple[int, ...]]] = {}
+    for nodes, ids, memory, gres in re.findall(r" Nodes=(\S+) CPU_IDs=(\S+) Mem=(\d+) GRES=(\S*)", text):
+        cpus = numbers(ids)
+        held = re.findall(r"([a-z:\d]+):(\d+)\(IDX:([\d,-]+)\)", gres)
+        found += [
+            AllocationLine(
+                node=node,
+                cpus=len(cpus),
+                memory=int(memory),
+                gres={kind: int(count) for kind, count, _ in held},
+                processors=cpus,
+            )
+            for node in NodeSet(nodes)
+        ]
+        gpus |= {node: {kind: numbers(which) for kind, _, which in held} for node in NodeSet(nodes)}
+    return tuple(found), gpus
+
+
+def numbers(text: str) -> tuple[int, ...]:
+    """Read ``0,2-3``."""
+    return tuple(RangeSet(text))
 
 
 def job_of(text: str, names: Mapping[str, str]) -> tuple[JobLine, JobDetails]:
@@ -466,6 +499,7 @@ def rig(cluster: str = "rig-4-nodes.txt", accounting: str = "sacct.txt") -> Snap
         job, details = job_of(text.strip(), named[number])
         view.job_lines.append(job)
         view.job_details[number] = details
+        view.job_allocations[number], view.job_gpus[number] = allocation_of(text)
     view.node_lines = [node_of(text) for text in re.split(r"\n\n", printed["scontrol show nodes"].out.strip())]
     view.partition_lines = [
         partition_of(text) for text in re.split(r"\n\n", printed["scontrol show partition"].out.strip())

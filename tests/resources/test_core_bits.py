@@ -29,14 +29,24 @@ class Machine:
         self.partition = config.partitions[0]
         self.pool: Any = make_pool(config, [node])
 
-    def start(self, **asked: Any) -> list[int]:
-        """Start a job; give its processors."""
+    def select(self, **asked: Any) -> int:
+        """Give what a job would get."""
         pool, spec = self.pool, JobSpec(time_limit=60, **asked)
         job = Job(1, spec, 0, self.partition, pool.units(spec, self.partition))
-        resources = pool.select(job, pool.free)
+        resources: int = pool.select(job, pool.free)
         assert pool.suffices(job, resources)
-        pool.take(resources)
-        return [*pool.processor_ids(resources, 0)]
+        return resources
+
+    def start(self, **asked: Any) -> list[int]:
+        """Start a job; give its processors."""
+        resources = self.select(**asked)
+        self.pool.take(resources)
+        return [*self.pool.processor_ids(resources, 0)]
+
+    def gpus(self, resources: int) -> dict[str, tuple[int, ...]]:
+        """Give the GPUs of a resource set."""
+        found: dict[str, tuple[int, ...]] = self.pool.gpu_ids(resources, 0)
+        return found
 
 
 @pytest.mark.parametrize(
@@ -79,6 +89,16 @@ def test_cores(node: Node, before: list[dict[str, Any]], asked: dict[str, Any], 
     for one in before:
         machine.start(**one)
     assert machine.start(**asked) == given
+
+
+def test_gpus() -> None:
+    # gpus-3300131: jobs 4 and 6; and GPUs of any type, as of gpus-3100009.
+    machine = Machine(replace(GPUS, gres=("gpu:a100:2", "gpu:v100:2")))
+    assert machine.gpus(machine.select(num_cpus=1, gres="gpu:v100:1")) == {"gpu:v100": (2,)}
+    assert machine.gpus(machine.select(num_cpus=1, gres="gpu:a100:2")) == {"gpu:a100": (0, 1)}
+    assert machine.gpus(machine.select(exclusive=True)) == {"gpu:a100": (0, 1), "gpu:v100": (2, 3)}
+    machine.start(num_cpus=1, gres="gpu:1")
+    assert machine.gpus(machine.select(num_cpus=1, gres="gpu:3")) == {"gpu:a100": (1,), "gpu:v100": (2, 3)}
 
 
 def test_whole_sockets() -> None:

@@ -1,4 +1,4 @@
-"""Jobs of the recorded random scenarios get the same cores as Slurm 22.05.8 gave them, by ``CPU_IDs``.
+"""Jobs of the recorded random scenarios get the same cores and GPUs as Slurm 22.05.8 gave them: ``CPU_IDs``, ``IDX``.
 
 Compared are running jobs that are as in Slurm in all else.
 """
@@ -32,7 +32,7 @@ KNOWN = {
 
 
 def _others(scenarios: Mapping[str, str], folder: Path) -> tuple[int, dict[str, set[str]]]:
-    """Count the compared jobs, and give those that have other cores."""
+    """Count the compared jobs, and give those that have other cores or GPUs."""
     compared, others = 0, {}
     for name, text in scenarios.items():
         (scenario,) = parse_scenarios(HEAD + text)
@@ -40,8 +40,8 @@ def _others(scenarios: Mapping[str, str], folder: Path) -> tuple[int, dict[str, 
         player = Player(scenario, folder / name)
         player.play()
         compared += len(player.compared)
-        if player.other_cpus:
-            others[name] = player.other_cpus
+        if player.others:
+            others[name] = player.others
     return compared, others
 
 

@@ -3,13 +3,14 @@
 The nodes of the configuration are parts of this machine, in their order, if it has as many processors as they have
 together; then each job is bound to processors of its own: to those that it was allocated, where cores are told apart.
 Otherwise the nodes are only virtual, and jobs are not bound.
-The same holds for GPUs.
+The same holds for GPUs, but that a job knows the numbers of its GPUs even if this machine has too few.
 
 What a run has been given stays its own until it ends, over restarts of the controller.
 """
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from rota.model.tres import gres_counts
@@ -45,15 +46,23 @@ class Devices:
         self._gpus = _divide(list(range(gpus)), numbers) or {name: range(count) for name, count in numbers}
         self._used: dict[str, tuple[set[int], set[int]]] = {node.name: (set(), set()) for node in nodes}
 
-    def choose(self, allocation: Iterable[AllocationLine]) -> dict[str, NodeDevices]:
-        """Choose processors and GPUs for a run, by node."""
+    def choose(
+        self, allocation: Iterable[AllocationLine], known: Mapping[str, Mapping[str, tuple[int, ...]]]
+    ) -> dict[str, NodeDevices]:
+        """Choose processors and GPUs for a run, by node.
+
+        Args:
+            allocation: What it has of each node.
+            known: Which GPUs, by node and type, where that is known.
+        """
         chosen = {}
         for one in allocation:
             cpus, gpus = self._used.setdefault(one.node, (set(), set()))
-            own = self._cpus.get(one.node, ())
+            own, parts = self._cpus.get(one.node, ()), self._gpus.get(one.node, ())
             chosen[one.node] = NodeDevices(
                 _those(own, cpus, one.processors) or _take(own, cpus, one.cpus),
-                _take(self._gpus.get(one.node, ()), gpus, one.gres.get("gpu", 0)),
+                _those(parts, gpus, sorted(chain(*known.get(one.node, {}).values())))
+                or _take(parts, gpus, one.gres.get("gpu", 0)),
             )
         self.add(chosen)
         return chosen

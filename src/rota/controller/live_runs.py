@@ -157,7 +157,7 @@ class LiveRuns:
         run = Run(
             job=view.line(job),
             allocation=allocation,
-            devices=self._devices.choose(allocation),
+            devices=self._devices.choose(allocation, view.gpus(effect.job_id)),
             mem_per_cpu=_mem_per_cpu(job.spec, job.partition.default_memory(self._config().default_memory())[1]),
         )
         self._runs[effect.job_id, effect.restart_count] = run

@@ -115,6 +115,10 @@ class EngineView:
         """Give what a live job has of each node."""
         return self._cluster.allocation(job_id)
 
+    def gpus(self, job_id: int) -> dict[str, dict[str, tuple[int, ...]]]:
+        """Give the GPUs of a live job."""
+        return self._cluster.gpus(job_id)
+
     def nodes(self) -> tuple[NodeLine, ...]:
         """Give the nodes."""
         return self._cluster.nodes()

@@ -28,7 +28,7 @@ from rota.listings.text import NULL, fold, or_null, plain, ranges, size, tres_te
 from rota.model.accounting import JobDetails
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from rota.listings.clock import Clock
     from rota.listings.view import View
@@ -131,7 +131,7 @@ def _resources(job: JobLine, view: View, details: JobDetails, *, detailed: bool)
     yield f"Socks/Node={sockets or '*'} NtasksPerN:B:S:C={each}:0:{on_socket}:{on_core} CoreSpec=*"
     if detailed and job.nodes:
         yield f"JOB_GRES={or_null(request.gres)}"
-        yield from _held(view.allocation(job.job_id))
+        yield from _held(view.allocation(job.job_id), view.gpus(job.job_id))
     memory, per_cpu = least_memory(job)
     kind = "CPU" if per_cpu else "Node"
     disk = size(details.tmp_disk, "M") if details.tmp_disk else "0"
@@ -144,16 +144,20 @@ def _resources(job: JobLine, view: View, details: JobDetails, *, detailed: bool)
     yield f"OverSubscribe={shares} Contiguous={contiguous} Licenses={or_null(request.licenses)} Network=(null)"
 
 
-def _held(allocation: Sequence[AllocationLine]) -> Iterator[str]:
-    """Say which processors a job has, where that is known; successive nodes of which it has the same are a line."""
+def _held(allocation: Sequence[AllocationLine], gpus: Mapping[str, Mapping[str, tuple[int, ...]]]) -> Iterator[str]:
+    """Say which processors and GPUs a job has, where that is known: a line for successive nodes that are alike."""
     alike = groupby(
         (one for one in allocation if one.processors),
-        lambda one: (one.processors, one.memory, sorted(one.gres.items())),
+        lambda one: (one.processors, one.memory, sorted(one.gres.items()), gpus.get(one.node, {})),
     )
-    for (processors, memory, gres), lines in alike:
+    for (processors, memory, gres, ids), lines in alike:
         nodes = fold(tuple(one.node for one in lines))
         typed = {name.partition(":")[0] for name, _ in gres if ":" in name}
-        shown = ",".join(f"{name}:{count}" for name, count in gres if name not in typed)
+        shown = ",".join(
+            f"{name}:{count}" + (f"(IDX:{ranges(map(str, ids[name]))})" if name in ids else "")
+            for name, count in gres
+            if name not in typed
+        )
         yield f"  Nodes={nodes} CPU_IDs={ranges(map(str, processors))} Mem={memory} GRES={shown}"
 
 

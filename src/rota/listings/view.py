@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from rota.listings.privacy import Privacy
     from rota.model import ClusterConfig, MultifactorConf, PriorityFactors, StepRecord, TaskUsage
@@ -105,6 +105,9 @@ class View(Protocol):
 
     def allocation(self, job_id: int) -> Sequence[AllocationLine]:
         """Give what a live job has of each node; none of a job without an allocation, or that has ended."""
+
+    def gpus(self, job_id: int) -> Mapping[str, Mapping[str, tuple[int, ...]]]:
+        """Give the GPUs of a live job by node and type; nodes of which only their number is known are left out."""
 
     def nodes(self) -> Sequence[NodeLine]:
         """Give the nodes, in the order of slurm.conf."""

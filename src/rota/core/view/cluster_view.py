@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from rota.core.view.future import Future
 from rota.core.view.job_lines import JobLines, blocking_limit
-from rota.core.view.machine_lines import allocation_lines, license_lines, node_lines, partition_line, reservation_line
+from rota.core.view.machine_lines import (
+    allocation_lines,
+    gpus_by_node,
+    license_lines,
+    node_lines,
+    partition_line,
+    reservation_line,
+)
 from rota.core.view.usable_parts import UsableParts
 from rota.model import MultifactorConf, PriorityFactorsRequest
 from rota.model.association import AccountingLines
@@ -236,6 +243,11 @@ class ClusterView:
         """Give the allocation of a live job by node; empty: it has none."""
         job = self._state.jobs.get(job_id)
         return allocation_lines(self._cluster, job) if job is not None and job.alloc else ()
+
+    def gpus(self, job_id: int) -> dict[str, dict[str, tuple[int, ...]]]:
+        """Give the GPUs of a live job by node and type; nodes of which only their number is known are left out."""
+        job = self._cluster.state.jobs.get(job_id)
+        return gpus_by_node(self._cluster, job) if job is not None and job.alloc else {}
 
     def reason(self, job: Job) -> Reason:
         """Say why a job is pending, or in its state."""

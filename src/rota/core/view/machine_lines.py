@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rota.model import NodeState
 from rota.model.lines import AllocationLine, LicenseLine, NodeLine, PartitionLine, ReservationLine, counts
 from rota.model.reservation import FLAGS
+from rota.resources.nodeset import indices
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,15 +81,25 @@ def _allocated_by_node(cluster: Cluster) -> defaultdict[int, _Allocated]:
 
 def allocation_lines(cluster: Cluster, job: Job) -> tuple[AllocationLine, ...]:
     """Make the lines of a job's allocation, one for each node."""
-    by_tres = cluster.state.pool.tres_by_node(job.alloc)
+    pool = cluster.state.pool
+    by_tres = pool.tres_by_node(job.alloc)
     lines = []
     for index in by_tres["cpu"].nonzero()[0].tolist():
         own = {name: int(each[index]) for name, each in by_tres.items()}
         gres = {name.removeprefix(_GRES): count for name, count in own.items() if name.startswith(_GRES) and count}
         name = cluster.state.nodes[index].name
-        cpus, memory, ids = own["cpu"], own.get("mem", 0), cluster.state.pool.processor_ids(job.alloc, index)
+        cpus, memory, ids = own["cpu"], own.get("mem", 0), pool.processor_ids(job.alloc, index)
         lines.append(AllocationLine(node=name, cpus=cpus, memory=memory, gres=counts(gres), processors=ids))
     return tuple(lines)
+
+
+def gpus_by_node(cluster: Cluster, job: Job) -> dict[str, dict[str, tuple[int, ...]]]:
+    """Give the GPUs of a job by node and type; nodes of which only their number is known are left out."""
+    found, nodes, pool = {}, cluster.state.nodes, cluster.state.pool
+    for index in indices(pool.nodes_of(job.alloc)):
+        if gpus := pool.gpu_ids(job.alloc, index):
+            found[nodes[index].name] = gpus
+    return found
 
 
 def _node_line(node: Node, allocated: _Allocated, flags: tuple[str, ...], partitions: tuple[str, ...]) -> NodeLine:

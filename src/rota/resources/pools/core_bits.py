@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from rota.resources.pools.bits import BITS, in_rows, ones, read_bits
 from rota.resources.pools.gres_cores import usable_cores
 
 if TYPE_CHECKING:
@@ -36,9 +37,6 @@ if TYPE_CHECKING:
     from rota.model import Node
     from rota.resources.requests.needs import Needs
     from rota.resources.view import View
-
-#: Number of cores in a row.
-_IN_ROW = 32
 
 
 class _Shape(NamedTuple):
@@ -62,12 +60,12 @@ class CoreBits:
     def __init__(self, nodes: Sequence[Node], threads: NDArray[np.int64], first_row: int) -> None:
         self._shapes = [_shape_of(node, int(count)) for node, count in zip(nodes, threads, strict=True)]
         most = max((one.sockets * one.per_socket for one in self._shapes), default=0)
-        count = -(-most // _IN_ROW)
+        count = -(-most // BITS)
         #: The rows of cores in a view.
         self.rows = slice(first_row, first_row + count)
         #: All cores that jobs may have.
         offered = [_offered(shape, node.core_spec_count) for shape, node in zip(self._shapes, nodes, strict=True)]
-        self.whole: View = np.array([_in_rows(bits, count) for bits in offered], np.uint32).T.reshape(count, -1)
+        self.whole: View = np.array([in_rows(bits, count) for bits in offered], np.uint32).T.reshape(count, -1)
         self._count = count
 
     def names(self) -> list[str]:
@@ -76,13 +74,12 @@ class CoreBits:
 
     def of(self, view: View, node: int) -> int:
         """Give the cores of a node in a view, a bitmap."""
-        return sum(int(bits) << _IN_ROW * row for row, bits in enumerate(view[self.rows, node].tolist()))
+        return read_bits(view[self.rows, node])
 
     def processors(self, view: View, node: int) -> tuple[int, ...]:
         """Give the processors of a node in a view: those of each core follow each other."""
-        bits, threads = self.of(view, node), self._shapes[node].threads
-        cores = (core for core in range(bits.bit_length()) if bits >> core & 1)
-        return tuple(core * threads + thread for core in cores for thread in range(threads))
+        threads = self._shapes[node].threads
+        return tuple(core * threads + thread for core in ones(self.of(view, node)) for thread in range(threads))
 
     def on_sockets(self, view: View) -> NDArray[np.int64]:
         """Count the cores of each socket in a view: a row for each socket, a column for each node."""
@@ -110,7 +107,7 @@ class CoreBits:
         chosen = [self._choose(needs, view, node, cpus, block=block, whole=whole) for node, cpus in picked]
         if whole:
             chosen = [self._all_of_sockets(node, cores) for (node, _), cores in zip(picked, chosen, strict=True)]
-        return np.array([_in_rows(sum(1 << core for core in cores), self._count) for cores in chosen], np.uint32).T
+        return np.array([in_rows(sum(1 << core for core in cores), self._count) for cores in chosen], np.uint32).T
 
     @staticmethod
     def count(held: View) -> NDArray[np.int64]:
@@ -238,7 +235,3 @@ def _offered(shape: _Shape, core_spec_count: int) -> int:
     for place, _ in zip(places, range(core_spec_count), strict=False):
         bits &= ~(1 << place)
     return bits
-
-
-def _in_rows(bits: int, count: int) -> list[int]:
-    return [bits >> _IN_ROW * row & (1 << _IN_ROW) - 1 for row in range(count)]

@@ -121,6 +121,10 @@ class PackedPool(ABC):
         """Give nothing: only numbers are known."""
         return ()
 
+    def gpu_ids(self, resources: int, node: int) -> dict[str, tuple[int, ...]]:  # noqa: ARG002 - as above
+        """Give nothing: only numbers are known."""
+        return {}
+
     def problem(self, held: Sequence[int]) -> str:
         """Say whether resources are allocated twice or lost; empty: they are not."""
         used = sum((self.view(resources).astype(np.int64) for resources in held), np.zeros(self._whole.shape, np.int64))

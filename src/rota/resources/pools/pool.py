@@ -85,6 +85,9 @@ class Pool(Protocol):
     def processor_ids(self, resources: int, node: int) -> tuple[int, ...]:
         """Say which processors of a node (its index) are in a resource set; empty: only their number is known."""
 
+    def gpu_ids(self, resources: int, node: int) -> dict[str, tuple[int, ...]]:
+        """Say which GPUs of a node are in a resource set, by ``gpu`` or their type; empty: only numbers are known."""
+
     def class_of(self, job: PlacedJob) -> Hashable:
         """Give the request class of a job."""
 
@@ -262,6 +265,10 @@ class ProcessorPool:
     def processor_ids(self, resources: int, node: int) -> tuple[int, ...]:  # noqa: ARG002 - they are interchangeable
         """Give nothing: processors are not told apart."""
         return ()
+
+    def gpu_ids(self, resources: int, node: int) -> dict[str, tuple[int, ...]]:  # noqa: ARG002 - there are none
+        """Give nothing: there are no GPUs."""
+        return {}
 
     def class_of(self, job: PlacedJob) -> Hashable:
         """Give the request class: partition and number of processors."""

@@ -1,7 +1,7 @@
 """Shared nodes: processors, memory and GRES are allocated (``select/cons_tres``).
 
 A resource set is a packed integer (`PackedPool`): first processors, then memory, then GRES; at the end, where cores are
-told apart, a bit for each core.
+told apart, a bit for each core and GPU.
 
 The ``select`` plugin chooses the nodes of a job: `Choose`.
 
@@ -22,6 +22,7 @@ from rota.resources.nodeset import from_mask, to_mask
 from rota.resources.pools import gres
 from rota.resources.pools.core_bits import CoreBits
 from rota.resources.pools.cores import Cores
+from rota.resources.pools.gpu_bits import GpuBits
 from rota.resources.pools.one_node import OfNode, OneNode, nodes_of_choice
 from rota.resources.pools.packed import PackedPool
 from rota.resources.pools.processors import most_processors
@@ -98,8 +99,14 @@ class SharedNodePool(PackedPool):
             cores, kinds = [*cores, *self._bits.whole], [*kinds, *self._bits.names()]
             for one in (self._cores, *self._cores_of.values()):
                 one.bits = self._bits
+        #: Which GPUs are free; ``None``: only their number is known.
+        self._gpus: GpuBits | None = None
+        if self._bits is not None and "gpu" in self._gres_rows:
+            self._gpus = GpuBits(nodes, self._gres_rows, len(kinds))
+            cores, kinds = [*cores, *self._gpus.whole], [*kinds, *self._gpus.names()]
         super().__init__(nodes, np.vstack((self._requests.whole, *cores)), kinds)
-        self._bit_rows = None if self._bits is None else self._bits.rows
+        if self._bits is not None:  # those of GPUs come last
+            self._bit_rows = slice(self._bits.rows.start, len(kinds))
         self._weight = np.array([node.weight for node in nodes], np.int64)
         #: Numbers of node request classes.
         self._node_request_classes: dict[Hashable, int] = {}
@@ -379,6 +386,8 @@ class SharedNodePool(PackedPool):
                 taken[self._core_row, nodes] = self._whole[CPU, nodes]
         else:
             gres.take(needs, view, picked, taken)
+        if self._gpus is not None:
+            taken[self._gpus.rows, nodes] = self._gpus.choose(view, taken, nodes)
         if needs.memory_per_gpu and "gpu" in self._gres_rows:
             memory = taken[self._gres_rows["gpu"], nodes] * needs.memory_per_gpu
             taken[MEMORY, nodes] = np.minimum(memory, self._whole[MEMORY, nodes])
@@ -404,6 +413,10 @@ class SharedNodePool(PackedPool):
     def processor_ids(self, resources: int, node: int) -> tuple[int, ...]:
         """Say which processors of a node are in a resource set; empty: cores are not told apart."""
         return () if self._bits is None else self._bits.processors(self.view(resources), node)
+
+    def gpu_ids(self, resources: int, node: int) -> dict[str, tuple[int, ...]]:
+        """Say which GPUs of a node are in a resource set, by their type; empty: they are not told apart."""
+        return {} if self._gpus is None else self._gpus.by_type(self.view(resources), node)
 
     def least_nodes(self, job: PlacedJob) -> int:
         """Give the smallest number of nodes that the job requests."""

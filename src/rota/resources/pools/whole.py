@@ -107,6 +107,10 @@ class WholeNodePool:
         """Give nothing: jobs have all processors of their nodes."""
         return ()
 
+    def gpu_ids(self, resources: int, node: int) -> dict[str, tuple[int, ...]]:  # noqa: ARG002 - nodes are whole
+        """Give nothing: jobs have all GPUs of their nodes."""
+        return {}
+
     def suffices(self, job: PlacedJob, resources: int) -> bool:
         """Whether some nodes are a valid allocation for the job."""
         return self.select(job, resources) == resources
