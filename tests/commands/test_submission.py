@@ -137,3 +137,13 @@ def test_what_is_not_done_is_refused_by_name(option: str) -> None:
 def test_a_script_beside_wrap() -> None:
     with pytest.raises(ScriptError, match="not permitted with --wrap"):
         read_command_line(["--wrap=true", "x"], _NOW, lambda _: 0)
+
+
+def test_wait_for_switches() -> None:
+    """As sbatch(1) of 22.05 says: the variable is the time of ``--switches``, and a time on the command line counts."""
+    for words, wait in (("--switches=2", 90), ("--switches=2@5", 300), ("--switches=2@UNLIMITED", -1)):
+        spec = _submit(words, "x", SBATCH_REQ_SWITCH="1@7", SBATCH_WAIT4SWITCH="1:30").spec
+        assert (spec.switches, spec.switch_wait) == (2, wait)
+    assert _submit("--switches=2", "x").spec.switch_wait == -1
+    with pytest.raises(OptionError, match="no option"):
+        _submit("--wait4switch=5", "x")

@@ -45,6 +45,7 @@ _SALLOC_VARIABLES = {
     "SALLOC_REQ_SWITCH": "switches",
     "SALLOC_RESERVATION": "reservation",
     "SALLOC_TIMELIMIT": "time",
+    "SALLOC_WAIT4SWITCH": "wait4switch",
     "SALLOC_WCKEY": "wckey",
 }
 _NOT_DONE = (

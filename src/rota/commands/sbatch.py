@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rota.commands.gpus import settle_gpus
 from rota.commands.option_error import OptionError, Problem
-from rota.commands.sbatch_options import ALL_MEMORY, MOST, NOT_SUPPORTED, OPTIONS, SHORT, Flag, Option
+from rota.commands.sbatch_options import ALL_MEMORY, MOST, NOT_SUPPORTED, OF_VARIABLES, OPTIONS, SHORT, Flag, Option
 from rota.model import JobSpec
 
 if TYPE_CHECKING:
@@ -152,6 +152,7 @@ def options_of(
     Raises:
         OptionError: a value cannot be used.
     """
+    table = {**table, **OF_VARIABLES}
     for variable, option in variables.items():
         value = environment.get(variable)
         if value is not None:

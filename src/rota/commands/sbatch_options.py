@@ -249,10 +249,15 @@ def _distribution(text: str) -> dict[str, int]:
 
 
 def _switches(text: str) -> dict[str, int]:
-    """Parse ``count[@time]``; without a time, or with ``UNLIMITED``, the job waits as long as it may."""
+    """Parse ``count[@time]``; without a time that of a variable or an earlier option counts."""
     count, _, time = text.partition("@")
-    seconds = parse_time_seconds(time) if time else None
-    return {"switches": _count(count), "switch_wait": -1 if seconds is None else seconds}
+    return {"switches": _count(count)} | ({"switch_wait": _switch_wait(time)} if time else {})
+
+
+def _switch_wait(text: str) -> int:
+    """Parse a time in seconds; with ``UNLIMITED`` the job waits as long as it may."""
+    seconds = parse_time_seconds(text)
+    return -1 if seconds is None else seconds
 
 
 def _text(text: str) -> str:
@@ -337,6 +342,8 @@ OPTIONS: dict[str, Option | Flag] = {
     "uid": Option("user", _text),
     "use-min-nodes": Flag("use_min_nodes"),
 }
+#: What only variables of the environment set.
+OF_VARIABLES = {"wait4switch": Option("switch_wait", _switch_wait)}
 #: Options about output, mail, environment and hardware settings.
 _NO_MEANING = (
     "acctg-freq chdir clusters comment container cpu-freq delay-boot error export export-file gid gpu-bind gpu-freq "

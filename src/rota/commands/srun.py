@@ -117,6 +117,7 @@ OF_JOBS = {
     "SLURM_RESERVATION": "reservation",
     "SLURM_THREADS_PER_CORE": "threads-per-core",
     "SLURM_TIMELIMIT": "time",
+    "SLURM_WAIT4SWITCH": "wait4switch",
     "SLURM_WCKEY": "wckey",
 }
 

@@ -59,6 +59,7 @@ _VARIABLES = {
     "SBATCH_TIMELIMIT": "time",
     "SBATCH_USE_MIN_NODES": "use-min-nodes",
     "SBATCH_WAIT": "wait",
+    "SBATCH_WAIT4SWITCH": "wait4switch",
     "SBATCH_WCKEY": "wckey",
 }
 #: Options of which the one that counts more removes the others.
