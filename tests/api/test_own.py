@@ -82,6 +82,20 @@ def test_orders(served: Served) -> None:
         assert served.client.ask("PATCH", path, {"changes": changes}).status == 400
 
 
+def test_orders_for_tasks_of_an_array(served: Served) -> None:
+    job_id = _submit(served, array="1-2", output="/dev/null", hold=True)
+    assert served.client.ask("DELETE", f"/v1/jobs/{job_id}").status == 200
+    path = f"/v1/jobs/{job_id}/order"
+    served.cluster.wait(lambda: served.client.ask("POST", path, {"command": "hold"}).data.get("errno") == 2084)
+    assert served.client.ask("POST", path, {"command": "requeuehold"}).status == 200
+    assert served.client.get(f"/v1/jobs/{job_id}_2/explain")["reason"] == "JobHeldAdmin"
+    assert served.client.ask("GET", f"/v1/jobs/{job_id}_3/explain").status == 404
+    refused = served.client.ask("POST", path, {"command": "requeue"})
+    assert (refused.status, refused.data["errno"]) == (409, 2024)  # ESLURM_JOB_PENDING
+    assert served.client.ask("POST", f"/v1/jobs/{job_id}_7/order", {"command": "requeue"}).status == 404
+    assert served.client.ask("DELETE", f"/v1/jobs/{job_id}").status == 200
+
+
 def test_a_signal(served: Served) -> None:
     job_id = _submit(served, output="/dev/null")
     path = f"/v1/jobs/{job_id}"

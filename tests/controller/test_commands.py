@@ -269,6 +269,7 @@ def test_explain_and_plan(cluster: LiveCluster) -> None:
     assert "It waits for job" in found
     assert '"state": "PENDING"' in cluster.rota("explain", str(waiting), "--json").stdout
     assert str(waiting) in cluster.rota("plan").stdout
+    assert cluster.rota("explain", f"{waiting}_1", check=False).returncode == 2  # and not 31, as Python reads 3_1
     unknown = cluster.rota("explain", "999999", check=False)
     assert unknown.returncode == 2
     assert "999999" in unknown.stderr

@@ -24,22 +24,26 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("job_id", metavar="JOB", type=int)
+@click.argument("job", metavar="JOB")
 @scenario_or_cluster
 @click.option("--at", metavar="TIME", help="When: see rota replay --until.  [default: just before it starts]")
 @keep_option
 @click.option("--json", "as_json", is_flag=True, help="Print all of it as JSON.")
-def explain(*, job_id: int, at: str | None, keep: Path | None, as_json: bool, **words: Any) -> None:
+def explain(*, job: str, at: str | None, keep: Path | None, as_json: bool, **words: Any) -> None:
     """Say what a job's priority is made of, and which jobs are before it in the queue.
 
-    Without WORKLOAD the job is one of the live cluster, see `rota up`. Else the workload is replayed with the same
-    options as `rota replay` takes, so the answer is about that very schedule.
+    Without WORKLOAD the job is one of the live cluster, see `rota up`, or a task such as 17_3. Else the workload is
+    replayed with the same options as `rota replay` takes, so the answer is about that very schedule.
     """
     if words["workload"] is None:
         if at is not None:
             raise InputError("the live cluster is explained as of now: leave it out, or name a workload", field="--at")
-        click.echo(ask("explain", str(job_id), *(["json"] if as_json else [])), nl=False)
+        click.echo(ask("explain", job, *(["json"] if as_json else [])), nl=False)
         return
+    if not (job.isascii() and job.isdigit()):
+        context = click.get_current_context()
+        raise click.BadParameter(f"{job!r} is no job id of a workload.", context, param_hint="'JOB'")
+    job_id = int(job)
     scenario = read_scenario(**words)
     if keep is not None:
         moment = Moment(scenario, required(at), keep)

@@ -265,6 +265,10 @@ def _show(words: Sequence[str]) -> Show:
     return Show(entity="jobs" if found == "jobid" else found, name=name)
 
 
+#: Commands for all jobs of a name.
+_BY_NAME = frozenset({"hold", "holdu", "uhold", "release"})
+
+
 def _jobs(command: str, words: Sequence[str]) -> JobsRequest:
     if not words:
         raise UsageError(f"too few arguments for keyword:{command}\n")
@@ -277,7 +281,7 @@ def _jobs(command: str, words: Sequence[str]) -> JobsRequest:
     if not rest:
         raise UsageError(f"too few arguments for keyword:{command}\n")
     key, equals, value = rest[0].partition("=")
-    if equals and "jobname".endswith(key.lower()) and key.lower() in {"name", "jobname"}:
+    if equals and key.lower() in {"name", "jobname"} and command in _BY_NAME:
         return JobsRequest(command="uhold" if command == "holdu" else command, name=value)
     also = "slurm_suspend error: Invalid job id specified\n" if command in {"hold", "holdu", "uhold", "release"} else ""
     found = []

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rota.config.hostlist import fold
 from rota.controller.child import in_child
+from rota.controller.job_orders import live_job
 from rota.controller.live_view import LiveView
 from rota.controller.present import present
 from rota.controller.srun import serve_step
@@ -51,8 +52,8 @@ async def rota_call(cluster: Cluster, call: Call, terminal: Terminal) -> int | N
     if name == "present":
         await in_child(cluster, call, terminal, lambda: Answer(json.dumps(present(cluster))))
         return None
-    if name == "explain" and words and words[0].isdigit():
-        return _explain(cluster, terminal, int(words[0]), as_json=words[1:] == ["json"])
+    if name == "explain" and words:
+        return _explain(cluster, terminal, words[0], as_json=words[1:] == ["json"])
     if name == "attach" and len(words) == 2 and words[0].isdigit():
         return await _attach(cluster, call, terminal, int(words[0]), words[1])
     if name == "join" and len(words) == 1 and words[0].isdigit():
@@ -107,10 +108,10 @@ async def _join(cluster: Cluster, call: Call, job_id: int) -> int:
     return 0
 
 
-def _explain(cluster: Cluster, terminal: Terminal, job_id: int, *, as_json: bool) -> int:
+def _explain(cluster: Cluster, terminal: Terminal, job: str, *, as_json: bool) -> int:
     view = cluster.driver.engine.view
     try:
-        found = explain(view, job_id)
+        found = explain(view, live_job(view, job))
     except RotaError as error:
         terminal.error(f"rota: error: {error}\n")
         return 2

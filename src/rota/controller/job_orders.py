@@ -11,6 +11,7 @@ from asyncio import gather
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rota.commands.job_ids import parse_job_id
 from rota.commands.slurm_messages import message_of
 from rota.controller.live_view import OneJobView
 from rota.controller.requeue import queue_again, tasks_of
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from rota.controller.cluster import Cluster
     from rota.core.effects import Refused
     from rota.core.job import Job
+    from rota.core.view.cluster_view import ClusterView
     from rota.model.accounting import Accounted
     from rota.model.lines import JobLine
 
@@ -126,6 +128,18 @@ async def carry_out(cluster: Cluster, wanted: JobId, what: Order) -> list[Answer
     else:
         return [_answer((), Errno.INVALID_JOB_ID)]
     return _merged(await gather(*asked))
+
+
+def live_job(view: ClusterView, text: str) -> int:
+    """Give the job id of a live job, or of one task, for which its array's record may stand.
+
+    Raises:
+        RequestError: there is none.
+    """
+    wanted = parse_job_id(text)
+    if wanted is None or wanted.step or len(wanted.tasks) > 1 or (not wanted.tasks and view.job(wanted.job_id) is None):
+        raise RequestError(f"there is no live job {text}", Errno.INVALID_JOB_ID)
+    return view.find(wanted.job_id, wanted.tasks[0])[0].job_id if wanted.tasks else wanted.job_id
 
 
 def _live(cluster: Cluster, job_id: int) -> list[Job]:

@@ -17,6 +17,7 @@ from rota.controller.api.objects import (
     planned_data,
     queued_data,
 )
+from rota.controller.job_orders import live_job
 from rota.controller.live_view import OneJobView
 from rota.inspect.explain import explain
 from rota.listings.openapi.show import show
@@ -134,10 +135,8 @@ def _of_queue(
 
 def _explain(cluster: Cluster, view: LiveView, asked: q.Named) -> dict[str, Any]:
     require_all(view)
-    wanted = parse_job_id(asked.name)
-    if wanted is None or wanted.job_id not in cluster.driver.engine.jobs:
-        raise RequestError(f"there is no live job {asked.name}", Errno.INVALID_JOB_ID)
-    found = explain(cluster.driver.engine.view, wanted.job_id)
+    live = cluster.driver.engine.view
+    found = explain(live, live_job(live, asked.name))
     return {**asdict(found), "starts": found.start_time}
 
 
