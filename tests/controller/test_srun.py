@@ -194,6 +194,9 @@ def test_a_step_that_has_too_much_memory(cluster: LiveCluster) -> None:
     shown = cluster.run("sacct", "-n", "-P", "-j", str(job_id), "-o", "JobID,State,ExitCode").stdout
     # As Slurm shows all three: the exit code of what ran out of memory is 0:125.
     assert shown.splitlines() == [f"{job_id}{step}|OUT_OF_MEMORY|0:125" for step in ("", ".batch", ".0")]
+    # So a Slurm 22.05.8 whose task/cgroup limited the memory.
+    derived = cluster.run("sacct", "-nPXj", str(job_id), "-o", "DerivedExitCode").stdout
+    assert derived == "0:125\n"
 
 
 def test_scancel_of_a_step(cluster: LiveCluster) -> None:

@@ -200,11 +200,12 @@ class LiveRuns:
         job, key = engine.view.ended(record), (record.job_id, record.restart_count)
         details = self.submissions.of(record.spec.payload).details
         last = record.start_time or record.submit_time
-        details = replace(details, derived_exit_code=derived_exit_code(record.steps), last_sched_eval=last)
+        steps = tuple(_over(step, record) for step in record.steps)
+        counted = steps if record.state is JobState.OUT_OF_MEMORY else record.steps
+        details = replace(details, derived_exit_code=derived_exit_code(counted), last_sched_eval=last)
         if record.state is JobState.CANCELLED and record.reason is not Reason.DEPENDENCY_NEVER_SATISFIED:
             by = self.cancelled_by.get(job.array_job_id or job.job_id, record.spec.user_id)
             details = replace(details, cancelled_by=by)
-        steps = tuple(_over(step, record) for step in record.steps)
         if details.batch and record.start_time is not None:
             run = self._runs.get(key)
             cpus = run.allocation[0].cpus if run else job.num_cpus
