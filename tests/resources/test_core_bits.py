@@ -101,6 +101,12 @@ def test_gpus() -> None:
     assert machine.gpus(machine.select(num_cpus=1, gres="gpu:3")) == {"gpu:a100": (1,), "gpu:v100": (2, 3)}
 
 
+def test_too_many_gpus_are_counted() -> None:
+    machine = Machine(replace(GPUS, gres=("gpu:a100:2147483640", "gpu:v100:2")))
+    assert machine.gpus(machine.select(num_cpus=1, gres="gpu:a100:7")) == {}
+    assert machine.gpus(machine.select(num_cpus=1, gres="gpu:v100:1")) == {"gpu:v100": (0,)}
+
+
 def test_whole_sockets() -> None:
     machine = Machine(FOUR, "CR_Socket_Memory")
     assert machine.start(num_cpus=3, num_tasks=3) == [0, 1, 2, 3, 4, 5]

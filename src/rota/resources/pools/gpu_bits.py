@@ -1,7 +1,7 @@
 """Which GPUs of a node a job gets, where cores are told apart: the first that are free, as in Slurm's ``cons_tres``.
 
 GPUs of a node are numbered in the order of its ``Gres``, so that those of one type follow each other. They are bits in
-rows of a view, 32 in each.
+rows of a view, 32 in each. Of types beyond `_MOST` GPUs of a node only the number is known.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from rota.resources.view import View
 
 _GPU = "gpu"
+#: A configuration may say any number.
+_MOST = 1024
 
 
 class _Type(NamedTuple):
@@ -91,6 +93,6 @@ def _types_of(node: Node) -> Iterator[_Type]:
     first = 0
     for item in node.gres:
         counts = gres_counts(item)
-        if count := counts.get(_GPU, 0):
+        if 0 < (count := counts.get(_GPU, 0)) <= _MOST - first:
             yield _Type(max(counts, key=len), ((1 << count) - 1) << first)
             first += count
