@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from threading import Thread
 from typing import TYPE_CHECKING
 
 from rota.controller.spool import Spool
@@ -55,3 +56,21 @@ def test_a_directory_that_somebody_has_removed_is_made_anew(tmp_path: Path) -> N
     for path in (tmp_path / "spool").iterdir():
         path.rmdir()
     assert spool.write_script(2, "two", os.getuid(), os.getgid()).read_text() == "two"
+
+
+def test_a_script_that_is_written_again_is_there_all_the_time(tmp_path: Path) -> None:
+    """It may be about to be executed, for a controller that was killed."""
+    script = Spool(tmp_path / "spool").write_script(1, "#!/bin/true\n", os.getuid(), os.getgid())
+    writer = Thread(target=lambda: [_write_again(tmp_path) for _ in range(2000)])
+    writer.start()
+    while writer.is_alive():
+        assert script.read_text() == "#!/bin/true\n"
+    writer.join()
+    (script.parent / "slurm_script.new").touch()  # by a controller that was killed meanwhile
+    assert _write_again(tmp_path).read_text() == "#!/bin/true\n"
+    Spool(tmp_path / "spool").remove(1)
+    assert list((tmp_path / "spool").iterdir()) == []
+
+
+def _write_again(folder: Path) -> Path:
+    return Spool(folder / "spool").write_script(1, "#!/bin/true\n", os.getuid(), os.getgid())

@@ -16,8 +16,8 @@ from rota.client.allocation import SOCKET
 if TYPE_CHECKING:
     from pathlib import Path
 
-#: Name of a batch script.
-_SCRIPT = "slurm_script"
+#: Name of a batch script, and of one that is being written again.
+_SCRIPT, _NEW = "slurm_script", "slurm_script.new"
 #: Number of directories that are kept to be used again.
 _SPARE = 64
 
@@ -42,17 +42,25 @@ class Spool:
     def write_script(self, job_id: int, text: str, uid: int, gid: int) -> Path:
         """Write the batch script of a job; give its path.
 
+        One that is there may be about to be executed, for a controller that was killed: it is replaced at once.
+
         Raises:
             OSError: it cannot be written.
         """
         script = self._make(job_id) / _SCRIPT
         self._scripts.add(job_id)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         try:
-            file = os.open(script, flags, 0o700)
-        except FileExistsError:  # by a controller that was killed
-            script.unlink()
-            file = os.open(script, flags, 0o700)
+            self._write(script, text, uid, gid)
+        except FileExistsError:
+            new = script.with_name(_NEW)
+            new.unlink(missing_ok=True)
+            self._write(new, text, uid, gid)
+            new.replace(script)
+        return script
+
+    @staticmethod
+    def _write(path: Path, text: str, uid: int, gid: int) -> None:
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o700)
         try:
             if os.geteuid() == 0:
                 os.fchown(file, uid, gid)
@@ -61,7 +69,6 @@ class Spool:
                 data = data[os.write(file, data) :]
         finally:
             os.close(file)
-        return script
 
     def make_allocation(self, job_id: int, uid: int, gid: int) -> Path:
         """Make the directory of a job without a script; give its path.
@@ -80,6 +87,8 @@ class Spool:
         directory = self.directory(job_id)
         with suppress(OSError):
             (directory / _SCRIPT).unlink(missing_ok=True)
+            if job_id not in self._scripts:  # but maybe one who was killed
+                (directory / _NEW).unlink(missing_ok=True)
             if job_id in self._scripts and len(self._spare) < _SPARE:
                 self._spare.append(directory.rename(self._root / f"spare{job_id}"))
             else:
