@@ -79,3 +79,17 @@ def test_a_fault_is_reported_each_time(wrong: Any) -> None:
     guarded = calls(plugin, faults)
     assert [guarded.job_test(needs, candidates(4, 4)) for _ in range(2)] == [[(0, 2)]] * 2  # the first node that fits
     assert plugin.asked == len(faults) == 2
+
+
+@pytest.mark.parametrize(
+    ("field", "values"),
+    [("weight", [1, 2]), ("busy", [True, False]), ("idle", [0.5, 1.0])],
+    ids=["weight", "busy", "idle"],
+)
+def test_whatever_else_is_told_of_the_nodes_makes_another_question(field: str, values: list[Any]) -> None:
+    plugin, needs = Plugin(lambda _: [(1, 2)]), needs_of(2)
+    guarded = calls(plugin, [])
+    for one in (values, values[::-1]):
+        guarded.job_test(needs, candidates(4, 4)._replace(**{field: np.array(one)}))
+    assert plugin.asked == 2
+    assert {*candidates(4, 4)._fields} == {"nodes", "cpus", "weight", "busy", "idle"}  # all are tried here or above
