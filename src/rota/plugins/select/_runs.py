@@ -15,6 +15,14 @@ if TYPE_CHECKING:
     from rota.plugins.select._taken import Taken
 
 
+def begins_of_runs(nodes: NDArray[np.int64], weight: NDArray[np.int64] | None) -> NDArray[np.intp]:
+    """Give the place of the first node of each run of adjacent nodes, of equal weight if weights are given."""
+    breaks = nodes[1:] != nodes[:-1] + 1
+    if weight is not None:
+        breaks |= weight[1:] != weight[:-1]
+    return np.concatenate((_ZERO, breaks.nonzero()[0] + 1))
+
+
 class Runs:
     """Runs of candidates: adjacent nodes, of equal weight if weights are given."""
 
@@ -22,10 +30,7 @@ class Runs:
         self.nodes = nodes
         self.cpus = cpus
         self.contiguous = weight is None
-        breaks = nodes[1:] != nodes[:-1] + 1
-        if weight is not None:
-            breaks |= weight[1:] != weight[:-1]
-        first = np.concatenate((_ZERO, breaks.nonzero()[0] + 1))
+        first = begins_of_runs(nodes, weight)
         end = np.append(first[1:], len(nodes))
         size = np.add.reduceat(cpus, first)
         weights = np.zeros_like(first) if weight is None else weight[first]

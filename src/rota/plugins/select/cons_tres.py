@@ -33,7 +33,7 @@ import numpy as np
 from rota.interfaces import SLURM_SUCCESS
 from rota.interfaces.stubs.select import *
 from rota.plugins.select._by_switch import above_all, by_switch
-from rota.plugins.select._runs import Runs, RunsBeside, take_runs
+from rota.plugins.select._runs import Runs, RunsBeside, begins_of_runs, take_runs
 from rota.plugins.select._taken import Taken
 
 if TYPE_CHECKING:
@@ -49,7 +49,6 @@ plugin_name = "consumable trackable resources"
 plugin_version = 100
 
 _first_fit = False
-_ZERO = np.zeros(1, np.intp)
 
 
 def init(ctld: Controller) -> int:
@@ -112,8 +111,7 @@ def _tightest(needs: Needs, candidates: Candidates, enough: NDArray[np.intp]) ->
     if not len(light) or busy is not None or idle is not None or needs.spread or needs.contiguous:
         return None
     # Of the runs with such a node it is the smallest, of these the first, and there the smallest such node.
-    breaks = (nodes[1:] != nodes[:-1] + 1) | (weight[1:] != weight[:-1])
-    first = np.concatenate((_ZERO, breaks.nonzero()[0] + 1))
+    first = begins_of_runs(nodes, weight)
     run = first.searchsorted(light, "right") - 1
     return int(light[np.lexsort((cpus[light], run, np.add.reduceat(cpus, first)[run]))[0]])
 
