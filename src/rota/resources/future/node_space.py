@@ -219,20 +219,22 @@ class NodeSpace(Generic[J]):
         """Find the earliest time at which the job fits, and its nodes; `None` if there is none within the window."""
         pool, start = self._pool, after
         usable, least = pool.ever_feasible_nodes(job), pool.least_nodes(job)
-        releases = self._releases_for(job)
-        feasible, gains, begins, opened = releases.feasible_nodes(job), self._gains, self._begin, self._open
+        feasible, gains, begins, opened = self._releases.feasible_nodes(job), self._gains, self._begin, self._open
         if start <= self._now:
             nodes = self.open_nodes(job, start, duration) & usable
-            could = nodes & feasible[start] if feasible.one and releases is self._releases else nodes
+            could = nodes & feasible[start] if feasible.one else nodes
             if could.bit_count() >= least and (found := pool.find_now(job, self._releases.view(0), nodes)):
                 return start, found
             if now_only:
                 return None
+        if self._preemption_rules is not None:
+            feasible = self._releases_for(job, self._preemption_rules).feasible_nodes(job)
         windows = Windows(opened)
         while True:
             slot = max(bisect_right(begins, start) - 1, 0)
             later = gains[slot] if slot in gains else self._next_gain(slot)
             end = bisect_right(begins, start + duration)
+            # Of jobs of one node it is asked, once it is known which nodes are open, when the first of them suffices.
             could = usable if feasible.one else usable & feasible[later]
             if (
                 (could & opened[slot] & opened[end - 1]).bit_count() >= least  # fails most often
@@ -260,12 +262,12 @@ class NodeSpace(Generic[J]):
         self._gains[slot] = later
         return later
 
-    def _releases_for(self, job: J) -> Releases:
+    def _releases_for(self, job: J, rules: PreemptionRules[J]) -> Releases:
         """Give the releases without the jobs that can be preempted for a job."""
-        if self._preemption_rules is None or (preemption_class := self._preemption_rules.preemption_class(job)) is None:
+        if (preemption_class := rules.preemption_class(job)) is None:
             return self._releases
         if preemption_class not in self._preempted:
-            self._preempted[preemption_class] = self._releases.without(self._preemption_rules.candidates(job))
+            self._preempted[preemption_class] = self._releases.without(rules.candidates(job))
         return self._preempted[preemption_class]
 
     def _will_run(self, job: J, feasible: FeasibleNodes, nodes: int, start: int, later: int | None) -> tuple[int, int]:
