@@ -103,6 +103,7 @@ class Engine:
         "pass_due",
         "passes",
         "plugin_state",
+        "plugins_may_read_plans",
         "preemption",
         "priority_controller",
         "priority_guard",
@@ -142,6 +143,8 @@ class Engine:
         self.passes = 0
         #: Whether a pass is due because of what has happened since the last one.
         self.pass_due = False
+        #: Whether a plugin may read the plans of jobs: all but rota's own may.
+        self.plugins_may_read_plans = True
         self.priority_guard = PluginGuard(priority, self._fault, clock)
         self.sched_guard = PluginGuard(sched, self._fault, clock)
         self.priority_plugin = PriorityCalls(self.priority_guard)
@@ -317,6 +320,14 @@ class Engine:
             return due
         end: int = running[0].end_time  # type: ignore[assignment] # a running job has one
         return end if due is None or end < due else due
+
+    def plans_unread(self, seconds: int) -> None:
+        """Say that nobody reads plans until so many seconds after the next end of a running job; 0: that is not known.
+
+        Until something else is said, a scheduler need not plan jobs that cannot start now, unless plugins may read
+        their plans.
+        """
+        self.state.plans_unread = 0 if self.plugins_may_read_plans else seconds
 
     # ---- before it begins -------------------------------------------------------------------------------------
 

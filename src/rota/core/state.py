@@ -60,6 +60,7 @@ class ClusterState:
         "nodes",
         "now",
         "partitions",
+        "plans_unread",
         "pool",
         "refuses_impossible",
         "running",
@@ -98,6 +99,8 @@ class ClusterState:
         self.timers = Timers()
         #: Jobs that will be ended when the event has been handled.
         self.to_end: list[Job] = []
+        #: For how many seconds after the next change nobody reads plans, see `Engine.plans_unread`.
+        self.plans_unread = 0
         #: Effects since they were last handed to the driver.
         self.effects: list[Effect] = []
 

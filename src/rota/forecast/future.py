@@ -124,6 +124,7 @@ class Future:
                 heappush(self._ends, (self._now, job.job_id, job.restart_count))
             elif job.alloc and job.suspended_since is None:
                 self._plan_end(job, self._now - job.effective_start)
+        self._engine.plans_unread(_NEVER)
         self._send(_TICK)
         self._make_passes()
         idle, left = 0, len(self._waiting)

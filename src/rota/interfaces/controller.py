@@ -261,6 +261,22 @@ class ControllerOf(Protocol[J]):
             it; ``None``: there is none, or the scheduler has replaced the main pass.
         """
 
+    def plans_are_read(self, within: int) -> bool:
+        """Whether anybody may read the plans that are made now. Live, the answer is always yes.
+
+        A replay knows when its history is recorded. Jobs that cannot start now need no plan if nobody reads it, but for
+        those of which `depends_on_plan` is true.
+
+        Args:
+            within: Seconds within which plans are made anew after the next change of jobs.
+        """
+
+    def depends_on_plan(self, job: J) -> bool:
+        """Whether the plan of a pending job may have effects besides being shown.
+
+        Limits are compared with the nodes planned last, and the size of a job that was requeued is that of its plan.
+        """
+
     def set_priority(self, job: J, priority: int) -> None:
         """Set the priority of a pending job or of one of its queue records. 0 holds the job.
 

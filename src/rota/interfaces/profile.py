@@ -73,6 +73,12 @@ class NodeSpaceOf(Protocol[J_contra]):
             for the job are ignored, so a start now may require that they are preempted first.
         """
 
+    def startable(self, job: J_contra, duration: int) -> int:
+        """Give the nodes on which the job might start now, as a bitmap; 0: it cannot start now.
+
+        If it can, it also can after reservations that leave these nodes out. Much cheaper than `earliest`.
+        """
+
     def open_nodes(self, job: J_contra, start: int, duration: int) -> int:
         """Give the nodes that are not reserved at that time, as a bitmap."""
 

@@ -16,7 +16,7 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, Any
 
 from rota.interfaces import SLURM_SUCCESS, Errno, InputError, RotaError
-from rota.loader.candidate import PluginRefusedError
+from rota.loader.candidate import PluginRefusedError, Source
 from rota.loader.symbols import FINI, INIT, accepts
 
 if TYPE_CHECKING:
@@ -62,6 +62,11 @@ class LoadedPlugin:
     def plugin_type(self) -> str:
         """The plugin type, such as ``sched/easy``."""
         return self.candidate.plugin_type
+
+    @property
+    def is_built_in(self) -> bool:
+        """Whether it is one of rota's own plugins."""
+        return self.candidate.source is Source.BUILT_IN
 
     @property
     def plugin_name(self) -> str:

@@ -106,6 +106,8 @@ class ReplayDriver:
         heapify(self._withdrawals)
         #: Future changes of nodes, latest first.
         self._node_changes = [*reversed(node_changes)]
+        #: Whether plans matter only where `run` ends. When nodes change, sizes of planned jobs may be computed again.
+        self._plans_unread = not node_changes
         self._pass_per_event = pass_per_event
         self._strict = strict
         self._on_finished = on_finished
@@ -185,6 +187,8 @@ class ReplayDriver:
             if limit_ends and limit_ends[0][0] == now:
                 first_launch = self._end_at_limit(now)
             if tick <= now:
+                if self._plans_unread:
+                    engine.plans_unread(until - self._next_end())
                 self._tick(now)
             if node_changes and node_changes[-1].time <= now:
                 self._change_nodes(now)
@@ -208,11 +212,18 @@ class ReplayDriver:
 
     def set_clock(self, now: int, *, passes: bool = False) -> None:
         """Set the engine's clock to ``now``, after all events up to then; perhaps make the passes that are due."""
+        self._engine.plans_unread(0)
         self._send(_TICK, now)
         while passes and self._engine.pass_due:
             self._send(_PASS, now)
 
     # ---- events of a second -----------------------------------------------------------------------------------
+
+    def _next_end(self) -> int:
+        """Give the time by which a running job will have ended; `_NEVER`: that is not known."""
+        if self._stopped:  # the first end may be that of a stopped run
+            return _NEVER
+        return min((ends[0][0] for ends in (self._early_ends, self._limit_ends) if ends), default=_NEVER)
 
     def _end_at_limit(self, now: int) -> int:
         """End the jobs whose time limit is now; give the number of the earliest of their launches."""

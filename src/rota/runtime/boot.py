@@ -76,6 +76,7 @@ def boot(
         utc_offset=utc_offset,
         clock=clock,
     )
+    engine.plugins_may_read_plans = not all(one is None or one.is_built_in for one in plugins)
     effects = [] if saved is None else restore(engine, saved)
     if prepare is not None:
         prepare(engine)

@@ -303,6 +303,14 @@ class PluginController:
             job.whole.copy_earliest_plan()
         return None if excess is None else excess.reason
 
+    def plans_are_read(self, within: int) -> bool:
+        return self._state.plans_unread < within
+
+    def depends_on_plan(self, job: Job) -> bool:
+        if job.restart_count:  # its size may be computed again
+            return True
+        return job.limits is not None and job.limits.depends_on_tres
+
     def _limit_at(self, job: Job, nodes: int) -> Excess | None:
         """Give the limit that a job would exceed on planned nodes if it had them now, and note it; ``None``: none."""
         if (tell := self._queue.limits_tested) is None:

@@ -25,6 +25,9 @@ its end. ``bf_yield_rpc_cnt`` is accepted and has no effect, since there are no 
 Jobs of a QOS with the flag ``NoReserve`` have a planned start but reserve nothing. Jobs below the ``MinPrioThreshold``
 of their QOS or association start now or are not planned.
 
+Where nobody reads plans, as in a replay between two samples of its history, jobs behind the last one that could start
+now are not planned: that changes nothing but what is shown.
+
 Cost of a cycle: O(jobs tested × slots), less if many jobs are of one request class: for these the search continues from
 the planned start of the job before.
 
@@ -177,7 +180,7 @@ def slurm_sched_p_get_conf() -> str:
 def cycle() -> None:
     """Make a whole cycle now, without yielding."""
     _forget_plans()
-    _Cycle(test_time=0).run()
+    _Cycle(test_time=0, plans_all=True).run()
 
 
 def _forget_plans() -> None:
@@ -238,6 +241,14 @@ def _key(job: Job) -> tuple[int, str]:
     return job.job_id, job.partition.name
 
 
+def _alike(job: Job) -> tuple[int, Hashable, str, str]:
+    """Give a value that is equal for jobs that start alike; the first part is the duration to test them with."""
+    spec, duration = job.spec, job.time_limit
+    if spec.time_min:
+        duration = min(spec.time_min, duration)
+    return duration, _ctld.request_class(job), spec.licenses, spec.reservation
+
+
 #: Functions that give the value for which each option bounds the number of jobs tested.
 _WHOSE: dict[str, Callable[[Job], Hashable]] = {
     "bf_max_job_part": attrgetter("partition.name"),
@@ -263,10 +274,11 @@ class _Cycle:
 
     Args:
         test_time: Assumed duration of the test of a job, microseconds; 0: the cycle never yields.
+        plans_all: Whether jobs are planned also if nobody reads their plans.
         kept: Result of `save` of a cycle to restore.
     """
 
-    def __init__(self, *, test_time: int, kept: dict[str, Any] | None = None) -> None:
+    def __init__(self, *, test_time: int, plans_all: bool = False, kept: dict[str, Any] | None = None) -> None:
         self._test_time = test_time
         self._begun = _ctld.now
         queue = _ctld.queue
@@ -299,6 +311,14 @@ class _Cycle:
         #: Whether there can be jobs that start now or are not planned.
         self._is_strict = "bf_one_resv_per_job" in _flags or any(_options[name] for name in _STRICT)
         self._started = 0
+        #: Jobs up to the last one that might start now, if those behind it need no plan; and the nodes on which that
+        #: one might, -1: whatever they are, 0: that has to be found out.
+        self._may_start: list[Job] | None = None
+        self._start_nodes = 0
+        #: Request classes of which no job can start now.
+        self._not_now: set[Hashable] = set()
+        if not (plans_all or test_time or self._is_strict or _ctld.plans_are_read(_options["bf_interval"])):
+            self._may_start = list(queue)
         #: Names of QOS with the flag ``NoReserve``.
         self._no_reserve = {name for name, qos in _ctld.associations.qos.items() if "NoReserve" in qos.flags}
         if kept is not None:
@@ -412,9 +432,42 @@ class _Cycle:
             self._depth += 1
             if self._depth > most:
                 return HIT_MAX_JOB_TEST
+            if self._may_start is not None and self._is_behind_starts(job):
+                continue
             if (reached := self._test_tasks(job)) is not None:
                 return reached
         return END_OF_QUEUE
+
+    def _is_behind_starts(self, job: Job) -> bool:
+        """Whether neither a job nor one behind it can start now, or depends on its plan: nothing reads their plans.
+
+        What cannot start now never can later in the cycle, as nodes are only reserved.
+        """
+        jobs: list[Job] = self._may_start  # type: ignore[assignment] # not asked else
+        while jobs:
+            last = jobs[-1]
+            nodes = self._start_nodes = self._start_nodes or self._where_startable(last)
+            if last is job:
+                jobs.clear()
+                return not nodes
+            if nodes:
+                return False
+            jobs.pop()
+        return True
+
+    def _where_startable(self, job: Job) -> int:
+        """Give the nodes on which a job might start now; 0: it cannot; -1: it has to be planned anyway."""
+        if job.state is not _PENDING:
+            return 0
+        if _ctld.depends_on_plan(job):
+            return -1
+        alike = _alike(job)
+        if alike in self._not_now:
+            return 0
+        nodes = self._space.startable(job, alike[0])
+        if not nodes:
+            self._not_now.add(alike)
+        return nodes
 
     def _may_be_tested(self, job: Job) -> bool:
         """Whether the bounds of its user, partition and association allow a job to be tested; if so, it is counted."""
@@ -445,11 +498,9 @@ class _Cycle:
     def _test(self, job: Job) -> bool:
         """Start a job or plan its start; ``False``: neither."""
         self._worked += self._test_time
-        now, duration, spec = self._now, job.time_limit, job.spec
-        if spec.time_min:
-            duration = min(spec.time_min, duration)
+        now, alike = self._now, _alike(job)
+        duration = alike[0]
         now_only = job.priority < job.min_priority or (self._is_strict and self._starts_now_only(job))
-        alike = (_ctld.request_class(job), duration, spec.licenses, spec.reservation)
         after = self._earliest.get(alike, now)
         if after is None or (now_only and after > now):
             return False
@@ -469,6 +520,7 @@ class _Cycle:
         if _ctld.start(job, resources, self._longest(job, duration, nodes)) is not None:
             return False
         self._space.started(job.whole.latest_task)
+        self._start_nodes = 0
         self._started += 1
         return True
 
@@ -496,6 +548,8 @@ class _Cycle:
         if self._counts_reserved:
             self._reserved[job.partition.name] += 1
         self._space.reserve(job, start, duration, nodes)
+        if nodes & self._start_nodes:
+            self._start_nodes = 0
         if self._test_time:
             self._reservations.append((job, start, duration, nodes))
         return True

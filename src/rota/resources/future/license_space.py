@@ -97,6 +97,10 @@ class LicenseSpace(Generic[J]):
                 return None
             after = start
 
+    def startable(self, job: J, duration: int) -> int:
+        """Give the nodes on which the job might start now, whatever licences it needs; 0: it cannot."""
+        return self._space.startable(job, duration)
+
     def open_nodes(self, job: J, start: int, duration: int) -> int:
         """Give the nodes that are not reserved at that time."""
         return self._space.open_nodes(job, start, duration)

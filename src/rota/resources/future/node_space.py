@@ -68,7 +68,7 @@ class ProcessorSpace:
     ) -> None:
         self._resolution = resolution
         self._later = resolution - 1 if ends_rounded_up else 0
-        self._before = now + window
+        self._now, self._before = now, now + window
         self._soft = soft_limits
         running, ends = expected_ends(running, now, soft=soft_limits)
         common, up = pool.common, pool.up
@@ -86,6 +86,10 @@ class ProcessorSpace:
         """Find the earliest time at which the job fits."""
         found = self._profile.earliest(job, duration, after, before=after + 1 if now_only else self._before)
         return None if found is None else (found[0], 1)
+
+    def startable(self, job: PlacedJob, duration: int) -> int:
+        """Give the only node if the job could start now, else 0."""
+        return self._profile.earliest(job, duration, self._now, before=self._now + 1) is not None
 
     def open_nodes(self, job: PlacedJob, start: int, duration: int) -> int:  # noqa: ARG002 - whatever is taken
         """Give the only node."""
@@ -249,6 +253,17 @@ class NodeSpace(Generic[J]):
             if now_only or later is None or later > self._last:
                 return None
             start = later
+
+    def startable(self, job: J, duration: int) -> int:
+        """Give the nodes on which a job might start now; 0: it cannot."""
+        pool, feasible = self._pool, self._releases
+        if self._preemption_rules is not None:
+            feasible = self._releases_for(job, self._preemption_rules)
+        nodes, least = pool.ever_feasible_nodes(job) & feasible.feasible_nodes(job)[self._now], pool.least_nodes(job)
+        if nodes.bit_count() < least:
+            return 0
+        nodes &= self.open_nodes(job, self._now, duration)
+        return nodes if nodes.bit_count() >= least else 0
 
     def _next_gain(self, slot: int) -> int | None:
         """Give the begin of the first later slot in which a node is free that was reserved in the slot before."""

@@ -99,6 +99,10 @@ class ReservationSpace(Generic[J]):
         """Find the earliest time at which the job fits, and its nodes."""
         return self._space(job).earliest(job, duration, after, now_only=now_only)
 
+    def startable(self, job: J, duration: int) -> int:
+        """Give the nodes on which the job might start now; 0: it cannot."""
+        return self._space(job).startable(job, duration)
+
     def open_nodes(self, job: J, start: int, duration: int) -> int:
         """Give the nodes that are not reserved at that time."""
         return self._space(job).open_nodes(job, start, duration)
