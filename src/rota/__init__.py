@@ -4,12 +4,11 @@ The names below are all that a notebook or a sweep needs; plugins import from `r
 it is first used, so that ``import rota`` costs nothing (PEP 562).
 """
 
-from __future__ import annotations
-
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
+# Commands that run steps import this at each start, and `typing` takes a third of it: see `rota.client.step`.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from rota.model import ClusterConfig, InputError, JobSpec, PluginFaultError, RotaError
     from rota.replays.options import ReplayOptions, ReplayWarning
     from rota.replays.run import replay
@@ -44,10 +43,12 @@ _MODULES = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     """Import a public name when it is first used."""
     for module, names in _MODULES.items():
         if name in names:
+            from importlib import import_module
+
             found = globals()[name] = getattr(import_module(module), name)
             return found
     raise AttributeError(f"module 'rota' has no attribute {name!r}")

@@ -5,16 +5,15 @@ As a module it is what ``srun`` and ``salloc`` become once they have resources: 
 job, ``salloc`` runs a command where it is. Both hold the allocation: when they are gone, it is given back.
 """
 
+import _signal as signal  # type: ignore[import-not-found]
 import _socket
-import array
-import json
 import os
 import select
-import signal
 import sys
 import time
 
 from rota.client.processes import exit_status, program_path
+from rota.client.small_json import dumps, loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +27,8 @@ _PATIENCE, _RETRY = 20.0, 0.005
 _GRACE = 5.0
 _MOST = 64 << 20
 _CREDENTIALS = 12
+#: Bytes of the number of an open file.
+_FILE = 4
 
 
 # ---- the first process of the job -----------------------------------------------------------------------------------
@@ -100,7 +101,7 @@ class Server:
                 os.kill(pid, signal.SIGTERM)
         if end not in self._holders:
             return None
-        return 128 + signal.SIGHUP
+        return exit_status(signal.SIGHUP)
 
     def _run(self, end: int, request: "dict[str, Any]", files: list[int]) -> None:
         pid = os.fork()
@@ -155,7 +156,7 @@ def serve(path: str) -> int:
 
 def main(data: bytes, controller: _socket.socket) -> int:
     """Use an allocation that the controller describes; give the exit status."""
-    spec = json.loads(data)
+    spec = loads(data)
     server = _reach(spec, controller)
     if server is None:
         return 1
@@ -269,20 +270,21 @@ def _say(spec: "dict[str, Any]", text: str) -> None:
 
 
 def _send(connection: _socket.socket, message: "dict[str, Any]", files: "list[int] | None" = None) -> None:
-    data = json.dumps(message).encode("utf-8", "surrogateescape")
+    data = dumps(message)
     head = len(data).to_bytes(4, "big")
-    rights = [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, array.array("i", files or []))] if files else []
+    numbers = b"".join([file.to_bytes(_FILE, sys.byteorder) for file in files or []])
+    rights = [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, numbers)] if files else []
     connection.sendmsg([head], rights)
     connection.sendall(data)
 
 
 def _receive(connection: _socket.socket) -> "tuple[dict[str, Any], list[int]]":
     """Receive a message, and the files that come with it."""
-    head, rights, _, _ = connection.recvmsg(4, _socket.CMSG_SPACE(3 * 4), _socket.MSG_WAITALL)
-    files = array.array("i")
+    head, rights, _, _ = connection.recvmsg(4, _socket.CMSG_SPACE(3 * _FILE), _socket.MSG_WAITALL)
+    files: list[int] = []
     for level, kind, data in rights:
         if level == _socket.SOL_SOCKET and kind == _socket.SCM_RIGHTS:
-            files.frombytes(data[: len(data) // files.itemsize * files.itemsize])
+            files += memoryview(data[: len(data) // _FILE * _FILE]).cast("i")
     length = int.from_bytes(head, "big")
     if len(head) < 4 or length > _MOST:
         raise OSError
@@ -293,7 +295,7 @@ def _receive(connection: _socket.socket) -> "tuple[dict[str, Any], list[int]]":
             raise OSError
         parts.append(part)
         left -= len(part)
-    return json.loads(b"".join(parts)), list(files)
+    return loads(b"".join(parts)), files
 
 
 def _uid_of(connection: _socket.socket) -> int:

@@ -3,14 +3,14 @@
 This program stays where it was called: it hands signals on, and ends the child when the job is over.
 """
 
+import _signal as signal  # type: ignore[import-not-found]
 import ctypes
-import json
 import os
 import select
-import signal
 
 from rota.client import thin
 from rota.client.processes import encoded, exit_status, kill, say
+from rota.client.small_json import loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _PARENT_DEATH_SIGNAL = 1
 
 def main(data: bytes, controller: "_socket.socket") -> int:
     """Run ``srun`` as a process of the job that the controller describes; give its exit status."""
-    spec = json.loads(data)
+    spec = loads(data)
     read_end, write_end = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
     pid = os.fork()
     if not pid:

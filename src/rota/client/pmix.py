@@ -4,12 +4,12 @@ The library has threads, so a child of ``srun`` of its own loads it: see `rota.c
 are on one node, as they are: virtual nodes share a machine.
 """
 
+import _signal as signal  # type: ignore[import-not-found]
 import _socket
-import json
 import os
-import signal
 
 from rota.client.processes import say
+from rota.client.small_json import dumps, loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Server:
         while b"\n" not in self._received:
             self._receive()
         first, _, self._received = self._received.partition(b"\n")
-        found = json.loads(first)
+        found = loads(first)
         if "error" in found:
             raise OSError(found["error"])
         self._environments: list[dict[str, str]] = found["environments"]
@@ -77,7 +77,7 @@ class Server:
             self._abort(None)
         *lines, self._received = self._received.split(b"\n")
         for line in lines:
-            self._abort(json.loads(line)["abort"])
+            self._abort(loads(line)["abort"])
 
     def close(self) -> None:
         """End the server; its files are gone then."""
@@ -102,7 +102,7 @@ def _serve(spec: "dict[str, Any]", parent: _socket.socket) -> None:
         signal.signal(number, signal.SIG_IGN)
 
     def say_so(message: "dict[str, Any]") -> None:
-        parent.sendall(json.dumps(message).encode() + b"\n")
+        parent.sendall(dumps(message) + b"\n")
 
     try:
         library = PMIx(f"{spec['job']}.{spec['step']}", len(spec["tasks"]), lambda rank: say_so({"abort": rank}))

@@ -1,9 +1,9 @@
 """Processes of a step: what is done to them, and what is said of them."""
 
+import _signal as signal  # type: ignore[import-not-found]
 import math
 import os
 import select
-import signal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,9 +7,8 @@ later.
 Like `rota.client.thin` this imports little: it is a program that starts often.
 """
 
-import json
+import _signal as signal  # type: ignore[import-not-found]
 import os
-import signal
 import time
 
 from rota.client import streams, thin
@@ -30,6 +29,7 @@ from rota.client.processes import (
     tasks_text,
     usage,
 )
+from rota.client.small_json import dumps, loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -382,7 +382,7 @@ class Step:
         """Say how the step has ended; say whether that was heard."""
         if self._controller is None:
             return False
-        data = json.dumps(end).encode()
+        data = dumps(end)
         try:
             self._controller.sendall(b"+" + len(data).to_bytes(4, "big") + data)
             while thin.frame(self._controller)[0] != b"x":
@@ -395,4 +395,4 @@ class Step:
 
 def main(data: bytes, controller: "_socket.socket") -> int:
     """Run a step that the controller describes; give the exit status."""
-    return Step(json.loads(data), controller).run()
+    return Step(loads(data), controller).run()
