@@ -13,6 +13,7 @@ import ast
 import re
 import warnings
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from rota.interfaces import OPTIONAL_IDENTITY, REQUIRED_IDENTITY
@@ -57,8 +58,9 @@ class SourceInfo:
     defines: frozenset[str] = frozenset()
 
 
+@lru_cache(maxsize=128)
 def read_source(code: bytes, attr: str = "", assumed: str = "") -> SourceInfo:
-    """Read the identity symbols in Python source.
+    """Read the identity symbols in Python source: once for all engines of a process, as it takes longer than to load.
 
     Args:
         code: The source, in the encoding that it declares.
