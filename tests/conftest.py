@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,9 @@ settings.load_profile("fast")
 # Where tests run in the background their programs would ignore Ctrl-C, too.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# `python3` is this interpreter, as where the environment is activated, and no program that looks for one first.
+os.environ["PATH"] = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
 
 _PROJECT = Path(__file__).resolve().parents[1]
 
