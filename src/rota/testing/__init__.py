@@ -30,11 +30,17 @@ Two lines test what every plugin must do; further tests show the plugin's own po
 ===================== =====================================================================================
 """
 
-from rota.testing.builders import cluster, partition, spec, with_parameters
-from rota.testing.conformance import ConformanceError, check_priority, check_scheduler
-from rota.testing.containers import Call, Recorder, priority, scheduler
-from rota.testing.harness import Harness
-from rota.testing.scripts import MACHINES, Script, random_script
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rota.testing.builders import cluster, partition, spec, with_parameters
+    from rota.testing.conformance import ConformanceError, check_priority, check_scheduler
+    from rota.testing.containers import Call, Recorder, priority, scheduler
+    from rota.testing.harness import Harness
+    from rota.testing.scripts import MACHINES, Script, random_script
 
 __all__ = [
     "MACHINES",
@@ -53,3 +59,27 @@ __all__ = [
     "spec",
     "with_parameters",
 ]
+
+#: Modules of the names: they are imported when they are first used, as pytest imports this package wherever rota is
+#: installed, for the fixture of `rota.testing.pytest_plugin`.
+_MODULES = {
+    "rota.testing.builders": ("cluster", "partition", "spec", "with_parameters"),
+    "rota.testing.conformance": ("ConformanceError", "check_priority", "check_scheduler"),
+    "rota.testing.containers": ("Call", "Recorder", "priority", "scheduler"),
+    "rota.testing.harness": ("Harness",),
+    "rota.testing.scripts": ("MACHINES", "Script", "random_script"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used."""
+    for module, names in _MODULES.items():
+        if name in names:
+            found = globals()[name] = getattr(import_module(module), name)
+            return found
+    raise AttributeError(f"module 'rota.testing' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Offer the public names to completion, before they are imported."""
+    return sorted({*globals(), *__all__})
