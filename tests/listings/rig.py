@@ -9,6 +9,7 @@ import gzip
 import re
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -477,6 +478,7 @@ def _cell(row: bytes, place: int) -> str:
     return row[20 * place : 20 * place + 20].decode(errors="replace").strip()
 
 
+@cache
 def rig(cluster: str = "rig-4-nodes.txt", accounting: str = "sacct.txt") -> Snapshot:
     """Put a recorded cluster together."""
     printed = recorded(cluster)
