@@ -84,13 +84,24 @@ def test_held_then_released_after_a_restart(cluster: LiveCluster) -> None:
     assert _states(cluster, job) == [[f"{job} FAILED"]] * 2
 
 
-def test_a_cancelled_job(cluster: LiveCluster) -> None:
+def test_a_held_job_that_was_cancelled_is_held(cluster: LiveCluster) -> None:
     job = str(cluster.submit("-H", "-o", "cancelled", "--wrap", "echo run $SLURM_RESTART_COUNT"))
     cluster.run("scancel", job)
     cluster.wait(lambda: _states(cluster, job)[0] == [f"{job} CANCELLED"])
     assert _requeue(cluster, "requeue", job) == ""
-    cluster.wait((cluster.directory / "cancelled").exists)  # -H is no matter any more
+    assert cluster.run("squeue", "-h", "-j", job, "-o", "%T %r").stdout == "PENDING JobHeldUser\n"
+    cluster.run("scontrol", "release", job)
+    cluster.wait((cluster.directory / "cancelled").exists)
     cluster.idle()
+
+
+def test_a_job_that_was_cancelled_before_its_begin_time_waits_for_it(cluster: LiveCluster) -> None:
+    job = str(cluster.submit("--begin=now+9000", "-o", "/dev/null", "--wrap", "true"))
+    cluster.run("scancel", job)
+    cluster.wait(lambda: _states(cluster, job)[0] == [f"{job} CANCELLED"])
+    assert _requeue(cluster, "requeue", job) == ""
+    assert cluster.run("squeue", "-h", "-j", job, "-o", "%T %r").stdout == "PENDING BeginTime\n"
+    cluster.run("scancel", job)
 
 
 def test_only_what_has_not_completed(cluster: LiveCluster) -> None:

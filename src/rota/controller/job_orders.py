@@ -16,7 +16,7 @@ from rota.commands.slurm_messages import message_of
 from rota.controller.live_view import OneJobView
 from rota.controller.requeue import queue_again, tasks_of
 from rota.core import events as ev
-from rota.model import Errno, JobState, RequestError
+from rota.model import Errno, JobState, Reason, RequestError
 from rota.model.array import fold_tasks
 
 if TYPE_CHECKING:
@@ -154,8 +154,12 @@ def _is_of(job: Job, array_job_id: int) -> bool:
 
 
 def _is_forgotten(job: JobLine) -> bool:
-    """Whether it is a task that was cancelled by itself before it started: Slurm keeps nothing of it."""
-    return job.start_time is None and job.array_job_id not in {None, job.job_id}
+    """Whether it is a task that was split off its array only to be cancelled: Slurm keeps nothing of it.
+
+    A task that was held or changed by itself before has a record there. See `rota.core.jobs.lifecycle`.
+    """
+    is_task = job.array_job_id not in {None, job.job_id}
+    return is_task and job.start_time is None and job.eligible_time is None and job.reason == Reason.NONE.value
 
 
 def _each_task(

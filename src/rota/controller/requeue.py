@@ -1,6 +1,7 @@
 """``scontrol requeue`` of jobs that have ended: as in Slurm they are queued again, for as long as ``MinJobAge`` says.
 
-The job keeps its id. The record of its earlier run says that it was requeued, which ``sacct -D`` shows.
+The job keeps its id, and is held if it was when it was cancelled. The record of its earlier run says that it was
+requeued, which ``sacct -D`` shows.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 from rota.controller.live_runs import as_requeued, job_row
 from rota.core import events as ev
 from rota.core.effects import Refused
-from rota.model import Errno, JobState
+from rota.model import Errno, JobState, Reason
 from rota.model.accounting import AccountingRecord
 from rota.model.array import MOST_TASKS, parse_array
 from rota.store.writes import replace_job
@@ -46,9 +47,9 @@ async def queue_again(cluster: Cluster, record: Accounted, uid: int, *, hold: bo
         return Refused(job_id=job.job_id, errno=Errno.INVALID_JOB_ID, message="its script is not kept any more")
     event = ev.Resubmit(
         job_id=job.job_id,
-        spec=job.request,
+        spec=job.request._replace(hold=job.reason == Reason.JOB_HELD_USER.value),
         restart_count=job.restart_count + 1,
-        hold=hold,
+        hold=hold or job.reason == Reason.JOB_HELD_ADMIN.value,
         array_job_id=array_id,
         tasks=tasks_of(job),
         uid=uid,

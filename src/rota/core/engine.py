@@ -401,8 +401,8 @@ class Engine:
         if not self.lifecycle.runs.may_requeue(event.spec):
             raise RequestError(f"job {event.job_id} is not to be requeued", Errno.DISABLED)
         delay = self.state.settings.requeue_delay
-        begin_time = self.state.now + delay if delay else 0
-        self.lifecycle.submit(event.job_id, event.spec._replace(begin_time=begin_time, hold=False), place)
+        begin_time = max(event.spec.begin_time, self.state.now + delay if delay else 0)
+        self.lifecycle.submit(event.job_id, event.spec._replace(begin_time=begin_time), place)
         job = self.state.jobs[event.job_id]
         self.cluster.dependencies.queued_again(job, event.tasks)
         job.restart_count = event.restart_count

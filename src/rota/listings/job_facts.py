@@ -85,7 +85,8 @@ def end_shown(job: JobLine, now: int) -> int | None:
 
 def eligible_time(job: JobLine) -> int | None:
     """Give the time at which a job became or becomes eligible."""
-    if job.eligible_time is None and job.pending and not job.array_task and job.reason not in _NOT_ELIGIBLE:
+    known = job.reason == "BeginTime" or (not job.array_task and job.reason not in _NOT_ELIGIBLE)
+    if job.eligible_time is None and job.pending and known:
         return max(job.request.begin_time, job.submit_time)
     return job.eligible_time
 

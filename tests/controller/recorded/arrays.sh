@@ -9,18 +9,26 @@ ENDS=$(submit -a 0-3 --wrap 'exit $SLURM_ARRAY_TASK_ID')
 ONCE=$(submit -a 1-3 --no-requeue --wrap true)
 GONE=$(submit -a 1-3 -H --wrap true)
 PLAIN=$(submit --wrap true)
+OWN=$(submit -a 1-7 --begin=now+9000 --wrap true)
+LATE=$(submit --begin=now+9000 --wrap true)
 scancel "${HELD}_2" "$GONE"
+scontrol hold "${OWN}_2"
+scontrol uhold "${OWN}_3"
+scontrol update jobid="${OWN}_4" nice=5
+scancel "${OWN}_"{1..4} "$LATE"
 until [ "$(squeue -h -r -t R,CG,PD -j "$RUNS,$ENDS,$ONCE,$PLAIN" | wc -l)" = 2 ]; do sleep 0.2; done
+reasons() { squeue -h -r -t all -j "$1" -o '%i %T %r' | sort; }
 states() { squeue -h -t all -j "$1" -o '%i %T' | sort; }
-export -f states
+export -f states reasons
 while read -r command; do
     echo "##### $command"
-    for name in HELD RUNS ENDS ONCE GONE PLAIN; do command=${command//$name/${!name}}; done
+    for name in HELD RUNS ENDS ONCE GONE PLAIN OWN LATE; do command=${command//$name/${!name}}; done
     bash -c "$command" >out 2>err </dev/null
     code=$?
     { sed 's/^/o| /' out; sed 's/^/e| /' err; } |
         sed -E "s/\b$HELD(\b|_)/HELD\1/g; s/\b$RUNS(\b|_)/RUNS\1/g; s/\b$ENDS(\b|_)/ENDS\1/g
-            s/\b$ONCE(\b|_)/ONCE\1/g; s/\b$GONE(\b|_)/GONE\1/g; s/\b$PLAIN(\b|_)/PLAIN\1/g"
+            s/\b$ONCE(\b|_)/ONCE\1/g; s/\b$GONE(\b|_)/GONE\1/g; s/\b$PLAIN(\b|_)/PLAIN\1/g; s/\b$OWN(\b|_)/OWN\1/g
+            s/\b$LATE(\b|_)/LATE\1/g"
     echo "rc=$code"
 done <<'C'
 scontrol requeue HELD
@@ -94,5 +102,13 @@ scontrol requeue PLAIN_x
 scontrol requeue PLAIN_[1
 scontrol requeue PLAIN+1
 scontrol requeue PLAIN.0
+scontrol requeue OWN_[1-2]
+scontrol requeue OWN_[3-5]
+scontrol requeue OWN_2
+reasons OWN | grep Held
+scontrol release OWN_2
+reasons OWN | grep Held | grep -v _3
+scontrol requeue LATE
+states LATE
 C
-scancel "$HELD" "$RUNS" "$ENDS" "$ONCE" "$GONE" "$PLAIN"
+scancel "$HELD" "$RUNS" "$ENDS" "$ONCE" "$GONE" "$PLAIN" "$OWN" "$LATE"

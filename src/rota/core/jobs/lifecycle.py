@@ -116,6 +116,15 @@ class Lifecycle:
         elif job.state is JobState.PENDING:
             self._end_pending(job, Trigger.CANCEL)
 
+    def cancel_unseen(self, task: Job) -> None:
+        """Cancel a task that was split off its array for that alone.
+
+        It was never considered by itself, and so was neither eligible nor had a reason to wait. (Slurm keeps no record
+        of such a task at all.)
+        """
+        task.eligible_time = None
+        self._end_pending(task, Trigger.CANCEL, Reason.NONE)
+
     def _end_pending(self, job: Job, trigger: Trigger, reason: Reason | None = None) -> None:
         """End a pending job. If it is still completing, it is removed when its resources are free.
 

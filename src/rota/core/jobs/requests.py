@@ -55,7 +55,11 @@ class JobRequests:
             if isinstance(event, ev.Requeue) and not self._life.runs.may_requeue(job.spec):
                 raise RequestError(f"job {job.job_id} is not to be requeued", Errno.DISABLED)
         for job, task_id in found:
-            self._do(event, self._life.single_job(job, task_id))
+            one = self._life.single_job(job, task_id)
+            if one is not job and isinstance(event, ev.Cancel):
+                self._life.cancel_unseen(one)
+            else:
+                self._do(event, one)
 
     def _do(self, event: ev.JobRequest, job: Job) -> None:
         life = self._life
