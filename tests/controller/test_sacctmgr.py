@@ -100,6 +100,7 @@ def _answers(cluster: LiveCluster, commands: dict[str, Answer]) -> dict[str, Ans
 RECORDED = _recorded("sacctmgr.txt")
 LISTS = _recorded("sacctmgr-lists.txt")
 CHANGES = _recorded("sacctmgr-changes.txt")
+REMOVED = _recorded("sacctmgr-removed.txt")
 BY_USERS = _recorded("sacctmgr-users.txt")
 
 
@@ -119,6 +120,12 @@ def lists(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Answer]:
 def changes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Answer]:
     with LiveCluster(tmp_path_factory.mktemp("sacctmgr-changes"), _CONF) as cluster:
         return _answers(cluster, CHANGES)
+
+
+@pytest.fixture(scope="module")
+def removals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Answer]:
+    with LiveCluster(tmp_path_factory.mktemp("sacctmgr-removed"), _CONF) as cluster:
+        return _answers(cluster, REMOVED)
 
 
 @pytest.fixture(scope="module")
@@ -159,6 +166,12 @@ def test_list_is_slurms(command: str, lists: dict[str, Answer]) -> None:
 def test_change_is_slurms(command: str, changes: dict[str, Answer]) -> None:
     same = _same(command, changes[command], CHANGES[command])
     assert same is (command not in DIFFERENT), (changes[command], CHANGES[command])
+
+
+@pytest.mark.parametrize("command", REMOVED)
+def test_what_is_taken_away_is_told_as_by_slurm(command: str, removals: dict[str, Answer]) -> None:
+    assert removals[command].code == REMOVED[command].code
+    assert removals[command].lines == REMOVED[command].lines
 
 
 def test_what_names_nothing_removes_nothing(tmp_path: Path) -> None:
@@ -310,7 +323,6 @@ def test_what_is_not_done_is_refused_by_name(cluster: LiveCluster, words: str) -
         ("sacctmgr", "-i", "modify", "account", "tests", "set", "fairshare=99999999999999999999"),
         ("sacctmgr", "-i", "add", "account", "a'b:c\nd"),
         ("sacctmgr", "-i", "add", "user", "x" * 100_000, "account=nosuch"),
-        ("sacctmgr", "-i", "load", "/dev/null"),
         ("sacctmgr", "-i", "load", "/dev/zero/x"),
         ("sreport", "cluster", "utilization", "start=1000-01-01", "-t", "x"),
     ],

@@ -44,10 +44,9 @@ def add_accounts(draft: Draft) -> Plan:
         made.append(one)
     if not new:
         raise _NOTHING
-    shares = "Fairshare" in text
-    shown = texts.association_settings(scratch, shares=shares, parent=text.get("Parent", "").lower())
+    shown = texts.association_settings(scratch, given, parent=text.get("Parent", "").lower())
     if shown and "Parent" not in text:
-        shown = texts.association_settings(scratch, shares=shares, parent="root")
+        shown = texts.association_settings(scratch, given, parent="root")
     out = (
         f" Adding Account(s)\n{texts.names(new)} Settings\n"
         f"  Description     = {text.get('Description', 'Account Name')}\n"
@@ -90,7 +89,7 @@ def add_users(draft: Draft) -> Plan:
         out += f"  Default Account = {default[0]}\n" if default else ""
         out += f"  Admin Level     = {admin_level(level)}\n" if level else ""
     out += f" Associations =\n{''.join(texts.added(one, draft.cluster) for one in made)} Non Default Settings\n"
-    out += texts.association_settings(scratch, shares=any(one.key == "Fairshare" for one in given))
+    out += texts.association_settings(scratch, given)
     return Plan(out, builder, " Problem adding users" if new else " Problem adding user associations")
 
 
@@ -129,7 +128,7 @@ def add_qos(draft: Draft) -> Plan:
             builder.set_qos(qos, key, one.value, one.change, PLACE)
     description = next((one.value for key, one in given if key == "Description"), new[-1])
     out = f" Adding QOS(s)\n{texts.names(new)} Settings\n"
-    out += texts.qos_settings(scratch, description=description, given={one.key for one in given})
+    out += texts.qos_settings(scratch, given, description=description)
     return Plan(out, builder, " Problem adding QOS")
 
 

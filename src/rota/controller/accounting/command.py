@@ -15,6 +15,7 @@ from rota.controller.accounting.plan import Draft, Plan
 from rota.controller.listing import listing
 from rota.controller.live_view import LiveView
 from rota.core.accounts.rights import require_rights
+from rota.core.events import UpdateAccounting
 from rota.model import Errno, RequestError
 from rota.users import user_name
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from rota.controller.cluster import Cluster
     from rota.controller.wire import Call, Terminal
     from rota.core.effects import Refused
-    from rota.core.events import UpdateAccounting
 
 _QUESTION = "Would you like to commit changes? (You have 30 seconds to decide)\n(N/y): "
 _NO_PRIVILEGE = "sacctmgr: error: Your user doesn't have privilege to perform this action\n"
@@ -77,6 +77,9 @@ async def _change(cluster: Cluster, call: Call, terminal: Terminal, line: Line, 
         except RequestError:
             raise UsageError(f"{_NO_PRIVILEGE}{plan.problem}: Access/permission denied\n") from None
     terminal.out(plan.out)
+    if line.command == "load" and event == UpdateAccounting(uid=event.uid, user=event.user):
+        terminal.out(" Nothing new added.\n")
+        return 0
     if not line.options.has("immediate"):
         terminal.out(_QUESTION)
         answer = await terminal.ask()

@@ -58,6 +58,8 @@ def plan_load(draft: Draft, text: str, *, clean: bool) -> Plan:
         read_dump(made, text, PLACE.path)
     except InputError as error:
         raise UsageError(f" error: {error}\n") from None
+    if not made.cluster:  # nothing comes before the line of the cluster
+        return Plan("", draft.builder, _PROBLEM)
     if made.cluster != draft.cluster:
         raise UsageError(f" The file is of cluster {made.cluster}, and this is {draft.cluster}\n")
     new = [one for one in made.select((), (), ()) if draft.builder.find(*_key(one)) is None]

@@ -19,6 +19,8 @@ _NOTHING = " Nothing modified\n"
 _PROBLEM = " Error with request"
 #: What the users of an account have too, unless they have their own.
 _HANDED_DOWN = ("Max", "MinPrio", "QOS", "DefaultQOS", "Priority")
+#: Limits that the association at the top does not have.
+_NOT_OF_ROOT = {"GrpTRESMins", "GrpTRESRunMins", "GrpWall"}
 _OF_ACCOUNTS = {"Description", "Organization"}
 _OF_USERS = {"AdminLevel", "DefaultAccount"}
 
@@ -136,8 +138,10 @@ def modify_cluster(draft: Draft) -> Plan:
     """
     where = draft.conditions({"name": "names", "cluster": "names"})
     given = _settings(draft)
+    if refused := next((one.key for one in given if one.key in _NOT_OF_ROOT), ""):
+        raise UsageError(f"{refused} is not a valid option for the root association of a cluster.\n")
     scratch = draft.check(given)
-    head = f" Setting\n  Default Limits:\n{texts.association_settings(scratch, shares=_has_shares(given))}"
+    head = f" Setting\n  Default Limits:\n{texts.association_settings(scratch, given)}"
     names = [*draft.words.names, *where.get("names", [])]
     if names and draft.cluster not in names:
         raise UsageError("", head + _NOTHING)
@@ -154,10 +158,6 @@ def _settings(draft: Draft) -> list[Given]:
     if any(one.key in {"Names", "Cluster", "Coordinator"} for one in given):
         raise UsageError(" Can't modify the name of a record, nor its coordinators here\n")
     return given
-
-
-def _has_shares(given: Sequence[Given]) -> bool:
-    return any(one.key == "Fairshare" for one in given)
 
 
 def _chosen(draft: Draft, where: dict[str, list[str]], is_meant: Callable[[Association], bool]) -> list[Association]:

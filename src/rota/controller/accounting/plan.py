@@ -17,6 +17,7 @@ from rota.model.association import QosFlag
 from rota.model.limits import TIME_LIMITS, TRES_LIMITS, LimitError, Limits
 from rota.sacctmgr import Place, TreeBuilder
 from rota.sacctmgr.keys import ASSOCIATION, QOS, find_key
+from rota.sacctmgr.values import UNSET
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -150,7 +151,7 @@ class Draft:
 
     def _check_names(self, key: str, one: Setting, *, hint: bool) -> None:
         """Check that QOS exist."""
-        if key not in {"QOS", "DefaultQOS", "Preempt"} or one.value == "-1":
+        if key not in {"QOS", "DefaultQOS", "Preempt"} or (one.value == UNSET and key != "QOS"):
             return
         bad = [name for name in one.names if name.lstrip("+-") not in self.builder.qos]
         if bad and key == "DefaultQOS":

@@ -7,12 +7,19 @@ from typing import TYPE_CHECKING
 from rota.listings.clock import full_duration
 from rota.listings.sacctmgr_fields import limit_text
 from rota.model import SHARES_PARENT
+from rota.model.limits import TRES_LIMITS
+from rota.model.tres import STATIC_TRES
+from rota.sacctmgr.keys import OLD_LIMITS, OLD_QOS_LIMITS
+from rota.sacctmgr.values import UNSET
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
+    from rota.controller.accounting.plan import Given
     from rota.model import Association, Qos
 
+#: What is taken away.
+_NONE = "NONE"
 #: Limits of associations in the order in which they are printed, with their names there.
 _ASSOCIATION = {
     "GrpJobs": "GrpJobs",
@@ -32,7 +39,14 @@ _ASSOCIATION = {
     "MaxWallDurationPerJob": "MaxWall",
     "MinPrioThreshold": "MinPrioThresh",
 }
-#: The same of QOS.
+#: What is printed of settings that are taken away, where it is not ``NONE`` of a limit.
+_GONE = {
+    "Fairshare": ("Fairshare", _NONE),
+    "Priority": ("Priority", _NONE),
+    "DefaultQOS": ("DefQOS", "(null)"),
+    "GrpJobsAccrue": (_ASSOCIATION["GrpJobsAccrue"], "None"),
+}
+#: Limits of QOS.
 _QOS = {
     "GrpJobs": "GrpJobs",
     "GrpJobsAccrue": "GrpJobsAccrue",
@@ -60,27 +74,26 @@ _QOS = {
 }
 
 
-def association_settings(one: Association, *, shares: bool, parent: str = "") -> str:
-    """List what is set of an association; ``shares``: whether its shares are."""
-    found = [("Fairshare", "parent" if one.shares_raw == SHARES_PARENT else str(one.shares_raw))] if shares else []
-    found += [(shown, limit_text(key, one.limits[key])) for key, shown in _ASSOCIATION.items() if key in one.limits]
-    if parent:
-        found.append(("Parent", parent))
-    if one.priority:
-        found.append(("Priority", str(one.priority)))
-    if one.qos:
-        found.append(("QOS", ",".join(one.qos)))
-    if one.default_qos:
-        found.append(("DefQOS", one.default_qos))
-    return "".join(f"  {name:<14}= {value}\n" for name, value in found)
+def association_settings(one: Association, given: Iterable[Given], *, parent: str = "") -> str:
+    """List what is set of an association, and what is taken from it."""
+    values = _values(given, OLD_LIMITS)
+    gone = {key for key, value in values.items() if value == UNSET}
+    shares = "parent" if one.shares_raw == SHARES_PARENT else str(one.shares_raw)
+    found = {"Fairshare": shares} if "Fairshare" in values else {}
+    found |= {shown: _limit(key, one.limits, values) for key, shown in _ASSOCIATION.items()}
+    found |= {"Parent": parent, "Priority": str(one.priority or ""), "QOS": ",".join(one.qos)}
+    found["DefQOS"] = one.default_qos
+    found |= {shown: word for key, (shown, word) in _GONE.items() if key in gone}
+    return "".join(f"  {name:<14}= {value}\n" for name, value in found.items() if value)
 
 
-def qos_settings(one: Qos, *, description: str, given: set[str]) -> str:
-    """List what is set of a QOS: its limits, and of the rest what is given."""
+def qos_settings(one: Qos, given: Iterable[Given], *, description: str) -> str:
+    """List what is set of a QOS: its limits, and of the rest what is given; and what is taken from it."""
+    values = _values(given, OLD_QOS_LIMITS)
     found = {
         "Flags": ("Flags", ",".join(one.flags)),
         "GraceTime": ("GraceTime", str(one.grace_time)),
-        **{key: (shown, limit_text(key, one.limits[key])) for key, shown in _QOS.items() if key in one.limits},
+        **{key: (shown, _limit(key, one.limits, values)) for key, shown in _QOS.items()},
         "Preempt": ("Preempt", ",".join(one.preempt)),
         "PreemptMode": ("PreemptMode", ",".join(one.preempt_mode).upper()),
         "PreemptExemptTime": ("PreemptExemptTime", full_duration(one.preempt_exempt_time or 0)),
@@ -90,11 +103,39 @@ def qos_settings(one: Qos, *, description: str, given: set[str]) -> str:
         "LimitFactor": ("LimitFactor", f"{one.limit_factor or 0:.4f}"),
     }
     lines = [
-        f"  {name:<{14 if name == 'MaxJobsPerUser' else 24}} = {value}\n"
+        f"  {name:<{14 if name == 'MaxJobsPerUser' else 24}} = {_NONE if values.get(key) == UNSET else value}\n"
         for key, (name, value) in found.items()
-        if key in one.limits or key in given
+        if (value if key in _QOS else key in values)
     ]
     return f"  Description    = {description}\n{''.join(lines)}"
+
+
+def _values(given: Iterable[Given], old_limits: Mapping[str, tuple[str, str]]) -> dict[str, str]:
+    """Give the values of settings by key, those of limits from before TRES existed by the present ones."""
+    values: dict[str, str] = {}
+    for key, setting in given:
+        present, tres = old_limits.get(key, (key, ""))
+        value = f"{tres}={setting.value}" if tres else setting.value
+        values[present] = f"{values[present]},{value}" if present in values else value
+    return values
+
+
+def _limit(key: str, limits: Mapping[str, str], values: Mapping[str, str]) -> str:
+    """Give a limit as it is set, and as ``NONE`` what is taken away; empty: neither."""
+    text, value = limit_text(key, limits.get(key, "")), values.get(key, "")
+    if value == UNSET:
+        return _NONE
+    if key not in TRES_LIMITS or UNSET not in value:
+        return text
+    counts = [part.strip().partition("=") for part in value.split(",")]
+    parts = [f"{name.lower()}={_NONE}" for name, _, count in counts if count == UNSET] + text.split(",")
+    return ",".join(sorted(filter(None, parts), key=_place))
+
+
+def _place(part: str) -> int:
+    """Give the place of a TRES in Slurm's order."""
+    name = part.partition("=")[0]
+    return STATIC_TRES.index(name) if name in STATIC_TRES else len(STATIC_TRES)
 
 
 def added(one: Association, cluster: str) -> str:
