@@ -192,7 +192,7 @@ def test_a_step_that_has_too_much_memory(cluster: LiveCluster) -> None:
     job_id = cluster.submit("--mem=60", "-o", "/dev/null", "--wrap", f"srun python3 -c '{greedy}'")
     cluster.wait(lambda: job_id in cluster.ended())
     shown = cluster.run("sacct", "-n", "-P", "-j", str(job_id), "-o", "JobID,State,ExitCode").stdout
-    # As Slurm shows all three: the exit code of what ran out of memory is 0:125.
+    # As Slurm shows the step; the memory of a job is one here, and so are its script and it.
     assert shown.splitlines() == [f"{job_id}{step}|OUT_OF_MEMORY|0:125" for step in ("", ".batch", ".0")]
     # So a Slurm 22.05.8 whose task/cgroup limited the memory.
     derived = cluster.run("sacct", "-nPXj", str(job_id), "-o", "DerivedExitCode").stdout

@@ -34,6 +34,8 @@ _ANY = ".*"
 _JOBS = "squeue|squeue -O|scontrol show job"
 _MACHINE = "sinfo|sinfo table.*|scontrol show node"
 _REFUSED = "refused .*"
+#: What a job and its script are in Slurm if only a step has had too much memory.
+_OVER = r".*(FAILED|NonZeroExitCode|[13]:0).*|F|256|768|-"
 
 INTENDED = (
     # The machine.
@@ -48,10 +50,19 @@ INTENDED = (
     Intended(_ANY, _JOBS, "Dependency|E", r"afterok:.\(failed\)", r"\(null\)", "those of ended jobs are not kept"),
     Intended("suspend resumed", _JOBS, "SuspendTime", r"\+0min", "None", "when a job was last resumed is not kept"),
     Intended("(requeue|node-failure) .*", "sacct", "Alloc.*", ".+", "0|", "a requeued job that waits has nothing"),
+    # Memory is that of the whole job, whichever of its steps has had too much: its script and it have, too.
+    Intended(
+        "out-of-memory .*",
+        f"{_JOBS}|sacct.*|ask .*",
+        _ANY,
+        _OVER,
+        ".*(OOM|OUT_OF_ME|OutOfMemory|125).*",
+        "memory is a job's",
+    ),
     # Numbers.
     Intended(_ANY, _JOBS, "NumTasks", "N/A|4294967294", "1", "jobs that never ran have tasks too"),
     Intended(_ANY, _JOBS, "Priority|Q|p", "4294967294|0.9999.*", _ANY, "a job that is cancelled at once has one"),
-    Intended(_ANY, "squeue -O", "Exit_Code", "4021", "53", "an error number of Slurm's own"),
+    Intended(_ANY, "squeue -O", "Exit_Code|DerivedEC", "4021|253", "53|125", "an error number of Slurm's own"),
     Intended("node-failure .*", "sacct step", "ExitCode", "", "0:0", "a batch step on a lost node has one"),
     Intended("allocation srun", "sacct step", "Layout", "Block", "Cyclic", "of one task on one node"),
     Intended("memory .*", "sacct", "ReqMem|ReqTRES", ".*8000M.*", _ANY, "--mem=0 asks for what there is"),

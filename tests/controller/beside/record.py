@@ -1,7 +1,8 @@
 """Record what a real Slurm tells in the scenarios: ``python -m tests.controller.beside.record [SCENARIO …]``.
 
 It needs a Slurm 22.05 whose commands are on the path, with nothing in its queue, and with the lines of ``slurm.conf``
-beside this file. Whoever runs it has to be an administrator of it. Named scenarios alone are recorded anew.
+beside this file. Whoever runs it has to be an administrator of it. Named scenarios alone are recorded anew. That of
+jobs out of memory was recorded with ``task/cgroup`` and ``ConstrainRAMSpace=yes`` on version 1 of control groups.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ def main() -> None:
     chosen = sys.argv[1:] or SCENARIOS
     kept = {}
     usual_file = HERE / "usual.txt"
+    before = read_usual(usual_file.read_text())
     if sys.argv[1:]:
-        usual = read_usual(usual_file.read_text())
-        kept = {path.stem: read_recording(path.read_text(), usual) for path in _RECORDED.glob("*.txt")}
+        kept = {path.stem: read_recording(path.read_text(), before) for path in _RECORDED.glob("*.txt")}
     machine = Machine(os.environ)
     found = {name: told for name, told in kept.items() if name in SCENARIOS}
     for name in chosen:
@@ -31,6 +32,8 @@ def main() -> None:
     usual = usual_of(found.values())
     usual_file.write_text(write_usual(usual))
     for name, told in found.items():
+        if name not in chosen and usual == before:
+            continue
         (_RECORDED / f"{name}.txt").write_text(write(told, usual))
 
 
