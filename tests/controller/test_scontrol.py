@@ -106,3 +106,10 @@ def test_a_file_that_cannot_be_written(cluster: LiveCluster, jobs: dict[str, str
     done = cluster.run("scontrol", "write", "batch_script", jobs["BATCH"], "/nowhere/x.sh", check=False)
     assert done.stdout == ""
     assert "/nowhere/x.sh" in done.stderr
+
+
+def test_gres_of_jobs_as_recorded(tmp_path: Path) -> None:
+    conf = f"GresTypes=gpu\nAccountingStorageTRES=gres/gpu\n{_CONF}"
+    with LiveCluster(tmp_path, conf.replace("RealMemory=8000", "RealMemory=8000 Gres=gpu:a100:2")) as cluster:
+        told = cluster.run("bash", str(Path(__file__).parent / "recorded" / "gres.sh")).stdout
+    assert told.splitlines() == (Path(__file__).parent / "recorded" / "gres.txt").read_text().splitlines()

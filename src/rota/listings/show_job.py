@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -130,8 +131,9 @@ def _resources(job: JobLine, view: View, details: JobDetails, *, detailed: bool)
     on_core = request.ntasks_per_core or "*"
     yield f"Socks/Node={sockets or '*'} NtasksPerN:B:S:C={each}:0:{on_socket}:{on_core} CoreSpec=*"
     if detailed and job.nodes:
-        yield f"JOB_GRES={or_null(request.gres)}"
-        yield from _held(view.allocation(job.job_id), view.gpus(job.job_id))
+        allocation = view.allocation(job.job_id)
+        yield f"JOB_GRES={_gres_of_all(job, allocation) or NULL}"
+        yield from _held(allocation, view.gpus(job.job_id))
     memory, per_cpu = least_memory(job)
     kind = "CPU" if per_cpu else "Node"
     disk = size(details.tmp_disk, "M") if details.tmp_disk else "0"
@@ -144,6 +146,23 @@ def _resources(job: JobLine, view: View, details: JobDetails, *, detailed: bool)
     yield f"OverSubscribe={shares} Contiguous={contiguous} Licenses={or_null(request.licenses)} Network=(null)"
 
 
+def _gres_of_all(job: JobLine, allocation: Sequence[AllocationLine]) -> str:
+    """Give the GRES that a job has on all of its nodes; of what has ended, those that accounting knows."""
+    counts: Counter[str] = Counter()
+    for one in allocation:
+        counts.update(one.gres)
+    if not allocation:
+        had = job.tres_allocated or {}
+        counts.update({name.removeprefix("gres/"): count for name, count in had.items() if name.startswith("gres/")})
+    return ",".join(f"{name}:{count}" for name, count in _by_type(sorted(counts.items())) if count)
+
+
+def _by_type(gres: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
+    """Leave out the sums of what is also counted by type."""
+    typed = {name.partition(":")[0] for name, _ in gres if ":" in name}
+    return [(name, count) for name, count in gres if name not in typed]
+
+
 def _held(allocation: Sequence[AllocationLine], gpus: Mapping[str, Mapping[str, tuple[int, ...]]]) -> Iterator[str]:
     """Say which processors and GPUs a job has, where that is known: a line for successive nodes that are alike."""
     alike = groupby(
@@ -152,11 +171,9 @@ def _held(allocation: Sequence[AllocationLine], gpus: Mapping[str, Mapping[str, 
     )
     for (processors, memory, gres, ids), lines in alike:
         nodes = fold(tuple(one.node for one in lines))
-        typed = {name.partition(":")[0] for name, _ in gres if ":" in name}
         shown = ",".join(
             f"{name}:{count}" + (f"(IDX:{ranges(map(str, ids[name]))})" if name in ids else "")
-            for name, count in gres
-            if name not in typed
+            for name, count in _by_type(gres)
         )
         yield f"  Nodes={nodes} CPU_IDs={ranges(map(str, processors))} Mem={memory} GRES={shown}"
 
