@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import os
 import pwd
+import socket
+from collections import Counter
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -206,6 +209,37 @@ def test_questions_that_are_none(shared: LiveCluster, text: str) -> None:
     done = shared.run(*_AS_NOBODY, "rota-api", f"user:{_NOBODY}:{_NOBODY}", "jobs", text, check=False)
     assert (done.returncode, done.stderr) == (3, "")
     assert json.loads(done.stdout)["errno"] == 9000
+
+
+@only_root
+def test_one_user_does_not_keep_others_out(shared: LiveCluster) -> None:
+    sock = shared.state / "http.sock"
+    with ExitStack() as open_ones:
+        streams = [open_ones.enter_context(socket.socket(socket.AF_UNIX)) for _ in range(160)]
+        os.seteuid(_NOBODY)
+        try:
+            for one in streams:
+                one.settimeout(60)
+                one.connect(str(sock))
+        finally:
+            os.seteuid(0)
+        for one in streams:
+            with suppress(BrokenPipeError):  # it has been answered already
+                one.sendall(b"GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        statuses = Counter(one.recv(12)[9:] for one in streams)
+        assert statuses == {b"200": 128, b"503": 32}  # a quarter of 512
+        assert Client(sock).ask("GET", "/v1/jobs").status == 200
+        assert "too many connections" in _told_to_nobody(sock)
+
+
+def _told_to_nobody(sock: Path) -> str:
+    with socket.socket(socket.AF_UNIX) as one:
+        os.seteuid(_NOBODY)
+        try:
+            one.connect(str(sock))
+        finally:
+            os.seteuid(0)
+        return one.recv(1000).decode()
 
 
 # ---- PrivateData ------------------------------------------------------------------------------------------------

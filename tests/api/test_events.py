@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
+from rota.api import events
+from rota.api.controller import Controller, UnauthorizedError
 from rota.testing.live import LiveCluster
 
 from .client import Client
@@ -170,3 +173,29 @@ def test_a_controller_that_comes_back_is_followed_again(tmp_path: Path) -> None:
             assert event.name == "missed"
             job_id = cluster.submit("-o", "/dev/null", "--wrap", "true")
             stream.until(job_id, "COMPLETED")
+
+
+class _Revoking(Controller):
+    """A controller that does not know who asks from the second time on."""
+
+    asked = 0
+
+    async def ask(self, _: str, /, *__: str, **___: Any) -> bytes:
+        self.asked += 1
+        if self.asked > 1:
+            raise UnauthorizedError("revoked")
+        return b"{}"
+
+
+def test_who_may_not_read_any_more_is_cut_off_while_events_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(events, "_QUIET", 0.05)
+
+    async def read() -> int:
+        told, got = events.Events(_Revoking()), 0
+        async for _ in told.read("token:x", None):
+            got += 1
+            await asyncio.sleep(0.01)
+            told._take(b'{"job_id":1}')
+        return got
+
+    assert 2 < asyncio.run(asyncio.wait_for(read(), 30)) < 100

@@ -6,6 +6,7 @@ import asyncio
 import json
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 from rota.controller.api.statuses import ANSWER, NOBODY, PROBLEM
 from rota.controller.door import Door
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
     from asyncio import StreamReader
     from collections.abc import AsyncIterator
 
-#: Seconds for an answer; and how many questions are asked at a time.
-_PATIENCE, _MOST = 60.0, 32
+#: Seconds for an answer; and how many questions are asked at a time, of them those of each who asks.
+_PATIENCE, _MOST, _OF_ONE = 60.0, 32, 8
 
 
 class AwayError(Exception):
@@ -51,6 +52,8 @@ class Controller:
 
     def __init__(self) -> None:
         self._turn = asyncio.Semaphore(_MOST)
+        #: Of those who ask now, so that nobody keeps all others waiting.
+        self._turns: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
 
     async def ask(self, who: str, question: str, /, **parameters: Any) -> bytes:
         """Ask; give the answer, which is JSON.
@@ -67,8 +70,9 @@ class Controller:
             DefectError: it cannot answer.
         """
         asked = {key: value for key, value in parameters.items() if value is not None}
+        own = self._turns.setdefault(who, asyncio.Semaphore(_OF_ONE))
         try:
-            async with self._turn, asyncio.timeout(_PATIENCE), _connected(who, question, asked) as reader:
+            async with own, self._turn, asyncio.timeout(_PATIENCE), _connected(who, question, asked) as reader:
                 status, data, told = await _answer(reader)
         except (OSError, TimeoutError, asyncio.IncompleteReadError) as error:
             raise AwayError(f"the controller does not answer: {error!r}") from None

@@ -10,6 +10,7 @@ import asyncio
 import os
 import secrets
 from collections import deque
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from rota.api.controller import AwayError, Controller, RefusedError, UnauthorizedError
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 
 #: Bytes of events that are kept, and that may wait for one reader.
 _KEPT, _WAITING = 16 << 20, 1 << 20
-#: Seconds until the feed is asked for again, and after which a reader gets a sign of life.
+#: Seconds until the feed is asked for again; and after which it is asked whether a reader may still read. They get a
+#: sign of life then if nothing else has come.
 _AGAIN, _QUIET = 0.5, 15.0
 
 
@@ -124,16 +126,18 @@ class Events:
         try:
             for event in old:
                 yield event
+            known = monotonic()
             while True:
                 try:
                     async with asyncio.timeout(_QUIET):
                         event = await reader.get()
                 except TimeoutError:
-                    await self._controller.ask(who, "everything")
-                    yield b":\n\n"
-                    continue
+                    event = b":\n\n"
                 if not event:
                     return
+                if monotonic() >= known + _QUIET:
+                    await self._controller.ask(who, "everything")
+                    known = monotonic()
                 yield event
         except (UnauthorizedError, RefusedError, AwayError):
             return
