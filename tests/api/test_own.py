@@ -61,6 +61,44 @@ def test_the_options_of_sbatch_are_in_force_and_wrong_ones_are_named(served: Ser
     assert "#!/bin/sh" in refused.data["title"]
 
 
+@pytest.mark.parametrize("option", ["test-only", "help", "usage", "version"])
+def test_what_submits_nothing_with_sbatch_submits_nothing_here(served: Served, option: str) -> None:
+    for body in (
+        {"script": _SLEEP, "options": {option: True}},
+        {"script": f"#!/bin/sh\n#SBATCH --{option}\nsleep 300\n"},
+    ):
+        refused = served.client.ask("POST", "/v1/jobs", body)
+        assert (refused.status, refused.data["field"]) == (400, option)
+    refused = served.client.ask("POST", "/v1/jobs", {"script": _SLEEP, "options": {"clusters": "other"}})
+    assert (refused.status, "No cluster 'other'" in refused.data["title"]) == (400, True)
+    assert served.client.get("/v1/jobs?name=sbatch")["jobs"] == []
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "field"),
+    [
+        ("DELETE", "/v1/jobs/{job}?sig=USR1", "query.sig"),
+        ("GET", "/v1/jobs?usr=root", "query.usr"),
+        ("GET", "/v1/jobs?user=root&user=nobody", "query.user"),
+        ("GET", "/v1/accounting/jobs?state=FAILD", "query.state"),
+        ("GET", "/v1/diag?all=1", "query.all"),
+        ("GET", "/v1/jobs/{job}x", "path.job"),
+    ],
+)
+def test_what_is_mistyped_is_named(served: Served, method: str, path: str, field: str) -> None:
+    job_id = _submit(served, hold=True)
+    refused = served.client.ask(method, path.format(job=job_id))
+    assert (refused.status, refused.data["field"]) == (422, field)
+    assert _state(served, job_id) == "PENDING"
+    served.client.ask("DELETE", f"/v1/jobs/{job_id}")
+
+
+@pytest.mark.parametrize("kind", ["application/x-www-form-urlencoded", "text/plain"])  # the first is what curl says
+def test_a_body_that_is_not_said_to_be_json(served: Served, kind: str) -> None:
+    refused = served.client.ask("POST", "/v1/jobs", {"script": _SLEEP}, {"Content-Type": kind})
+    assert (refused.status, "Content-Type: application/json" in refused.data["title"]) == (415, True)
+
+
 def test_orders(served: Served) -> None:
     job_id = _submit(served, hold=True, time="10")
     path = f"/v1/jobs/{job_id}"

@@ -5,9 +5,24 @@ What the controller answers has these forms already, and is passed on unread: se
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+from rota.model import JobState
+
+
+def matching(pattern: str, what: str) -> tuple[AfterValidator, WithJsonSchema]:
+    """Describe a text that has to match a pattern: who gives another one is told in words what it has to be."""
+
+    def check(text: str) -> str:
+        if not re.fullmatch(pattern, text):
+            raise PydanticCustomError("text", "it has to be {what}", {"what": what})
+        return text
+
+    return AfterValidator(check), WithJsonSchema({"type": "string", "pattern": pattern})
 
 
 class Problem(BaseModel):
@@ -124,7 +139,7 @@ class AccountedAsked(BaseModel):
     end: _Time = None
     user: _Text = ""
     account: _Text = ""
-    state: _Text = ""
+    state: Literal["", *JobState.__members__] = ""  # type: ignore[valid-type] # all states
     limit: int = Field(default=100, ge=1, le=1000)
     offset: int = Field(default=0, ge=0, le=10**9)
 
@@ -136,7 +151,9 @@ class Submission(BaseModel):
 
     script: str = Field(min_length=1, max_length=4 << 20, examples=["#!/bin/sh\nhostname\n"])
     arguments: list[str] = Field(default=[], max_length=10_000)
-    directory: str = Field(default="", pattern="^(/.*)?$", description="Where it runs. Empty: the home directory.")
+    directory: Annotated[str, *matching("^(/.*)?$", "an absolute path")] = Field(
+        default="", description="Where it runs. Empty: the home directory."
+    )
     environment: dict[str, str] = {}
     options: dict[str, str | int | bool | None] = Field(
         default={},

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from fastapi import APIRouter, Header, Path, Query, Response
+from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 
@@ -16,7 +17,11 @@ if TYPE_CHECKING:
     from rota.api.events import Events
     from rota.api.forecasts import Forecasts
 
-_JobId = Annotated[str, Path(pattern=r"^[0-9]{1,10}(_[0-9]{1,9})?$", description="A job, or a task: 17, 17_3.")]
+_JobId = Annotated[
+    str,
+    *m.matching(r"^[0-9]{1,10}(_[0-9]{1,9})?$", "the id of a job or a task: 17, 17_3"),
+    Path(description="A job, or a task: 17, 17_3."),
+]
 _Name = Annotated[str, Path(min_length=1, max_length=200)]
 _Limit = Annotated[int, Query(ge=1, le=1000)]
 _Offset = Annotated[int, Query(ge=0, le=10**9)]
@@ -31,13 +36,31 @@ class EventStream(StreamingResponse):
 
 def own_paths(controller: Controller, events: Events, forecasts: Forecasts) -> APIRouter:
     """Give the paths."""
-    router = APIRouter(prefix="/v1", responses=_PROBLEM)
+    router = APIRouter(prefix="/v1", responses=_PROBLEM, dependencies=[Depends(_check_query)])
     _jobs(router, controller)
     _orders(router, controller)
     _machine(router, controller)
     _queue(router, controller, forecasts)
     _events(router, controller, events)
     return router
+
+
+def _check_query(request: Request) -> None:
+    """Refuse parameters that a path does not have: passing over ``sig`` would cancel a job in place of signalling it.
+
+    Raises:
+        RequestValidationError: there is one, or one is given twice.
+    """
+    operation = request.app.openapi()["paths"][request.scope["route"].path][request.method.lower()]
+    known = [one["name"] for one in operation.get("parameters", ()) if one["in"] == "query"]
+    for name in request.query_params:
+        if name not in known:
+            text = f"there is no such parameter, but {', '.join(known) or 'none'}"
+        elif len(request.query_params.getlist(name)) > 1:
+            text = "it is given twice"
+        else:
+            continue
+        raise RequestValidationError([{"loc": ("query", name), "msg": text}])
 
 
 def _told(model: type[BaseModel]) -> dict[int | str, dict[str, Any]]:
@@ -88,9 +111,7 @@ def _orders(router: APIRouter, controller: Controller) -> None:
         return json_of(found)
 
     @router.delete("/jobs/{job}", tags=["jobs"], responses=_told(m.Done))
-    async def cancel(
-        who: Who, job: _JobId, signal: Annotated[str, Query(pattern="^[A-Za-z0-9+-]*$", max_length=20)] = ""
-    ) -> Response:
+    async def cancel(who: Who, job: _JobId, signal: Annotated[str, Query(max_length=20)] = "") -> Response:
         """Cancel a job, or send it a signal, by name or number."""
         return json_of(await controller.ask(who, "end", job=job, signal=signal))
 

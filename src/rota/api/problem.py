@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
 MEDIA_TYPE = "application/problem+json"
+NO_JSON = "The body has to be JSON, with Content-Type: application/json"
 
 
 def problem(

@@ -8,7 +8,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
 from rota.api.controller import AwayError, DefectError, RefusedError, UnauthorizedError
-from rota.api.problem import problem
+from rota.api.problem import NO_JSON, problem
 from rota.model import Errno
 
 if TYPE_CHECKING:
@@ -45,6 +45,8 @@ async def _told(request: Request, error: Exception) -> Response:
         return problem(status, str(error), errno=error.errno, field=error.field)
     if isinstance(error, RequestValidationError):
         first = error.errors()[0]
+        if first["loc"] == ("body",) and "json" not in request.headers.get("content-type", "json").lower():
+            return problem(415, NO_JSON)
         return problem(422, first["msg"], field=".".join(str(one) for one in first["loc"]))
     if isinstance(error, HTTPException):
         return problem(error.status_code, error.detail, error.headers)

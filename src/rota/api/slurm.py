@@ -11,18 +11,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, HTTPException, Path, Query, Request, Response
 from fastapi.responses import JSONResponse
+from fastapi.routing import APIRoute
 from pydantic import BaseModel
 
 from rota.api import slurm_models as m
 from rota.api.caller import Who
 from rota.api.controller import RefusedError
 from rota.api.own import json_of
+from rota.api.problem import NO_JSON
 from rota.commands.job_ids import parse_job_id
 from rota.listings.openapi.document import document
 from rota.listings.openapi.submission import NO_DESCRIPTION, NO_ENVIRONMENT, NO_SCRIPT, PARSING, UNKNOWN_KEY
 from rota.model import Errno
 
 if TYPE_CHECKING:
+    from starlette.routing import Match
+    from starlette.types import Scope
+
     from rota.api.controller import Controller
 
 _Name = Annotated[str, Path(min_length=1, max_length=200)]
@@ -37,9 +42,17 @@ _UNSPECIFIED = -1
 _NO_JOB = "Jobs description entry not found, empty or not dictionary or list"
 
 
+class _Route(APIRoute):
+    """A path, which is the same with a slash at its end, as it is to slurmrestd."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Say whether it is asked for."""
+        return super().matches({**scope, "path": scope["path"].removesuffix("/")})
+
+
 def slurm_paths(controller: Controller) -> APIRouter:
     """Give the paths."""
-    router = APIRouter(prefix="/slurm/v0.0.38", tags=["slurm"], responses=_ERRORS)
+    router = APIRouter(prefix="/slurm/v0.0.38", tags=["slurm"], responses=_ERRORS, route_class=_Route)
     _lists(router, controller)
     _one(router, controller)
     _orders(router, controller)
@@ -174,12 +187,12 @@ async def _text(request: Request) -> str:
     """
     body = await request.body()
     try:
-        if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
+        if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
             raise ValueError
         text = body.decode()
         json.loads(text)
     except (ValueError, RecursionError):
-        raise HTTPException(400, "Unable to parse query.") from None
+        raise HTTPException(400, f"Unable to parse query. {NO_JSON}") from None
     return text
 
 

@@ -12,6 +12,7 @@ from rota.commands.job_ids import JobId, parse_job_id
 from rota.commands.lists import split_list
 from rota.commands.moments import parse_slurm_time
 from rota.commands.partition_update import PartitionUpdate, parse_partition
+from rota.commands.sbatch_options import MOST
 from rota.model.units import parse_time_seconds
 
 if TYPE_CHECKING:
@@ -178,6 +179,8 @@ def _ids(text: str) -> tuple[JobId, ...]:
 def _limit(text: str) -> LimitChange:
     sign = text[:1] if text[:1] in {"+", "-"} and text != "-1" else ""
     seconds = parse_time_seconds(text[len(sign) :])
+    if seconds is not None and seconds > MOST:
+        raise ValueError(text)
     return LimitChange(sign, None if seconds is None else -(-seconds // 60) * 60)
 
 

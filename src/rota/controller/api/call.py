@@ -77,7 +77,7 @@ def _problem(error: Exception) -> dict[str, Any]:
     """Describe what is wrong: Slurm's number, a sentence, and the option or property that it is about."""
     number: int = Errno.INVALID_EVENT
     field = ""
-    text = " ".join(str(error).split())
+    text = " ".join(str(error).split()).removeprefix("scontrol: error: ")
     if isinstance(error, SlurmError):
         number = error.number
     elif isinstance(error, RequestError):

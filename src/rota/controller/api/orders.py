@@ -19,6 +19,7 @@ from rota.controller.job_updates import update_job
 from rota.controller.live_view import LiveView
 from rota.controller.scancel import end_job
 from rota.controller.submitting import hand_in, host_name, largest_script
+from rota.listings.common import unknown_cluster
 from rota.listings.openapi import submission as layout
 from rota.listings.view import AccountingQuery
 from rota.model import Errno, RequestError
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     #: Carries an order out, and gives what is answered.
     Order = Callable[[Cluster, Caller, Any], Awaitable[Any]]
 
+#: Options with which `sbatch` submits nothing.
+_SUBMITTING_NOTHING = ("help", "test-only", "usage", "version")
 #: The path of a script that is in no file, and which rights new files do not get.
 _NO_FILE, _UMASK = "", 0o022
 #: Reasons of a new job about which slurmrestd tells with an error number, though it has taken the job.
@@ -109,6 +112,10 @@ async def _hand_in(cluster: Cluster, caller: Caller, asked: q.Submitting, *, dir
     )
     line = read_command_line([*asked.options, _NO_FILE, *asked.arguments], now, utc_offset)
     submitted = read_submission(line, asked.script, client, now, utc_offset, directives=directives)
+    if option := next((f"--{one}" for one in _SUBMITTING_NOTHING if one in submitted.texts), None):
+        raise OptionError(option, "nothing would be submitted: that is for sbatch alone")
+    if lines := unknown_cluster(submitted.texts.get("clusters", ""), cluster.driver.engine.view.config):
+        raise RequestError(lines[0].removeprefix("error: "), Errno.INVALID_EVENT)
     job_id = cluster.driver.next_job_id
     refused = await hand_in(cluster, caller.uid, job_id, submitted.spec, submitted.submission)
     if refused is not None:
