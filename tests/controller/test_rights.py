@@ -30,6 +30,7 @@ NodeName=n[1-2] CPUs=64 RealMemory=64000 Feature=virt Gres=gpu:2
 GresTypes=gpu
 PartitionName=debug Nodes=ALL Default=YES MaxTime=INFINITE DefMemPerCPU=100
 PartitionName=high Nodes=ALL MaxTime=60
+PartitionName=closed Nodes=ALL AllowGroups=root
 """
 _JOB = ("-t", "10", "-o", "/dev/null", "--wrap", "sleep 300")
 
@@ -64,6 +65,7 @@ def _of_administrators(words: str, message: str) -> Attempt:
 
 _CANCEL = f"scancel: error: Kill job error on job id {{}}: {_DENIED}"
 _UPDATE = f"{_NO_USER} for job {{}}"
+_CLOSED = "Requested partition configuration not available now for job {}"
 _HOLD = f"slurm_suspend error: {_NO_USER}"
 ATTEMPTS = [
     _of_jobs("scancel {p}", _CANCEL, 210),
@@ -133,6 +135,22 @@ ATTEMPTS = [
         "sbatch --uid=root --wrap true",
         dict.fromkeys(_ROLES, "sbatch: error: --uid only permitted by root user"),
         255,
+    ),
+    *(
+        Attempt(words, dict.fromkeys(_ROLES, f"{words.split()[0]}: error: --{option} only permitted by root user"), 255)
+        for option in ("uid", "gid")
+        for words in (f"srun --{option}=root id", f"salloc --{option}=root id")
+    ),
+    Attempt(
+        "sbatch --gid=root --wrap true", dict.fromkeys(_ROLES, "sbatch: error: --gid only permitted by root user"), 255
+    ),
+    Attempt(
+        "scontrol update jobid={p} partition=closed",
+        {**dict.fromkeys(_ROLES, _CLOSED), "stranger": _UPDATE},
+    ),
+    Attempt(
+        "scontrol update jobid={p} partition=high,closed",
+        {**dict.fromkeys(_ROLES, _CLOSED), "stranger": _UPDATE},
     ),
     _of_operators(
         "sbatch --nice=-5 -H --wrap true", "sbatch: error: Batch job submission failed: Invalid --nice value"

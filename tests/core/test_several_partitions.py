@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from rota.accounting import AssociationTree
@@ -135,6 +137,30 @@ def test_limits_of_one_partition_are_counted_no_more_when_the_job_ran_in_another
         rota.until(10)
         assert rota.finished[0].partition == "b"
         assert rota.submit(partition="a,b").state is JobState.RUNNING
+
+
+@pytest.mark.parametrize("enforced", ["", "associations,limits,qos"])
+@pytest.mark.parametrize(
+    ("lists", "reason"),
+    [
+        ({"allow_accounts": ("chem",)}, Reason.ACCOUNT_NOT_ALLOWED),
+        ({"deny_accounts": ("phys",)}, Reason.ACCOUNT_NOT_ALLOWED),
+        ({"deny_accounts": ("chem",)}, None),
+        ({"allow_qos": ("urgent",)}, Reason.QOS_NOT_ALLOWED),
+        ({"deny_qos": ("normal",)}, Reason.QOS_NOT_ALLOWED),
+        ({"deny_qos": ("urgent",)}, None),
+    ],
+)
+def test_lists_of_a_partition_count_whatever_is_enforced(
+    enforced: str, lists: dict[str, Any], reason: Reason | None
+) -> None:
+    """What a Slurm 22.05.8 did whose AccountingStorageEnforce was none, with bob of phys and the QOS normal."""
+    tree = AssociationTree("cluster")
+    tree.add("bob", "phys")
+    config = cluster(nodes=1, partitions=[partition("a", **lists)], AccountingStorageEnforce=enforced)
+    with Harness(config, associations=tree) as rota:
+        job = rota.submit(user="bob", account="phys")
+        assert (job.state, job.reason) == (JobState.PENDING if reason else JobState.RUNNING, reason or Reason.NONE)
 
 
 def test_records_that_a_job_had_before_have_no_say_in_its_priority() -> None:

@@ -8,7 +8,7 @@ from rota.commands.mail_options import mail_options
 from rota.commands.option_error import OptionError
 from rota.commands.sbatch import options_of, parse_options, request
 from rota.commands.sbatch_options import OPTIONS, SHORT, Flag, Option
-from rota.commands.submission import at_times, join_path, parse_warning
+from rota.commands.submission import at_times, check_for_oneself, join_path, parse_warning
 from rota.model.accounting import JobDetails
 from rota.model.submission import Submission
 
@@ -59,6 +59,7 @@ _NOT_DONE = (
     "power",
     "profile",
     "reboot",
+    "uid",
     "x11",
 )
 
@@ -72,11 +73,17 @@ class Allocation(NamedTuple):
     texts: Mapping[str, str]
 
 
-def read_salloc(words: Sequence[str], environment: Mapping[str, str]) -> Options:
+def read_salloc(words: Sequence[str], environment: Mapping[str, str], uid: int = 0) -> Options:
     """Read the words after ``salloc``.
+
+    Args:
+        words: The words.
+        environment: The environment of ``salloc``.
+        uid: User id of the user.
 
     Raises:
         OptionError: an option cannot be used.
+        ScriptError: the user may not use it.
     """
     given = parse_options(words, _SALLOC, _SALLOC_LETTERS)
     fields: dict[str, Any] = {}
@@ -84,6 +91,7 @@ def read_salloc(words: Sequence[str], environment: Mapping[str, str]) -> Options
     for one in (*options_of(environment, _SALLOC_VARIABLES, _SALLOC), given):
         fields |= one.fields
         texts |= one.texts
+    check_for_oneself(texts, uid)
     for option in _NOT_DONE:
         if option in texts:
             raise OptionError(f"--{option}", "is not supported by rota")

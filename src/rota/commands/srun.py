@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rota.commands.option_error import OptionError, Problem
 from rota.commands.sbatch import options_of, parse_options
 from rota.commands.sbatch_options import OPTIONS, SHORT, Flag, Option
+from rota.commands.submission import check_for_oneself
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -72,6 +73,7 @@ _NOT_DONE = [
     "send-libs",
     "task-epilog",
     "task-prolog",
+    "uid",
     "x11",
 ]
 #: Options of a step by variable. Those that a job sets are for ``srun`` within it.
@@ -171,16 +173,18 @@ class SrunLine(NamedTuple):
         return self.options.texts
 
 
-def read_srun(words: Sequence[str], environment: Mapping[str, str], *, within: bool) -> SrunLine:
+def read_srun(words: Sequence[str], environment: Mapping[str, str], uid: int = 0, *, within: bool) -> SrunLine:
     """Read the words after ``srun``.
 
     Args:
         words: The words.
         environment: The environment of ``srun``.
+        uid: User id of the user.
         within: Whether it is for a job that there is already.
 
     Raises:
         OptionError: an option cannot be used.
+        ScriptError: the user may not use it.
     """
     given = parse_options(words, _TABLE, _LETTERS)
     variables = _OF_STEPS if within else {**_OF_JOBS_ALONE, **OF_JOBS}
@@ -190,6 +194,7 @@ def read_srun(words: Sequence[str], environment: Mapping[str, str], *, within: b
     for one in sources:
         fields |= one.fields
         texts |= one.texts
+    check_for_oneself(texts, uid)
     for option in _NOT_DONE:
         if option in texts:
             raise OptionError(f"--{option}", "is not supported by rota", Problem.VALUE)

@@ -174,11 +174,12 @@ def read_submission(
         sources += [parse_options(words, table) for words in _directives(script)]
         sources += options_of(client.environment, _VARIABLES, table)
     fields, texts = _merge([*sources, line.options])
+    check_for_oneself(texts, client.uid)
     if problem := next((f"--{option}" for option in texts if option in _NOT_DONE), None):
         raise OptionError(problem, "is not supported by rota")
     fields = {"name": name, **fields, "user": client.user, "user_id": client.uid, "group_id": client.gid}
     if "uid" in texts:
-        fields |= _other_user(texts["uid"], client)
+        fields |= _other_user(texts["uid"])
     _from_now(fields, now)
     spec = request(fields)
     number, seconds, batch_only = parse_warning(texts.get("signal", ""))
@@ -216,10 +217,18 @@ def _from_now(fields: dict[str, Any], now: int) -> None:
             fields[moment] += now
 
 
-def _other_user(name: str, client: Client) -> dict[str, Any]:
+def check_for_oneself(texts: Mapping[str, str], uid: int) -> None:
+    """Check that a user, who is not root, does not ask to be somebody else.
+
+    Raises:
+        NotRootError: they do.
+    """
+    if uid and (option := next((one for one in ("uid", "gid") if one in texts), None)):
+        raise NotRootError(f"--{option} only permitted by root user")
+
+
+def _other_user(name: str) -> dict[str, Any]:
     """Give the user as whom root submits."""
-    if client.uid:
-        raise NotRootError("--uid only permitted by root user")
     found = find_user(name)
     if found is None:
         raise ScriptError(f"Invalid --uid specification: {name}")

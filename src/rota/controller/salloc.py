@@ -29,7 +29,7 @@ async def salloc(cluster: Cluster, call: Call, terminal: Terminal) -> int | None
     """Allocate resources, and let the client run a command with them; give the exit status."""
 
     async def command() -> int | None:
-        options = read_salloc(call.words[1:], call.environment)
+        options = read_salloc(call.words[1:], call.environment, call.uid)
         if {"help", "usage", "version"} & options.texts.keys():
             terminal.out(f"{VERSION}\n" if "version" in options.texts else _HELP)
             return 0

@@ -49,7 +49,7 @@ async def srun(cluster: Cluster, call: Call, terminal: Terminal) -> int | None:
 
     async def command() -> int | None:
         job_text = _job_text(call)
-        line = read_srun(call.words[1:], call.environment, within=bool(job_text))
+        line = read_srun(call.words[1:], call.environment, call.uid, within=bool(job_text))
         if given := line.given.texts.get("jobid"):
             job_text = given
         if {"help", "usage", "version"} & line.texts.keys():
@@ -113,7 +113,7 @@ def _job_of(cluster: Cluster, call: Call, text: str) -> _Place:
 
 async def _test(cluster: Cluster, call: Call, terminal: Terminal) -> None:
     """Say when a job of its own would start: that of ``srun`` within a job too."""
-    line = read_srun(call.words[1:], call.environment, within=False)
+    line = read_srun(call.words[1:], call.environment, call.uid, within=False)
     wanted = _allocation(cluster, call, line)
     job_id, quiet = cluster.driver.next_job_id, "quiet" in line.texts
     await tell_start(cluster, call, terminal, job_id, wanted.spec, quiet=quiet)

@@ -76,7 +76,7 @@ class AccountingPolicy:
             nodes_of=state.nodes_of,
             usage_factor=accounts.usage_factor,
         )
-        #: Whether there is anything that `admit` or `access` could say no to.
+        #: Whether there is anything that `admit` could say no to.
         self.restricts = bool(enforced or self._for_reservations)
         self._check_limits()
 
@@ -201,13 +201,16 @@ class AccountingPolicy:
         return any(qos.has(QosFlag.DENY_ON_LIMIT) for qos in self._qos_in_order(job))
 
     def access(self, job: Job) -> Reason | None:
-        """Say whether a job's partition is closed to its account or QOS; ``None``: it is open."""
+        """Say whether a job's partition is closed to its account or QOS; ``None``: it is open.
+
+        It does not depend on what ``AccountingStorageEnforce`` demands, as in Slurm 22.05.
+        """
         part, accounts = job.partition, self._accounts
-        if self._needs_association and (part.allow_accounts or part.deny_accounts):
+        if part.allow_accounts or part.deny_accounts:
             account = accounts.account_of(job).lower()
             if not _is_allowed(account, part.allow_accounts, part.deny_accounts):
                 return Reason.ACCOUNT_NOT_ALLOWED
-        if self._needs_qos and (part.allow_qos or part.deny_qos):
+        if part.allow_qos or part.deny_qos:
             qos = accounts.qos_of(job)
             if not _is_allowed(qos.name.lower() if qos else "", part.allow_qos, part.deny_qos):
                 return Reason.QOS_NOT_ALLOWED

@@ -132,6 +132,21 @@ def check_partitions(cluster: Cluster, job: Job) -> None:
         raise RequestError(f"{text}: {reason} of partition {name}", errno)
 
 
+def check_moved(job: Job) -> None:
+    """Check that the user of a job whose partitions were changed is admitted to all of them.
+
+    Raises:
+        RequestError: ``AllowGroups`` of one does not.
+    """
+    for record in job.records or (job,):
+        if is_user_excluded(record):
+            raise RequestError(
+                "Requested partition configuration not available now: "
+                f"{job.user_name} is in none of the groups of {record.partition.name}",
+                Errno.REQUESTED_PART_CONFIG_UNAVAILABLE,
+            )
+
+
 def _check_default_time(records: Sequence[Job]) -> None:
     """Check that the default time limit of a job's first partition is within the bounds of all.
 

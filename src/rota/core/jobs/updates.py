@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rota.core.job import QueueRecord
-from rota.core.jobs.admission import admit, require_possible
+from rota.core.jobs.admission import admit, check_moved, require_possible
 from rota.core.jobs.checks import require_pending
 from rota.core.jobs.new_jobs import dependencies_of, give_qos, make_job, with_switch_wait
 from rota.core.limits.licenses import LicensesWanted
@@ -55,6 +55,8 @@ def check_update(life: Lifecycle, job: Job, changes: Mapping[str, Any], uid: int
     if changes.get("priority") and job.priority == 0:
         raise RequestError(f"job {job.job_id} is held: release it first", Errno.JOB_HELD)
     fresh = _as_changed(cluster, job, changes)
+    if "partition" in changes:
+        check_moved(fresh)
     cluster.licenses.check(fresh.spec.licenses)
     if changes.get("reservation"):
         cluster.reservations.admit(fresh)

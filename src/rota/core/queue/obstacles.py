@@ -85,7 +85,9 @@ class Obstacles:
             or self._state.settings.most_memory[0]
         ) and (reason := self.exceeded_partition_limit(job)) is not None:
             return reason
-        if policy.restricts and (reason := policy.access(job)) is not None:
+        if (part.allow_accounts or part.deny_accounts or part.allow_qos or part.deny_qos) and (
+            reason := policy.access(job)
+        ) is not None:
             return reason
         return None if job.units else Reason.BAD_CONSTRAINTS
 
