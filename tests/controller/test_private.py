@@ -132,3 +132,38 @@ def test_the_queue_as_a_whole_is_for_operators(cluster: LiveCluster, jobs: dict[
         assert (done.returncode, done.stdout) == (1, "")
         assert "Access/permission denied" in done.stderr
         assert cluster.run("rota-call", *command.split()).stdout
+
+
+@pytest.mark.parametrize(
+    ("command", "answer"),
+    [
+        ("scancel -n bob", ("", "", 0)),
+        ("scancel -v -t running -p debug -A phys", ("", "", 0)),
+        ("scancel -w n01 -n bob BOB", ("", "", 0)),
+        ("scontrol hold jobname=bob", ("", "", 0)),
+        ("scontrol update jobname=bob timelimit=1", ("", "scontrol: error: JobName bob not found\n", 1)),
+    ],
+)
+def test_filters_and_names_find_no_hidden_jobs(
+    cluster: LiveCluster, jobs: dict[str, str], command: str, answer: tuple[str, str, int]
+) -> None:
+    """As Slurm 22.05.8, which says more to ``-v`` and of jobs that are named beside a filter."""
+    cluster.conf.write_text(f"{_CONF}PrivateData=jobs\n")
+    cluster.run("scontrol", "reconfigure")
+    done = _as(cluster, "carol", command.replace("BOB", jobs["BOB"]))
+    assert (done.stdout, done.stderr, done.returncode) == answer
+    refused = _as(cluster, "carol", f"scancel {jobs['BOB']}")  # whose id they know
+    assert (refused.returncode, "Access/permission denied" in refused.stderr) == (210, True)
+
+
+def test_a_script_is_shown_to_its_owner_and_to_operators(cluster: LiveCluster, jobs: dict[str, str]) -> None:
+    """Slurm 22.05.8 does not show it to coordinators of the account either, as whom alice may hold the job."""
+    cluster.conf.write_text(_CONF)
+    cluster.run("scontrol", "reconfigure")
+    for user in ("alice", "carol"):
+        done = _as(cluster, user, f"scontrol write batch_script {jobs['HBOB']} -")
+        assert (done.stdout, done.stderr) == ("", "job script retrieval failed: Invalid user id\n"), user
+    assert "sleep 600" in _as(cluster, "bob", f"scontrol write batch_script {jobs['HBOB']} -").stdout
+    cluster.run("sacctmgr", "-i", "modify", "user", _UIDS["carol"], "set", "adminlevel=operator")
+    assert "sleep 600" in _as(cluster, "carol", f"scontrol write batch_script {jobs['HBOB']} -").stdout
+    cluster.run("sacctmgr", "-i", "modify", "user", _UIDS["carol"], "set", "adminlevel=none")

@@ -83,6 +83,12 @@ class ScancelRequest:
     version: bool = False
     usage: bool = False
 
+    @property
+    def has_filters(self) -> bool:
+        """Whether only jobs with some property are meant."""
+        texts = (self.account, self.name, self.partition, self.qos, self.reservation, self.state, self.user, self.wckey)
+        return any((*texts, self.nodes))
+
 
 def parse_scancel(argv: Sequence[str], environ: Mapping[str, str], user: str) -> ScancelRequest:
     """Parse the words after ``scancel``.

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rota.controller.cluster import Cluster
     from rota.controller.wire import Call, Terminal
     from rota.core.job import Job
+    from rota.listings.privacy import Privacy
 
     #: A job, and one of its tasks or ``None``.
     Target = tuple[int, int | None]
@@ -60,7 +61,7 @@ async def scancel(cluster: Cluster, call: Call, terminal: Terminal) -> int:
             status = errno & 255 if is_there else 1
             step = one.job_id if is_there else one
             terminal.error(f"scancel: error: Kill job error on job step id {step}: {message_of(errno, '')[0]}\n")
-    for job_id, task_id in _targets(cluster, request):
+    for job_id, task_id in _targets(cluster, request, LiveView(cluster, call.uid).privacy):
         shown = str(job_id) if task_id is None else f"{job_id}_{task_id}"
         if request.verbose:
             terminal.error(f"scancel: Terminating job {shown}\n")
@@ -85,26 +86,27 @@ def _end_step(cluster: Cluster, call: Call, request: ScancelRequest, one: JobId)
     return None
 
 
-def _targets(cluster: Cluster, request: ScancelRequest) -> Iterable[Target]:
+def _targets(cluster: Cluster, request: ScancelRequest, privacy: Privacy) -> Iterable[Target]:
+    """Give the jobs that are meant: filters find none that the user may not see."""
     if not request.jobs:
-        return [
-            (job.job_id, None) for job in list(cluster.driver.engine.jobs.values()) if _passes(cluster, request, job)
-        ]
+        jobs = list(cluster.driver.engine.jobs.values())
+        return [(job.job_id, None) for job in jobs if _passes(cluster, request, job, privacy)]
     chosen: list[Target] = []
     for one in request.jobs:
         if one.step:
             continue
         job = cluster.driver.engine.jobs.get(one.job_id)
-        if job is None or _passes(cluster, request, job):
+        if job is None or not request.has_filters or _passes(cluster, request, job, privacy):
             chosen += [(one.job_id, task) for task in one.tasks] or [(one.job_id, None)]
     return chosen
 
 
-def _passes(cluster: Cluster, request: ScancelRequest, job: Job) -> bool:
+def _passes(cluster: Cluster, request: ScancelRequest, job: Job, privacy: Privacy) -> bool:
     """Whether a job passes the filters."""
     line = cluster.driver.engine.view.line(job)
     return (
-        request.user in {"", line.user, str(line.user_id)}
+        privacy.shows("jobs", line.user, line.account)
+        and request.user in {"", line.user, str(line.user_id)}
         and request.name in {"", line.name}
         and request.partition in {"", *line.partition.split(",")}
         and request.account in {"", line.account}

@@ -18,6 +18,7 @@ from rota.commands.slurm_messages import message_of
 from rota.commands.update_reservation import update_reservation
 from rota.controller.job_orders import Order, carry_out, order, problems_of
 from rota.controller.job_updates import update_job
+from rota.controller.live_view import LiveView
 from rota.controller.partitions import delete_partition, set_partition
 from rota.core import events as ev
 from rota.model import Errno, InputError, NodeState, RequestError
@@ -74,7 +75,7 @@ async def _write_script(cluster: Cluster, call: Call, terminal: Terminal, words:
     script = "" if job is None else cluster.runs.submissions.of(job.spec.payload).script
     if job is None or not script:
         why = "Invalid job id specified"
-    elif cluster.rights.over_job(call.uid, job.job_id) not in {0, job.user_id}:
+    elif call.uid != job.user_id and cluster.rights.as_operator(call.uid):  # not coordinators either, as in Slurm
         why = "Invalid user id"
     else:
         await _save_script(terminal, script, job.job_id, target)
@@ -111,14 +112,20 @@ def _sentence(refused: Refused) -> str:
 # ---- jobs -------------------------------------------------------------------------------------------------------
 
 
-def _targets(cluster: Cluster, ids: Iterable[JobId], name: str) -> list[JobId]:
-    named = [job.array_job_id for job in cluster.driver.engine.jobs.values() if name and job.spec.name == name]
+def _targets(cluster: Cluster, ids: Iterable[JobId], name: str, uid: int) -> list[JobId]:
+    """Give the jobs that are meant: a name finds none that the user may not see."""
+    engine, privacy = cluster.driver.engine, LiveView(cluster, uid).privacy
+    named = [
+        job.array_job_id
+        for job in engine.jobs.values()
+        if name and job.spec.name == name and privacy.shows("jobs", job.user_name, engine.view.line(job).account)
+    ]
     return [*ids, *(JobId(job_id) for job_id in dict.fromkeys(named))]
 
 
 async def _jobs(cluster: Cluster, request: JobsRequest, uid: int) -> list[str]:
     problems = []
-    for one in _targets(cluster, request.jobs, request.name):
+    for one in _targets(cluster, request.jobs, request.name, uid):
         answers = await order(cluster, request.command, one, uid, incomplete=request.incomplete)
         found = problems_of(one, answers)
         if found and not answers[0].tasks and request.command in {"hold", "release", "uhold"}:
@@ -128,8 +135,11 @@ async def _jobs(cluster: Cluster, request: JobsRequest, uid: int) -> list[str]:
 
 
 async def _update_jobs(cluster: Cluster, request: JobUpdate, uid: int) -> list[str]:
-    problems = []
-    for one in _targets(cluster, request.jobs, request.of_name):
+    problems: list[str] = []
+    targets = _targets(cluster, request.jobs, request.of_name, uid)
+    if request.of_name and not targets:
+        return [f"scontrol: error: JobName {request.of_name} not found"]
+    for one in targets:
         what = Order(
             request=lambda job_id, task_id: update_job(cluster, request, job_id, task_id, uid),
             uid=cluster.rights.over_job(uid, one.job_id),
