@@ -1,7 +1,7 @@
 r"""Texts in columns: hostlists, sizes, and what users have written.
 
-What users have written, such as a job's name, may hold anything. Characters that end or overwrite a line are shown as
-escapes, ``\n``, so that a record stays on its line; Slurm prints them as they are.
+What users have written, such as a job's name, may hold anything. Characters that end, overwrite or reorder a line are
+shown as escapes, ``\n``, so that a record stays on its line and its columns in order; Slurm prints them as they are.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-#: Characters that end a line for some reader, or control a terminal.
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+#: Characters that end a line for some reader, control a terminal, or set the direction of what follows.
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 _NUMBERED = re.compile(r"(.*?)(\d+)", re.DOTALL)
 _UNITS = " KMGTPEZ"
 #: What Slurm prints for a text that is not there.

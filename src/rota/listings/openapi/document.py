@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from rota.commands.forms import Form
 
-#: Characters that control a terminal or end a line for some reader, and halves of characters, which no text may hold.
-_ODD = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+#: Characters that control a terminal, end a line for some reader or set its direction, and halves of characters.
+_ODD = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _HALF = re.compile("[\ud800-\udfff]")
 #: Errors about objects that do not exist.
 _UNKNOWN = {
