@@ -246,3 +246,32 @@ def test_all_paths_are_there(served: Served) -> None:
         for path, operations in _OPENAPI["paths"].items()
     }
     assert ours == slurms
+
+
+# ---- what generated clients send ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", ["/jobs/", "/ping//", "/node/n1/", "/job/{held}/"])
+def test_slashes_at_the_end_change_nothing(served: Served, path: str) -> None:
+    """As slurmrestd of 22.05.8 answered; before v0.0.38 its OpenAPI had such paths."""
+    job_id = served.cluster.submit("-H", "--wrap", "true")
+    assert served.client.ask("GET", f"{_PREFIX}{path.format(held=job_id)}").data["errors"] == []
+    served.cluster.run("scancel", str(job_id))
+
+
+def test_an_update_with_what_a_generated_client_always_sends(served: Served) -> None:
+    """`openapi-slurm-0-0-38-client` of PyPI adds these two, which are defaults of the OpenAPI, to all properties."""
+    job_id = served.cluster.submit("-H", "-t", "9", "--wrap", "true")
+    always = {"open_mode": "append", "oversubscribe": False}
+    answer = served.client.ask("POST", f"{_PREFIX}/job/{job_id}", {**always, "time_limit": 4, "mail_type": "END"})
+    assert (answer.status, answer.data["errors"]) == (200, [])
+    assert served.client.get(f"/v1/jobs/{job_id}")["time_limit"] == 240
+    served.cluster.run("scancel", str(job_id))
+
+
+@pytest.mark.parametrize("body", ["7", "null", '"x"', "[]", '[{"name": "x"}]'])
+def test_an_update_that_is_no_object_changes_nothing(served: Served, body: str) -> None:
+    job_id = served.cluster.submit("-H", "-J", "before", "--wrap", "true")
+    assert served.client.ask("POST", f"{_PREFIX}/job/{job_id}", body).status == 400
+    assert served.client.get(f"/v1/jobs/{job_id}")["name"] == "before"
+    served.cluster.run("scancel", str(job_id))

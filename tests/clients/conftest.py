@@ -24,7 +24,7 @@ ENVIRONMENTS = Path(__file__).parents[2] / ".venv" / "clients"
 PROGRAMS = Path(__file__).parent / "programs"
 #: Seconds in which a program has to end.
 _PATIENCE = 300.0
-_CONF = """
+CONF = """
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core_Memory
 NodeName=n[1-4] CPUs=4 RealMemory=4000
@@ -44,7 +44,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[LiveCluster]:
     """A live cluster with four nodes of four processors."""
-    with LiveCluster(tmp_path, _CONF) as cluster:
+    with LiveCluster(tmp_path, CONF) as cluster:
         yield cluster
 
 

@@ -43,11 +43,11 @@ _NO_JOB = "Jobs description entry not found, empty or not dictionary or list"
 
 
 class _Route(APIRoute):
-    """A path, which is the same with a slash at its end, as it is to slurmrestd."""
+    """A path, which is the same with slashes at its end, as it is to slurmrestd."""
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """Say whether it is asked for."""
-        return super().matches({**scope, "path": scope["path"].removesuffix("/")})
+        return super().matches({**scope, "path": scope["path"].rstrip("/")})
 
 
 def slurm_paths(controller: Controller) -> APIRouter:
@@ -110,7 +110,7 @@ def _one(router: APIRouter, controller: Controller) -> None:
         """Describe a job."""
         if job_id == "submit":
             raise HTTPException(405, headers={"Allow": "POST"})
-        if parse_job_id(job_id) is None:
+        if (wanted := parse_job_id(job_id)) is None or not wanted.job_id:
             error = {"description": f"Unable to find JobId={job_id}", "error_number": NO_DESCRIPTION, "error": _NO_JOB}
             return _errors(400, {**error, "source": "_handle_job_get"})
         return await _found(controller, who, "slurm-job", job_id)
@@ -185,14 +185,15 @@ async def _text(request: Request) -> str:
     Raises:
         HTTPException: it is none.
     """
-    body = await request.body()
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    text, found = "", None
     try:
-        if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-            raise ValueError
-        text = body.decode()
-        json.loads(text)
+        text = (await request.body()).decode()
+        found = json.loads(text)
     except (ValueError, RecursionError):
-        raise HTTPException(400, f"Unable to parse query. {NO_JSON}") from None
+        pass  # it is nothing then
+    if kind != "application/json" or not isinstance(found, dict | list):
+        raise HTTPException(400, f"Unable to parse query. {NO_JSON}")
     return text
 
 

@@ -124,7 +124,7 @@ async def _hand_in(cluster: Cluster, caller: Caller, asked: q.Submitting, *, dir
 
 
 async def _slurm_submit(cluster: Cluster, caller: Caller, asked: q.SlurmSubmission) -> dict[str, Any]:
-    body = _body(asked.body)
+    body = _body(asked.body) or {}
     script, job = body.get("script"), body.get("job")
     if job is None and isinstance(body.get("jobs"), list) and len(body["jobs"]) == 1:
         job = body["jobs"][0]
@@ -152,10 +152,10 @@ async def _slurm_submit(cluster: Cluster, caller: Caller, asked: q.SlurmSubmissi
     return {"job_id": job_id, "told": told}
 
 
-def _body(text: str) -> dict[str, Any]:
+def _body(text: str) -> dict[str, Any] | None:
     data = json.loads(text)
     q.check_texts(data)
-    return data if isinstance(data, dict) else {}
+    return data if isinstance(data, dict) else None
 
 
 def _list(value: object) -> tuple[str, ...]:
@@ -221,6 +221,8 @@ async def _update(cluster: Cluster, caller: Caller, asked: q.Updating) -> dict[s
 
 async def _slurm_update(cluster: Cluster, caller: Caller, asked: q.SlurmUpdate) -> dict[str, Any]:
     properties = _body(asked.body)
+    if properties is None:
+        raise RequestError("one job is described by an object", Errno.INVALID_EVENT)
     changes = layout.update_words(properties)
     job_id, _ = _ids_of(asked.job)
     if job_id not in cluster.driver.engine.jobs:

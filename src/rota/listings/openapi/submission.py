@@ -92,6 +92,8 @@ _KEYS = {
     "dependency": "Dependency",
     "gres": "Gres",
     "licenses": "Licenses",
+    "mail_type": "MailType",
+    "mail_user": "MailUser",
     "memory_per_cpu": "MinMemoryCPU",
     "memory_per_node": "MinMemoryNode",
     "minimum_cpus_per_node": "MinCPUsNode",
@@ -163,15 +165,19 @@ def property_of(option: str) -> str:
 def update_words(properties: Mapping[str, Any]) -> dict[str, str]:
     """Give the keys and values of ``scontrol update`` for properties of a job, without ``hold``.
 
+    ``open_mode`` changes nothing, as in Slurm: clients that were generated from its OpenAPI always send it.
+
     Raises:
         PropertyError: one is not known or cannot be changed, or is no text, number or truth value.
     """
     words = {}
     for name, value in properties.items():
-        if name in {"environment", "hold"} or value is None:
+        if name in {"environment", "hold", "open_mode"} or value is None:
             continue
         if name == "requeue":
             words["Requeue"] = "1" if is_true(name, value) else "0"
+        elif name == "oversubscribe":
+            words["OverSubscribe"] = "yes" if is_true(name, value) else "no"
         elif name not in _KEYS:
             raise PropertyError(name, f'{UNKNOWN_KEY} "{name}"')
         else:
