@@ -98,9 +98,11 @@ def test_gitlab(tmp_path: Path, installs: bool) -> None:
     package = _prepare(tmp_path / ".rota", installs=installs)
     environment = _environment(CI_PROJECT_DIR=str(tmp_path), **job["variables"]) | {"ROTA_PACKAGE": package}
     # GitLab runs the lines before those of the job, in one shell.
-    lines = _bash(
-        "\n".join([*job["before_script"], _NEXT, "rota-call down cancel"]), tmp_path, environment
-    ).splitlines()
+    try:
+        lines = _bash("\n".join([*job["before_script"], _NEXT]), tmp_path, environment).splitlines()
+    finally:  # which GitLab runs in a shell of its own, whatever has failed
+        _bash("\n".join(job["after_script"]), tmp_path, environment)
+    assert "Unable to contact" in _bash("PATH=.rota/slurm/bin; squeue 2>&1 || true", tmp_path, environment)
     assert [line for line in lines if line in _NODES] == _NODES
     assert lines[-4:] == ["0", "1", "2", "3"]
 

@@ -182,8 +182,16 @@ class LiveCluster:
                 fcntl.flock(file, fcntl.LOCK_EX)
 
     def idle(self) -> None:
-        """Wait until no job is left; the records of all are there then."""
-        self.wait(lambda: not self.status()["jobs"])
+        """Wait until no job is left; the records of all are there then.
+
+        Raises:
+            AssertionError: some are left; it names them, and says why they wait.
+        """
+        try:
+            self.wait(lambda: not self.status()["jobs"])
+        except AssertionError:
+            left = self.run("squeue", "-h", "-o", "%i %j %T (%r)", check=False).stdout
+            raise AssertionError(f"these jobs have not ended:\n{left}") from None
 
     def wait(self, condition: Callable[[], object], patience: float = _PATIENCE) -> None:
         """Wait until something is true.
