@@ -188,6 +188,13 @@ class ControllerOf(Protocol[J]):
         resources for them.
         """
 
+    def misses_deadline(self, job: J) -> bool:
+        """Whether a job of the queue cannot end by its deadline any more; if so, it ends after this call of the plugin.
+
+        The main pass asks this of each job that it comes to. If the scheduler has replaced it, such jobs end by
+        themselves, and are never in the queue.
+        """
+
     def earliest_start(self, job: J) -> tuple[int, int] | None:
         """When the job could start if it were alone in the queue, as running jobs reach their expected ends.
 

@@ -206,10 +206,10 @@ class Lifecycle:
     # ---- ends -------------------------------------------------------------------------------------------------
 
     def missed_deadline(self, job_id: int) -> None:
-        """End a queued job that cannot end by its deadline any more; a parked job, such as a held one, is kept."""
+        """Note that a job cannot end by its deadline any more, if it is queued; a parked one, as one held, is kept."""
         job = self.state.jobs[job_id]
         if job.is_queued:
-            self._end_pending(job, Trigger.DEADLINE, Reason.DEADLINE)
+            self.queue.late_for_deadline(job)
 
     def end_all(self) -> None:
         """End the jobs in `ClusterState.to_end`, and those that have to end for that.

@@ -234,10 +234,11 @@ class Runs:
             self.finish(job, resources, nodes)
 
     def _requeue(self, job: Job) -> None:
-        """Queue or park a job that has run."""
+        """Queue or park a job that has run; as in Slurm its times of submission and eligibility are new."""
         state = self._state
         state.timers.cancel_of_job(job.job_id)
         job.restart_count += 1
+        job.submit_time, job.eligible_time = state.now, None
         if job.reason is Reason.NODE_DOWN and job.restart_count > state.settings.max_requeue:
             job.hold_all_records()
             job.reason = Reason.JOB_HOLD_MAX_REQUEUE

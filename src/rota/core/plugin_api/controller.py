@@ -216,6 +216,9 @@ class PluginController:
             tell(job, excess)
         return None if excess is None else excess.reason
 
+    def misses_deadline(self, job: Job) -> bool:
+        return self._queue.misses_deadline(job)
+
     def reason(self, job: Job) -> Reason:
         self._queue.flush()
         return self._cluster.reasons.of(job)
@@ -253,6 +256,8 @@ class PluginController:
         state, book = self._state, self._cluster.reservations
         if not self._waits(job):
             return Reason.BAD_CONSTRAINTS if job.state is not JobState.PENDING else job.reason
+        if self._queue.late and self._queue.misses_deadline(job):
+            return Reason.DEADLINE
         pool = state.pool
         resources = index(resources)
         if type(time_limit) is not int or not 0 <= time_limit <= LONGEST:

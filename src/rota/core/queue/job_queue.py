@@ -50,6 +50,7 @@ class JobQueue:
         "behind_in",
         "changed",
         "entered",
+        "late",
         "limited",
         "limits_tested",
         "mixed",
@@ -91,6 +92,8 @@ class JobQueue:
         self.behind_in: set[str] = set()
         #: What has entered the queue since then.
         self.entered: list[Job] = []
+        #: Ids of queued jobs that cannot end by their deadlines any more, which a pass finds when it comes to them.
+        self.late: set[int] = set()
         #: Function that says why a pending job or queue record cannot be considered now; ``None``: it can.
         self.why_parked: Callable[[Job], Reason | None] = _never_parked
 
@@ -156,7 +159,7 @@ class JobQueue:
         if job.eligible_time is None:
             job.eligible_time = self._state.now
         if job.spec.deadline and latest_start(job) < self._state.now:
-            self._state.to_end.append(job)
+            self.late_for_deadline(job)
 
     def _insert_records(self, job: Job) -> None:
         """Queue the records of a job that can be considered now; if none can, park the job."""
@@ -209,11 +212,14 @@ class JobQueue:
         job.sort_key = min(one.sort_key for one in queued)
         if len(queued) < len(job.records):
             self.mixed[job.job_id] = job
+        if job.spec.deadline and latest_start(job) < self._state.now:
+            self.late_for_deadline(job)
 
     def remove(self, job: Job) -> None:
         """Remove a pending job from the queue or from the parked jobs."""
         self.changed = True
         self.untested.pop(job.job_id, None)
+        self.late.discard(job.job_id)
         if self.parked.pop(job.job_id, None) is None:
             self.remove_queued(job)
             self.new = None
@@ -262,6 +268,25 @@ class JobQueue:
         job = self.parked.pop(job_id, None)
         if job is not None:
             self.insert(job)
+
+    # ---- deadlines --------------------------------------------------------------------------------------------
+
+    def late_for_deadline(self, job: Job) -> None:
+        """Note that a queued job cannot end by its deadline any more; as in Slurm it ends when a pass comes to it.
+
+        If no main passes are made, it ends now.
+        """
+        if self.limits_tested is None:
+            self._state.to_end.append(job)
+        else:
+            self.late.add(job.job_id)
+
+    def misses_deadline(self, job: Job) -> bool:
+        """Whether a queued job to which a pass has come cannot end by its deadline any more; if so, it will end now."""
+        is_late = job.job_id in self.late
+        if is_late:
+            self._state.to_end.append(job.whole)
+        return is_late
 
     # ---- queries ----------------------------------------------------------------------------------------------
 

@@ -80,6 +80,8 @@ class Reasons:
         """Derive reasons from now on, as no main passes are made."""
         self.are_found = False
         self._queue.limits_tested = None
+        for job_id in self._queue.late:
+            self._queue.late_for_deadline(self._state.jobs[job_id])
 
     # ---- what passes find -------------------------------------------------------------------------------------
 

@@ -12,7 +12,8 @@ are not affected. Exceptions:
 In any case a job blocks its partition if it requests more nodes than are up and not removed. Otherwise a job in a
 reservation blocks only that reservation; if others have all its nodes, only these are removed. A job that a start limit
 holds back is skipped and does not block. But with ``bf_licenses`` the pass ends at a job that waits for licences, and
-with ``assoc_limit_stop`` a job that a limit of an association or QOS holds back blocks its partition.
+with ``assoc_limit_stop`` a job that a limit of an association or QOS holds back blocks its partition. A job that cannot
+end by its deadline any more ends when the pass comes to it.
 
 The pass writes why each job that it comes to does not start: see `rota.core.queue.reasons`.
 
@@ -178,6 +179,8 @@ class MainPass:
                 continue
             if reserved and job.spec.reservation in blocked:
                 job.reason = Reason.PRIORITY
+                continue
+            if waiting.late and waiting.misses_deadline(job):
                 continue
             if job.start_limits and (held := self._held_back(job, test, closed)) is not None:
                 if held is _Held.ENDS:

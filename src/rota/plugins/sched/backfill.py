@@ -432,6 +432,9 @@ class _Cycle:
             self._depth += 1
             if self._depth > most:
                 return HIT_MAX_JOB_TEST
+            if job.spec.deadline and _ctld.misses_deadline(job):
+                self._worked += self._test_time
+                continue
             if self._may_start is not None and self._is_behind_starts(job):
                 continue
             if (reached := self._test_tasks(job)) is not None:
