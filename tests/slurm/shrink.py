@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 
 #: Lines of slurm.conf without which there is no machine.
 _NEEDED = ("NodeName=", "PartitionName=main")
+#: Lines of which single words can be left out, and the words that stay.
+_OF_WORDS = ("NodeName=", "PartitionName=")
+_SHAPE = ("Nodes=", "CPUs=", "Sockets=", "CoresPerSocket=", "ThreadsPerCore=", "RealMemory=")
+#: An option of sbatch with its value.
+_OPTION = re.compile(r" (?:--[\w-]+(?:=\S+)?|-[A-Za-z](?: [^-]\S*|[^ ]*))")
 
 
 def signature(difference: Difference) -> tuple[str, ...]:
@@ -92,16 +97,24 @@ def _smaller(drawn: Drawn) -> Iterator[Drawn]:
             yield _without(drawn, gone)
         size //= 2
     for place, line in enumerate(drawn.conf):
+        rest = (*drawn.conf[:place], *drawn.conf[place + 1 :])
         if not line.startswith(_NEEDED):
-            yield replace(drawn, conf=(*drawn.conf[:place], *drawn.conf[place + 1 :]))
+            yield replace(drawn, conf=rest)
+        if line.startswith(_OF_WORDS) and line.split()[0] != "PartitionName=main":
+            for word in line.split()[1:]:
+                if not word.startswith(_SHAPE):
+                    yield replace(drawn, conf=(*drawn.conf[:place], line.replace(f" {word}", "", 1), *rest[place:]))
     for place in range(len(drawn.accounts)):
         yield replace(drawn, accounts=(*drawn.accounts[:place], *drawn.accounts[place + 1 :]))
     for place, (label, line) in enumerate(drawn.steps):
         if label:
-            for option in re.findall(r" (?:--[\w-]+(?:=\S+)?|-[A-Za-z](?: [^-]\S*|[^ ]*))", line)[1:]:
+            for option in _OPTION.findall(line):
                 steps = [*drawn.steps]
                 steps[place] = (label, line.replace(option, "", 1))
                 yield replace(drawn, steps=tuple(steps))
+    for place, (_, line) in enumerate(drawn.steps):
+        if line.startswith("wait"):
+            yield _without(drawn, {place})
 
 
 def _without(drawn: Drawn, places: set[int]) -> Drawn:
