@@ -68,10 +68,13 @@ def test_a_job_runs_in_its_reservation_and_ends_within(sched: str) -> None:
 
 
 def test_a_flexible_reservation_lets_its_jobs_begin_before_and_outside() -> None:
-    with Harness(cluster(nodes=3)) as rota:
+    """Backfill starts one with more nodes than the reservation: FLEX in data/real_slurm/reservations.txt."""
+    with Harness(cluster(nodes=3), sched="sched/backfill") as rota:
         reserve(rota, users=("ann",), flags=("FLEX",))
         job = rota.submit(user="ann", nodes=3, cpus=3, limit=5000, reservation="maint")
-        assert (job.state, job.start_time) == (JobState.RUNNING, 0)
+        assert (job.state, job.reason) == (JobState.PENDING, Reason.NONE)
+        rota.until(30)
+        assert (job.state, job.start_time) == (JobState.RUNNING, 30)
 
 
 def test_a_job_whose_reservation_is_over_is_held_until_somebody_releases_it() -> None:

@@ -80,6 +80,13 @@ class ControllerOf(Protocol[J]):
         """
 
     @property
+    def planned_queue(self) -> Sequence[J]:
+        """`queue` as Slurm's backfill plans for it: with records in partitions whose ``AllowAccounts`` exclude the job.
+
+        `start` refuses them.
+        """
+
+    @property
     def new_jobs(self) -> Sequence[J] | None:
         """Jobs that joined the queue since the last pass, if nothing else has happened that could let a job start.
 

@@ -16,8 +16,9 @@ from rota.core.job import QueueRecord
 from rota.core.machine import by_index, by_name
 from rota.core.plugin_api.values import LATEST, bitmap, moment, require_functions, require_numbers, run_time
 from rota.core.plugin_api.values import time_limit as time_limit_of
+from rota.core.queue.reasons import is_excluded
 from rota.core.scheduling.availability import earliest_start, node_space_of, profile_of
-from rota.core.sorted_jobs import queue_key
+from rota.core.sorted_jobs import JobView, queue_key
 from rota.model import LONGEST, MAX_PRIORITY, Errno, JobState, Reason, RequestError
 from rota.model.tres import CPU
 
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from rota.core.plugin_api.plugin_state import PluginState
     from rota.core.plugin_api.plugin_timers import PluginTimers
     from rota.core.scheduling.preemption import Preemption
-    from rota.core.sorted_jobs import JobView
     from rota.interfaces.profile import NodeSpaceOf, ProfileOf
     from rota.model import Association, ClusterConfig, Node, Partition, Qos
 
@@ -143,6 +143,14 @@ class PluginController:
         if (self._queue.mixed or self._queue.untested) and self._cluster.reasons.are_found:
             self._cluster.reasons.pass_begins()
         return self._queue.candidates()
+
+    @property
+    def planned_queue(self) -> JobView:
+        if not self._queue.mixed:
+            if self._queue.untested and self._cluster.reasons.are_found:
+                self._cluster.reasons.pass_begins()
+            return self._queue.candidates()
+        return JobView(self._cluster.reasons.with_excluded(self.queue))
 
     @property
     def new_jobs(self) -> Sequence[Job] | None:
@@ -255,6 +263,8 @@ class PluginController:
     def start(self, job: Job, resources: int = 0, time_limit: int = 0) -> Reason | None:
         state, book = self._state, self._cluster.reservations
         if not self._waits(job):
+            if is_excluded(job):
+                return self._cluster.reasons.excluded(job)
             return Reason.BAD_CONSTRAINTS if job.state is not JobState.PENDING else job.reason
         if self._queue.late and self._queue.misses_deadline(job):
             return Reason.DEADLINE
@@ -296,7 +306,8 @@ class PluginController:
             start_time = moment(start_time)
         if type(nodes) is not int or (nodes and (nodes < 0 or nodes >> len(self._state.nodes))):
             nodes = bitmap(nodes, len(self._state.nodes))
-        if not job.sort_key or job.alloc:  # `is_queued`
+        is_queued = job.sort_key or (type(job) is QueueRecord and is_excluded(job))
+        if job.alloc or not is_queued:
             return None
         excess = None
         if nodes:

@@ -20,17 +20,18 @@ a main pass would find.
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
-from rota.core.job import QueueRecord, Why
+from rota.core.job import Job, QueueRecord, Why
 from rota.core.limits.start_limits import LIMIT_REASONS
+from rota.core.sorted_jobs import queue_key
 from rota.model import Reason
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from rota.core.accounts.charging import Accounts
-    from rota.core.job import Job
     from rota.core.limits.start_limits import Excess
     from rota.core.queue.job_queue import JobQueue
     from rota.core.queue.reservations import Reservations
@@ -55,6 +56,15 @@ _OF_PARTITION = frozenset(
 )
 #: Obstacles that only the main pass finds, when it comes to the job in that partition.
 FOUND_LATE = frozenset({Reason.ACCOUNT_NOT_ALLOWED, Reason.QOS_NOT_ALLOWED, Reason.BAD_CONSTRAINTS})
+
+
+def is_excluded(job: Job) -> bool:
+    """Whether this is a record of a queued job in a partition whose list of accounts excludes it.
+
+    Backfill finds that only when it starts the job: until then it plans for it there.
+    """
+    is_one = type(job) is QueueRecord and job.obstacle is Reason.ACCOUNT_NOT_ALLOWED
+    return is_one and job.units > 0 and job.whole.is_queued
 
 
 class Reasons:
@@ -126,6 +136,18 @@ class Reasons:
             job.reason = Reason.NONE
             self._queue.behind = None
 
+    def with_excluded(self, queue: Iterable[Job]) -> list[Job]:
+        """Add the records in partitions whose lists exclude jobs of the queue, for backfill: see `is_excluded`."""
+        records = chain.from_iterable(job.records for job in self._queue.mixed.values())
+        return sorted((*queue, *filter(is_excluded, records)), key=queue_key)
+
+    def excluded(self, record: Job) -> Reason:
+        """Write and give why a job does not start in a partition whose list of accounts excludes it."""
+        self._queue.behind = None  # other records of the job may be anywhere
+        reason = Reason.ACCOUNT_NOT_ALLOWED
+        record.reason, record.details = reason, Why(reason, self._not_permitted(record, reason))
+        return reason
+
     def is_shut_out(self, record: QueueRecord, taken: int) -> bool:
         """Write why a job can never run in the partition to which the main pass has come; say whether it blocks it.
 
@@ -179,6 +201,30 @@ class Reasons:
             usable &= ~book.closed(job, state.now, job.time_limit)
         whole = _takes_whole_nodes(job)
         return any(other.alloc_nodes & usable and (whole or _takes_whole_nodes(other)) for other in state.holding())
+
+    def exceeds_reservation(self, job: Job) -> bool:
+        """Whether the main pass passes a job by, as its reservation has fewer nodes of its partition than it needs.
+
+        In a FLEX reservation backfill may start it.
+        """
+        needs = job.tested_nodes.bit_count() or self._state.pool.least_nodes(job)
+        return (self._reservations.nodes_of(job) & job.partition.nodes).bit_count() < needs
+
+    def waits_for_preferred(self, job: Job, resources: int, taken: int) -> bool:
+        """Whether the main pass blocks a job's partition, as the nodes that it prefers are in use.
+
+        Slurm first tries it as if it required them, and only where that does not block its partition as it is.
+
+        Args:
+            job: A queued job with preferred features.
+            resources: What it would get, on whichever nodes.
+            taken: Bitmap of the nodes set aside for jobs before it.
+        """
+        spec = job.spec._replace(constraint=job.spec.prefer, prefer="")
+        preferring = Job(job.job_id, spec, job.submit_time, job.partition, job.units)
+        if self._state.pool.suffices(preferring, resources):
+            return False
+        return not self._lets_others_by(job) and not self.lacks_available_nodes(preferring, taken)
 
     def _lets_others_by(self, job: Job) -> bool:
         """Whether a job does not block its partition: its priority is too low, or it asks for all its nodes by name."""

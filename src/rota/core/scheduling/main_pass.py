@@ -10,10 +10,12 @@ are not affected. Exceptions:
   block.
 
 In any case a job blocks its partition if it requests more nodes than are up and not removed. Otherwise a job in a
-reservation blocks only that reservation; if others have all its nodes, only these are removed. A job that a start limit
-holds back is skipped and does not block. But with ``bf_licenses`` the pass ends at a job that waits for licences, and
-with ``assoc_limit_stop`` a job that a limit of an association or QOS holds back blocks its partition. A job that cannot
-end by its deadline any more ends when the pass comes to it.
+reservation blocks only that reservation; if others have all its nodes, only these are removed. One that needs more
+nodes than its reservation has in its partition is passed by, as backfill may start it if the reservation is FLEX. A job
+that a start limit holds back is skipped and does not block. But with ``bf_licenses`` the pass ends at a job that waits
+for licences, and with ``assoc_limit_stop`` a job that a limit of an association or QOS holds back blocks its partition.
+A job that cannot end by its deadline any more ends when the pass comes to it. A job whose preferred nodes are in use
+(``--prefer``) waits like any other: backfill may start it on other nodes.
 
 The pass writes why each job that it comes to does not start: see `rota.core.queue.reasons`.
 
@@ -156,6 +158,8 @@ class MainPass:
             if starts and started >= starts:
                 reason = HIT_MAX_JOB_START
                 break
+            if reserved and job.spec.reservation and self._cluster.reasons.exceeds_reservation(job):
+                continue
             partition = job.partition
             if of_partition:
                 seen[partition.name] = count = seen.get(partition.name, 0) + 1
@@ -197,6 +201,8 @@ class MainPass:
             elif not failed or pool.class_of(job) not in failed:
                 # A plugin may have started other jobs when it was told of a start.
                 resources = pool.select(job, pool.common(avail, pool.free))
+            if resources and job.spec.prefer and self._cluster.reasons.waits_for_preferred(job, resources, closed):
+                resources = 0
             while resources and self._runs.start(job, resources) is None:
                 avail -= resources
                 started += 1

@@ -13,7 +13,8 @@ So every tested job has a reservation, as in conservative backfilling, but all p
 with ``--time-min`` is planned with that time; if it starts, it gets as much of its time limit as delays no reservation.
 A job with several partitions is tested in each, in queue order, and its earliest plan is shown. Running jobs that can
 be preempted for a job (``PreemptType``) are ignored for it: if it fits without them now, they are preempted, and its
-nodes are reserved.
+nodes are reserved. As in Slurm a partition whose ``AllowAccounts`` or ``DenyAccounts`` exclude the job is
+planned for like its others, in vain.
 
 The options are in `rota.config.options`.
 
@@ -42,7 +43,7 @@ from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from rota.interfaces import SLURM_SUCCESS, JobState, NodeState
+from rota.interfaces import SLURM_SUCCESS, JobState, NodeState, Reason
 from rota.interfaces.stubs.sched import *
 
 if TYPE_CHECKING:
@@ -281,7 +282,7 @@ class _Cycle:
     def __init__(self, *, test_time: int, plans_all: bool = False, kept: dict[str, Any] | None = None) -> None:
         self._test_time = test_time
         self._begun = _ctld.now
-        queue = _ctld.queue
+        queue = _ctld.planned_queue
         #: Jobs that have not been tested yet, and number of jobs at the start.
         self._left: Iterator[Job] = iter(queue)
         self._length = len(queue)
@@ -405,7 +406,7 @@ class _Cycle:
     def _refresh(self) -> None:
         """Make the node space map again, with the reservations of jobs that are still pending."""
         self._read_machine()
-        waiting = {_key(job): job for job in _ctld.queue}
+        waiting = {_key(job): job for job in _ctld.planned_queue}
         self._left = iter([waiting[key] for key in map(_key, self._left) if key in waiting])
         for job, start, duration, nodes in self._reservations:
             if (found := waiting.get(_key(job))) is not None:
@@ -520,7 +521,10 @@ class _Cycle:
         if not resources:  # it fits when others have been preempted
             _ctld.preempt(job, self._space.open_nodes(job, start, duration))
             return self._reserve(job, start, duration, nodes)
-        if _ctld.start(job, resources, self._longest(job, duration, nodes)) is not None:
+        refused = _ctld.start(job, resources, self._longest(job, duration, nodes))
+        if refused is Reason.ACCOUNT_NOT_ALLOWED:
+            return self._reserve(job, start, duration, nodes)
+        if refused is not None:
             return False
         self._space.started(job.whole.latest_task)
         self._start_nodes = 0

@@ -71,7 +71,9 @@ class Runs:
     def best(self, taken: Taken) -> tuple[int, int, int] | None:
         """Remove the next run; give its processors, the index of its first node, and the one after its last node.
 
-        It is the smallest of the lightest that suffices, else the largest, and of equal ones the first.
+        It is the smallest of the lightest that suffices, else the largest, and of equal ones the first. But Slurm looks
+        at them in their order, and also lets one that has more processors than the best so far, and too few nodes,
+        take the place of one that suffices.
         """
         left = self._left
         if not left:
@@ -85,8 +87,23 @@ class Runs:
             if self.contiguous:
                 return None
             place -= 1
+        elif count > 1 and not self.contiguous:
+            for _, _, before, end in left[place + 1 :]:
+                if end + before < count:
+                    place = self._in_turn(bisect_left(left, (weight,)), taken.cpus, count)
+                    break
         _, cpus, before, end = left.pop(place)
         return cpus, -before, end
+
+    def _in_turn(self, first: int, cpus: int, count: int) -> int:
+        """Give the index of the run that Slurm chooses of all from index ``first`` on, which are of one weight."""
+        left, found, most, fits = self._left, -1, 0, False
+        for place in sorted(range(first, len(left)), key=lambda place: -left[place][2]):
+            _, size, before, end = left[place]
+            enough = size >= cpus and end + before >= count
+            if found < 0 or (enough and (not fits or size < most)) or (not enough and size > most):
+                found, most, fits = place, size, enough
+        return found
 
     def _tightest(self, weight: int, cpus: int, count: int) -> int:
         """Give the index of the smallest run of a weight with enough processors and nodes, else the number of runs."""

@@ -4,7 +4,8 @@ Adjacent candidates of equal weight are a *run*. Nodes are chosen run by run unt
 
 1. Required nodes come first, then the runs that they are in: upwards from them, then downwards.
 2. Of the other runs, those of the lowest weight; among these the smallest that suffices by itself or, if none does, the
-   largest, by processors. A run suffices with the smallest number of nodes.
+   largest, by processors. A run suffices with the smallest number of nodes. Runs are looked at in their order: one with
+   more processors than the best so far takes its place even if it suffices only by processors, and that one by both.
 3. In a run, from its first node on. A node gives as many processors as it has, but a core is kept back for each node
    that is still needed. If one node is still needed, it is the one with the fewest processors that suffice.
 
@@ -13,9 +14,9 @@ and then a core's worth to each in turn, up to what the node gives and as many a
 
 With ``topology/tree`` the switches say which nodes come next: `rota.plugins.select._by_switch`.
 
-With ``CR_LLN`` or a partition's ``LLN`` nodes are chosen one by one: of equal weight, the one with the largest part of
-its processors free; with ``--ntasks-per-socket`` only as long as so many tasks are left for a node. With
-``bf_busy_nodes``, for starts in the future, nodes that are in use come before idle ones.
+With ``CR_LLN`` or a partition's ``LLN`` nodes are chosen one by one, adjacent or not: of equal weight, the one with the
+largest part of its processors free; with ``--ntasks-per-socket`` only as long as so many tasks are left for a node.
+With ``bf_busy_nodes``, for starts in the future, nodes that are in use come before idle ones.
 
 If this leads beyond the largest number of nodes, it is repeated without the smallest nodes, then without the next
 smallest. With ``SelectTypeParameters=FIRST_FIT`` jobs of one node get the first node that suffices, as with
@@ -163,9 +164,9 @@ def _pick(needs: Needs, candidates: Candidates) -> list[tuple[int, int]] | None:
         nodes, cpus, weight, busy, idle = candidates
         if busy is not None and not needs.contiguous:
             _take_in_order(taken, candidates, np.lexsort((~busy, weight)).tolist())
-        elif needs.spread and not needs.contiguous:
+        elif needs.spread:
             _take_in_order(taken, candidates, np.argsort(weight, kind="stable").tolist())
-        elif idle is not None and not needs.contiguous:
+        elif idle is not None:
             order: Iterable[int] = np.lexsort((-idle, weight)).tolist()
             if needs.sockets is not None and not (needs.whole or needs.tasks_per_node):
                 order = _while_sockets_are_filled(needs.sockets.tasks * needs.per_task, taken, order)

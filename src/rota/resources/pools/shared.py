@@ -138,6 +138,8 @@ class SharedNodePool(PackedPool):
             used = cores.used(needs.threads_per_core, needs.per_task, needs.sockets)
             own = cores.used(needs.own_threads, needs.per_task, None)
             needs = replace(needs, granule=used, own_granule=own, together=cores.granule)
+        if needs.contiguous and (needs.spread or needs.least_loaded is not None):
+            needs = replace(needs, contiguous=False)  # as in Slurm, which then looks at each node by itself
         needs = replace(needs, one_node=self._is_of_one_node(needs))
         feasible = from_mask(self._feasible(needs, self._whole, self._whole[CPU])[0])
         asked = asked_of_node(needs)
