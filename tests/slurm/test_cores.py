@@ -24,9 +24,6 @@ FEW = 25
 KNOWN = {
     "limits-3100168": {"7"},
     "memory-3300221": {"6"},
-    "reservations-3300396": {"2", "3"},
-    "reservations-3300617": {"3", "6"},
-    "reservations-3300643": {"2"},
     "threads-3300207": {"2", "5"},
 }
 
