@@ -139,7 +139,8 @@ class Reasons:
     def with_excluded(self, queue: Iterable[Job]) -> list[Job]:
         """Add the records in partitions whose lists exclude jobs of the queue, for backfill: see `is_excluded`."""
         records = chain.from_iterable(job.records for job in self._queue.mixed.values())
-        return sorted((*queue, *filter(is_excluded, records)), key=queue_key)
+        found = [*filter(is_excluded, records)]
+        return sorted((*queue, *found), key=queue_key) if found else [*queue]
 
     def excluded(self, record: Job) -> Reason:
         """Write and give why a job does not start in a partition whose list of accounts excludes it."""

@@ -13,8 +13,8 @@ So every tested job has a reservation, as in conservative backfilling, but all p
 with ``--time-min`` is planned with that time; if it starts, it gets as much of its time limit as delays no reservation.
 A job with several partitions is tested in each, in queue order, and its earliest plan is shown. Running jobs that can
 be preempted for a job (``PreemptType``) are ignored for it: if it fits without them now, they are preempted, and its
-nodes are reserved. As in Slurm a partition whose ``AllowAccounts`` or ``DenyAccounts`` exclude the job is
-planned for like its others, in vain.
+nodes are reserved. As in Slurm a partition whose ``AllowAccounts`` or ``DenyAccounts`` exclude the job is planned for
+like its others, in vain.
 
 The options are in `rota.config.options`.
 
