@@ -164,4 +164,4 @@ def test_keys_that_the_code_reads_are_known() -> None:
     read = {key for key, name in KNOWN_KEYS.items() if name in words} - _SHOWN
     weights = {key for key in READ_KEYS if key.startswith("priorityweight")}
     assert read <= READ_KEYS
-    assert {*READ_KEYS} - read - weights == {"clustername", "grestypes"}
+    assert {*READ_KEYS} - read - weights == {"clustername"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from rota.config.gres_conf import read_gres_conf
 from rota.config.keys import KNOWN_KEYS, RECORD_KEYS
 from rota.config.lines import read_lines
 from rota.config.nodes import ReadNodes, read_nodes
@@ -45,7 +46,7 @@ class LoadedConfig:
 
 
 def read_slurm_conf(path: Path, settings: Sequence[str] = (), plugins: Iterable[str] = ()) -> LoadedConfig:
-    """Read slurm.conf, the files that it includes and, with ``topology/tree``, topology.conf beside it.
+    """Read slurm.conf, the files that it includes and, beside it, gres.conf and, with ``topology/tree``, topology.conf.
 
     Args:
         path: The file.
@@ -58,13 +59,16 @@ def read_slurm_conf(path: Path, settings: Sequence[str] = (), plugins: Iterable[
     notes: list[str] = []
     lines = list(read_lines(path))
     loaded = _read(apply_settings(lines, settings, notes, plugins), notes, path)
-    files = dict.fromkeys([path, *(line.path for line in lines)])
-    topology = path.parent / "topology.conf"
-    if loaded.config.get("TopologyPlugin").lower() == "topology/tree" and topology.exists():
-        switches = read_topology(topology, {node.name for node in loaded.config.nodes}, notes)
-        config = replace(loaded.config, switches=switches)
-        return LoadedConfig(config=config, warnings=tuple(notes), files=(*files, topology))
-    return replace(loaded, files=tuple(files))
+    config, files = loaded.config, [*dict.fromkeys([path, *(line.path for line in lines)])]
+    gres, topology = (path.parent / name for name in ("gres.conf", "topology.conf"))
+    if gres.exists():
+        types = filter(None, config.get("GresTypes").split(","))
+        config = replace(config, nodes=read_gres_conf(gres, config.nodes, types, notes))
+        files.append(gres)
+    if config.get("TopologyPlugin").lower() == "topology/tree" and topology.exists():
+        config = replace(config, switches=read_topology(topology, {node.name for node in config.nodes}, notes))
+        files.append(topology)
+    return LoadedConfig(config=config, warnings=tuple(notes), files=tuple(files))
 
 
 def with_settings(config: ClusterConfig, settings: Sequence[str], plugins: Iterable[str] = ()) -> LoadedConfig:

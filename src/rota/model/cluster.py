@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from rota.model.errors import InputError
+from rota.model.gres import have_cores
 from rota.model.node import Node
 from rota.model.partition import Partition
 from rota.model.slurm_version import DEFAULT, Since, parse_version
@@ -177,9 +178,11 @@ class ClusterConfig:
 
     def tells_cores_apart(self) -> bool:
         """Whether it is recorded which cores jobs have, where nodes are shared."""
-        return self.cores_apart or any(
-            "CR_SOCKET" in text.upper()
-            for text in (self.get("SelectTypeParameters"), *(part.select_parameters for part in self.partitions))
+        parameters = (self.get("SelectTypeParameters"), *(part.select_parameters for part in self.partitions))
+        return (
+            self.cores_apart
+            or any("CR_SOCKET" in text.upper() for text in parameters)
+            or any(have_cores(node.gres) for node in self.nodes)
         )
 
     def tres(self) -> tuple[str, ...]:

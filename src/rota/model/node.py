@@ -34,7 +34,7 @@ class Node:
     #: What jobs cannot have of it: cores (``CoreSpecCount``), and memory in MiB (``MemSpecLimit``).
     core_spec_count: int = 0
     mem_spec_limit: int = 0
-    #: GRES, as written: ``gpu:tesla:2``.
+    #: GRES, as written: ``gpu:tesla:2``; of GPUs near some cores also these, as in `rota.model.gres`.
     gres: tuple[str, ...] = ()
     #: Nodes of lower weight are allocated first.
     weight: int = 1

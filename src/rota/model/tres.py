@@ -94,7 +94,7 @@ def gres_counts(text: str) -> dict[str, int]:
     counts: dict[str, int] = {}
     for item in filter(None, (item.strip() for item in text.split(","))):
         name, *rest = item.partition("(")[0].split(":")
-        count = _count(rest.pop()) if rest and rest[-1][:1].isdigit() else 1
+        count = read_count(rest.pop()) if rest and rest[-1][:1].isdigit() else 1
         if not name or len(rest) > 1:
             raise ValueError(f"{item!r} is not name[:type][:count]")
         for key in (name, *(f"{name}:{kind}" for kind in rest)):
@@ -102,7 +102,12 @@ def gres_counts(text: str) -> dict[str, int]:
     return counts
 
 
-def _count(text: str) -> int:
+def read_count(text: str) -> int:
+    """Read a number of GRES, ``4`` or ``2K``.
+
+    Raises:
+        ValueError: the text is no such number.
+    """
     match = re.fullmatch(r"(\d+)([kKmMgG]?)", text)
     if match is None:
         raise ValueError(f"{text!r} is no count")

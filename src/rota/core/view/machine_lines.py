@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 from rota.model import NodeState
+from rota.model.gres import shown
 from rota.model.lines import AllocationLine, LicenseLine, NodeLine, PartitionLine, ReservationLine, counts
 from rota.model.reservation import FLAGS
 from rota.resources.nodeset import indices
@@ -124,7 +125,7 @@ def _node_line(node: Node, allocated: _Allocated, flags: tuple[str, ...], partit
         threads_per_core=node.threads_per_core,
         memory=node.real_memory,
         memory_allocated=allocated.tres["mem"],
-        gres=node.gres,
+        gres=shown(node),
         gres_used=counts(used),
         features=node.features,
         weight=node.weight,

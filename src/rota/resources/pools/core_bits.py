@@ -5,7 +5,7 @@ Cores of a node are numbered socket by socket. A job can use those that are free
 1. Sockets with fewer free cores than the job needs on each are left out.
 2. With a largest number of tasks on a socket, it can use no more cores of one than these can; but of those behind the
    cores that suffice for its tasks on the node it can use all.
-3. With GRES, it can use no more than go with them: `gres_cores`.
+3. With GRES, it can use no more than go with them: `gres_cores`; where GPUs are near cores, `near_cores`.
 
 Of these it gets, for the processors that were chosen for it on the node:
 
@@ -22,6 +22,7 @@ Cores are bits in rows of a view, 32 in each. O(cores) for each node of a job th
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rota.model import Node
+    from rota.resources.pools.near_cores import Usable
     from rota.resources.requests.needs import Needs
     from rota.resources.view import View
 
@@ -91,7 +93,27 @@ class CoreBits:
             found[: shape.sockets, alike] = used.reshape(len(used), shape.sockets, shape.per_socket).sum(axis=2).T
         return found
 
-    def choose(self, needs: Needs, view: View, picked: Sequence[tuple[int, int]], *, block: bool, whole: bool) -> View:
+    def by_socket(self, rows: NDArray[np.uint32], node: int) -> list[list[int]]:
+        """Give the cores of each socket in the rows of a node."""
+        bits, shape = read_bits(rows), self._shapes[node]
+        firsts = range(0, shape.sockets * shape.per_socket, shape.per_socket)
+        return [[core for core in range(first, first + shape.per_socket) if bits >> core & 1] for first in firsts]
+
+    def usable(self, needs: Needs, view: View, node: int, *, whole: bool) -> list[list[int]]:
+        """Give the cores of each socket of a node that a job can use, if it asks for no GRES; see `choose`."""
+        threads = min(needs.threads_per_core or self._shapes[node].threads, self._shapes[node].threads)
+        return [*_usable(needs, self._free(view, node, whole=whole), threads)]
+
+    def choose(
+        self,
+        needs: Needs,
+        view: View,
+        picked: Sequence[tuple[int, int]],
+        *,
+        block: bool,
+        whole: bool,
+        near: Sequence[Usable | None] = (),
+    ) -> View:
         """Choose the cores of a job.
 
         Args:
@@ -100,11 +122,15 @@ class CoreBits:
             picked: Index and number of used processors of each node.
             block: Whether sockets are filled one after the other.
             whole: Whether sockets are allocated whole.
+            near: What it can use of each node, where GPUs are near cores.
 
         Returns:
             Bits of cores: the rows, with a column for each node of the job.
         """
-        chosen = [self._choose(needs, view, node, cpus, block=block, whole=whole) for node, cpus in picked]
+        chosen = [
+            self._choose(needs, view, node, cpus, block=block, whole=whole, near=one)
+            for (node, cpus), one in zip_longest(picked, near)
+        ]
         if whole:
             chosen = [self._all_of_sockets(node, cores) for (node, _), cores in zip(picked, chosen, strict=True)]
         return np.array([in_rows(sum(1 << core for core in cores), self._count) for cores in chosen], np.uint32).T
@@ -118,23 +144,22 @@ class CoreBits:
 
     def _free(self, view: View, node: int, *, whole: bool) -> list[list[int]]:
         """Give the free cores of each socket of a node; of whole sockets, those that are not free have none."""
-        bits, shape = self.of(view, node), self._shapes[node]
-        sockets = []
-        for number in range(shape.sockets):
-            first = number * shape.per_socket
-            cores = [core for core in range(first, first + shape.per_socket) if bits >> core & 1]
-            sockets.append([] if whole and len(cores) < shape.per_socket else cores)
-        return sockets
+        sockets, each = self.by_socket(view[self.rows, node], node), self._shapes[node].per_socket
+        return [[] if whole and len(cores) < each else cores for cores in sockets]
 
     def _all_of_sockets(self, node: int, cores: Sequence[int]) -> list[int]:
         each = self._shapes[node].per_socket
         return [first + core for first in {core // each * each for core in cores} for core in range(each)]
 
-    def _choose(self, needs: Needs, view: View, node: int, cpus: int, *, block: bool, whole: bool) -> list[int]:
+    def _choose(
+        self, needs: Needs, view: View, node: int, cpus: int, *, block: bool, whole: bool, near: Usable | None
+    ) -> list[int]:
         free = self._free(view, node, whole=whole)
         threads = min(needs.threads_per_core or self._shapes[node].threads, self._shapes[node].threads)
         sockets = [*_usable(needs, free, threads)]
-        if needs.gres_tasks is not None:
+        if near is not None:
+            sockets = [[*own] for own in near.cores]
+        elif needs.gres_tasks is not None:
             sockets = usable_cores(needs, sockets, threads, lambda one: int(view[one.row, node]))
         alone = needs.tasks_per_core == 1 and needs.per_task > threads  # a task has cores of its own
         cores = cpus // needs.per_task * -(-needs.per_task // threads) if alone else -(-cpus // threads)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rota.model import Node
+    from rota.resources.pools.near_cores import Usable
     from rota.resources.requests.needs import Needs, SocketNeeds
     from rota.resources.view import View
 
@@ -65,12 +66,20 @@ class Cores:
         """Number of processors of a core."""
         return self._threads
 
-    def choose(self, needs: Needs, view: View, picked: Sequence[tuple[int, int]]) -> View:
+    def choose(
+        self, needs: Needs, view: View, picked: Sequence[tuple[int, int]], near: Sequence[Usable | None] = ()
+    ) -> View:
         """Choose the cores of a job where they are told apart; see `CoreBits.choose`."""
         if self.bits is None:
             raise TypeError("cores are not told apart")
         block = needs.fills_sockets or not (self.by_core or self._by_socket)
-        return self.bits.choose(needs, view, picked, block=block, whole=self._by_socket)
+        return self.bits.choose(needs, view, picked, block=block, whole=self._by_socket, near=near)
+
+    def usable(self, needs: Needs, view: View, node: int) -> list[list[int]]:
+        """Give the cores of each socket of a node that a job can use; see `CoreBits.usable`."""
+        if self.bits is None:
+            raise TypeError("cores are not told apart")
+        return self.bits.usable(needs, view, node, whole=self._by_socket)
 
     def used(self, threads_per_core: int, per_task: int, sockets: SocketNeeds | None) -> NDArray[np.int64]:
         """Give the number of processors that a job uses of those that are allocated together, for each node.

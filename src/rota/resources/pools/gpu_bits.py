@@ -1,38 +1,31 @@
 """Which GPUs of a node a job gets, where cores are told apart: the first that are free, as in Slurm's ``cons_tres``.
 
+Where GPUs are near cores, it depends on these: `near_choice`.
+
 GPUs of a node are numbered in the order of its ``Gres``, so that those of one type follow each other. They are bits in
 rows of a view, 32 in each. Of types beyond `_MOST` GPUs of a node only the number is known.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rota.model.tres import gres_counts
+from rota.model.gres import GPU, gpus_of
 from rota.resources.pools.bits import BITS, in_rows, ones, read_bits
+from rota.resources.pools.near_cores import Group
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from rota.model import Node
     from rota.resources.view import View
 
-_GPU = "gpu"
 #: A configuration may say any number.
 _MOST = 1024
-
-
-class _Type(NamedTuple):
-    """GPUs of one type of a node."""
-
-    #: ``gpu``, ``gpu:a100``.
-    kind: str
-    #: A bitmap.
-    gpus: int
 
 
 class GpuBits:
@@ -45,8 +38,9 @@ class GpuBits:
     """
 
     def __init__(self, nodes: Sequence[Node], gres_rows: Mapping[str, int], first_row: int) -> None:
-        self._types = [[*_types_of(node)] for node in nodes]
-        every = [sum(one.gpus for one in types) for types in self._types]
+        #: The GPUs of each node.
+        self.groups = [tuple(_groups_of(node)) for node in nodes]
+        every = [sum(one.gpus for one in groups) for groups in self.groups]
         self._count = -(-max((bits.bit_length() for bits in every), default=0) // BITS)
         self._gres_rows = gres_rows
         #: The rows of GPUs in a view.
@@ -62,8 +56,19 @@ class GpuBits:
 
     def by_type(self, view: View, node: int) -> dict[str, tuple[int, ...]]:
         """Give the GPUs of a node in a view, by their type; types of which it has none are left out."""
-        bits = read_bits(view[self.rows, node])
-        return {one.kind: tuple(ones(one.gpus & bits)) for one in self._types[node] if one.gpus & bits}
+        bits, found = self.of(view, node), dict[str, int]()
+        for one in self.groups[node]:
+            if one.gpus & bits:
+                found[one.kind] = found.get(one.kind, 0) | one.gpus & bits
+        return {kind: tuple(ones(gpus)) for kind, gpus in found.items()}
+
+    def of(self, view: View, node: int) -> int:
+        """Give the GPUs of a node in a view, a bitmap."""
+        return read_bits(view[self.rows, node])
+
+    def in_columns(self, gpus: Iterable[int]) -> View:
+        """Give bits of GPUs: the rows, with a column for each of the bitmaps."""
+        return np.array([in_rows(bits, self._count) for bits in gpus], np.uint32).T
 
     def choose(self, view: View, taken: View, nodes: NDArray[np.int64]) -> View:
         """Choose the GPUs of a job, as many of each type as it has been given.
@@ -76,23 +81,24 @@ class GpuBits:
         Returns:
             Bits of GPUs: the rows, with a column for each node of the job.
         """
-        chosen = [in_rows(self._choose(view, taken, node), self._count) for node in nodes.tolist()]
-        return np.array(chosen, np.uint32).T
+        return self.in_columns(self._choose(view, taken, node) for node in nodes.tolist())
 
     def _choose(self, view: View, taken: View, node: int) -> int:
-        free, chosen = read_bits(view[self.rows, node]), 0
-        without_type = int(taken[self._gres_rows[_GPU], node])
-        for one in sorted(self._types[node], key=lambda one: one.kind == _GPU):
-            count = without_type if one.kind == _GPU else int(taken[self._gres_rows[one.kind], node])
-            without_type -= count
-            chosen |= sum(1 << number for number, _ in zip(ones(one.gpus & free), range(count), strict=False))
+        free, chosen = self.of(view, node), 0
+        left = {one.kind: int(taken[self._gres_rows[one.kind], node]) for one in self.groups[node]}
+        if GPU in left:  # those of a type are among them
+            left[GPU] -= sum(left.values()) - left[GPU]
+        for one in self.groups[node]:
+            gpus = [number for number, _ in zip(ones(one.gpus & free), range(left[one.kind]), strict=False)]
+            left[one.kind] -= len(gpus)
+            chosen |= sum(1 << number for number in gpus)
         return chosen
 
 
-def _types_of(node: Node) -> Iterator[_Type]:
+def _groups_of(node: Node) -> Iterator[Group]:
     first = 0
-    for item in node.gres:
-        counts = gres_counts(item)
-        if 0 < (count := counts.get(_GPU, 0)) <= _MOST - first:
-            yield _Type(max(counts, key=len), ((1 << count) - 1) << first)
+    for kind, count, cores in gpus_of(node.gres):
+        if count <= _MOST - first:
+            sockets = tuple(sorted({core // node.cores_per_socket for core in cores}))
+            yield Group(kind, ((1 << count) - 1) << first, sockets)
             first += count

@@ -28,10 +28,20 @@ _ROUNDING = 1e-9
 _MOST_KNOWN = 10_000
 
 
-def room(needs: Needs, view: View, one: Gres) -> NDArray[np.integer[Any]]:
-    """Count the GRES of one kind that a job could have on each node: those that are free, considering memory."""
+def room(needs: Needs, view: View, one: Gres, gpus: NDArray[np.integer[Any]] | None = None) -> NDArray[np.integer[Any]]:
+    """Count the GRES of one kind that a job could have on each node: those that are free, considering memory.
+
+    Args:
+        needs: The evaluated request.
+        view: View of the available resources.
+        one: The kind.
+        gpus: Largest number of GPUs on each node; ``None``: no bound.
+    """
     free: NDArray[np.integer[Any]] = view[one.row]
-    return np.minimum(free, view[MEMORY] // needs.memory_per_gpu) if one.gpu and needs.memory_per_gpu else free
+    if not one.gpu:
+        return free
+    free = np.minimum(free, view[MEMORY] // needs.memory_per_gpu) if needs.memory_per_gpu else free
+    return free if gpus is None else np.minimum(free, gpus)
 
 
 def gpus_of_job(needs: Needs, view: View) -> NDArray[np.int64]:
@@ -43,14 +53,20 @@ def gpus_of_job(needs: Needs, view: View) -> NDArray[np.int64]:
     return found
 
 
-def suffices(needs: Needs, view: View, picked: Picked) -> bool:
+def suffices(needs: Needs, view: View, picked: Picked, gpus: NDArray[np.integer[Any]] | None = None) -> bool:
     """Whether the chosen nodes have the GRES for the whole job."""
     nodes = [node for node, _ in picked]
-    return all(int(room(needs, view, one)[nodes].sum()) >= one.number for one in needs.gres_per_job)
+    return all(int(room(needs, view, one, gpus)[nodes].sum()) >= one.number for one in needs.gres_per_job)
 
 
 def pick(
-    choose: Choose, needs: Needs, view: View, candidates: Candidates, known: dict[tuple[Needs, int], Needs]
+    choose: Choose,
+    needs: Needs,
+    view: View,
+    candidates: Candidates,
+    known: dict[tuple[Needs, int], Needs],
+    *,
+    gpus: NDArray[np.integer[Any]] | None = None,
 ) -> Picked | None:
     """Choose nodes for a job that requests GRES for the whole job or for each task: as few as suffice.
 
@@ -60,14 +76,17 @@ def pick(
         view: View of the available resources.
         candidates: Nodes that could each serve part of the job.
         known: Cache of needs with a larger number of nodes, by the needs and this number.
+        gpus: Where GPUs are near cores, how many the job could have on each node of the machine; the candidates are
+            weighted by them already.
 
     Returns:
         Index and number of processors of each node; ``None``: the job does not fit.
     """
-    candidates = _most_gpus_first(needs, view, candidates)
+    if gpus is None:
+        candidates = _most_gpus_first(needs, view, candidates)
     if not needs.gres_per_job:
         return choose(needs, candidates)
-    shares = np.min([room(needs, view, one)[candidates.nodes] / one.number for one in needs.gres_per_job], axis=0)
+    shares = np.min([room(needs, view, one, gpus)[candidates.nodes] / one.number for one in needs.gres_per_job], axis=0)
     enough = int(np.searchsorted(np.cumsum(np.sort(shares)[::-1]), 1 - _ROUNDING)) + 1
     most = min(needs.max_nodes or len(shares), len(shares))
     for count in range(max(enough, needs.min_nodes), most + 1):
@@ -80,7 +99,7 @@ def pick(
                 found = known[needs, count] = replace(needs, min_nodes=count, req_nodes=count)
             wanted = found
         picked = choose(wanted, candidates)
-        if not picked or suffices(needs, view, picked):
+        if not picked or suffices(needs, view, picked, gpus):
             return picked
     return None
 
@@ -95,7 +114,7 @@ def _most_gpus_first(needs: Needs, view: View, candidates: Candidates) -> Candid
     return candidates._replace(weight=candidates.weight * (most + 1) + (most - useful))
 
 
-def take(needs: Needs, view: View, picked: Picked, taken: View) -> None:
+def take(needs: Needs, view: View, picked: Picked, taken: View, *, gpus: bool = True) -> None:
     """Add the GRES of a job to its allocation.
 
     Args:
@@ -103,7 +122,12 @@ def take(needs: Needs, view: View, picked: Picked, taken: View) -> None:
         view: View of the available resources.
         picked: Index and number of processors of each node.
         taken: View of the allocation, which is changed.
+        gpus: Whether GPUs are added, too.
     """
+    if not gpus:
+        kinds = (needs.gres, needs.gres_per_task, needs.gres_per_job)
+        per_node, per_task, per_job = (tuple(one for one in kind if not one.gpu) for kind in kinds)
+        needs = replace(needs, gres=per_node, gres_per_task=per_task, gres_per_job=per_job)
     left = [one.number for one in needs.gres_per_job]
     rooms = [room(needs, view, one) for one in needs.gres_per_job]
     to_come = len(picked)

@@ -18,11 +18,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rota.model.gres import have_cores
 from rota.resources.nodeset import from_mask, to_mask
 from rota.resources.pools import gres
 from rota.resources.pools.core_bits import CoreBits
 from rota.resources.pools.cores import Cores
 from rota.resources.pools.gpu_bits import GpuBits
+from rota.resources.pools.near_cores import MOST_NEAR
+from rota.resources.pools.near_gpus import NearGpus, Offers
 from rota.resources.pools.one_node import OfNode, OneNode, nodes_of_choice
 from rota.resources.pools.packed import PackedPool
 from rota.resources.pools.processors import most_processors
@@ -32,20 +35,22 @@ from rota.resources.requests.reader import Requests
 from rota.resources.view import CPU, MEMORY
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Hashable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from rota.model import ClusterConfig, JobSpec, Node, Partition
     from rota.resources.job import PlacedJob
     from rota.resources.pools.allocations import AllocatedShares
+    from rota.resources.pools.near_cores import Usable
     from rota.resources.requests.needs import Choose
     from rota.resources.view import View
 
     #: Row of processors that a job gets, and index and number of processors of each node.
     Picked = tuple[int, list[tuple[int, int]]]
-    #: Rows of processors to try, each with the bitmap of feasible nodes and the processors available on each node.
-    Tries = list[tuple[int, int, NDArray[np.integer[Any]]]]
+    #: Rows of processors to try, each with the bitmap of feasible nodes, the processors available on each node and,
+    #: where GPUs are near cores, the GPUs.
+    Tries = list[tuple[int, int, NDArray[np.integer[Any]], Offers | None]]
 
 #: Largest number of elements in cached masks, and in cached sets of nodes; and how many an entry is worth by itself.
 _MOST_KNOWN_NODES, _ENTRY = 2_000_000, 200
@@ -104,6 +109,10 @@ class SharedNodePool(PackedPool):
         if self._bits is not None and "gpu" in self._gres_rows:
             self._gpus = GpuBits(nodes, self._gres_rows, len(kinds))
             cores, kinds = [*cores, *self._gpus.whole], [*kinds, *self._gpus.names()]
+        #: Which GPUs are near which cores; ``None``: all are as near.
+        self._near: NearGpus | None = None
+        if self._bits is not None and self._gpus is not None and any(have_cores(node.gres) for node in nodes):
+            self._near = NearGpus(self._bits, self._gpus, self._gres_rows)
         super().__init__(nodes, np.vstack((self._requests.whole, *cores)), kinds)
         if self._bits is not None:  # those of GPUs come last
             self._bit_rows = slice(self._bits.rows.start, len(kinds))
@@ -143,6 +152,8 @@ class SharedNodePool(PackedPool):
         needs = replace(needs, one_node=self._is_of_one_node(needs))
         feasible = from_mask(self._feasible(needs, self._whole, self._whole[CPU])[0])
         asked = asked_of_node(needs)
+        if self._near is not None:
+            asked += needs.gres_tasks, needs.gres_per_socket, needs.enforces_binding, needs.tasks_per_node
         node_request_class = self._node_request_classes.get(asked)
         if node_request_class is None:
             if len(self._node_request_classes) >= _MOST_KNOWN:  # users can make up any number of requests
@@ -154,7 +165,7 @@ class SharedNodePool(PackedPool):
 
     def _is_of_one_node(self, needs: Needs) -> bool:
         """Whether a job is of one node, and nodes differ for it by their cores and by what is free."""
-        of_gres = needs.gres_per_job or needs.gres_per_task or needs.cpus_per_gpu
+        of_gres = needs.gres_per_job or needs.gres_per_task or needs.cpus_per_gpu or (self._near and needs.gres)
         of_nodes = needs.whole or needs.memory < 0 or needs.sockets is not None or needs.partition in self._bounded
         is_one = needs.max_nodes == 1 or (needs.req_nodes == 1 and needs.cpus <= needs.per_task)
         return is_one and not (of_gres or of_nodes or needs.leaves or needs.preferred or self._rows.count)
@@ -217,7 +228,7 @@ class SharedNodePool(PackedPool):
 
     def feasible_nodes(self, job: PlacedJob, view: View) -> int:
         """Give the nodes of a view that could serve part of the job."""
-        return reduce(or_, (feasible for _, feasible, _ in self._tries(self._needs(job), view)))
+        return reduce(or_, (feasible for _, feasible, *_ in self._tries(self._needs(job), view)))
 
     def node_request_class(self, job: PlacedJob) -> Hashable:
         """Give the number of the job's node request class, of jobs of one node with that of their processors."""
@@ -265,7 +276,7 @@ class SharedNodePool(PackedPool):
             return None
         tries = self._tries(needs, view)
         for allowed in needs.allowed:
-            for row, feasible, cpus in tries:
+            for row, feasible, cpus, offers in tries:
                 nodes = feasible & allowed & open_nodes
                 if nodes.bit_count() < needs.min_nodes:
                     continue
@@ -279,9 +290,12 @@ class SharedNodePool(PackedPool):
                 share = None
                 if needs.least_loaded is not None:
                     share = view[row][positions] / needs.least_loaded[positions]
+                gpus = None
+                if offers is not None:
+                    weight, gpus = weight * (MOST_NEAR + 1) + MOST_NEAR - offers.near[positions], offers.gpus
                 candidates = Candidates(positions, usable, weight, in_use, share)
                 if needs.gres_per_job or needs.gres_per_task:
-                    picked = gres.pick(self._choose, needs, view, candidates, self._with_more_nodes)
+                    picked = gres.pick(self._choose, needs, view, candidates, self._with_more_nodes, gpus=gpus)
                 else:
                     picked = self._choose(needs, candidates)
                 if picked:
@@ -312,12 +326,29 @@ class SharedNodePool(PackedPool):
         if known is None:
             if len(self._known_tries) * (self._count + _ENTRY) > _MOST_KNOWN_NODES:
                 self._known_tries.clear()
-            tries = []
+            tries: Tries = []
             for row, free in self._rows_of(needs, view):
                 feasible, cpus = self._feasible(needs, view, free)
-                tries.append((row, from_mask(feasible), cpus))
+                if self._near is not None and self._near.matter(needs):
+                    tries += ((row, *one) for one in self._near_tries(self._near, needs, view, feasible, cpus))
+                else:
+                    tries.append((row, from_mask(feasible), cpus, None))
             known = self._known_tries[key] = (view, tries)
         return known[1]
+
+    def _near_tries(
+        self,
+        near: NearGpus,
+        needs: Needs,
+        view: View,
+        feasible: NDArray[np.bool_],
+        cpus: NDArray[np.integer[Any]],
+    ) -> Iterator[tuple[int, NDArray[np.integer[Any]], Offers]]:
+        """Give what a job can try where GPUs are near cores: those of the same sockets first."""
+        cores = self._cores_of.get(needs.partition, self._cores)
+        for first in (True, False):
+            offers = near.offers(needs, view, feasible, cpus, cores, first=first)
+            yield from_mask(offers.cpus >= max(needs.min_cpus, 1)), offers.cpus, offers
 
     def _rows_of(self, needs: Needs, view: View) -> Sequence[tuple[int, NDArray[np.integer[Any]]]]:
         """Give the rows of processors that the job can try, with the free processors of each node."""
@@ -357,11 +388,17 @@ class SharedNodePool(PackedPool):
         """Make the resource set of a job: processors in a row on some nodes, with their memory and GRES."""
         taken = np.zeros_like(self._whole)
         nodes = np.array([node for node, _ in picked])
+        of_partition = self._cores_of.get(needs.partition, self._cores)
+        near = self._near if self._near is not None and self._near.matter(needs) else None
+        usable: list[Usable | None] = []
+        if near is not None:
+            most = self._feasible(needs, view, view[self._core_row])[1]
+            usable = near.on_nodes(needs, view, picked, most, of_partition)
+            picked = near.with_cores(needs, picked, usable, of_partition)
         cpus = np.array([count for _, count in picked])
         own, held = cpus, None
-        of_partition = self._cores_of.get(needs.partition, self._cores)
         if self._bits is not None:
-            held = self._bits.whole[:, nodes] if needs.whole else of_partition.choose(needs, view, picked)
+            held = self._bits.whole[:, nodes] if needs.whole else of_partition.choose(needs, view, picked, usable)
             taken[self._bits.rows, nodes] = held
         if needs.whole:
             own = cpus = self._whole[CPU, nodes].astype(np.int64)
@@ -387,8 +424,10 @@ class SharedNodePool(PackedPool):
             if self._core_row != CPU:
                 taken[self._core_row, nodes] = self._whole[CPU, nodes]
         else:
-            gres.take(needs, view, picked, taken)
-        if self._gpus is not None:
+            gres.take(needs, view, picked, taken, gpus=near is None)
+        if near is not None and held is not None:
+            near.take(needs, view, picked, of_partition, held=held, taken=taken)
+        elif self._gpus is not None:
             taken[self._gpus.rows, nodes] = self._gpus.choose(view, taken, nodes)
         if needs.memory_per_gpu and "gpu" in self._gres_rows:
             memory = taken[self._gres_rows["gpu"], nodes] * needs.memory_per_gpu

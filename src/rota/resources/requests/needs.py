@@ -160,6 +160,10 @@ class Needs(RequestClass):
     together: NDArray[np.int64] | None = None
     #: A number that is the same for jobs that need the same of each node, whatever their total numbers.
     node_request_class: int = 0
+    #: GPUs for each socket.
+    gres_per_socket: tuple[Gres, ...] = ()
+    #: Whether it has only GPUs near cores that it has.
+    enforces_binding: bool = False
     #: Whether it is a job of one node, for which nodes differ by their cores and by what is free.
     one_node: bool = False
 
@@ -177,6 +181,8 @@ class Needs(RequestClass):
         if count > max(self.min_nodes, self.req_nodes) and not self.gres_per_job:
             # Without the last node it must be too few; of whole nodes any may be the last.
             return sum(fewest) - (max if self.whole else min)(fewest) < self.cpus
+        if self.enforces_binding:  # a core of each socket whose GPUs it has
+            return True
         # Each node gives at least what it must; on each of several nodes a part of a task may be left over.
         left_over = count * (self.on_each - 1) if count > 1 else 0
         return self.whole or sum(fewest) <= max(self.cpus, count * self.on_each) + left_over
