@@ -26,6 +26,12 @@ from .conftest import different
             "--gpus=2 --gres=gpu:1 --gpus-per-node=2",
             {"gres_per_job": "gpu:2", "gres": "gpu:1", "min_nodes": 2, "max_nodes": 2, "num_cpus": 2},
         ),
+        (
+            "--gpus-per-socket=a:2 --sockets-per-node=2 --mem-per-gpu=5",
+            {"gres_per_socket": "gpu:a:2", "sockets_per_node": 2, "mem_per_gpu": 5},
+        ),
+        ("--gpus=2 --gres-flags=enforce-binding", {"gres_per_job": "gpu:2", "enforces_binding": True}),
+        ("--gpus=2 --gres-flags=Disable-Binding", {"gres_per_job": "gpu:2", "enforces_binding": False}),
         ("--gpus-per-task=1 -n 2", {"gres_per_task": "gpu:1", "num_tasks": 2, "num_cpus": 2}),
         (
             "--gpus-per-task=1 -N 2",

@@ -27,14 +27,13 @@ _OPTIONS = [line.split() for line in (Path(__file__).parent / "data" / "options.
 _REFUSED = {
     "sacct": "-B -I -K -c -f -i -k -x --env-vars",
     "salloc": "-F -S -k --bb --bbf --cluster-constraint --container --cpu-freq --gid --gpu-bind --gpu-freq "
-    "--gpus-per-socket --gres-flags --mcs-label --power --profile --reboot --thread-spec --tmp "
-    "--uid",
+    "--mcs-label --power --profile --reboot --thread-spec --tmp --uid",
     "sbatch": "-F -S -k --bb --bbf --cluster-constraint --container --cpu-freq --export-file --gid --gpu-bind "
-    "--gpu-freq --gpus-per-socket --gres-flags --mcs-label --power --profile --reboot --thread-spec --tmp",
+    "--gpu-freq --mcs-label --power --profile --reboot --thread-spec --tmp",
     "scancel": "-i",
     "scontrol": "-u",
     "srun": "-E -S -Z -k --bb --bbf --bcast --bcast-exclude --cluster-constraint --container --cpu-freq --epilog "
-    "--gpu-bind --gpu-freq --gpus-per-socket --gres-flags --het-group --mcs-label --power --profile --prolog --reboot "
+    "--gpu-bind --gpu-freq --het-group --mcs-label --power --profile --prolog --reboot "
     "--resv-ports --send-libs --task-epilog --task-prolog --thread-spec --tmp",
 }
 _CLIENT = Client(user="root", uid=0, gid=0, host="h", work_dir="/", environment={}, umask=0o22, rlimits={})

@@ -15,6 +15,8 @@ from rota.testing import cluster, partition
 WIDE = Node(name="n1", cpus=16, sockets=2, cores_per_socket=8)
 THREADS = Node(name="n1", cpus=16, sockets=2, cores_per_socket=4, threads_per_core=2)
 GPUS = Node(name="n1", cpus=8, sockets=2, cores_per_socket=4, gres=("gpu:4",))
+#: GPUs 0 and 1 are near the first socket, 2 and 3 near the second.
+NEAR = Node(name="n1", cpus=8, sockets=2, cores_per_socket=4, gres=("gpu:2(C:0-3)", "gpu:2(C:4-7)"))
 FOUR = Node(name="n1", cpus=8, sockets=4, cores_per_socket=2)
 
 
@@ -129,3 +131,67 @@ def test_what_was_saved_without_cores_is_restored() -> None:
     machine.pool = pool
     assert len(machine.start(num_cpus=12, num_tasks=12)) == 12
     assert pool.problem([held, pool.up - pool.free - held]) == ""
+
+
+#: What leaves the first socket of `NEAR` without cores: ``-n4 -m block:block``.
+FIRST_SOCKET = {"num_cpus": 4, "num_tasks": 4, "fills_sockets": True}
+
+
+@pytest.mark.parametrize(
+    ("before", "asked", "cores", "gpus"),
+    [
+        ([], {"gres": "gpu:1"}, [0], [0]),
+        ([], {"gres": "gpu:2"}, [0], [0, 1]),
+        # No socket has so many: one of the second, on which it has a core, and then those of both.
+        ([], {"gres": "gpu:3"}, [4], [0, 2, 3]),
+        ([], {"num_cpus": 2, "gres": "gpu:2"}, [0, 1], [0, 1]),
+        ([], {"num_cpus": 4, "gres_per_job": "gpu:3"}, [0, 1, 4, 5], [0, 1, 2]),
+        ([], {"num_cpus": 3, "gres_per_task": "gpu:1"}, [0, 1, 4], [0, 1, 2]),
+        ([], {"num_tasks": 1, "cpus_per_task": 3, "num_cpus": 3, "gres_per_task": "gpu:2"}, [0, 1, 2], [0, 1]),
+        ([], {"num_cpus": 4, "num_tasks": 1, "gres_per_job": "gpu:2", "cpus_per_gpu": 2}, [0, 1, 2, 3], [0, 1]),
+        ([], {"num_cpus": 4, "num_tasks": 1, "gres_per_job": "gpu:4", "cpus_per_gpu": 1}, [0, 1, 4, 5], [0, 1, 2, 3]),
+        # Where the first socket has no cores left, the GPUs of the second come first.
+        ([FIRST_SOCKET], {"gres": "gpu:1"}, [4], [2]),
+        ([FIRST_SOCKET], {"gres": "gpu:3"}, [4], [0, 2, 3]),
+        # It has a core of each socket whose GPUs it has, and no others.
+        ([], {"gres": "gpu:3", "enforces_binding": True}, [0, 4], [0, 1, 2]),
+        ([], {"num_cpus": 2, "gres_per_job": "gpu:3", "enforces_binding": True}, [0, 4], [0, 1, 2]),
+        ([], {"num_cpus": 2, "gres_per_task": "gpu:2", "enforces_binding": True}, [0, 4], [0, 1, 2, 3]),
+        ([], {"gres": "gpu:1", "enforces_binding": False}, [0], [0]),
+        # GPUs for each socket.
+        ([], {"num_cpus": 2, "gres_per_socket": "gpu:1", "sockets_per_node": 2}, [0, 4], [0, 2]),
+        ([], {"num_cpus": 2, "gres_per_socket": "gpu:2", "sockets_per_node": 1}, [0, 4], [0, 1, 2, 3]),
+        ([FIRST_SOCKET], {"gres_per_socket": "gpu:1", "sockets_per_node": 1}, [4], [2]),
+        ([], {"gres_per_socket": "gpu:1", "sockets_per_node": 2, "enforces_binding": True}, [0, 4], [0, 2]),
+    ],
+)
+def test_gpus_near_cores(
+    before: list[dict[str, Any]], asked: dict[str, Any], cores: list[int], gpus: list[int]
+) -> None:
+    """Slurm 22.05.8 gave these to such jobs, each with ``-w`` on such a node of its own."""
+    machine = Machine(NEAR)
+    for one in before:
+        machine.start(**one)
+    resources = machine.select(**{"num_tasks": asked.get("num_cpus", 1), **asked})
+    assert [*machine.pool.processor_ids(resources, 0)] == cores
+    assert [*machine.gpus(resources).get("gpu", ())] == gpus
+
+
+@pytest.mark.parametrize(
+    ("before", "asked"),
+    [
+        # Refused, as one core is needed, and one socket has two GPUs.
+        ([], {"gres_per_job": "gpu:3", "enforces_binding": True}),
+        ([], {"gres_per_socket": "gpu:3", "sockets_per_node": 1}),
+        # Waits: the GPUs of the first socket have no free cores.
+        ([FIRST_SOCKET], {"gres": "gpu:3", "enforces_binding": True}),
+    ],
+)
+def test_gpus_that_are_too_far(before: list[dict[str, Any]], asked: dict[str, Any]) -> None:
+    """Slurm 22.05.8 refused such a job, or had it wait."""
+    machine = Machine(NEAR)
+    for one in before:
+        machine.start(**one)
+    spec = JobSpec(time_limit=60, num_tasks=1, **asked)
+    job = Job(1, spec, 0, machine.partition, machine.pool.units(spec, machine.partition))
+    assert not machine.pool.select(job, machine.pool.free)

@@ -1,7 +1,7 @@
 """The options of ``sbatch`` about GPUs, in combination.
 
 GPUs for the job, a node and a task: two of these determine the number of nodes or of tasks. Tasks for each GPU
-determine the number of tasks or, if no GPUs are asked for, that of GPUs.
+determine the number of tasks or, if no GPUs are asked for, that of GPUs. GPUs for a socket need the number of sockets.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ def settle_gpus(fields: dict[str, Any]) -> None:
     fields["gres_per_job"], fields["gres_per_task"] = job, task
     per_job, per_task, per_node = (count.get("gpu", 0) for count in (*counts[:2], counts[2] or counts[3]))
     least, most = fields.get("min_nodes", 0), fields.get("max_nodes", 0)
+    per_socket = _settle_sockets(fields, others=bool(per_job or per_task or per_node))
     if per_job and least > per_job:
         raise OptionError("--gpus", f"{per_job} GPUs are too few for {least} nodes: each gets one")
     if "ntasks_per_gpu" in fields:
@@ -40,10 +41,22 @@ def settle_gpus(fields: dict[str, Any]) -> None:
         tasks = _ratio("--gpus-per-node", per_node, "--gpus-per-task", per_task)
         if fields.setdefault("ntasks_per_node", tasks) != tasks:
             raise OptionError("--ntasks-per-node", f"GPUs of node and task make it {tasks}")
-    if "mem_per_gpu" in fields and not (per_job or per_task or per_node):
+    if "mem_per_gpu" in fields and not (per_job or per_task or per_node or per_socket):
         raise OptionError("--mem-per-gpu", "no GPUs are asked for")
     if "cpus_per_gpu" in fields and "cpus_per_task" in fields:
         raise OptionError("--cpus-per-gpu", "--cpus-per-task is there too: give one of them")
+
+
+def _settle_sockets(fields: dict[str, Any], *, others: bool) -> int:
+    """Check the GPUs for each socket; give their number."""
+    fields["gres_per_socket"] = text = fields.pop("gpus_per_socket", "")
+    if not text:
+        return 0
+    if "sockets_per_node" not in fields:
+        raise OptionError("--gpus-per-socket", "needs --sockets-per-node")
+    if others or "ntasks_per_gpu" in fields:
+        raise OptionError("--gpus-per-socket", "other options about GPUs are there too: give one of them")
+    return gres_counts(text).get("gpu", 0)
 
 
 def _settle_tasks(fields: dict[str, Any], per_job: int, per_task: int) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 #: Fields about the sockets, cores and threads of nodes.
 _SHAPE = {"extra_node_info", "hint", "sockets_per_node", "cores_per_socket", "threads_per_core"}
 #: Fields about GPUs, which are evaluated together.
-_GPUS = {"gpus", "gpus_per_node", "gpus_per_task", "cpus_per_gpu", "ntasks_per_gpu", "mem_per_gpu"}
+_GPUS = {"gpus", "gpus_per_node", "gpus_per_socket", "gpus_per_task", "cpus_per_gpu", "ntasks_per_gpu", "mem_per_gpu"}
 _MEMORY = {"mem_per_gpu": "--mem-per-gpu", "mem_per_cpu": "--mem-per-cpu", "mem_per_node": "--mem"}
 #: Fields that determine the number of tasks.
 _TASKS = {"num_tasks", "ntasks_per_node"}

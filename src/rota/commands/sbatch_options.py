@@ -7,6 +7,8 @@ Options that Slurm 22.05 takes and rota cannot replay are errors, as are those t
 An empty value of an option whose reader here takes one means what it means without the option, as in Slurm.
 
 ``--exclusive=user``, ``=mcs`` and ``=topo`` allow some jobs to share a node in Slurm; here they are ``--exclusive``.
+
+Over 400 lines: one table, and a reader for each kind of value.
 """
 
 from __future__ import annotations
@@ -158,6 +160,13 @@ def _gpus(text: str) -> str:
     return _checked_gres(",".join(f"gpu:{item}" for item in text.split(",")))
 
 
+def _enforces_binding(text: str) -> bool:
+    """Parse flags of GRES."""
+    if text.lower() not in {"enforce-binding", "disable-binding"}:
+        raise ValueError(f"{text!r} is neither enforce-binding nor disable-binding")
+    return text.lower() == "enforce-binding"
+
+
 def _checked_gres(text: str) -> str:
     if not all(_GRES.fullmatch(item) for item in text.split(",")):
         raise ValueError(f"{text!r} is not name[:type][:count], separated by commas")
@@ -305,8 +314,10 @@ OPTIONS: dict[str, Option | Flag] = {
     "extra-node-info": Option("extra_node_info", _node_shape),
     "gpus": Option("gpus", _gpus),
     "gpus-per-node": Option("gpus_per_node", _gpus),
+    "gpus-per-socket": Option("gpus_per_socket", _gpus),
     "gpus-per-task": Option("gpus_per_task", _gpus),
     "gres": Option("gres", _gres),
+    "gres-flags": Option("enforces_binding", _enforces_binding),
     "hint": Option("hint", _hint),
     "hold": Flag("hold"),
     "job-name": Option("name", str),
@@ -357,8 +368,7 @@ OPTIONS.update(
 #: Options of Slurm that rota does not have.
 NOT_SUPPORTED = frozenset(
     {
-        *("bb", "bbf", "bcast-exclude", "cluster-constraint", "core-spec", "gpus-per-socket", "gres-flags", "nodefile"),
-        *("thread-spec", "tmp"),
+        *("bb", "bbf", "bcast-exclude", "cluster-constraint", "core-spec", "nodefile", "thread-spec", "tmp"),
     }
 )
 SHORT = {

@@ -20,6 +20,7 @@ _OF_OPTIONS = {
     "export": "SLURM_EXPORT_ENV",
     "gpus": "SLURM_GPUS",
     "gpus-per-node": "SLURM_GPUS_PER_NODE",
+    "gpus-per-socket": "SLURM_GPUS_PER_SOCKET",
     "gpus-per-task": "SLURM_GPUS_PER_TASK",
     "hint": "SLURM_HINT",
     "ntasks-per-core": "SLURM_NTASKS_PER_CORE",

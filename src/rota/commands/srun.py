@@ -107,6 +107,8 @@ OF_JOBS = {
     "SLURM_EXCLUSIVE": "exclusive",
     "SLURM_GPUS": "gpus",
     "SLURM_GPUS_PER_NODE": "gpus-per-node",
+    "SLURM_GPUS_PER_SOCKET": "gpus-per-socket",
+    "SLURM_GRES_FLAGS": "gres-flags",
     "SLURM_HINT": "hint",
     "SLURM_IMMEDIATE": "immediate",
     "SLURM_JOB_NAME": "job-name",

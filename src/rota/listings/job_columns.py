@@ -82,7 +82,6 @@ _EMPTY = {
     "system_comment": ("SYSTEM_COMMENT", NULL),
     "tres-bind": ("TRES_BIND", "N/A"),
     "tres-freq": ("TRES_FREQ", "N/A"),
-    "tres-per-socket": ("TRES_PER_SOCKET", "N/A"),
 }
 #: Letters by name.
 _LETTERS = {
@@ -345,6 +344,7 @@ class JobColumns:
             "stdout": Column("STDOUT", lambda job: or_null(details(job).std_out)),
             "tres-alloc": Column("TRES_ALLOC", self._tres),
             "tres-per-job": Column("TRES_PER_JOB", lambda job: _asked(job, "gres_per_job")),
+            "tres-per-socket": Column("TRES_PER_SOCKET", lambda job: _asked(job, "gres_per_socket")),
             "tres-per-task": Column("TRES_PER_TASK", lambda job: _asked(job, "gres_per_task")),
             "wait4switch": Column("WAIT4SWITCH", lambda job: duration(job.request.switch_wait)),
         }

@@ -193,8 +193,12 @@ def _files(job: JobLine, details: JobDetails) -> Iterator[str]:
     if job.request.switches:
         yield f"Switches={job.request.switches}@{full_duration(job.request.switch_wait)}"
     yield "Power="
-    if job.request.kill_on_invalid_dep is not None:
-        yield f"KillOInInvalidDependent={'Yes' if job.request.kill_on_invalid_dep else 'No'}"  # as Slurm spells it
+    flags = (
+        ("GresEnforceBind", job.request.enforces_binding),
+        ("KillOInInvalidDependent", job.request.kill_on_invalid_dep),  # as Slurm spells it
+    )
+    if said := "".join(f"{name}={'Yes' if value else 'No'}" for name, value in flags if value is not None):
+        yield said
     if (count := per_gpu(job, "cpus_per_gpu")) != "N/A":
         yield f"CpusPerTres={count}"
     if (count := per_gpu(job, "mem_per_gpu")) != "N/A":
@@ -202,6 +206,7 @@ def _files(job: JobLine, details: JobDetails) -> Iterator[str]:
     for name, asked in (
         ("Job", job.request.gres_per_job),
         ("Node", job.request.gres),
+        ("Socket", job.request.gres_per_socket),
         ("Task", job.request.gres_per_task),
     ):
         if asked:

@@ -113,6 +113,10 @@ class JobSpec(NamedTuple):
     payload: str = ""
     #: Cancel the job if its dependency can never be satisfied; ``None``: ``DependencyParameters`` of slurm.conf.
     kill_on_invalid_dep: bool | None = None
+    #: GRES of each socket that the job uses; syntax as for ``gres``.
+    gres_per_socket: str = ""
+    #: Whether it has GPUs only of sockets of which it has cores (``--gres-flags``); ``None``: not given, which is no.
+    enforces_binding: bool | None = None
 
     @property
     def speaks_of_sockets(self) -> bool:
@@ -121,5 +125,6 @@ class JobSpec(NamedTuple):
 
     @property
     def divides_gres(self) -> bool:
-        """Whether it asks for GRES by job or task, or for resources of each GPU, which whole nodes do not support."""
-        return bool(self.gres_per_job or self.gres_per_task or self.cpus_per_gpu or self.mem_per_gpu)
+        """Whether it asks for GRES by job, task or socket, or for resources of each GPU: not of whole nodes."""
+        divided = self.gres_per_job or self.gres_per_task or self.gres_per_socket
+        return bool(divided or self.cpus_per_gpu or self.mem_per_gpu)

@@ -163,7 +163,9 @@ class Accounts:
         cpus, nodes = held.get("cpu", cpus), held.get("node", nodes)
         counts = [0.0] * len(self.tres)
         counts[CPU], counts[NODE], counts[MEM] = cpus, nodes, self._memory(job, cpus, nodes)
-        for text, times in ((spec.gres, nodes), (spec.gres_per_job, 1), (spec.gres_per_task, spec.num_tasks or 1)):
+        sockets = nodes * spec.sockets_per_node
+        by_part = (spec.gres_per_socket, sockets), (spec.gres_per_task, spec.num_tasks or 1)
+        for text, times in ((spec.gres, nodes), (spec.gres_per_job, 1), *by_part):
             for index, count in self._gres_of(text) if text else ():
                 counts[index] += count * times
         for index, name in enumerate(self.tres) if held else ():

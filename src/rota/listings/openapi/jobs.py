@@ -211,7 +211,7 @@ def _rest(job: JobLine, view: View, details: JobDetails) -> dict[str, Any]:
         "tres_freq": "",
         "tres_per_job": gres_text(request.gres_per_job),
         "tres_per_node": gres_text(request.gres),
-        "tres_per_socket": "",
+        "tres_per_socket": gres_text(request.gres_per_socket),
         "tres_per_task": gres_text(request.gres_per_task),
         "tres_req_str": tres_text(job.tres_requested, tres),
         "tres_alloc_str": tres_text(job.tres_allocated, tres),

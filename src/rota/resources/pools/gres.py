@@ -135,6 +135,8 @@ def take(needs: Needs, view: View, picked: Picked, taken: View, *, gpus: bool = 
         to_come -= 1
         for one in needs.gres:
             take_kind(view, taken, one, node, one.number)
+        for one in needs.gres_per_socket if gpus else ():
+            take_kind(view, taken, one, node, one.number * needs.sockets_asked)
         for one in needs.gres_per_task:
             take_kind(view, taken, one, node, one.number * (cpus // needs.per_task))
         for number, one in enumerate(needs.gres_per_job):

@@ -58,7 +58,7 @@ class Place:
         """Take GPUs of these sockets, in this order; give their number."""
         taken = 0
         for socket in sockets:
-            here = [*islice(self._left.get(socket, ()), count - taken)]
+            here = [*islice(self._left.get(socket, ()), max(count - taken, 0))]
             self._left[socket] = self._left.get(socket, [])[len(here) :]
             self.gpus |= sum(1 << gpu for gpu in here)
             taken += len(here)
@@ -81,10 +81,10 @@ def choose(needs: Needs, places: Sequence[Place], is_of: Callable[[Gres, str], b
             if per_node:
                 _on_node(place, per_node)
             elif per_socket:
-                _on_sockets(needs, place, per_socket)
+                _on_sockets(place, per_socket)
             elif per_task:
                 _for_tasks(needs, place, per_task)
-        if per_job:
+        if per_job and not per_task:
             _in_all(needs, places, per_job)
 
 
@@ -96,11 +96,8 @@ def _on_node(place: Place, count: int) -> None:
     place.take(count, place.unused())
 
 
-def _on_sockets(needs: Needs, place: Place, count: int) -> None:
-    used = place.used()
-    if needs.sockets is not None and 0 < needs.sockets.sockets < len(used):
-        used = used[: needs.sockets.sockets] if count else used
-    for socket in used:
+def _on_sockets(place: Place, count: int) -> None:
+    for socket in place.used():
         place.take(count - place.take(count, [socket]), [-1])
 
 
@@ -126,7 +123,7 @@ def _in_all(needs: Needs, places: Sequence[Place], count: int) -> None:
         most = left - to_come
         if per_gpu:
             most = min(most, sum(place.held) * place.threads // per_gpu)
-        taken = place.take(max(most, 0), (-1, *place.used()))
+        taken = place.take(most, (-1, *place.used()))
         if not taken:
             taken = place.take(1, place.unused())
         left -= taken

@@ -97,7 +97,8 @@ def asked_for(needs: Needs) -> list[tuple[Gres, int, int, int, int]]:
     """Give the GPUs that a job asks for: on each node, socket and task, and in all."""
     found = [(one, 0, one.number, 0, 0) for one in needs.gres_per_socket]
     found += [(one, one.number, 0, 0, 0) for one in needs.gres if one.gpu]
-    found += [(one, 0, 0, one.number, 0) for one in needs.gres_per_task if one.gpu]
+    tasks = needs.gres_tasks.total if needs.gres_tasks else 0
+    found += [(one, 0, 0, one.number, one.number * tasks) for one in needs.gres_per_task if one.gpu]
     return found + [(one, 0, 0, 0, one.number) for one in needs.gres_per_job if one.gpu]
 
 
@@ -234,7 +235,7 @@ class _Narrowing:
         self._enforce, self._first = enforce, first
         self._node_threads = node.threads
         self._threads = min(needs.threads_per_core or node.threads, node.threads)
-        self._cpus = node.cpus
+        self._cpus, self._all_cpus = node.cpus, node.cpus
         self._required: set[int] = set()
         tasks = self._cpus // asked.per_task
         self._least, self._most = asked.least, min(asked.most or _ANY, tasks) if tasks >= asked.least else 0
@@ -248,6 +249,8 @@ class _Narrowing:
         cpus = min(cpus, self._count() * self._threads)
         if self._needs.per_task > 1:
             cpus -= cpus % self._needs.per_task
+        # Those that it asks for on each node need not be near its GPUs.
+        cpus = max(cpus, min(self._needs.on_each, self._all_cpus)) if cpus else 0
         return Usable(tuple(map(tuple, self._cores)), cpus, gpus, near, self._least_cores) if cpus > 0 else None
 
     def narrow(self, found: Found) -> bool:

@@ -1,4 +1,4 @@
-"""GPUs near cores: on which nodes a job with GPUs fits, and which cores and GPUs it gets there.
+"""GPUs and the cores near them: on which nodes a job with GPUs fits, and which cores and GPUs it gets there.
 
 See `near_cores` and `near_choice`. Nodes with the same free cores and GPUs are looked at once.
 """
@@ -37,7 +37,7 @@ class Offers(NamedTuple):
 
 
 class NearGpus:
-    """The GPUs of a machine on which some are near some cores.
+    """The GPUs of a machine, some of which may be near some cores only.
 
     Args:
         cores: Its cores.
@@ -48,13 +48,16 @@ class NearGpus:
     def __init__(self, cores: CoreBits, gpus: GpuBits, gres_rows: Mapping[str, int]) -> None:
         self._cores = cores
         self._gpus = gpus
+        self._are_near = any(group.sockets for groups in gpus.groups for group in groups)
         self._rows = {kind: row for kind, row in gres_rows.items() if kind.partition(":")[0] == GPU}
 
-    @staticmethod
-    def matter(needs: Needs) -> bool:
+    def matter(self, needs: Needs) -> bool:
         """Whether it matters for a job which GPUs are near which cores."""
-        every = (*needs.gres, *needs.gres_per_socket, *needs.gres_per_task, *needs.gres_per_job)
-        return not needs.whole and any(one.gpu for one in every)
+        if needs.gres_tasks is None or needs.whole:
+            return False
+        if needs.gres_per_socket:
+            return True
+        return self._are_near and any(one.gpu for one in (*needs.gres, *needs.gres_per_task, *needs.gres_per_job))
 
     def offers(
         self,
@@ -113,11 +116,14 @@ class NearGpus:
     def with_cores(
         needs: Needs, picked: Sequence[tuple[int, int]], usable: Sequence[Usable | None], cores: Cores
     ) -> list[tuple[int, int]]:
-        """Give more processors to a job that has to have cores of each socket whose GPUs it has."""
+        """Give more processors to a job that has to have cores of each socket whose GPUs it has.
+
+        As in Slurm only where it could not use more than it has got.
+        """
         found = []
         for (node, used), one in zip(picked, usable, strict=True):
             threads = int(cores.threads[node])
-            least = one.least_cores * min(needs.threads_per_core or threads, threads) if one else 0
+            least = one.least_cores * min(needs.threads_per_core or threads, threads) if one and one.cpus <= used else 0
             found.append((node, max(used, least)))
         return found
 

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rota.model.gres import have_cores
 from rota.resources.nodeset import from_mask, to_mask
 from rota.resources.pools import gres
 from rota.resources.pools.core_bits import CoreBits
@@ -109,9 +108,9 @@ class SharedNodePool(PackedPool):
         if self._bits is not None and "gpu" in self._gres_rows:
             self._gpus = GpuBits(nodes, self._gres_rows, len(kinds))
             cores, kinds = [*cores, *self._gpus.whole], [*kinds, *self._gpus.names()]
-        #: Which GPUs are near which cores; ``None``: all are as near.
+        #: Which GPUs are near which cores; ``None``: they are not told apart.
         self._near: NearGpus | None = None
-        if self._bits is not None and self._gpus is not None and any(have_cores(node.gres) for node in nodes):
+        if self._bits is not None and self._gpus is not None:
             self._near = NearGpus(self._bits, self._gpus, self._gres_rows)
         super().__init__(nodes, np.vstack((self._requests.whole, *cores)), kinds)
         if self._bits is not None:  # those of GPUs come last
@@ -152,8 +151,8 @@ class SharedNodePool(PackedPool):
         needs = replace(needs, one_node=self._is_of_one_node(needs))
         feasible = from_mask(self._feasible(needs, self._whole, self._whole[CPU])[0])
         asked = asked_of_node(needs)
-        if self._near is not None:
-            asked += needs.gres_tasks, needs.gres_per_socket, needs.enforces_binding, needs.tasks_per_node
+        if self._near is not None and self._near.matter(needs):
+            asked += needs.gres_tasks, needs.enforces_binding, needs.tasks_per_node
         node_request_class = self._node_request_classes.get(asked)
         if node_request_class is None:
             if len(self._node_request_classes) >= _MOST_KNOWN:  # users can make up any number of requests
@@ -165,7 +164,8 @@ class SharedNodePool(PackedPool):
 
     def _is_of_one_node(self, needs: Needs) -> bool:
         """Whether a job is of one node, and nodes differ for it by their cores and by what is free."""
-        of_gres = needs.gres_per_job or needs.gres_per_task or needs.cpus_per_gpu or (self._near and needs.gres)
+        of_gres = needs.gres_per_job or needs.gres_per_task or needs.cpus_per_gpu
+        of_gres = of_gres or needs.gres_per_socket or (self._near is not None and self._near.matter(needs))
         of_nodes = needs.whole or needs.memory < 0 or needs.sockets is not None or needs.partition in self._bounded
         is_one = needs.max_nodes == 1 or (needs.req_nodes == 1 and needs.cpus <= needs.per_task)
         return is_one and not (of_gres or of_nodes or needs.leaves or needs.preferred or self._rows.count)
@@ -380,6 +380,8 @@ class SharedNodePool(PackedPool):
             feasible &= view[MEMORY] == self._whole[MEMORY]
         for one in needs.gres:
             feasible &= view[one.row] >= one.number
+        for one in needs.gres_per_socket:
+            feasible &= view[one.row] >= one.number * needs.sockets_asked
         for one in needs.gres_per_job:
             feasible &= gres.room(needs, view, one) > 0
         return feasible, cpus

@@ -64,6 +64,8 @@ class GresTasks(NamedTuple):
     cpus_per_gres: int
     #: Whether tasks have cores of their own.
     alone: bool
+    #: Number of tasks of the job; 0: it is not given.
+    total: int = 0
 
     @classmethod
     def of(cls, spec: JobSpec, per_gpu: int) -> GresTasks:
@@ -80,7 +82,7 @@ class GresTasks(NamedTuple):
             least = most = tasks
         elif tasks == 1 or tasks == nodes == spec.max_nodes:
             most = 1
-        return cls(least, most, spec.cpus_per_task, per_gpu, alone=spec.ntasks_per_core == 1)
+        return cls(least, most, spec.cpus_per_task, per_gpu, alone=spec.ntasks_per_core == 1, total=tasks)
 
     def task_cpus(self, threads: int) -> int:
         """Count the processors that a task takes, if a job uses so many of a core."""
@@ -122,10 +124,13 @@ class Needs(RequestClass):
     memory_per_gpu: int
     #: Processors that go with each GPU of the whole job; 0: no bound.
     cpus_per_gpu: int
-    #: GRES for each node, for each task, and for the whole job.
+    #: GRES for each node, for each socket, for each task, and for the whole job.
     gres: tuple[Gres, ...]
+    gres_per_socket: tuple[Gres, ...]
     gres_per_task: tuple[Gres, ...]
     gres_per_job: tuple[Gres, ...]
+    #: Whether it has only GPUs of sockets of which it has cores.
+    enforces_binding: bool
     #: The tasks that these are for; ``None``: it asks for no GRES.
     gres_tasks: GresTasks | None
     #: Whether it asks for GRES in a way that whole nodes do not support.
@@ -160,10 +165,6 @@ class Needs(RequestClass):
     together: NDArray[np.int64] | None = None
     #: A number that is the same for jobs that need the same of each node, whatever their total numbers.
     node_request_class: int = 0
-    #: GPUs for each socket.
-    gres_per_socket: tuple[Gres, ...] = ()
-    #: Whether it has only GPUs near cores that it has.
-    enforces_binding: bool = False
     #: Whether it is a job of one node, for which nodes differ by their cores and by what is free.
     one_node: bool = False
 
@@ -186,6 +187,11 @@ class Needs(RequestClass):
         # Each node gives at least what it must; on each of several nodes a part of a task may be left over.
         left_over = count * (self.on_each - 1) if count > 1 else 0
         return self.whole or sum(fewest) <= max(self.cpus, count * self.on_each) + left_over
+
+    @property
+    def sockets_asked(self) -> int:
+        """The number of sockets of a node that it asks for, at least one."""
+        return max(self.sockets.sockets, 1) if self.sockets is not None else 1
 
     def has_too_many_switches(self, picked: Sequence[tuple[int, int]]) -> bool:
         """Whether the nodes of a choice hang on more leaf switches than they may."""
@@ -226,6 +232,7 @@ asked_of_node = attrgetter(
     "memory_per_gpu",
     "cpus_per_gpu",
     "gres",
+    "gres_per_socket",
     "gres_per_task",
     "gres_per_job",
     "partition",

@@ -2,6 +2,8 @@
 
 Names become bitmaps of nodes, GRES become rows of a view, and missing values are taken from the partition and the
 cluster. Equal requests are evaluated once.
+
+Over 400 lines: most of them name fields, of a request and of what is made of it.
 """
 
 from __future__ import annotations
@@ -124,7 +126,7 @@ class Requests(Generic[T]):
             spec = spec._replace(ntasks_per_core=1)
         cpus, memory = self._gpu_defaults
         cpus, memory = partition.def_cpu_per_gpu or cpus, partition.def_mem_per_gpu or memory
-        if (cpus or memory) and any("gpu" in text for text in (spec.gres, spec.gres_per_task, spec.gres_per_job)):
+        if (cpus or memory) and any("gpu" in text for text in _gres_of(spec)):
             if cpus and spec.cpus_per_task == 1 and not spec.cpus_per_gpu:
                 spec = spec._replace(cpus_per_gpu=cpus)
             if memory and not (spec.mem_per_gpu or spec.mem_per_node or spec.mem_per_cpu):
@@ -171,8 +173,10 @@ class Requests(Generic[T]):
         if constraint is not None:
             allowed = [usable & nodes for nodes in constraint.alternatives(self._having)]
             counted = [(self._mask(nodes & usable), count) for nodes, count in constraint.counts(self._having)]
-        gres, gres_per_task, per_job = map(self._gres, (spec.gres, spec.gres_per_task, spec.gres_per_job))
-        gpus = sum(one.number for one in gres if one.gpu)
+        gres, per_socket, gres_per_task, per_job = map(self._gres, _gres_of(spec))
+        gpus = (
+            sum(one.number for one in gres if one.gpu) + sum(one.number for one in per_socket) * spec.sockets_per_node
+        )
         memory, memory_per_cpu = self._memory(spec, partition, gpus, counts=counts_memory)
         asked = max(spec.min_nodes, partition.min_nodes, 1)
         least, most = asked, spec.max_nodes
@@ -225,7 +229,9 @@ class Requests(Generic[T]):
             gres=gres,
             gres_per_task=gres_per_task,
             gres_per_job=per_job,
-            gres_tasks=GresTasks.of(spec, per_gpu) if gres or gres_per_task or per_job else None,
+            gres_per_socket=per_socket,
+            enforces_binding=bool(spec.enforces_binding),
+            gres_tasks=GresTasks.of(spec, per_gpu) if gres or per_socket or gres_per_task or per_job else None,
             divides_gres=spec.divides_gres,
             whole=spec.exclusive or partition.exclusive,
             partition=partition.name,
@@ -316,10 +322,15 @@ def _check_numbers(spec: JobSpec) -> None:
 
 def _wanted(spec: JobSpec, most: int, usable: int) -> int:
     """Give the number of nodes that a job aims at, if the largest number is only a bound."""
-    if spec.use_min_nodes or spec.gres_per_job:
+    if spec.use_min_nodes or spec.gres_per_job or (spec.gres_per_task and spec.num_tasks):
         return 0
     wanted = min(spec.num_tasks, usable.bit_count()) if spec.spread and spec.num_tasks else spec.max_nodes
     return min(wanted, most) if most else wanted
+
+
+def _gres_of(spec: JobSpec) -> tuple[str, str, str, str]:
+    """Give the GRES that a job asks for by node, socket and task, and in all."""
+    return spec.gres, spec.gres_per_socket, spec.gres_per_task, spec.gres_per_job
 
 
 def _threads(spec: JobSpec) -> int:
@@ -369,6 +380,8 @@ _ASKED = (
     "gres",
     "gres_per_task",
     "gres_per_job",
+    "gres_per_socket",
+    "enforces_binding",
     "constraint",
     "prefer",
     "required_nodes",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rota.store.migrations import version_2, version_3, version_4
+from rota.store.migrations import version_2, version_3, version_4, version_5
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -20,4 +20,5 @@ MIGRATIONS: Mapping[int, Callable[[Operations], None]] = {
     2: version_2.upgrade,
     3: version_3.upgrade,
     4: version_4.upgrade,
+    5: version_5.upgrade,
 }
