@@ -56,6 +56,9 @@ def _settle_sockets(fields: dict[str, Any], *, others: bool) -> int:
         raise OptionError("--gpus-per-socket", "needs --sockets-per-node")
     if others or "ntasks_per_gpu" in fields:
         raise OptionError("--gpus-per-socket", "other options about GPUs are there too: give one of them")
+    nodes = fields.get("min_nodes", 0)
+    if nodes and fields.get("max_nodes", 0) == nodes and not fields.keys() & {"num_tasks", "ntasks_per_node"}:
+        fields["num_tasks"] = nodes * fields["sockets_per_node"]  # one on each socket
     return gres_counts(text).get("gpu", 0)
 
 

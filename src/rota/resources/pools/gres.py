@@ -15,6 +15,8 @@ import numpy as np
 from rota.resources.view import MEMORY
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from rota.resources.requests.needs import Candidates, Choose, Gres, Needs
@@ -53,10 +55,12 @@ def gpus_of_job(needs: Needs, view: View) -> NDArray[np.int64]:
     return found
 
 
-def suffices(needs: Needs, view: View, picked: Picked, gpus: NDArray[np.integer[Any]] | None = None) -> bool:
+def suffices(
+    needs: Needs, view: View, picked: Picked, of_job: Sequence[tuple[Gres, int]], gpus: NDArray[np.integer[Any]] | None
+) -> bool:
     """Whether the chosen nodes have the GRES for the whole job."""
     nodes = [node for node, _ in picked]
-    return all(int(room(needs, view, one, gpus)[nodes].sum()) >= one.number for one in needs.gres_per_job)
+    return all(int(room(needs, view, one, gpus)[nodes].sum()) >= number for one, number in of_job)
 
 
 def pick(
@@ -82,11 +86,14 @@ def pick(
     Returns:
         Index and number of processors of each node; ``None``: the job does not fit.
     """
+    of_job = [(one, one.number) for one in needs.gres_per_job]
     if gpus is None:
         candidates = _most_gpus_first(needs, view, candidates)
-    if not needs.gres_per_job:
+    elif needs.gres_tasks is not None and needs.gres_tasks.total:
+        of_job += [(one, one.number * needs.gres_tasks.total) for one in needs.gres_per_task if one.gpu]
+    if not of_job:
         return choose(needs, candidates)
-    shares = np.min([room(needs, view, one, gpus)[candidates.nodes] / one.number for one in needs.gres_per_job], axis=0)
+    shares = np.min([room(needs, view, one, gpus)[candidates.nodes] / number for one, number in of_job], axis=0)
     enough = int(np.searchsorted(np.cumsum(np.sort(shares)[::-1]), 1 - _ROUNDING)) + 1
     most = min(needs.max_nodes or len(shares), len(shares))
     for count in range(max(enough, needs.min_nodes), most + 1):
@@ -99,7 +106,7 @@ def pick(
                 found = known[needs, count] = replace(needs, min_nodes=count, req_nodes=count)
             wanted = found
         picked = choose(wanted, candidates)
-        if not picked or suffices(needs, view, picked, gpus):
+        if not picked or suffices(needs, view, picked, of_job, gpus):
             return picked
     return None
 

@@ -3,7 +3,7 @@
 GPUs that belong to no socket come first, then those of sockets on which the job has cores, then others. Of GPUs
 
 - on each node, one of each such socket is taken before a second one of any;
-- on each socket, as many are taken of each socket with cores;
+- on each socket, as many are taken of each socket with cores, and of others if these are fewer than it asks for;
 - for each task, those for the tasks on a socket are taken of it; tasks are one to a thread, from the first core on;
 - in all, as many are taken of a node as leave one for each later node. If none is of a socket with cores, one of
   another is taken; what is missing in the end is taken of any.
@@ -64,6 +64,10 @@ class Place:
             taken += len(here)
         return taken
 
+    def has(self, socket: int) -> int:
+        """Count the GPUs of a socket that are left."""
+        return len(self._left.get(socket, ()))
+
     def used(self) -> list[int]:
         """Give the sockets on which the job has cores."""
         return [socket for socket, count in enumerate(self.held) if count]
@@ -81,7 +85,7 @@ def choose(needs: Needs, places: Sequence[Place], is_of: Callable[[Gres, str], b
             if per_node:
                 _on_node(place, per_node)
             elif per_socket:
-                _on_sockets(place, per_socket)
+                _on_sockets(needs, place, per_socket)
             elif per_task:
                 _for_tasks(needs, place, per_task)
         if per_job and not per_task:
@@ -96,8 +100,11 @@ def _on_node(place: Place, count: int) -> None:
     place.take(count, place.unused())
 
 
-def _on_sockets(place: Place, count: int) -> None:
-    for socket in place.used():
+def _on_sockets(needs: Needs, place: Place, count: int) -> None:
+    sockets = place.used()
+    missing = needs.sockets_asked - len(sockets)
+    sockets += [socket for socket in place.unused() if place.has(socket) >= count][: max(missing, 0)]
+    for socket in sorted(sockets):
         place.take(count - place.take(count, [socket]), [-1])
 
 

@@ -127,11 +127,16 @@ def usable(needs: Needs, node: Node, is_of: Callable[[Gres, str], bool], *, firs
         if not found.total or found.total < found.least or not any(cores):
             return None
         every.append(found)
+    if needs.sockets is not None and sum(map(bool, cores)) < needs.sockets.sockets:
+        return None
     if any(not _is_enough(needs, node, one, cores) for one in every):
         return None
     near = sum(_near(one, cores) for one in every)
     gpus = sum(one.total for one in every)
-    left = _Narrowing(needs, node, cores, enforce=enforce, first=first)
+    if not first:  # as in Slurm, what was found not to be usable in the first try stays so
+        tried = _Narrowing(needs, node, [[*own] for own in cores], first=True)
+        all(tried.narrow(one) for one in every)
+    left = _Narrowing(needs, node, cores, first=first)
     # Those for each socket come first.
     if not all(left.narrow(one) for one in every):
         return None
@@ -227,12 +232,12 @@ def _near(found: Found, cores: list[list[int]]) -> int:
 class _Narrowing:
     """Leaves out cores of a node that do not go with a job's GPUs."""
 
-    def __init__(self, needs: Needs, node: Node, cores: list[list[int]], *, enforce: bool, first: bool) -> None:
+    def __init__(self, needs: Needs, node: Node, cores: list[list[int]], *, first: bool) -> None:
         asked = needs.gres_tasks
         if asked is None:
             raise TypeError("no GRES are asked for")
         self._needs, self._asked, self._cores = needs, asked, cores
-        self._enforce, self._first = enforce, first
+        self._enforce, self._first = needs.enforces_binding, first
         self._node_threads = node.threads
         self._threads = min(needs.threads_per_core or node.threads, node.threads)
         self._cpus, self._all_cpus = node.cpus, node.cpus

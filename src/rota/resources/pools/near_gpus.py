@@ -5,6 +5,7 @@ See `near_cores` and `near_choice`. Nodes with the same free cores and GPUs are 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -59,6 +60,13 @@ class NearGpus:
             return True
         return self._are_near and any(one.gpu for one in (*needs.gres, *needs.gres_per_task, *needs.gres_per_job))
 
+    @staticmethod
+    def without_gpus(needs: Needs) -> Needs:
+        """Give a request whose processors on a node are not bounded by those of its GPUs and its tasks with GPUs."""
+        others = [tuple(one for one in kind if not one.gpu) for kind in (needs.gres, needs.gres_per_task)]
+        gres, per_task = others
+        return replace(needs, gres=gres, gres_per_socket=(), gres_per_task=per_task, cpus_per_gpu=0)
+
     def offers(
         self,
         needs: Needs,
@@ -74,7 +82,7 @@ class NearGpus:
         Args:
             needs: The evaluated request.
             view: View of the available resources.
-            feasible: Mask of the nodes that would suffice, if it did not matter which GPUs are near which cores.
+            feasible: Mask of the nodes that would suffice without its GPUs.
             cpus: Largest number of processors on each of these.
             cores: The cores in the job's partition.
             first: Whether the job shall have GPUs and cores of the same sockets.

@@ -198,7 +198,9 @@ class SharedNodePool(PackedPool):
         for row in {row for row, _ in self._rows_of(needs, view) if view[row].any()}:
             picked = self._picked(needs, view, row)
             if any(one.would_have(picked) for one in (needs.preferred, needs) if one):
-                return self._pack(needs, view, row, picked) == resources
+                packed = self._pack(needs, view, row, picked)
+                # One that has cores of each socket whose GPUs it has may have more than it could use.
+                return packed == resources or (needs.enforces_binding and self.common(packed, resources) == packed)
         return False
 
     def _picked(self, needs: Needs, view: View, row: int) -> list[tuple[int, int]]:
@@ -328,23 +330,19 @@ class SharedNodePool(PackedPool):
                 self._known_tries.clear()
             tries: Tries = []
             for row, free in self._rows_of(needs, view):
-                feasible, cpus = self._feasible(needs, view, free)
                 if self._near is not None and self._near.matter(needs):
-                    tries += ((row, *one) for one in self._near_tries(self._near, needs, view, feasible, cpus))
+                    tries += ((row, *one) for one in self._near_tries(self._near, needs, view, free))
                 else:
+                    feasible, cpus = self._feasible(needs, view, free)
                     tries.append((row, from_mask(feasible), cpus, None))
             known = self._known_tries[key] = (view, tries)
         return known[1]
 
     def _near_tries(
-        self,
-        near: NearGpus,
-        needs: Needs,
-        view: View,
-        feasible: NDArray[np.bool_],
-        cpus: NDArray[np.integer[Any]],
+        self, near: NearGpus, needs: Needs, view: View, free: NDArray[np.integer[Any]]
     ) -> Iterator[tuple[int, NDArray[np.integer[Any]], Offers]]:
         """Give what a job can try where GPUs are near cores: those of the same sockets first."""
+        feasible, cpus = self._feasible(near.without_gpus(needs), view, free)
         cores = self._cores_of.get(needs.partition, self._cores)
         for first in (True, False):
             offers = near.offers(needs, view, feasible, cpus, cores, first=first)
@@ -381,7 +379,7 @@ class SharedNodePool(PackedPool):
         for one in needs.gres:
             feasible &= view[one.row] >= one.number
         for one in needs.gres_per_socket:
-            feasible &= view[one.row] >= one.number * needs.sockets_asked
+            feasible &= view[one.row] >= one.number
         for one in needs.gres_per_job:
             feasible &= gres.room(needs, view, one) > 0
         return feasible, cpus
@@ -394,13 +392,13 @@ class SharedNodePool(PackedPool):
         near = self._near if self._near is not None and self._near.matter(needs) else None
         usable: list[Usable | None] = []
         if near is not None:
-            most = self._feasible(needs, view, view[self._core_row])[1]
+            most = self._feasible(near.without_gpus(needs), view, view[self._core_row])[1]
             usable = near.on_nodes(needs, view, picked, most, of_partition)
-            picked = near.with_cores(needs, picked, usable, of_partition)
-        cpus = np.array([count for _, count in picked])
+        chosen = near.with_cores(needs, picked, usable, of_partition) if near is not None else picked
+        cpus = np.array([count for _, count in chosen])
         own, held = cpus, None
         if self._bits is not None:
-            held = self._bits.whole[:, nodes] if needs.whole else of_partition.choose(needs, view, picked, usable)
+            held = self._bits.whole[:, nodes] if needs.whole else of_partition.choose(needs, view, chosen, usable)
             taken[self._bits.rows, nodes] = held
         if needs.whole:
             own = cpus = self._whole[CPU, nodes].astype(np.int64)

@@ -173,10 +173,9 @@ class Requests(Generic[T]):
         if constraint is not None:
             allowed = [usable & nodes for nodes in constraint.alternatives(self._having)]
             counted = [(self._mask(nodes & usable), count) for nodes, count in constraint.counts(self._having)]
-        gres, per_socket, gres_per_task, per_job = map(self._gres, _gres_of(spec))
-        gpus = (
-            sum(one.number for one in gres if one.gpu) + sum(one.number for one in per_socket) * spec.sockets_per_node
-        )
+        gres, gres_per_task, per_job = map(self._gres, (spec.gres, spec.gres_per_task, spec.gres_per_job))
+        per_socket = self._gres(spec.gres_per_socket) if spec.gres_per_socket else ()
+        gpus = sum(one.number for one in gres + per_socket if one.gpu)
         memory, memory_per_cpu = self._memory(spec, partition, gpus, counts=counts_memory)
         asked = max(spec.min_nodes, partition.min_nodes, 1)
         least, most = asked, spec.max_nodes
@@ -328,11 +327,6 @@ def _wanted(spec: JobSpec, most: int, usable: int) -> int:
     return min(wanted, most) if most else wanted
 
 
-def _gres_of(spec: JobSpec) -> tuple[str, str, str, str]:
-    """Give the GRES that a job asks for by node, socket and task, and in all."""
-    return spec.gres, spec.gres_per_socket, spec.gres_per_task, spec.gres_per_job
-
-
 def _threads(spec: JobSpec) -> int:
     """Give the largest number of threads of a core that a job uses; 0: all."""
     bounds = spec.ntasks_per_core * spec.cpus_per_task, spec.threads_per_core
@@ -392,6 +386,8 @@ _ASKED = (
     "switches",
 )
 _asked = attrgetter(*_ASKED)
+#: The GRES that it asks for: by node, socket and task, and in all.
+_gres_of = attrgetter("gres", "gres_per_socket", "gres_per_task", "gres_per_job")
 #: The fields of its partition from which they are made.
 _offered = attrgetter(
     "name",
