@@ -28,6 +28,8 @@ def settle_gpus(fields: dict[str, Any]) -> None:
     per_socket = _settle_sockets(fields, others=bool(per_job or per_task or per_node))
     if per_job and least > per_job:
         raise OptionError("--gpus", f"{per_job} GPUs are too few for {least} nodes: each gets one")
+    if job and most:  # there is a GPU of each type on each node
+        fields["max_nodes"] = max(min(most, *(gres_counts(item)["gpu"] for item in job.split(","))), least)
     if "ntasks_per_gpu" in fields:
         per_job = _settle_tasks_of_gpus(fields, per_job, per_task, per_node)
     if per_task:

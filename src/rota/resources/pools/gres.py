@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rota.resources.view import MEMORY
+from rota.resources.view import CPU, MEMORY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,6 +44,15 @@ def room(needs: Needs, view: View, one: Gres, gpus: NDArray[np.integer[Any]] | N
         return free
     free = np.minimum(free, view[MEMORY] // needs.memory_per_gpu) if needs.memory_per_gpu else free
     return free if gpus is None else np.minimum(free, gpus)
+
+
+def have_processors(needs: Needs, whole: View) -> NDArray[np.bool_]:
+    """Whether the processors of whole nodes suffice for all GPUs of the kinds that a job asks for, as in Slurm."""
+    every = (*needs.gres, *needs.gres_per_task, *needs.gres_per_job)
+    per_gpu = needs.gres_tasks.cpus_per_gres if needs.gres_tasks else 0
+    gpus = np.max([whole[one.row] for one in every if one.gpu], axis=0, initial=0)
+    enough: NDArray[np.bool_] = gpus.astype(np.int64) * per_gpu <= whole[CPU]
+    return enough
 
 
 def gpus_of_job(needs: Needs, view: View) -> NDArray[np.int64]:

@@ -129,6 +129,8 @@ def usable(needs: Needs, node: Node, is_of: Callable[[Gres, str], bool], *, firs
         every.append(found)
     if needs.sockets is not None and sum(map(bool, cores)) < needs.sockets.sockets:
         return None
+    if sum(map(len, cores)) * node.threads < needs.on_each:
+        return None
     if any(not _is_enough(needs, node, one, cores) for one in every):
         return None
     near = sum(_near(one, cores) for one in every)
@@ -140,7 +142,8 @@ def usable(needs: Needs, node: Node, is_of: Callable[[Gres, str], bool], *, firs
     # Those for each socket come first.
     if not all(left.narrow(one) for one in every):
         return None
-    return left.result(gpus=min(gpus, sum(one.total for one in every)), near=min(near, MOST_NEAR))
+    gpus = min(gpus, sum(one.total for one in every))
+    return left.result(gpus=gpus, near=min(near, MOST_NEAR), in_all=any(one.per_job for one in every))
 
 
 def _found(
@@ -246,12 +249,14 @@ class _Narrowing:
         self._least, self._most = asked.least, min(asked.most or _ANY, tasks) if tasks >= asked.least else 0
         self._least_cores = 0
 
-    def result(self, *, gpus: int, near: int) -> Usable | None:
-        """Give what is left; ``None``: nothing."""
+    def result(self, *, gpus: int, near: int, in_all: bool) -> Usable | None:
+        """Give what is left; ``None``: nothing. Of a job whose GPUs are counted in all, only their processors count."""
         cpus = self._cpus
         if not self._asked.cpus_per_gres:
             cpus = min(cpus, self._most * self._asked.per_task)
         cpus = min(cpus, self._count() * self._threads)
+        if in_all and self._asked.cpus_per_gres:
+            cpus = min(cpus // self._asked.cpus_per_gres, gpus) * self._asked.cpus_per_gres
         if self._needs.per_task > 1:
             cpus -= cpus % self._needs.per_task
         # Those that it asks for on each node need not be near its GPUs.

@@ -372,6 +372,8 @@ class SharedNodePool(PackedPool):
         feasible = cpus >= max(needs.min_cpus, 1)
         if needs.whole:
             feasible &= free == self._whole[CPU]
+            if needs.gres_tasks is not None and needs.gres_tasks.cpus_per_gres:
+                feasible &= gres.have_processors(needs, self._whole)
         if needs.memory > 0:
             feasible &= view[MEMORY] >= needs.memory
         elif needs.memory < 0:
