@@ -30,14 +30,14 @@ class Place:
     Args:
         node: What is free there.
         held: Number of cores of each socket that the job has.
-        cpus: Number of processors that it uses, and
-        threads: of those that it uses of a core.
+        tasks: Number of its tasks there.
+        threads: Number of processors that it uses of a core.
     """
 
-    def __init__(self, node: Node, held: Sequence[int], cpus: int, threads: int) -> None:
+    def __init__(self, node: Node, held: Sequence[int], tasks: int, threads: int) -> None:
         self._node = node
         self.held = held
-        self.cpus = cpus
+        self.tasks = tasks
         self.threads = threads
         #: Bitmap of the GPUs that it has got.
         self.gpus = 0
@@ -109,7 +109,7 @@ def _on_sockets(needs: Needs, place: Place, count: int) -> None:
 
 
 def _for_tasks(needs: Needs, place: Place, count: int) -> None:
-    most = needs.tasks_per_node or place.cpus // needs.per_task
+    most = place.tasks
     wanted = taken = tasks = 0
     for socket, cores in enumerate(place.held):
         own = cores * (needs.tasks_per_core or place.threads)
@@ -120,7 +120,7 @@ def _for_tasks(needs: Needs, place: Place, count: int) -> None:
         wanted = tasks * count
         if own or not socket:
             taken += place.take(wanted - taken, [socket])
-    place.take(wanted - taken, range(-1, len(place.held)))
+    place.take(most * count - taken, range(-1, len(place.held)))
 
 
 def _in_all(needs: Needs, places: Sequence[Place], count: int) -> None:

@@ -199,7 +199,7 @@ def _fewest_sockets(found: Found, cores: list[list[int]], most: int) -> None:
 def _is_enough(needs: Needs, node: Node, found: Found, cores: list[list[int]]) -> bool:
     """Whether there are enough GPUs of a kind; sets how many a job can have."""
     asked = needs.gres_tasks
-    least = max(found.per_node, 1)
+    least = found.total if needs.whole else max(found.per_node, 1)
     if found.per_socket:
         least = max(least, found.per_socket * (_sockets_of_job(needs) or 1))
     if found.per_task:
@@ -214,7 +214,8 @@ def _is_enough(needs: Needs, node: Node, found: Found, cores: list[list[int]]) -
             if not own:
                 found.total -= found.by_socket[socket]
                 found.by_socket[socket] = 0
-    found.most = min(filter(None, (found.most, found.per_node or found.per_job)), default=0)
+    if not needs.whole:
+        found.most = min(filter(None, (found.most, found.per_node or found.per_job)), default=0)
     if per_gpu:
         room = sum(map(len, cores)) * node.threads // per_gpu
         if not room or max(found.per_node, found.per_task, found.per_socket) > node.cpus // per_gpu:
@@ -245,7 +246,7 @@ class _Narrowing:
         self._threads = min(needs.threads_per_core or node.threads, node.threads)
         self._cpus, self._all_cpus = node.cpus, node.cpus
         self._required: set[int] = set()
-        tasks = self._cpus // asked.per_task
+        tasks = _ANY if asked.overcommit else self._cpus // asked.per_task
         self._least, self._most = asked.least, min(asked.most or _ANY, tasks) if tasks >= asked.least else 0
         self._least_cores = 0
 
@@ -259,8 +260,9 @@ class _Narrowing:
             cpus = min(cpus // self._asked.cpus_per_gres, gpus) * self._asked.cpus_per_gres
         if self._needs.per_task > 1:
             cpus -= cpus % self._needs.per_task
-        # Those that it asks for on each node need not be near its GPUs.
-        cpus = max(cpus, min(self._needs.on_each, self._all_cpus)) if cpus else 0
+        if cpus >= max(self._needs.tasks_per_node, 1) * self._needs.per_task:
+            # With its tasks come the processors that it asks for on each node besides: these need not be near its GPUs.
+            cpus = max(cpus, min(self._needs.on_each, self._all_cpus))
         return Usable(tuple(map(tuple, self._cores)), cpus, gpus, near, self._least_cores) if cpus > 0 else None
 
     def narrow(self, found: Found) -> bool:
@@ -283,6 +285,9 @@ class _Narrowing:
             for socket in range(len(self._cores)):
                 if socket not in self._required:
                     self._leave_out(socket, len(self._cores[socket]))
+        if self._most >= _ANY - self._asked.least:  # any number
+            found.total = min(found.total, self._cpus // per_gpu) if per_gpu else found.total
+            return True
         needed = self._needed(found, there)
         if needed > self._count() or (self._enforce and needed * self._threads > self._cpus):
             return False
@@ -321,10 +326,13 @@ class _Narrowing:
     def _needed(self, found: Found, there: int) -> int:
         """Give the number of cores that a job needs at most; tasks for which there are too few are left out."""
         per_task = self._asked.task_cpus(self._threads)
-        needed = -(-self._most * per_task // self._threads)
-        while needed > self._count() and self._most > self._least:
-            self._most -= 1
-            needed = -(-self._most * per_task // self._threads)
+        needed = self._most * per_task
+        while self._most >= self._least:
+            needed = -(-needed // self._threads)
+            if needed <= self._count():
+                break
+            self._most -= 1  # as in Slurm also one less than the least
+            needed = self._most * per_task
         if per_gpu := self._asked.cpus_per_gres:
             number = found.per_node or found.per_socket * len(self._required) or found.per_task * self._most or there
             needed = max(needed, -(-number * per_gpu // self._node_threads))

@@ -54,7 +54,7 @@ class NearGpus:
 
     def matter(self, needs: Needs) -> bool:
         """Whether it matters for a job which GPUs are near which cores."""
-        if needs.gres_tasks is None or needs.whole:
+        if needs.gres_tasks is None:
             return False
         if needs.gres_per_socket:
             return True
@@ -149,11 +149,12 @@ class NearGpus:
             taken: View of the allocation, which is changed.
         """
         places = []
-        for column, (node, used) in enumerate(picked):
+        tasks = needs.gres_tasks.on_nodes([used for _, used in picked], needs.per_task) if needs.gres_tasks else []
+        for column, (node, _) in enumerate(picked):
             state = self._state(needs, view, node, 0, cores)
             own = self._cores.by_socket(held[:, column], node)
             threads = min(needs.threads_per_core or state.threads, state.threads)
-            places.append(Place(state, [len(cores) for cores in own], used, threads))
+            places.append(Place(state, [len(cores) for cores in own], tasks[column], threads))
         choose(needs, places, self._is_of)
         nodes = [node for node, _ in picked]
         taken[self._gpus.rows, nodes] = self._gpus.in_columns(place.gpus for place in places)

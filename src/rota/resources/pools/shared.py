@@ -391,7 +391,7 @@ class SharedNodePool(PackedPool):
         taken = np.zeros_like(self._whole)
         nodes = np.array([node for node, _ in picked])
         of_partition = self._cores_of.get(needs.partition, self._cores)
-        near = self._near if self._near is not None and self._near.matter(needs) else None
+        near = self._near if self._near is not None and not needs.whole and self._near.matter(needs) else None
         usable: list[Usable | None] = []
         if near is not None:
             most = self._feasible(near.without_gpus(needs), view, view[self._core_row])[1]

@@ -64,8 +64,9 @@ class GresTasks(NamedTuple):
     cpus_per_gres: int
     #: Whether tasks have cores of their own.
     alone: bool
-    #: Number of tasks of the job; 0: it is not given.
+    #: Number of tasks of the job, 0: it is not given; and whether they share processors.
     total: int = 0
+    overcommit: bool = False
 
     @classmethod
     def of(cls, spec: JobSpec, per_gpu: int) -> GresTasks:
@@ -82,7 +83,13 @@ class GresTasks(NamedTuple):
             least = most = tasks
         elif tasks == 1 or tasks == nodes == spec.max_nodes:
             most = 1
-        return cls(least, most, spec.cpus_per_task, per_gpu, alone=spec.ntasks_per_core == 1, total=tasks)
+        return cls(least, most, spec.cpus_per_task, per_gpu, spec.ntasks_per_core == 1, tasks, spec.overcommit)
+
+    def on_nodes(self, used: Sequence[int], per_task: int) -> list[int]:
+        """Count the tasks on nodes of which a job uses so many processors: if they share these, they are dealt out."""
+        if not self.overcommit or not self.total:
+            return [cpus // per_task for cpus in used]
+        return [len(range(place, self.total, len(used))) for place in range(len(used))]
 
     def task_cpus(self, threads: int) -> int:
         """Count the processors that a task takes, if a job uses so many of a core."""

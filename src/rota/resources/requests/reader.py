@@ -204,7 +204,7 @@ class Requests(Generic[T]):
         if per_gpu and of_job:
             cpus = max(cpus, per_gpu * sum(one.number for one in per_job if one.gpu))
         tasks = 1 if spec.num_tasks == 1 or spec.overcommit else spec.ntasks_per_node or 1
-        on_sockets = sum(one.number for one in per_socket) * (spec.sockets_per_node - 1)
+        on_sockets = sum(one.number for one in per_socket) * (spec.sockets_per_node - 1) if per_socket else 0
         on_each = max(tasks * per_task, spec.min_cpus_per_node, per_gpu * (gpus + on_sockets or of_job))
         on_socket = 0 if spec.overcommit else spec.ntasks_per_socket
         together = spec.ntasks_per_node or on_socket or spec.ntasks_per_core
