@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 #: The clock of all scenarios begins here, Unix seconds.
 BEGIN = 1_000_000
+#: In a line of gres.conf.
+GRES_LINE = re.compile(r"\bName=gpu\b")
 _FAILED = "Batch job submission failed: "
 
 
@@ -163,13 +165,15 @@ class Player:
         self._begin = BEGIN if scenario.clock is None else scenario.clock
         self._uids: dict[str, int] = {}
         machines = ("nodename", "partitionname", "switchname")
-        settings = [line for line in scenario.conf if not line.lower().startswith(machines)]
-        machine = [line for line in scenario.conf if line.lower().startswith(("nodename", "partitionname"))]
+        gres = [line for line in scenario.conf if GRES_LINE.search(line)]
+        lines = [line for line in scenario.conf if line not in gres]
+        settings = [line for line in lines if not line.lower().startswith(machines)]
+        machine = [line for line in lines if line.lower().startswith(("nodename", "partitionname"))]
         last = {line.partition("=")[0].lower(): line for line in settings}
         last["schedulerparameters"] += ",requeue_delay=120"  # Slurm has no other
         # A partition takes the place of one of the same name, and nodes that of all nodes.
         parts = {re.split(r"[= ]", line)[1]: line for line in machine if line.lower().startswith("partition")}
-        own = [line for line in scenario.own if line.lower().startswith("nodename")]
+        own = [line for line in scenario.own if line not in gres and line.lower().startswith("nodename")]
         machine = [
             *(own or [line for line in machine if line.lower().startswith("nodename")]),
             *parts.values(),
@@ -178,6 +182,8 @@ class Player:
         conf.write_text("\n".join(["ClusterName=cluster", *last.values(), *machine]) + "\n", encoding="utf-8")
         if switches := [line for line in scenario.conf if line.lower().startswith("switchname")]:
             (directory / "topology.conf").write_text("\n".join(switches) + "\n", encoding="utf-8")
+        if gres:
+            (directory / "gres.conf").write_text("\n".join(gres) + "\n", encoding="utf-8")
         self._accounts = directory / "accounts.script"
         with patch("rota.users.users_of", frozenset):  # each user is in the group of the same name
             self._config = config = replace(read_slurm_conf(conf).config, cores_apart=True)

@@ -154,6 +154,43 @@ def _gpus(draft: _Draft) -> None:
     draft.options.append(gpus)
 
 
+def _near(draft: _Draft) -> None:
+    """GPUs near cores, with and without types; on some nodes they are near all."""
+    rng = draft.rng
+    types = rng.choice((("",), ("",), ("a100", "v100")))
+    for prefix in "ng"[: rng.randint(1, 2)]:
+        sockets, cores, threads = rng.choice(((2, 4, 1), (2, 2, 1), (4, 2, 1), (2, 4, 2)))
+        counts = {kind: rng.choice((1, 2, 2)) * (2 if len(types) == 1 else 1) for kind in types}
+        gres = ",".join(f"gpu:{kind and kind + ':'}{count}" for kind, count in counts.items())
+        nodes = rng.randint(1, 3)
+        draft.add_nodes(prefix, nodes, sockets, cores, threads, more=f"Gres={gres}")
+        name, device = f"{prefix}[1-{nodes}]" if nodes > 1 else f"{prefix}1", 0
+        for kind, count in counts.items():
+            left = count
+            while left:
+                some = rng.randint(1, left)
+                socket = rng.randrange(sockets)
+                last = rng.choice((socket, socket, socket, min(socket + 1, sockets - 1)))
+                near = rng.choice((f" Cores={socket * cores}-{(last + 1) * cores - 1}",) * 5 + ("",))
+                files = f"/dev/tty[{device}-{device + some - 1}]" if some > 1 else f"/dev/tty{device}"
+                draft.conf.append(f"NodeName={name} Name=gpu {kind and f'Type={kind} '}File={files}{near}")
+                device += some
+                left -= some
+
+    def gpus(rng: Random) -> str:
+        count = rng.choice((1, 1, 1, 2, 2, 3))
+        text = f"{rng.choice(types)}:{count}" if len(types) > 1 and rng.random() < 0.5 else str(count)
+        one = rng.choice(("--gpus", "--gpus-per-node", "--gres", "--gpus-per-task") * 2 + ("--gpus-per-socket",))
+        words = f"--gres=gpu:{text}" if one == "--gres" else f"{one}={text}"
+        if one == "--gpus-per-socket":
+            words += f" --sockets-per-node={rng.choice((1, 2, 2))}"
+        binding = rng.choice((*["--gres-flags=enforce-binding"] * 2, "--gres-flags=disable-binding", *[""] * 4))
+        more = rng.choice((f"--cpus-per-gpu={rng.randint(1, 3)}", f"--mem-per-gpu={rng.choice((200, 700))}", *[""] * 6))
+        return " ".join(word for word in (words, more, binding) if word) if rng.random() < 0.75 else ""
+
+    draft.options.append(gpus)
+
+
 def _features(draft: _Draft) -> None:
     """Features and weights."""
     rng = draft.rng
@@ -335,6 +372,7 @@ KINDS: dict[str, Callable[[_Draft], None]] = {
     "linear": _linear,
     "sockets": _sockets,
     "priorities": _priorities,
+    "near": _near,
 }
 
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from ClusterShell.NodeSet import NodeSet
+from core.scenarios import GRES_LINE
 from jobmeta.real_slurm import PATIENCE, PROGRAMS, SITE, accounting, ports, run_as, until
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ class RealSlurm:
         self._stop()
         self._first += _IDS
         self._now = BEGIN - 4
-        nodes = [line for line in conf if line.startswith("NodeName=")]
+        nodes = [line for line in conf if line.startswith("NodeName=") and not GRES_LINE.search(line)]
         self._write(conf, nodes)
         self._set_accounts(accounts)
         self._set_clock()
@@ -158,7 +159,8 @@ class RealSlurm:
     def _write(self, conf: Sequence[str], nodes: Sequence[str]) -> None:
         """Write the configuration files."""
         host = socket.gethostname()
-        lines, gres = [], []
+        lines, gres = [], [line for line in conf if GRES_LINE.search(line)]
+        devices = not gres
         for line in nodes:
             name = line.split()[0]
             count = len(NodeSet(name.removeprefix("NodeName=")))
@@ -166,12 +168,13 @@ class RealSlurm:
             where = f"NodeHostname={host} NodeAddr=127.0.0.1 Port={f'[{chosen}]' if count > 1 else chosen}"
             lines.append(f"{line} {where}")
             first = 0
-            for kind, number in re.findall(r"gpu:(?:([a-z]\w*):)?(\d+)(?=[ ,]|$)", line):
+            for kind, number in re.findall(r"gpu:(?:([a-z]\w*):)?(\d+)(?=[ ,]|$)", line) if devices else ():
                 files = f"/dev/tty[{first}-{first + int(number) - 1}]" if int(number) > 1 else f"/dev/tty{first}"
                 gres.append(f"{name} Name=gpu {f'Type={kind} ' if kind else ''}File={files}")
                 first += int(number)
         site = _SITE.format(run=self._run, host=host, first=self._first, **self._numbers)
-        rest = [line for line in conf if not line.startswith(("NodeName=", "PartitionName=", "SwitchName="))]
+        others = ("NodeName=", "PartitionName=", "SwitchName=")
+        rest = [line for line in conf if not (line.startswith(others) or GRES_LINE.search(line))]
         switches = [line for line in conf if line.startswith("SwitchName=")]
         parts = [line for line in conf if line.startswith("PartitionName=")]
         (self._run / "slurm.conf").write_text("\n".join([site, *rest, *lines, *parts]) + "\n")
