@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -27,6 +26,8 @@ from rota.listings.job_facts import (
 from rota.listings.records import record
 from rota.listings.text import NULL, fold, or_null, plain, ranges, size, tres_text
 from rota.model.accounting import JobDetails
+from rota.model.gres import GPU
+from rota.model.tres import gres_counts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -131,9 +132,7 @@ def _resources(job: JobLine, view: View, details: JobDetails, *, detailed: bool)
     on_core = request.ntasks_per_core or "*"
     yield f"Socks/Node={sockets or '*'} NtasksPerN:B:S:C={each}:0:{on_socket}:{on_core} CoreSpec=*"
     if detailed and job.nodes:
-        allocation = view.allocation(job.job_id)
-        yield f"JOB_GRES={_gres_of_all(job, allocation) or NULL}"
-        yield from _held(allocation, view.gpus(job.job_id))
+        yield from _allocated(job, view)
     memory, per_cpu = least_memory(job)
     kind = "CPU" if per_cpu else "Node"
     disk = size(details.tmp_disk, "M") if details.tmp_disk else "0"
@@ -146,36 +145,63 @@ def _resources(job: JobLine, view: View, details: JobDetails, *, detailed: bool)
     yield f"OverSubscribe={shares} Contiguous={contiguous} Licenses={or_null(request.licenses)} Network=(null)"
 
 
-def _gres_of_all(job: JobLine, allocation: Sequence[AllocationLine]) -> str:
-    """Give the GRES that a job has on all of its nodes; of what has ended, those that accounting knows."""
-    counts: Counter[str] = Counter()
-    for one in allocation:
-        counts.update(one.gres)
-    if not allocation:
-        had = job.tres_allocated or {}
-        counts.update({name.removeprefix("gres/"): count for name, count in had.items() if name.startswith("gres/")})
-    return ",".join(f"{name}:{count}" for name, count in _by_type(sorted(counts.items())) if count)
+def _allocated(job: JobLine, view: View) -> Iterator[str]:
+    """Say which GRES a job has and, where that is known, which processors and GPUs on its nodes.
 
-
-def _by_type(gres: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
-    """Leave out the sums of what is also counted by type."""
-    typed = {name.partition(":")[0] for name, _ in gres if ":" in name}
-    return [(name, count) for name, count in gres if name not in typed]
-
-
-def _held(allocation: Sequence[AllocationLine], gpus: Mapping[str, Mapping[str, tuple[int, ...]]]) -> Iterator[str]:
-    """Say which processors and GPUs a job has, where that is known: a line for successive nodes that are alike."""
+    There is a line for successive nodes that are alike.
+    """
+    allocation, gpus = view.allocation(job.job_id), view.gpus(job.job_id)
+    held = _by_kind(job, view, allocation)
+    total: dict[str, int] = {}
+    for kinds in held.values():
+        for name, count in kinds.items():
+            total[name] = total.get(name, 0) + count
+    if not allocation:  # of what has ended, those that accounting knows
+        had = (job.tres_allocated or {}).items()
+        total = _by_type({name.removeprefix("gres/"): count for name, count in had if name.startswith("gres/")})
+    shown = ",".join(f"{name}:{count}" for name, count in total.items())
+    yield f"JOB_GRES={or_null(shown)}"
     alike = groupby(
         (one for one in allocation if one.processors),
-        lambda one: (one.processors, one.memory, sorted(one.gres.items()), gpus.get(one.node, {})),
+        lambda one: (one.processors, one.memory, held[one.node], gpus.get(one.node)),
     )
-    for (processors, memory, gres, ids), lines in alike:
+    for (processors, memory, kinds, ids), lines in alike:
         nodes = fold(tuple(one.node for one in lines))
-        shown = ",".join(
-            f"{name}:{count}" + (f"(IDX:{ranges(map(str, ids[name]))})" if name in ids else "")
-            for name, count in _by_type(gres)
-        )
+        shown = ",".join(f"{name}:{count}{_numbers(name, ids)}" for name, count in kinds.items())
         yield f"  Nodes={nodes} CPU_IDs={ranges(map(str, processors))} Mem={memory} GRES={shown}"
+
+
+def _by_kind(job: JobLine, view: View, allocation: Sequence[AllocationLine]) -> dict[str, dict[str, int]]:
+    """Count the GRES that a job has of each node: those of a type if they have one.
+
+    If it has asked for any type, those of which it has none are listed, too.
+    """
+    request = job.request
+    asked = (request.gres, request.gres_per_socket, request.gres_per_task, request.gres_per_job)
+    of_any = {max(gres_counts(item), key=len) for text in asked for item in text.split(",") if item}
+    held: dict[str, dict[str, int]] = {}
+    for one in allocation:
+        held[one.node] = _by_type(one.gres)
+    if any(":" in name for kinds in held.values() for name in kinds):
+        for node in view.nodes():
+            kinds = held.get(node.name, {})
+            names = (item.partition("(")[0].rpartition(":")[0] for item in node.gres)
+            more = {name: kinds.pop(name, 0) for name in names if name in kinds or name.partition(":")[0] in of_any}
+            kinds |= {name: more[name] for name in more if ":" in name or more[name]}
+    return held
+
+
+def _by_type(gres: Mapping[str, int]) -> dict[str, int]:
+    """Sort by name, and leave out the sums of what is also counted by type."""
+    typed = {name.partition(":")[0] for name in gres if ":" in name}
+    return {name: count for name, count in sorted(gres.items()) if name not in typed}
+
+
+def _numbers(kind: str, ids: Mapping[str, tuple[int, ...]] | None) -> str:
+    """Give the numbers of a job's GPUs of a kind on a node, if they are known."""
+    if ids is None or kind.partition(":")[0] != GPU:
+        return ""
+    return f"(IDX:{ranges(map(str, ids.get(kind, ())))})"
 
 
 def _files(job: JobLine, details: JobDetails) -> Iterator[str]:
