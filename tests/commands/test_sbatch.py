@@ -377,9 +377,6 @@ def test_options_without_a_meaning_are_read_past(option: str) -> None:
         ("-w n04 --ntasks-per-gpu=2", "--ntasks-per-gpu", "needs GPUs, --ntasks or --nodes"),
         ("-n2 --gpus-per-task=1 --ntasks-per-gpu=1", "--ntasks-per-gpu", "--gpus-per-task is there too"),
         ("-n2 --ntasks-per-node=1 --ntasks-per-gpu=1", "--ntasks-per-gpu", "--ntasks-per-node is there too"),
-        ("-n2 --gpus-per-socket=1", "--gpus-per-socket", "needs --sockets-per-node"),
-        ("-G 2 --gpus-per-socket=1 --sockets-per-node=1", "--gpus-per-socket", "other options about GPUs are there"),
-        ("-G 2 --gres-flags=binding", "--gres-flags", "'binding' is neither enforce-binding nor disable-binding"),
         ("-w n04 --gpus-per-task=1", "--gpus-per-task", "needs --ntasks, or --gpus"),
     ],
 )

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from rota.commands.sbatch import OptionError, parse_request, split_words
+
 from .conftest import different
 
 
@@ -160,3 +162,23 @@ def test_gpus(options: str, expected: dict[str, Any]) -> None:
 )
 def test_what_goes_with_a_gpu(options: str, expected: dict[str, Any]) -> None:
     assert different(options) == expected
+
+
+def test_there_are_no_more_nodes_than_gpus() -> None:
+    """So that Slurm gave three nodes: near-4200006 of the random scenarios."""
+    assert parse_request(split_words("-N3-4 -n5 --gpus=3")).max_nodes == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "option", "problem"),
+    [
+        ("-n2 --gpus-per-socket=1", "--gpus-per-socket", "needs --sockets-per-node"),
+        ("-G 2 --gpus-per-socket=1 --sockets-per-node=1", "--gpus-per-socket", "other options about GPUs are there"),
+        ("-G 2 --gres-flags=binding", "--gres-flags", "'binding' is neither enforce-binding nor disable-binding"),
+    ],
+)
+def test_what_is_refused(options: str, option: str, problem: str) -> None:
+    with pytest.raises(OptionError) as caught:
+        parse_request(split_words(options))
+    assert caught.value.option == option
+    assert str(caught.value).startswith(problem)

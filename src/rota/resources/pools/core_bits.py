@@ -5,7 +5,7 @@ Cores of a node are numbered socket by socket. A job can use those that are free
 1. Sockets with fewer free cores than the job needs on each are left out.
 2. With a largest number of tasks on a socket, it can use no more cores of one than these can; but of those behind the
    cores that suffice for its tasks on the node it can use all.
-3. With GRES, it can use no more than go with them: `gres_cores`; where GPUs are near cores, `near_cores`.
+3. With GPUs, it can use no more than go with them: `near_cores`; so with other GRES: `gres_cores`.
 
 Of these it gets, for the processors that were chosen for it on the node:
 
@@ -122,7 +122,7 @@ class CoreBits:
             picked: Index and number of used processors of each node.
             block: Whether sockets are filled one after the other.
             whole: Whether sockets are allocated whole.
-            near: What it can use of each node, where GPUs are near cores.
+            near: What it can use of each node, if it asks for GPUs.
 
         Returns:
             Bits of cores: the rows, with a column for each node of the job.

@@ -1,6 +1,4 @@
-"""Which GPUs of a node a job gets, where cores are told apart: the first that are free, as in Slurm's ``cons_tres``.
-
-Where GPUs are near cores, it depends on these: `near_choice`.
+"""The GPUs of nodes, where cores are told apart. Which of them a job gets depends on its cores: `near_choice`.
 
 GPUs of a node are numbered in the order of its ``Gres``, so that those of one type follow each other. They are bits in
 rows of a view, 32 in each. Of types beyond `_MOST` GPUs of a node only the number is known.

@@ -89,7 +89,7 @@ def pick(
         view: View of the available resources.
         candidates: Nodes that could each serve part of the job.
         known: Cache of needs with a larger number of nodes, by the needs and this number.
-        gpus: Where GPUs are near cores, how many the job could have on each node of the machine; the candidates are
+        gpus: Where GPUs are told apart, how many the job could have on each node of the machine; the candidates are
             weighted by them already.
 
     Returns:

@@ -1,4 +1,4 @@
-"""Which cores of a node a job with GRES can use, where cores are told apart.
+"""Which cores of a node a job with GRES other than GPUs can use, where cores are told apart; with GPUs: `near_cores`.
 
 As in Slurm's ``cons_tres``, such a job has no more cores of a node to choose from than all tasks that its GRES suffice
 for can use, and these are spread over the sockets: as long as there are more, the last core of the socket with the most

@@ -1,4 +1,4 @@
-"""Which GPUs a job gets where GPUs are near cores, once its cores are chosen: as in Slurm's ``cons_tres``.
+"""Which GPUs a job gets, once its cores are chosen, where cores are told apart: as in Slurm's ``cons_tres``.
 
 GPUs that belong to no socket come first, then those of sockets on which the job has cores, then others. Of GPUs
 

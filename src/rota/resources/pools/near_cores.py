@@ -1,4 +1,4 @@
-"""Which cores of a node a job with GPUs can use where GPUs are near cores, and which nodes suffice.
+"""Which cores of a node a job with GPUs can use, where cores are told apart, and which nodes suffice.
 
 The rules are those of Slurm's ``cons_tres``:
 

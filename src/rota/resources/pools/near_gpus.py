@@ -6,6 +6,7 @@ See `near_cores` and `near_choice`. Nodes with the same free cores and GPUs are 
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -44,21 +45,25 @@ class NearGpus:
         cores: Its cores.
         gpus: Its GPUs.
         gres_rows: Rows in which each kind of GRES is counted.
+        whole: View of all resources.
     """
 
-    def __init__(self, cores: CoreBits, gpus: GpuBits, gres_rows: Mapping[str, int]) -> None:
+    def __init__(self, cores: CoreBits, gpus: GpuBits, gres_rows: Mapping[str, int], whole: View) -> None:
         self._cores = cores
         self._gpus = gpus
-        self._are_near = any(group.sockets for groups in gpus.groups for group in groups)
         self._rows = {kind: row for kind, row in gres_rows.items() if kind.partition(":")[0] == GPU}
+        numbers = dict.fromkeys(self._rows, 0)
+        for group in chain.from_iterable(gpus.groups):
+            for kind in {group.kind, GPU}:
+                numbers[kind] += group.gpus.bit_count()
+        #: Rows of the kinds of which each GPU is known by its number.
+        self._numbered = {row for kind, row in self._rows.items() if numbers[kind] == int(whole[row].sum())}
 
     def matter(self, needs: Needs) -> bool:
-        """Whether it matters for a job which GPUs are near which cores."""
-        if needs.gres_tasks is None:
-            return False
-        if needs.gres_per_socket:
-            return True
-        return self._are_near and any(one.gpu for one in (*needs.gres, *needs.gres_per_task, *needs.gres_per_job))
+        """Whether a job asks for GPUs, all of which are told apart."""
+        every = (*needs.gres, *needs.gres_per_socket, *needs.gres_per_task, *needs.gres_per_job)
+        rows = {one.row for one in every if one.gpu}
+        return bool(rows) and rows <= self._numbered
 
     @staticmethod
     def without_gpus(needs: Needs) -> Needs:

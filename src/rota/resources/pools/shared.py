@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     #: Row of processors that a job gets, and index and number of processors of each node.
     Picked = tuple[int, list[tuple[int, int]]]
     #: Rows of processors to try, each with the bitmap of feasible nodes, the processors available on each node and,
-    #: where GPUs are near cores, the GPUs.
+    #: where GPUs are told apart, the GPUs.
     Tries = list[tuple[int, int, NDArray[np.integer[Any]], Offers | None]]
 
 #: Largest number of elements in cached masks, and in cached sets of nodes; and how many an entry is worth by itself.
@@ -111,7 +111,7 @@ class SharedNodePool(PackedPool):
         #: Which GPUs are near which cores; ``None``: they are not told apart.
         self._near: NearGpus | None = None
         if self._bits is not None and self._gpus is not None:
-            self._near = NearGpus(self._bits, self._gpus, self._gres_rows)
+            self._near = NearGpus(self._bits, self._gpus, self._gres_rows, self._requests.whole)
         super().__init__(nodes, np.vstack((self._requests.whole, *cores)), kinds)
         if self._bits is not None:  # those of GPUs come last
             self._bit_rows = slice(self._bits.rows.start, len(kinds))
@@ -341,7 +341,7 @@ class SharedNodePool(PackedPool):
     def _near_tries(
         self, near: NearGpus, needs: Needs, view: View, free: NDArray[np.integer[Any]]
     ) -> Iterator[tuple[int, NDArray[np.integer[Any]], Offers]]:
-        """Give what a job can try where GPUs are near cores: those of the same sockets first."""
+        """Give what a job with GPUs can try: GPUs and cores of the same sockets first."""
         feasible, cpus = self._feasible(near.without_gpus(needs), view, free)
         cores = self._cores_of.get(needs.partition, self._cores)
         for first in (True, False):
