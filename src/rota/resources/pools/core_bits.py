@@ -70,6 +70,10 @@ class CoreBits:
         self.whole: View = np.array([in_rows(bits, count) for bits in offered], np.uint32).T.reshape(count, -1)
         self._count = count
 
+    def shape(self, node: int) -> tuple[int, int, int]:
+        """Give the number of sockets of a node, of cores on each, and of processors of a core."""
+        return self._shapes[node]
+
     def names(self) -> list[str]:
         """Name the rows."""
         return [f"cores/{number}" for number in range(self._count)]

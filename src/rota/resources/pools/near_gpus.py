@@ -17,7 +17,7 @@ from rota.resources.pools.near_cores import Node, Usable, usable
 from rota.resources.view import MEMORY
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Hashable, Mapping, Sequence
     from typing import Any
 
     from numpy.typing import NDArray
@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from rota.resources.pools.gpu_bits import GpuBits
     from rota.resources.requests.needs import Gres, Needs
     from rota.resources.view import View
+
+
+#: Most results that are remembered.
+_MOST_KNOWN = 100_000
 
 
 class Offers(NamedTuple):
@@ -51,6 +55,13 @@ class NearGpus:
     def __init__(self, cores: CoreBits, gpus: GpuBits, gres_rows: Mapping[str, int], whole: View) -> None:
         self._cores = cores
         self._gpus = gpus
+        shapes: dict[Hashable, int] = {}
+        #: A number of the cores and GPUs of each node, equal where these are.
+        self._shapes = [
+            shapes.setdefault((groups, cores.shape(node)), len(shapes)) for node, groups in enumerate(gpus.groups)
+        ]
+        #: What a job can use of a node, by its request, which is kept, and by what is free.
+        self._known: dict[Hashable, Usable | None] = {}
         self._rows = {kind: row for kind, row in gres_rows.items() if kind.partition(":")[0] == GPU}
         numbers = dict.fromkeys(self._rows, 0)
         for group in chain.from_iterable(gpus.groups):
@@ -93,12 +104,19 @@ class NearGpus:
             first: Whether the job shall have GPUs and cores of the same sockets.
         """
         offers = Offers(*(np.zeros(len(cpus), np.int64) for _ in Offers._fields))
-        known: dict[Node, Usable | None] = {}
+        rows = np.ascontiguousarray(view[self._cores.rows.start : self._gpus.rows.stop].T)
+        free, width = rows.tobytes(), rows.shape[1] * rows.itemsize
+        memory = view[MEMORY] // needs.memory_per_gpu if needs.memory_per_gpu else None
+        if len(self._known) > _MOST_KNOWN:
+            self._known.clear()
         for node in feasible.nonzero()[0].tolist():
-            state = self._state(needs, view, node, int(cpus[node]), cores)
-            if state not in known:
-                known[state] = usable(needs, state, self._is_of, first=first)
-            if (found := known[state]) is not None:
+            room = None if memory is None else int(memory[node])
+            bits = free[node * width : (node + 1) * width]
+            key = needs, first, self._shapes[node], int(cpus[node]), room, bits
+            if key not in self._known:
+                state = self._state(needs, view, node, int(cpus[node]), cores)
+                self._known[key] = usable(needs, state, self._is_of, first=first)
+            if (found := self._known[key]) is not None:
                 offers.cpus[node], offers.gpus[node], offers.near[node] = found.cpus, found.gpus, found.near
         return offers
 
