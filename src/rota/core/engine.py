@@ -94,6 +94,7 @@ class Engine:
         "_skips_empty_passes",
         "_timer_handlers",
         "_token",
+        "asks_who_reads_plans",
         "cluster",
         "events",
         "faults",
@@ -145,6 +146,8 @@ class Engine:
         self.pass_due = False
         #: Whether a plugin may read the plans of jobs: all but rota's own may.
         self.plugins_may_read_plans = True
+        #: Whether the scheduler has asked if anybody reads plans: else the driver need not say it.
+        self.asks_who_reads_plans = False
         self.priority_guard = PluginGuard(priority, self._fault, clock)
         self.sched_guard = PluginGuard(sched, self._fault, clock)
         self.priority_plugin = PriorityCalls(self.priority_guard)

@@ -4,6 +4,8 @@ A plugin reads (now, configuration, jobs, queue, nodes, partitions), asks (what 
 start) and proposes (start, plan, hold, requeue …). The engine may refuse a proposal with a `Reason`; whatever is
 proposed, its state stays consistent.
 
+Over 400 lines: a method for each thing that a plugin can read, ask and propose.
+
 A **resource set** is an ``int``: on a machine of interchangeable processors a number of processors, on a machine with
 whole nodes a bitmap of nodes. In both cases disjoint sets are joined with ``+``, a subset is removed with ``-``, and 0
 is the empty set; `Controller.common` gives the intersection, `Controller.size` the number of units.

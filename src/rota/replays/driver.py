@@ -187,9 +187,7 @@ class ReplayDriver:
             if limit_ends and limit_ends[0][0] == now:
                 first_launch = self._end_at_limit(now)
             if tick <= now:
-                if self._plans_unread:
-                    engine.plans_unread(until - self._next_end())
-                self._tick(now)
+                self._tick(now, until)
             if node_changes and node_changes[-1].time <= now:
                 self._change_nodes(now)
             if submit[place] == now:
@@ -221,9 +219,10 @@ class ReplayDriver:
 
     def _next_end(self) -> int:
         """Give the time by which a running job will have ended; `_NEVER`: that is not known."""
-        if self._stopped:  # the first end may be that of a stopped run
+        ends = self._early_ends or self._limit_ends
+        if not ends or self._stopped:  # the first end may be that of a stopped run
             return _NEVER
-        return min((ends[0][0] for ends in (self._early_ends, self._limit_ends) if ends), default=_NEVER)
+        return ends[0][0]
 
     def _end_at_limit(self, now: int) -> int:
         """End the jobs whose time limit is now; give the number of the earliest of their launches."""
@@ -235,10 +234,17 @@ class ReplayDriver:
                 self._send(JobEnded(job_id, restart_count), now)
         return first_launch
 
-    def _tick(self, now: int) -> None:
-        """Send a `Tick`, unless the engine waited only for the time limit of a job that has just ended."""
+    def _tick(self, now: int, until: int) -> None:
+        """Send a `Tick`, unless the engine waited only for the time limit of a job that has just ended.
+
+        Args:
+            now: The time, Unix seconds.
+            until: Time up to which is played, at which plans may be read.
+        """
         wakeup = self._engine.wakeup
         if wakeup is not None and wakeup <= now:
+            if self._plans_unread and self._engine.asks_who_reads_plans:
+                self._engine.plans_unread(until - self._next_end())
             self._send(_TICK, now)
 
     def _change_nodes(self, now: int) -> None:

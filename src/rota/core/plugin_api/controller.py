@@ -46,6 +46,8 @@ class Passes(Protocol):
 
     #: Whether a pass is due because of what has happened since the last one.
     pass_due: bool
+    #: Whether a scheduler has asked if anybody reads plans.
+    asks_who_reads_plans: bool
 
     def make_main_pass(self) -> None:
         """Make Slurm's main pass."""
@@ -320,6 +322,7 @@ class PluginController:
         return None if excess is None else excess.reason
 
     def plans_are_read(self, within: int) -> bool:
+        self._passes.asks_who_reads_plans = True
         return self._state.plans_unread < within
 
     def depends_on_plan(self, job: Job) -> bool:
