@@ -174,6 +174,14 @@ def test_what_is_taken_away_is_told_as_by_slurm(command: str, removals: dict[str
     assert removals[command].lines == REMOVED[command].lines
 
 
+def test_values_may_be_in_quotes(cluster: LiveCluster) -> None:
+    # So nodeocc and nodeview-slurm ask; the heading is what Slurm 22.05.8 answered.
+    shown = cluster.run(
+        "sacctmgr", "show", "qos", "format='name%15,maxtresperuser%35,grptres%25,maxjobsperuser'"
+    ).stdout
+    assert shown.splitlines()[0].split() == ["Name", "MaxTRESPU", "GrpTRES", "MaxJobsPU"]
+
+
 def test_what_names_nothing_removes_nothing(tmp_path: Path) -> None:
     with LiveCluster(tmp_path, _CONF) as cluster:
         cluster.run("sacctmgr", "-i", "add", "account", "one")

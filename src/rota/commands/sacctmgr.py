@@ -168,9 +168,14 @@ def parse_words(words: Sequence[str], *, setting: bool) -> Words:
         if match is None:
             names += split_names(word)
         else:
-            pair = Setting(match["key"].strip(), word, match["change"], match["value"])
+            pair = Setting(match["key"].strip(), word, match["change"], _unquoted(match["value"]))
             (settings if setting else where).append(pair)
     return Words(names, where, settings)
+
+
+def _unquoted(value: str) -> str:
+    """Give a value without the quotes around all of it, which programs leave there and Slurm does not mind."""
+    return value[1:-1] if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'" else value
 
 
 def split_names(text: str) -> list[str]:
