@@ -244,9 +244,9 @@ def test_named_nodes(options: str, expected: dict[str, Any]) -> None:
         ("--requeue", {"requeue": True}),
         ("--no-requeue --requeue", {"requeue": True}),
         ("--requeue --no-requeue", {"requeue": False}),
-        # Letters follow each other; without = an option whose value may be left out has none.
+        # Letters follow each other; a word of its own is no value of an option whose value may be left out.
         ("-Hn3", {"hold": True, "num_cpus": 3, "num_tasks": 3}),
-        ("-skHvQn 3", {"oversubscribe": True, "hold": True, "num_cpus": 3, "num_tasks": 3}),
+        ("-sHvQn 3", {"oversubscribe": True, "hold": True, "num_cpus": 3, "num_tasks": 3}),
         ("--nice 5 -n 2", {"nice": 100}),
     ],
 )

@@ -218,7 +218,13 @@ def _again(spec: "dict[str, Any]", server: _socket.socket) -> int:
 def _command(spec: "dict[str, Any]", server: _socket.socket) -> int:
     """Run a command where this program is; give its exit status."""
     program = program_path(spec["argv"][0], dict(os.environ))
-    if not os.access(program, os.X_OK):
+    try:
+        if spec["cwd"]:
+            os.chdir(spec["cwd"])
+    except OSError as error:
+        _say(spec, f"error: chdir({spec['cwd']}): {error.strerror}")
+        return 1
+    if not os.access(program, os.X_OK) or os.path.isdir(program):
         _say(spec, f'error: _fork_command: Unable to find command "{spec["argv"][0]}"')
         return 1
     read_end, write_end = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
@@ -230,8 +236,6 @@ def _command(spec: "dict[str, Any]", server: _socket.socket) -> int:
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-            if spec["cwd"]:
-                os.chdir(spec["cwd"])
             os.execve(program, spec["argv"], {**os.environ, **spec["env"]})  # noqa: S606 - what the user says
         finally:
             os._exit(1)

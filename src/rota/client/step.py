@@ -100,10 +100,13 @@ class Step:
             signal.signal(one, lambda *_: None)
         self._wakeup = read_end
         self._guard, self._floor, self._files = guard(), memory(), allow_files()
+        problem = self._streams.open_files()
         try:
-            self._mpi = None if self._spec["mpi"] == "none" else self._mpi_server()
+            self._mpi = None if problem or self._spec["mpi"] == "none" else self._mpi_server()
         except OSError as error:
-            say(f"srun: error: --mpi={self._spec['mpi']}: {error}\n")
+            problem = f"srun: error: --mpi={self._spec['mpi']}: {error}\n"
+        if problem:
+            say(problem)
             return self._finish()
         for number in range(len(self._spec["tasks"])):
             self._start(number)
@@ -371,9 +374,7 @@ class Step:
             self._mpi.close()
         until = time.monotonic() + _PATIENCE
         while True:
-            if self._tell(end):
-                return status
-            if time.monotonic() > until:
+            if self._tell(end) or time.monotonic() > until:
                 return status
             time.sleep(_RETRY)
             self._reconnect()

@@ -1,5 +1,6 @@
 """The files of a step's tasks: their output in whole lines, labelled if wanted, and input for one or all of them."""
 
+import errno
 import os
 
 from rota.client.processes import ready
@@ -40,6 +41,22 @@ class Streams:
         self._terminal: _Terminal | None = None
 
     # ---- start ------------------------------------------------------------------------------------------------
+
+    def open_files(self) -> str:
+        """Open all files for output, and look at those for input; say what is wrong, nothing: all is well."""
+        name = ""
+        try:
+            for name, wanted in (("stdin", self._input), ("stdout", self._wanted[1]), ("stderr", self._wanted[2])):
+                paths = wanted if isinstance(wanted, list) else [wanted]
+                for path in {one for one in paths if isinstance(one, str) and one.startswith("/")}:
+                    if name != "stdin":
+                        self._file(path)
+                    elif not os.access(path, os.R_OK):  # a FIFO is not to be opened twice
+                        os.stat(path)
+                        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        except OSError as error:
+            return f"srun: error: Could not open {name} file: {error.strerror}\n"
+        return ""
 
     def ends_of(self, task: int) -> "tuple[int, int, int]":
         """Make the files of a task; give its ends."""

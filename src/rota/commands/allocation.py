@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rota.commands.mail_options import mail_options
 from rota.commands.option_error import OptionError
-from rota.commands.sbatch import options_of, parse_options, request
+from rota.commands.sbatch import number_or_nothing, options_of, parse_options, request
 from rota.commands.sbatch_options import OPTIONS, SHORT, Flag, Option
+from rota.commands.signals import signal_number
 from rota.commands.submission import at_times, check_for_oneself, join_path, parse_warning
 from rota.model.accounting import JobDetails
 from rota.model.submission import Submission
@@ -19,13 +20,22 @@ if TYPE_CHECKING:
     from rota.commands.submission import Client
     from rota.model import JobSpec
 
+
+def _signal_or_nothing(text: str) -> str:
+    if text and not text.isdecimal() and signal_number(text) is None:
+        raise ValueError(f"{text!r} is no signal")
+    return text
+
+
 _NOT_SALLOCS = (
     "array error export export-file ignore-pbs input no-requeue open-mode output parsable requeue test-only wait wrap"
 )
 _SALLOC: dict[str, Option | Flag] = {
     **{name: option for name, option in OPTIONS.items() if name not in _NOT_SALLOCS.split()},
     **{name: Flag("") for name in ("bell", "help", "no-bell", "no-shell", "usage", "version")},
-    **{name: Option("", str, needed=False) for name in ("immediate", "kill-command", "x11")},
+    "immediate": Option("", number_or_nothing, needed=False),
+    "kill-command": Option("", _signal_or_nothing, needed=False),
+    "x11": Option("", str, needed=False),
     **{name: Option("", str) for name in ("begin", "deadline", "wait-all-nodes")},
 }
 _SALLOC_LETTERS = {**SHORT, "I": "immediate", "K": "kill-command"}

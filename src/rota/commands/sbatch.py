@@ -122,13 +122,13 @@ def parse_options(
             raise OptionError(shown, "is not supported by rota")
         if option is None:
             raise OptionError(shown, "no option that rota knows", Problem.UNKNOWN)
-        if isinstance(option, Flag) or not (long or option.needed):
+        if isinstance(option, Flag):
             if attached and long:
                 raise OptionError(shown, "takes no value", Problem.UNWANTED_VALUE)
             if attached:  # short options can be combined: -Hn2
                 queue.append(f"-{value}")
             texts[name] = ""
-            fields[option.target] = option.value if isinstance(option, Flag) else option.read("")
+            fields[option.target] = option.value
             continue
         if not attached and option.needed:
             if not queue:
@@ -158,6 +158,17 @@ def options_of(
         if value is not None:
             takes = isinstance(table[option], Option)
             yield parse_options([f"--{option}={value}" if takes else f"--{option}"], table)
+
+
+def number_or_nothing(text: str) -> str:
+    """Check a value that is a number or nothing.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    if text and not (text.isascii() and text.isdigit()):
+        raise ValueError(f"{text!r} is not a number")
+    return text
 
 
 def _full_name(given: str, table: Mapping[str, Option | Flag]) -> str:

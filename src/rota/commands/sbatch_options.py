@@ -283,8 +283,8 @@ class Option(NamedTuple):
 
     target: str
     read: Callable[[str], Any]
-    #: Whether a value is required. If not, it can be given as ``--name=VALUE`` only, and the empty text is parsed
-    #: without it.
+    #: Whether a value is required. If not, it can be given as ``--name=VALUE`` and ``-nVALUE`` only, and the empty text
+    #: is parsed without it.
     needed: bool = True
 
 

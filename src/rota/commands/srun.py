@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rota.commands.option_error import OptionError, Problem
-from rota.commands.sbatch import options_of, parse_options
+from rota.commands.sbatch import number_or_nothing, options_of, parse_options
 from rota.commands.sbatch_options import OPTIONS, SHORT, Flag, Option
 from rota.commands.submission import check_for_oneself
 
@@ -26,7 +26,7 @@ _WITH_VALUE = (
     "accel-bind begin cpu-bind deadline epilog jobid mpi msg-timeout network prolog relative slurmd-debug task-epilog "
     "task-prolog threads wait"
 )
-_OPTIONAL_VALUE = ("bcast", "compress", "het-group", "immediate", "kill-on-bad-exit", "resv-ports", "send-libs", "x11")
+_OPTIONAL_VALUE = ("bcast", "compress", "het-group", "resv-ports", "send-libs", "x11")
 _FLAGS = (
     "disable-status exact help interactive label multi-prog no-allocate overlap preserve-env pty quiet "
     "quit-on-interrupt test-only unbuffered usage verbose version"
@@ -35,6 +35,7 @@ _TABLE: dict[str, Option | Flag] = {
     **{name: option for name, option in OPTIONS.items() if name not in _NOT_OURS},
     **{name: Option("", str) for name in _WITH_VALUE.split()},
     **{name: Option("", str, needed=False) for name in _OPTIONAL_VALUE},
+    **{name: Option("", number_or_nothing, needed=False) for name in ("immediate", "kill-on-bad-exit")},
     **{name: Flag("") for name in _FLAGS.split()},
 }
 _LETTERS = {

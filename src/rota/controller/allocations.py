@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rota.controller.submitting import RefusedError, mail_warning, submit
 from rota.core import events as ev
+from rota.listings.common import unknown_cluster
 from rota.model import JobState
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ async def allocate(
         RefusedError: it is refused, or cannot start at once although it should.
     """
     driver = cluster.driver
+    if lines := unknown_cluster(wanted.texts.get("clusters", ""), driver.engine.view.config):
+        raise RefusedError(*lines)
     job_id, quiet = driver.next_job_id, "quiet" in wanted.texts
     waiter = _Waiter(job_id)
     driver.on_launched.append(waiter.launched)

@@ -1,0 +1,69 @@
+"""Options of ``srun`` and ``salloc``: what Slurm 22.05.8 said to the same command lines, and its exit codes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rota.testing.live import LiveCluster
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_CONF = """
+ClusterName=rig
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+NodeName=n[1-2] CPUs=4
+PartitionName=debug Nodes=ALL Default=YES
+"""
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveCluster]:
+    with LiveCluster(tmp_path_factory.mktemp("options"), _CONF) as cluster:
+        yield cluster
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        ("srun -o /nosuch/x true", "srun: error: Could not open stdout file: No such file or directory"),
+        ("srun -e /nosuch/x true", "srun: error: Could not open stderr file: No such file or directory"),
+        ("srun -i /nosuch cat", "srun: error: Could not open stdin file: No such file or directory"),
+        ("srun -i x9 cat", "srun: error: Could not open stdin file: No such file or directory"),
+        ("srun -M nosuch true", "srun: error: No cluster 'nosuch' known by database."),
+        ("salloc -M nosuch true", "salloc: error: No cluster 'nosuch' known by database."),
+        ("salloc -D /nosuch pwd", "salloc: error: chdir(/nosuch): No such file or directory"),
+        ("salloc -n1 /tmp", 'salloc: error: _fork_command: Unable to find command "/tmp"'),
+    ],
+)
+def test_what_cannot_be_done_is_said(cluster: LiveCluster, words: str, line: str) -> None:
+    done = cluster.run(*words.split(), check=False)
+    assert (done.returncode, line in done.stderr.splitlines()) == (1, True), done.stderr
+    cluster.idle()
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [
+        (["srun", "-I5", "true"], 0),
+        (["srun", "-n2", "-K0", "sh", "-c", "[ $SLURM_PROCID = 1 ] && exit 5; sleep 1"], 5),
+        (["srun", "-n2", "-K1", "sh", "-c", "[ $SLURM_PROCID = 1 ] && exit 5; sleep 60"], 143),
+        (["salloc", "-KINT", "-n1", "true"], 0),
+        (["salloc", "-I5", "-n1", "true"], 0),
+    ],
+)
+def test_values_that_are_optional_stand_behind_their_letter(
+    cluster: LiveCluster, words: list[str], status: int
+) -> None:
+    assert cluster.run(*words, check=False).returncode == status
+
+
+@pytest.mark.parametrize("words", ["srun -Ix true", "srun -n2 -Kx true", "salloc -Ix true", "salloc -Kx -n1 true"])
+def test_such_values_that_cannot_be_used(cluster: LiveCluster, words: str) -> None:
+    """Slurm's messages differ from option to option; all name it, and none goes on."""
+    done = cluster.run(*words.split(), check=False)
+    assert done.returncode != 0
+    assert {"-I": "--immediate", "-K": "--kill-"}[words.partition("x ")[0][-2:]] in done.stderr
