@@ -238,7 +238,8 @@ class Runs:
         state = self._state
         state.timers.cancel_of_job(job.job_id)
         job.restart_count += 1
-        job.submit_time, job.eligible_time = state.now, None
+        job.submit_time = state.now
+        job.eligible_time = None if job.priority else state.now  # of a held one it is the time of the requeue
         if job.reason is Reason.NODE_DOWN and job.restart_count > state.settings.max_requeue:
             job.hold_all_records()
             job.reason = Reason.JOB_HOLD_MAX_REQUEUE
