@@ -6,6 +6,8 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from rota.model.numbers import fold_numbers
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -65,10 +67,4 @@ def fold_tasks(ids: Sequence[int]) -> str:
         steps = {after - before for before, after in pairwise(ids)}
         if len(steps) == 1 and 1 not in steps:
             return f"{ids[0]}-{ids[-1]}:{steps.pop()}"
-    runs: list[list[int]] = []
-    for one in ids:
-        if runs and one == runs[-1][1] + 1:
-            runs[-1][1] = one
-        else:
-            runs.append([one, one])
-    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
+    return fold_numbers(ids)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from rota.model.numbers import fold_numbers
 from rota.model.tres import gres_counts
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def have_cores(gres: Iterable[str]) -> bool:
 
 def near_cores(kind: str, count: int, cores: Sequence[int]) -> str:
     """Write GPUs as a node has them among its GRES."""
-    return f"{kind}:{count}" + (f"(C:{_ranges(cores, '+')})" if cores else "")
+    return f"{kind}:{count}" + (f"(C:{fold_numbers(cores, '+')})" if cores else "")
 
 
 def parse_cores(text: str) -> tuple[int, ...]:
@@ -80,15 +81,5 @@ def shown(node: Node) -> tuple[str, ...]:
         own = max(gres_counts(item), key=len, default="")
         near = sockets.get(own)
         text = item if own not in counts else f"{own}:{counts[own]}"
-        found[f"{text}(S:{_ranges(sorted(near), ',')})" if near else text] = None
+        found[f"{text}(S:{fold_numbers(sorted(near))})" if near else text] = None
     return tuple(found)
-
-
-def _ranges(numbers: Iterable[int], comma: str) -> str:
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][1] + 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    return comma.join(str(first) if first == last else f"{first}-{last}" for first, last in runs)

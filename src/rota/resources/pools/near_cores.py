@@ -135,9 +135,11 @@ def usable(needs: Needs, node: Node, is_of: Callable[[Gres, str], bool], *, firs
         return None
     near = sum(_near(one, cores) for one in every)
     gpus = sum(one.total for one in every)
-    if not first:  # as in Slurm, what was found not to be usable in the first try stays so
+    if not first:  # as in Slurm, GPUs that the first try has found not to be usable stay so
         tried = _Narrowing(needs, node, [[*own] for own in cores], first=True)
-        all(tried.narrow(one) for one in every)
+        for one in every:
+            if not tried.narrow(one):
+                break
     left = _Narrowing(needs, node, cores, first=first)
     # Those for each socket come first.
     if not all(left.narrow(one) for one in every):

@@ -164,8 +164,8 @@ class SharedNodePool(PackedPool):
 
     def _is_of_one_node(self, needs: Needs) -> bool:
         """Whether a job is of one node, and nodes differ for it by their cores and by what is free."""
-        of_gres = needs.gres_per_job or needs.gres_per_task or needs.cpus_per_gpu
-        of_gres = of_gres or needs.gres_per_socket or (self._near is not None and self._near.matter(needs))
+        of_gres = needs.gres_per_job or needs.gres_per_task or needs.gres_per_socket or needs.cpus_per_gpu
+        of_gres = of_gres or (self._near is not None and self._near.matter(needs))
         of_nodes = needs.whole or needs.memory < 0 or needs.sockets is not None or needs.partition in self._bounded
         is_one = needs.max_nodes == 1 or (needs.req_nodes == 1 and needs.cpus <= needs.per_task)
         return is_one and not (of_gres or of_nodes or needs.leaves or needs.preferred or self._rows.count)
@@ -378,9 +378,7 @@ class SharedNodePool(PackedPool):
             feasible &= view[MEMORY] >= needs.memory
         elif needs.memory < 0:
             feasible &= view[MEMORY] == self._whole[MEMORY]
-        for one in needs.gres:
-            feasible &= view[one.row] >= one.number
-        for one in needs.gres_per_socket:
+        for one in needs.gres + needs.gres_per_socket:
             feasible &= view[one.row] >= one.number
         for one in needs.gres_per_job:
             feasible &= gres.room(needs, view, one) > 0
