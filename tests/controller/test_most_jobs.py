@@ -67,3 +67,24 @@ def test_sbatch_gives_up_after_two_minutes(tmp_path: Path) -> None:
         hint = "sbatch: error: there are as many jobs as MaxJobCount=1 permits; wait for some\n"
         assert done.stderr == f"{_SLEEPING}{hint}sbatch: error: Batch job submission failed: {_BUSY}"
         assert done.returncode == 1
+
+
+@pytest.mark.slow
+def test_the_accounting_of_few_jobs_and_of_many_is_the_same(tmp_path: Path) -> None:
+    """Few are read by the controller itself, many by a child of it."""
+    with LiveCluster(tmp_path, virtual_nodes(4)) as cluster:
+        few = cluster.submit("-a", "1-40", "-o", "/dev/null", "--wrap", "true")
+        cluster.idle()
+        table = ("sacct", "-n", "-P", "-o", "JobID,JobIDRaw,State,ExitCode,Start,End,NodeList")
+        before = cluster.run(*table).stdout
+        assert before.count("\n") == 2 * 40  # each with its batch step
+        many = cluster.submit("-a", "1-101", "-o", "/dev/null", "--wrap", "true")
+        cluster.idle()
+        everything = cluster.run(*table).stdout
+        assert everything.count("\n") == 2 * (40 + 101)
+        assert everything.startswith(before)
+        assert cluster.run(*table, "-j", str(few)).stdout == before
+        assert before + cluster.run(*table, "-j", str(many)).stdout == everything
+        assert everything.endswith(cluster.run(*table, "-j", f"{many}_101").stdout)
+        assert cluster.run(*table, "-j", f"{few},{many}").stdout == everything
+        assert cluster.run(*table, "--name", "nobody").stdout == ""

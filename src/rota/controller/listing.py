@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from rota.controller.child import in_child
-from rota.controller.live_view import LiveView
+from rota.controller.live_view import BriefView, LiveView, TakesLongError
 from rota.controller.scontrol import change
 from rota.listings import run
 from rota.listings.run import every
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
 #: Number of jobs, or of tasks of job arrays, above which an answer takes long.
 _MANY = 1_000
+#: Largest number of associations, users and QOS that are listed at once: it takes longer to make a child.
+_FEW = 100
+#: Number of characters of a command line above which an answer takes long, as it may name any number of columns.
+_LONG = 2_000
 #: Commands that may list jobs that ended a short time ago.
 _OF_JOBS = frozenset({"scontrol", "squeue"})
 #: Options of ``squeue`` with which it may list them.
@@ -35,15 +39,19 @@ _DOCUMENT = re.compile(r"--(?:j$|js|y)")
 
 async def listing(cluster: Cluster, call: Call, terminal: Terminal) -> int | None:
     """Answer a command that only reads; give the exit status, ``None``: it has been given."""
+    brief = BriefView if call.words[0] == "sacct" else LiveView
 
-    def answer() -> Answer:
-        return run(call.words, call.environment, LiveView(cluster, call.uid))
+    def answer(view: type[LiveView] = LiveView) -> Answer:
+        return run(call.words, call.environment, view(cluster, call.uid))
 
     async def tell(*, is_last: bool) -> int | None:
-        if _takes_long(cluster, call):
+        try:
+            if _takes_long(cluster, call):
+                raise TakesLongError
+            out, err, code = answer(brief)
+        except TakesLongError:
             await in_child(cluster, call, terminal, answer, is_last=is_last)
             return None
-        out, err, code = answer()
         terminal.out(out)
         terminal.error(err)
         return code
@@ -68,13 +76,16 @@ async def _repeat(tell: Callable[[], Awaitable[object]], terminal: Terminal, sec
 
 
 def _takes_long(cluster: Cluster, call: Call) -> bool:
-    """Whether an answer could be about many jobs, or is a document."""
+    """Whether an answer could be about many jobs, or is a document; `BriefView` knows more of ``sacct``."""
     command, *words = call.words
     jobs = cluster.driver.engine.jobs
-    if len(jobs) > _MANY or command in {"sacct", "sacctmgr", "sreport", "sstat"} or "listpids" in words:
+    if len(jobs) > _MANY or sum(map(len, words)) > _LONG or command in {"sreport", "sstat"} or "listpids" in words:
         return True
     if any(_DOCUMENT.match(word) for word in words):
         return True
+    if command == "sacctmgr":
+        tree = cluster.driver.engine.view.tree
+        return len(tree.associations) + len(tree.users) + len(tree.qos) > _FEW
     if command == "squeue":
         if any(_TASKS.match(word) for word in words) and sum(job.waiting_tasks for job in jobs.values()) > _MANY:
             return True

@@ -41,6 +41,12 @@ if TYPE_CHECKING:
 
 #: Slurm's MinJobAge where it is not set, seconds.
 _MIN_JOB_AGE = 300
+#: Largest number of records that a `BriefView` reads.
+_FEW = 100
+
+
+class TakesLongError(Exception):
+    """The accounting is asked about many jobs."""
 
 
 class LiveView(EngineView):
@@ -247,6 +253,30 @@ class LiveView(EngineView):
 
     def _records(self, selection: Select[Any]) -> Iterator[KeptRecord]:
         return map(KeptRecord, self._live.database.job_texts(selection))
+
+
+class BriefView(LiveView):
+    """A live cluster whose accounting answers soon, or not at all."""
+
+    def accounted(self, query: AccountingQuery) -> Iterable[Accounted]:
+        """Give the jobs that ``sacct`` is to choose from.
+
+        Raises:
+            TakesLongError: more than a hundred records would have to be read.
+        """
+        # Only jobs that are named are found without a look at all others.
+        if not query.job_ids and len(self._engine.jobs) + self._live.database.last_record() > _FEW:
+            raise TakesLongError
+        return super().accounted(query)
+
+    def _records(self, selection: Select[Any]) -> Iterator[KeptRecord]:
+        # One more, in any order, or all of them would be found before they are put into theirs.
+        some = selection.with_only_columns(ended.c.id).order_by(None).limit(_FEW + 1)
+        query = select(ended.c.record).where(ended.c.id.in_(some)).order_by(ended.c.id)
+        texts = self._live.database.job_texts(query)
+        if len(texts) > _FEW:
+            raise TakesLongError
+        return map(KeptRecord, texts)
 
 
 class OneJobView(LiveView):

@@ -150,6 +150,10 @@ class Database:
         query = select(func.count()).select_from(jobs).where(jobs.c.end_time >= since)
         return int(self._rows(query)[0][0])
 
+    def last_record(self) -> int:
+        """Give the number of the last record of a job: at least as many as there are, and found at once."""
+        return int(self._rows(select(func.max(jobs.c.id)))[0][0] or 0)
+
     def end_times(self, since: int) -> Iterator[int]:
         """Give when jobs ended that have ended since a time, Unix seconds, in order."""
         for (end_time,) in self._rows(
