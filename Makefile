@@ -5,8 +5,8 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 # More than a small machine has processors, as tests of live clusters wait much; `make test JOBS=12` on a larger one.
 JOBS ?= 3
-# Tests of one file stay together: many share a cluster, or what has taken seconds to make.
-PARALLEL := -n $(JOBS) --dist loadfile
+# Tests of one file stay together: many share a cluster, or what has taken seconds to make. tests/conftest.py has the order.
+PARALLEL := -n $(JOBS) --dist loadfile --no-loadscope-reorder
 # Only what the requirement files name, in the versions and with the hashes they name, and nothing built on the spot.
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 PINNED := --require-hashes --only-binary :all: -r

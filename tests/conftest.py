@@ -10,6 +10,7 @@ import gc
 import os
 import signal
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -62,6 +63,48 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.freeze()
         gc.enable()
         gc.set_threshold(20_000, 10, 10)
+
+
+#: Files that one process runs, as their tests share what takes seconds to start: by how their names begin.
+_TOGETHER = {
+    "tests/api/": "a cluster over HTTP",
+    "tests/store/": "PostgreSQL",
+    **dict.fromkeys(
+        ("tests/web/", "tests/results/test_browser", "tests/results/test_looks", "tests/sweep/test_page"), "Chromium"
+    ),
+}
+#: Those whose tests wait for programs, while others compute: they come first, and what only computes, in small units,
+#: is left for the end, so that all processes have something to do until then.
+_WAITING = (
+    *("tests/api", "tests/web", "tests/test_calls", "tests/test_ci"),
+    *("tests/controller", "tests/executor", "tests/lustre", "tests/store"),
+)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Put the files into the order in which processes take them: see the Makefile."""
+    if hasattr(config, "workerinput"):
+        counts = Counter(map(_unit, (item.nodeid for item in items)))
+        items.sort(key=lambda item: (not item.nodeid.startswith(_WAITING), -counts[_unit(item.nodeid)]))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """Hand out units instead of files."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Units(LoadFileScheduling):  # type: ignore[misc] # xdist is not typed
+        def _split_scope(self, nodeid: str) -> str:
+            return _unit(nodeid)
+
+    return Units(config, log)
+
+
+def _unit(nodeid: str) -> str:
+    """Say what a test is run together with: its file, or several."""
+    shared = next((name for start, name in _TOGETHER.items() if nodeid.startswith(start)), "")
+    return shared or nodeid.partition("::")[0]
 
 
 @pytest.fixture(scope="session")

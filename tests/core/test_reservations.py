@@ -259,7 +259,9 @@ def test_nodes_that_there_are_not_cannot_be_reserved(field: str, nodes: int) -> 
         assert [refused.errno for refused in rota.refused] == [Errno.INVALID_NODE_NAME]
 
 
-@pytest.mark.parametrize(("start", "end"), [(1000, 2000), (-(2**60), 2**60), (-(2**60), 1)])
+@pytest.mark.parametrize(
+    ("start", "end"), [(1000, 2000), (-(2**60), 2**60), pytest.param(-(2**60), 1, marks=pytest.mark.slow)]
+)
 def test_estimates_end_although_a_reservation_never_does(start: int, end: int) -> None:
     config = cluster(nodes=2, SchedulerParameters="bf_interval=30")
     with Harness(config, sched="sched/builtin") as rota:

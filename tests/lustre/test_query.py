@@ -93,7 +93,7 @@ _WHERE = st.dictionaries(
 )
 
 
-@settings(max_examples=settings().max_examples // 2)
+@settings(max_examples=settings().max_examples // 4)
 @given(
     begin=st.integers(-100, LONG),
     length=st.integers(1, LONG),

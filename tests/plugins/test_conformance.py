@@ -36,19 +36,24 @@ def _slow(value: str) -> ParameterSet:
     return pytest.param(value, marks=pytest.mark.slow)
 
 
+def _with_slow(values: list[str], slow: set[str]) -> list[str | ParameterSet]:
+    """Mark some values as `_slow`."""
+    return [_slow(value) if value in slow else value for value in values]
+
+
 @pytest.mark.parametrize("plugin_type", [*_built_in("sched"), *_built_in("priority")])
 @pytest.mark.seeds(1, 10)
 def test_every_built_in_plugin_conforms(plugin_type: str, seeds: range) -> None:
     _CHECKS[plugin_type.partition("/")[0]](plugin_type, seeds=seeds)
 
 
-@pytest.mark.parametrize("plugin_type", _types(_EXAMPLES))
+@pytest.mark.parametrize("plugin_type", _with_slow(_types(_EXAMPLES), {"priority/f2", "priority/f3", "priority/f4"}))
 @pytest.mark.seeds(1, 10)
 def test_every_example_conforms(plugin_type: str, seeds: range) -> None:
     _CHECKS[plugin_type.partition("/")[0]](plugin_type, plugin_dir=_EXAMPLES, seeds=seeds)
 
 
-@pytest.mark.parametrize("sched", _built_in("sched"))
+@pytest.mark.parametrize("sched", _with_slow(_built_in("sched"), {"sched/builtin", "sched/none"}))
 @pytest.mark.parametrize("plugin_type", ["priority/wfp3", *map(_slow, ("priority/none", "priority/saf"))])
 @pytest.mark.seeds(1, 3)
 def test_every_scheduler_conforms_under_other_orders(sched: str, plugin_type: str, seeds: range) -> None:
@@ -68,8 +73,9 @@ def test_every_option_conforms(sched: str, parameters: str, seeds: range) -> Non
     check_scheduler(sched, SchedulerParameters=parameters, seeds=seeds)
 
 
-@pytest.mark.parametrize("more", [",bf_continue", _slow(",bf_max_time=60")])
-@pytest.mark.seeds(1, 3)
+@pytest.mark.slow
+@pytest.mark.parametrize("more", [",bf_continue", ",bf_max_time=60"])
+@pytest.mark.parametrize("seeds", [range(3)])
 def test_backfill_that_takes_time_conforms(more: str, seeds: range) -> None:
     options = f"bf_interval=5,bf_test_time=700000,bf_yield_interval=1000000{more}"
     check_scheduler("sched/backfill", SchedulerParameters=options, seeds=seeds)
