@@ -218,6 +218,25 @@ def test_tasks_of_an_array_run_again_and_all_of_it(cluster: LiveCluster) -> None
     assert sorted(_runs(cluster, array, "-X")) == runs
 
 
+def test_a_run_whose_record_is_not_on_disk_yet_is_the_last_one(cluster: LiveCluster) -> None:
+    go = cluster.directory / "go"
+    wrap = (
+        f"[ -z $SLURM_RESTART_COUNT ] || while [ ! -e {go} ]; do sleep 0.1; done; exit $(( SLURM_RESTART_COUNT + 1 ))"
+    )
+    job = _ended(cluster, "-o", "/dev/null", "-w", "n1", wrap=wrap)
+    _requeue(cluster, "requeue", job)
+    cluster.wait(lambda: _runs(cluster, job, "-X") == [f"{job}|RUNNING|0:0|n1"])
+    with closing(sqlite3.connect(cluster.state / "rota.db", isolation_level=None)) as database:
+        database.execute("BEGIN IMMEDIATE")  # nothing else is written meanwhile
+        go.touch()
+        cluster.wait(lambda: "RUNNING" not in str(_runs(cluster, job, "-X")))
+        last = f"{job}|FAILED|2:0|n1"
+        assert _runs(cluster, job, "-X") == [last]
+        assert _runs(cluster, job, "-X", "-D") == [f"{job}|REQUEUED|1:0|n1", last]
+    cluster.idle()
+    assert _runs(cluster, job, "-X") == [last]
+
+
 def test_what_waited_of_an_array_waits_again(cluster: LiveCluster) -> None:
     array = str(cluster.submit("-a", "1-3", "-H", "-o", "/dev/null", "--wrap", "echo $SLURM_ARRAY_TASK_ID >> waited"))
     cluster.run("scancel", array)

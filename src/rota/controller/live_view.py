@@ -213,16 +213,17 @@ class LiveView(EngineView):
         """Give the jobs that ``sacct`` is to choose from, live and ended, each with its steps."""
         jobs, ending = dict(self._engine.jobs), dict(self._live.runs.ending)
         for record in self._records(_selection(query)):
-            job = jobs.get(record.job.job_id)
-            if job is not None and job.restart_count > record.job.restart_count:
+            job, last = jobs.get(record.job.job_id), ending.get(record.job.job_id)
+            restarts = max(0 if job is None else job.restart_count, 0 if last is None else last.job.restart_count)
+            if restarts > record.job.restart_count:
                 if query.every_run:
                     yield record
                 continue
-            # In a child, others may have come onto disk since it was made.
+            # Others may have come onto disk since; in a child, jobs that have ended since.
             if job is not None:
                 del jobs[record.job.job_id]
-            if ending:
-                ending.pop(record.job.job_id, None)
+            if last is not None:
+                del ending[record.job.job_id]
             yield record
         for one in ending.values():
             if _asked(query, one.job.job_id, one.job.array_job_id) and not self._is_queued_again(one):
