@@ -28,7 +28,7 @@ _PATIENT = settings(
     # Drawing a whole script takes long and much; and no test minds that examples share a folder.
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture],
 )
-settings.register_profile("fast", _PATIENT, max_examples=15, derandomize=True)
+settings.register_profile("fast", _PATIENT, max_examples=12, derandomize=True)
 settings.register_profile("slow", _PATIENT, max_examples=150, print_blob=True)
 settings.load_profile("fast")
 
@@ -38,6 +38,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 # `python3` is this interpreter, as where the environment is activated, and no program that looks for one first.
 os.environ["PATH"] = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as `rota.cli.main` has it
 
 _PROJECT = Path(__file__).resolve().parents[1]
 

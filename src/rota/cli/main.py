@@ -98,6 +98,8 @@ def main(args: Sequence[str] | None = None) -> int:
     Returns:
         The exit status: see the top of this module.
     """
+    # Nothing here multiplies large matrices, for which numpy would start a thread on each processor.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         words = list(sys.argv[1:] if args is None else args)
         status = cli.main(words, prog_name="rota", standalone_mode=False, obj=words)

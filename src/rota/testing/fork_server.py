@@ -97,6 +97,7 @@ def _run(request: int, *standard: int) -> NoReturn:
 
 
 if __name__ == "__main__":
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as `rota.cli.main` has it
     for module in sys.argv[2:]:
         import_module(module)
     with socket.socket(fileno=int(sys.argv[1])) as found:
