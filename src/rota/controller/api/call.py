@@ -18,7 +18,7 @@ from rota.controller.api.feed import feed
 from rota.controller.api.orders import ORDERS, SlurmError
 from rota.controller.api.statuses import ANSWER, NOBODY, PROBLEM
 from rota.controller.child import in_child
-from rota.controller.live_view import LiveView
+from rota.controller.live_view import BriefView, LiveView, TakesLongError
 from rota.listings import Answer
 from rota.listings.openapi.document import compact_text_of
 from rota.listings.openapi.submission import PropertyError
@@ -61,11 +61,15 @@ async def _answer(cluster: Cluster, call: Call, terminal: Terminal, caller: Call
         raise RequestError(f"there is no question {name!r}", Errno.INVALID_EVENT)
     kind, answer = ANSWERS[name]
     asked, view = q.read(kind, text), LiveView(cluster, caller.uid)
-    if name in OF_THE_PAST or (name in OF_ALL_JOBS and _many(cluster, view)):
+    try:
+        if name in OF_ALL_JOBS and _many(cluster, view):
+            raise TakesLongError
+        brief = BriefView(cluster, caller.uid) if name in OF_THE_PAST else view
+        terminal.out(compact_text_of(answer(cluster, brief, asked)))
+    except TakesLongError:
         theirs = replace(call, uid=caller.uid)  # whose children are counted
         await in_child(cluster, theirs, terminal, lambda: Answer(compact_text_of(answer(cluster, view, asked))))
         return None
-    terminal.out(compact_text_of(answer(cluster, view, asked)))
     return ANSWER
 
 
