@@ -54,29 +54,36 @@ def test_a_number_of_nodes(rota: Rota, tmp_path: Path, asked: str) -> None:
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ("Name=x", "Name: Name is none of ReservationName, StartTime, "),
-        ("ReservationName=x Duration=5 Nodes=n1", "StartTime: is missing"),
-        ("ReservationName=x StartTime=5 Nodes=n1", "EndTime: give either EndTime or Duration"),
-        ("ReservationName=x StartTime=5 Duration=5", "Nodes: give either Nodes, or NodeCnt or PartitionName or both"),
-        ("ReservationName=x StartTime=5 Duration=5 Nodes=n1 NodeCnt=1", "Nodes: give either Nodes, or NodeCnt or "),
-        ("ReservationName=x StartTime=5 Duration=5 NodeCnt=0 Users=a", "NodeCnt: '0' is no number of nodes"),
+        ("Name=x", "Name: Unknown parameter Name=x."),
+        ("ReservationName=x Duration=5 Nodes=n1", "StartTime: A start time must be given."),
+        ("ReservationName=x StartTime=5 Nodes=n1", "EndTime: An end time or duration must be given."),
+        ("ReservationName=x StartTime=5 Duration=5", "Nodes: CoreCnt, Nodes, NodeCnt, "),
+        ("ReservationName=x StartTime=5 Duration=5 Nodes=n1 NodeCnt=1 Users=a", "NodeCnt: goes without Nodes"),
+        ("ReservationName=x StartTime=5 Duration=5 NodeCnt=0 Users=a", "Nodes: CoreCnt, Nodes, NodeCnt, "),
         ("ReservationName=x StartTime=5 Duration=5 PartitionName=p Features=f Users=a", "Features: goes with NodeCnt"),
         (
             "ReservationName=x StartTime=5 Duration=5 NodeCnt=1 Features=f Users=a",
             "ReservationName: Invalid feature specification",
         ),
-        ("ReservationName=x StartTime=5 Duration=5 Nodes=n9 Flags=MAINT", "Nodes: the machine has no node 'n9'"),
+        (
+            "ReservationName=x StartTime=5 Duration=5 Nodes=n9 Flags=MAINT",
+            "Nodes: Invalid node name specified: the machine has no node 'n9'",
+        ),
         (
             "ReservationName=x StartTime=5 Duration=5 PartitionName=q Flags=MAINT",
-            "PartitionName: there is no partition",
+            "PartitionName: Invalid partition name specified: there is no partition 'q'",
         ),
         (
             "ReservationName=x StartTime=5 Duration=5 Nodes=ALL Flags=STATIC",
-            "Flags: STATIC is none of ALL_NODES, DAILY, FLEX, ",
+            "Flags: STATIC_ALLOC of a reservation is not supported by rota.",
         ),
-        ("ReservationName=x StartTime=5 Duration=5 Nodes=ALL", "Users: say for whom it is"),
+        (
+            "ReservationName=x StartTime=5 Duration=5 Nodes=ALL",
+            "Users: Either Users/Groups and/or Accounts must be specified.",
+        ),
         ("ReservationName=x StartTime=soon Duration=5 Nodes=ALL Users=a", "StartTime: 'soon' "),
-        ("ReservationName=x StartTime=5 Duration=UNLIMITED Nodes=ALL Users=a", "Duration: 'UNLIMITED' is no time that"),
+        ("ReservationName=x StartTime=5 Duration=long Nodes=ALL Users=a", "Duration: Invalid duration Duration=long."),
+        ("StartTime=5 Duration=5 Nodes=ALL Users=a", "ReservationName: a reservation needs a name"),
         (
             "ReservationName=course StartTime=5 Duration=5 Nodes=n1 Users=a",
             "ReservationName: Duplicate reservation name",

@@ -173,14 +173,17 @@ def test_scancel(command: str, expected: ScancelRequest) -> None:
                 command="create",
                 entity="reservation",
                 name="r",
-                pairs=(("reservationname", "r"), ("nodes", "n1"), ("users", "ann")),
+                words=("reservation", "reservationname=r", "nodes=n1", "users=ann"),
             ),
         ),
         (
             "delete reservation=r",
-            Change(command="delete", entity="reservation", name="r", pairs=(("reservation", "r"),)),
+            Change(command="delete", entity="reservation", name="r", words=("reservation=r",)),
         ),
-        ("delete ReservationName r", Change(command="delete", entity="reservation", name="r")),
+        (
+            "delete ReservationName r",
+            Change(command="delete", entity="reservation", name="r", words=("ReservationName", "r")),
+        ),
     ],
 )
 def test_scontrol(command: str, expected: object) -> None:

@@ -16,7 +16,10 @@ from unittest.mock import patch
 
 from ClusterShell.NodeSet import NodeSet
 
+from rota.commands.create_reservation import parse_reservation
+from rota.commands.moments import parse_slurm_time
 from rota.commands.sbatch import OptionError, parse_request, split_words
+from rota.commands.update_reservation import update_reservation
 from rota.config import read_slurm_conf
 from rota.config.hostlist import fold
 from rota.core import events as ev
@@ -24,7 +27,6 @@ from rota.inspect.view import EngineView
 from rota.listings import run
 from rota.model import JobState, NodeState, RequestError
 from rota.model.array import parse_array
-from rota.model.reservation import FLAGS, Reservation
 from rota.resources.nodeset import indices
 from rota.sacctmgr import read_associations
 from rota.testing import Harness
@@ -279,46 +281,36 @@ class Player:
 
     def _reservation(self, word: str, rest: str, answers: list[str]) -> list[str]:
         """Carry out ``scontrol create reservation KEY=VALUE …`` or ``scontrol delete reservation=NAME``."""
-        pairs = {key.lower(): value for key, _, value in (pair.partition("=") for pair in rest.split())}
         words = {answer.rpartition(": ")[2] for answer in answers}
         if word == "delete":
-            self._rota.send(ev.DeleteReservation(name=pairs["reservation"]))
+            self._rota.send(ev.DeleteReservation(name=rest.partition("=")[2]))
             return self._refusal(answers, words)
-        pairs.pop("reservation")
-        known = {"reservationname", "starttime", "duration", "users", "accounts", "nodes", "nodecnt", "flags"}
-        if unknown := set(pairs) - {*known, "partitionname", "features"}:
-            raise NotImplementedError(f"create reservation {min(unknown)}")
-        flags = frozenset(filter(None, pairs.get("flags", "").upper().split(",")))
-        if not flags.issubset(FLAGS):
-            raise NotImplementedError(f"create reservation flags={min(flags.difference(FLAGS))}")
-        if not {"duration", "starttime"} <= set(pairs):
-            raise NotImplementedError("create reservation without times")
-        start = self._rota.now + int(pairs["starttime"].removeprefix("now") or 0)
-        view = self._rota.engine.view
-        names = [name for name, _ in view.machine]
-        if pairs.get("nodes") == "ALL":
-            flags |= {"ALL_NODES"}
-        if pairs.get("nodes", "ALL") != "ALL":
-            nodes = sum(1 << names.index(name) for name in NodeSet(pairs["nodes"]))
-        elif {"nodecnt", "partitionname"} & pairs.keys():
-            own = pairs.get("partitionname", "")
-            part = next(one for one in view.partitions() if (one.name == own if own else one.default))
-            nodes = sum(1 << names.index(name) for name in part.nodes)
-        else:
-            nodes = (1 << len(names)) - 1
-        one = Reservation(
-            name=pairs["reservationname"],
-            start_time=start,
-            end_time=start + int(pairs["duration"]) * 60,
-            nodes=nodes,
-            node_cnt=int(pairs.get("nodecnt", 0)),
-            features=pairs.get("features", ""),
-            users=tuple(filter(None, pairs.get("users", "").split(","))),
-            accounts=tuple(filter(None, pairs.get("accounts", "").split(","))),
-            flags=flags,
-        )
+        view, now = self._rota.engine.view, self._rota.now
+        try:
+            found = parse_reservation(rest.split(), view.config)
+            start, end = (
+                parse_slurm_time(found.values[key], now, lambda _: 0) if key in found.values else None
+                for key in ("StartTime", "EndTime")
+            )
+            one = found.reservation(found.values["ReservationName"], start or 0, end)
+        except (OptionError, RequestError) as error:
+            if "not supported by rota" in str(error):
+                raise NotImplementedError(str(error)) from None
+            return answers or [f"error: {error}"]
         self._rota.send(ev.CreateReservation(reservation=one))
         return self._refusal(answers, words)
+
+    def _updated_reservation(self, name: str, words: list[str], answers: list[str]) -> list[str]:
+        """Carry out ``scontrol update reservationname=NAME KEY=VALUE …``."""
+        view = self._rota.engine.view
+        before = view.reservation(name)
+        if before is None:
+            return answers or ["error: there is no such reservation"]
+        names = [node for node, _ in view.machine]
+        one = update_reservation(before, words, names, self._rota.now, lambda _: 0)
+        self._rota.refused.clear()
+        self._rota.send(ev.UpdateReservation(reservation=one))
+        return self._refusal(answers)
 
     def _update(self, pairs: dict[str, str], answers: list[str], uid: int) -> list[str]:
         """Carry out ``scontrol update jobid=1_2 KEY=VALUE …``, or ``nodename=n[1-2] state=…``."""
@@ -327,6 +319,9 @@ class Player:
             for name in NodeSet(pairs["nodename"]):
                 self._rota.send(ev.UpdateNode(name=name, state=states[pairs["state"]]))
             return self._refusal(answers)
+        if "jobid" not in pairs and "reservationname" in pairs:
+            words = [f"{key}={value}" for key, value in pairs.items()]
+            return self._updated_reservation(pairs["reservationname"], words, answers)
         if "jobid" not in pairs:
             raise NotImplementedError(f"update {min(pairs)}")
         number, _, task = pairs.pop("jobid").partition("_")
@@ -420,11 +415,12 @@ class Player:
         array, _, task = number.partition("_")
         job = self._rota.job(int(array) * 1000)
         if task and job.array is not None:
-            job = job.array.tasks[int(task)]
+            job = job.array.tasks.get(int(task), job)
         line = self._rota.engine.view.line(job)
         shown = run(["scontrol", "show", "job", str(job.job_id)], {}, EngineView(self._rota.engine.view)).out
         hours, seconds = divmod(job.time_limit, 3600)
         known = {
+            "ArrayTaskId": task,
             "TimeLimit": f"{hours:02}:{seconds // 60:02}:{seconds % 60:02}",
             "Licenses": line.request.licenses or "(null)",
             "SchedNodeList": fold(line.planned_nodes) or "(none)",

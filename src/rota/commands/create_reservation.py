@@ -1,4 +1,4 @@
-"""The options of ``scontrol create reservation``, read into a request.
+"""The words of ``scontrol create reservation``, read into a request.
 
 ::
 
@@ -7,10 +7,12 @@
     ReservationName=tests StartTime=0 Duration=10-00:00:00 NodeCnt=2 PartitionName=gpu Features=a100 Accounts=dev
 
 ``NodeCnt`` asks for so many nodes of a partition, of the default one unless ``PartitionName`` names another; with
-``Features`` each of them must have these. ``PartitionName`` without ``NodeCnt`` asks for all nodes of the partition.
+``Features`` each of them must have these. ``PartitionName`` alone, or with ``Nodes=ALL``, asks for all nodes of the
+partition; other ``Nodes`` are taken as they are named. Durations are minutes, or Slurm's notations with a colon or a
+hyphen, and rounded up to minutes.
 
-Times are dates in local time, or the time since the log's start: ``days-hours:minutes:seconds``, or seconds. Durations
-are minutes, or Slurm's notations with a colon or a hyphen.
+What cannot be used is said in the words of Slurm 22.05, in its order: first what scontrol finds, then what slurmctld
+refuses.
 """
 
 from __future__ import annotations
@@ -19,106 +21,137 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from rota.commands.option_error import OptionError
+from rota.commands.reservation_words import read_flags, read_words
 from rota.config.hostlist import expand_hostlist
-from rota.config.local_time import parse_moment
-from rota.model import InputError
-from rota.model.reservation import FLAGS, Reservation
+from rota.model import Errno, RequestError
+from rota.model.reservation import Reservation
 from rota.model.units import parse_time_seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from rota.model import ClusterConfig
 
-_OPTIONS = (
-    "ReservationName",
-    "StartTime",
-    "EndTime",
-    "Duration",
-    "Nodes",
-    "NodeCnt",
-    "PartitionName",
-    "Features",
-    "Users",
-    "Accounts",
-    "Flags",
-)
-_COUNT = re.compile(r"[1-9][0-9]{0,8}")
+_COUNT = re.compile(r"[0-9]{1,9}")
+_YEAR = 365 * 86400
 
 
 class ReservationRequest(NamedTuple):
-    """A reservation as it is asked for. All is checked but its times, which depend on the log."""
+    """A reservation as it is asked for. All is checked but its times."""
 
-    #: Values by option, as in `_OPTIONS`.
+    #: Values by key, as in `rota.commands.reservation_words`; no value is empty.
     values: Mapping[str, str]
+    #: Words as they are written, by key.
+    words: Mapping[str, str]
     #: Bitmap of its nodes; with ``node_cnt``, of the nodes from which they are chosen.
     nodes: int
     #: How many nodes are to be chosen; 0: all.
     node_cnt: int
     flags: frozenset[str]
+    #: How messages end.
+    after: str
 
-    def reservation(self, origin: int, utc_offset: Callable[[int], int]) -> Reservation:
+    @property
+    def users(self) -> tuple[str, ...]:
+        """The users who may use it; see `rota.model.reservation.Reservation`."""
+        return _names(self.values.get("Users", ""))
+
+    @property
+    def accounts(self) -> tuple[str, ...]:
+        """The accounts whose jobs may use it."""
+        return _names(self.values.get("Accounts", ""))
+
+    def reservation(self, name: str, start: int, end: int | None) -> Reservation:
         """Make the reservation.
 
         Args:
-            origin: When the log begins, Unix seconds.
-            utc_offset: Local time minus UTC, seconds, at a Unix time.
+            name: Its name.
+            start: ``StartTime``, Unix seconds.
+            end: ``EndTime``, Unix seconds; ``None``: it is not given.
 
         Raises:
-            OptionError: a time cannot be used.
+            OptionError: the times go against each other.
         """
-        start = self._moment("StartTime", origin, utc_offset)
-        end = self._moment("EndTime", origin, utc_offset) if "EndTime" in self.values else start + self._duration()
+        if "Duration" in self.values:
+            later = start + duration_of(self.values["Duration"], self.words["Duration"], self.after)
+            if end is not None and end != later:
+                raise OptionError("EndTime", f"StartTime + Duration does not equal EndTime.{self.after}")
+            end = later
+        if end is None or end < start:
+            raise OptionError("StartTime", f"Start time cannot be after end time.{self.after}")
         return Reservation(
-            name=self.values["ReservationName"],
+            name=name,
             start_time=start,
             end_time=end,
             nodes=self.nodes,
             node_cnt=self.node_cnt,
             features=self.values.get("Features", ""),
-            users=_names(self.values.get("Users", "")),
-            accounts=_names(self.values.get("Accounts", "")),
+            users=self.users,
+            accounts=self.accounts,
             flags=self.flags,
         )
 
-    def _moment(self, option: str, origin: int, utc_offset: Callable[[int], int]) -> int:
-        try:
-            return parse_moment(self.values[option], origin, utc_offset)
-        except InputError as error:
-            raise OptionError(option, error.problem) from None
 
-    def _duration(self) -> int:
-        try:
-            seconds = parse_time_seconds(self.values["Duration"])
-        except ValueError as error:
-            raise OptionError("Duration", str(error)) from None
-        if not seconds:
-            raise OptionError("Duration", f"{self.values['Duration']!r} is no time that ends: write minutes")
-        return seconds
-
-
-def parse_reservation(pairs: Iterable[tuple[str, str]], config: ClusterConfig) -> ReservationRequest:
-    """Read the options of one ``scontrol create reservation``.
+def parse_reservation(words: Iterable[str], config: ClusterConfig, after: str = "") -> ReservationRequest:
+    """Read the words of one ``scontrol create reservation``.
 
     Args:
-        pairs: Option, in any case, and value.
+        words: Keys and values.
         config: The machine on which nodes are to be reserved.
+        after: How messages of scontrol end: with what it has not done.
 
     Raises:
-        OptionError: an option is not known, is missing, has a value that cannot be used, or goes against another.
+        OptionError: a key is not known, is missing, or has a value that cannot be used; so says scontrol.
+        RequestError: there are no such nodes, partitions or users; so says slurmctld.
     """
-    values = _values(pairs)
-    flags = frozenset(_names(values.get("Flags", "").upper()))
-    if unknown := flags.difference(FLAGS):
-        raise OptionError("Flags", f"{min(unknown)} is none of {', '.join(sorted(FLAGS))}")
+    values, written, signed = dict[str, str](), dict[str, str](), False
+    flags: frozenset[str] = frozenset()
+    for key, sign, value, text in read_words(words, after):
+        if key == "Flags":
+            flags |= read_flags(value, after)
+        elif key == "NodeCnt" and not _COUNT.fullmatch(value):
+            raise OptionError(key, f"Invalid node count {value}")
+        elif key == "Duration":
+            duration_of(value, text, after)
+        signed |= bool(sign) and key in {"Users", "Accounts"}
+        values[key], written[key] = value, text
+    values = {key: value for key, value in values.items() if value}
+    if "StartTime" not in values:
+        raise OptionError("StartTime", f"A start time must be given.{after}")
+    if not {"EndTime", "Duration"} & values.keys():
+        raise OptionError("EndTime", f"An end time or duration must be given.{after}")
+    count = 0 if "Nodes" in values else int(values.get("NodeCnt", "0"))
+    if not count and not {"Nodes", "PartitionName"} & values.keys():
+        problem = "CoreCnt, Nodes, NodeCnt, BurstBuffer, Licenses or Watts must be specified."
+        raise OptionError("Nodes", f"{problem}{after}")
     if not (values.get("Users") or values.get("Accounts")) and "MAINT" not in flags:
-        raise OptionError("Users", "say for whom it is: Users or Accounts, or Flags=MAINT")
-    node_cnt = values.get("NodeCnt", "0")
-    if "NodeCnt" in values and not _COUNT.fullmatch(node_cnt):
-        raise OptionError("NodeCnt", f"{node_cnt!r} is no number of nodes")
-    if "Nodes" in values:
+        raise OptionError("Users", f"Either Users/Groups and/or Accounts must be specified.{after}")
+    if signed:
+        raise RequestError("Invalid user id: there is nobody yet", Errno.INVALID_USER_ID)
+    if "Nodes" in values and not (values["Nodes"].upper() == "ALL" and "PartitionName" in values):
         flags |= flags_of_nodes(values["Nodes"])
-    return ReservationRequest(values, _nodes(values, config), int(node_cnt), flags)
+    nodes = _nodes(values, config)
+    if "REPLACE_DOWN" in flags and "Nodes" in values:
+        raise RequestError("Invalid node name specified: nodes that are named stay", Errno.INVALID_NODE_NAME)
+    return ReservationRequest(values, written, nodes, count, flags - {"REPLACE_DOWN"}, after)
+
+
+def duration_of(value: str, text: str, after: str) -> int:
+    """Read a duration in seconds, rounded up to minutes.
+
+    Args:
+        value: The value.
+        text: The word.
+        after: How a message ends.
+
+    Raises:
+        OptionError: it is none.
+    """
+    try:
+        seconds = parse_time_seconds(value)
+    except ValueError:
+        raise OptionError("Duration", f"Invalid duration {text}.{after}") from None
+    return _YEAR if seconds is None else -(-seconds // 60) * 60
 
 
 def flags_of_nodes(nodes: str) -> frozenset[str]:
@@ -126,48 +159,29 @@ def flags_of_nodes(nodes: str) -> frozenset[str]:
     return frozenset({"SPEC_NODES", "ALL_NODES"} if nodes.upper() == "ALL" else {"SPEC_NODES"})
 
 
-def _values(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Give the values by option, once it is clear that the right options are there."""
-    known = {option.lower(): option for option in _OPTIONS} | {"reservation": "ReservationName"}
-    values: dict[str, str] = {}
-    for option, value in pairs:
-        if option.lower() not in known:
-            raise OptionError(option, f"{option} is none of {', '.join(_OPTIONS)}")
-        values[known[option.lower()]] = value
-    for option in ("ReservationName", "StartTime"):
-        if not values.get(option):
-            raise OptionError(option, "is missing")
-    if ("EndTime" in values) == ("Duration" in values):
-        raise OptionError("EndTime", "give either EndTime or Duration")
-    if ("Nodes" in values) == bool({"NodeCnt", "PartitionName"} & values.keys()):
-        raise OptionError("Nodes", "give either Nodes, or NodeCnt or PartitionName or both")
-    if "Features" in values and "NodeCnt" not in values:
-        raise OptionError("Features", "goes with NodeCnt")
-    return values
-
-
 def _nodes(values: Mapping[str, str], config: ClusterConfig) -> int:
     """Give the bitmap of the nodes that are reserved, or from which they are to be chosen."""
-    if "Nodes" not in values:
-        name = values.get("PartitionName")
-        for part in config.partitions:
-            if part.name == name if name else part.default:
-                return part.nodes
-        raise OptionError(
-            "PartitionName", f"there is no partition {name!r}" if name else "name one: none is the default"
-        )
-    if values["Nodes"].upper() == "ALL":
+    name, named = values.get("PartitionName"), values.get("Nodes", "")
+    if name or not named:
+        found = (part.nodes for part in config.partitions if (part.name == name if name else part.default))
+        own = next(found, None)
+        if own is None:
+            problem = f"there is no partition {name!r}" if name else "name one: none is the default"
+            raise RequestError(f"Invalid partition name specified: {problem}", Errno.INVALID_PARTITION_NAME)
+        if not named or named.upper() == "ALL":
+            return own
+    if named.upper() == "ALL":
         return (1 << len(config.nodes)) - 1
     place = {node.name: index for index, node in enumerate(config.nodes)}
     nodes = 0
     try:
-        named = expand_hostlist(values["Nodes"])
+        for one in expand_hostlist(named):
+            nodes |= 1 << place[one]
+    except KeyError as error:
+        problem = f"the machine has no node {error.args[0]!r}"
+        raise RequestError(f"Invalid node name specified: {problem}", Errno.INVALID_NODE_NAME) from None
     except ValueError as error:
-        raise OptionError("Nodes", str(error)) from None
-    for one in named:
-        if one not in place:
-            raise OptionError("Nodes", f"the machine has no node {one!r}")
-        nodes |= 1 << place[one]
+        raise RequestError(f"Invalid node name specified: {error}", Errno.INVALID_NODE_NAME) from None
     return nodes
 
 

@@ -14,7 +14,7 @@ from rota.commands.getopt import NEEDED, Option, UsageError, parse, table
 from rota.commands.job_ids import JobId, parse_job_id
 from rota.commands.lists import split_list
 from rota.commands.partition_update import PartitionUpdate, parse_partition
-from rota.commands.scontrol_update import JobUpdate, NodeUpdate, parse_update
+from rota.commands.scontrol_update import JOB_KEYS, JobUpdate, NodeUpdate, parse_update
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -119,8 +119,8 @@ class Change:
     entity: str
     #: Its name; empty: not given.
     name: str = ""
-    #: Keys and values as written.
-    pairs: tuple[tuple[str, str], ...] = ()
+    #: Words ``Key=Value`` as written.
+    words: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,8 +217,7 @@ def _request(
     if command == "update":
         if not rest:
             raise UsageError("too few arguments for update keyword\n")
-        reservation = next((one for one in rest if _is_key(one, "reservation")), None)
-        return _change(command, rest) if reservation else parse_update(rest, now, utc_offset)
+        return _change(command, rest) if _is_of_reservation(rest) else parse_update(rest, now, utc_offset)
     if command in {"create", "delete"}:
         if not rest:
             raise UsageError(f"too few arguments for {command} keyword\n")
@@ -298,30 +297,32 @@ def _jobs(command: str, words: Sequence[str]) -> JobsRequest:
     )
 
 
-def _is_key(word: str, entity: str) -> bool:
-    key, equals, _ = word.lower().partition("=")
-    return bool(equals) and key in {entity, f"{entity}name"}
+def _entity(word: str) -> str:
+    """Give the entity that a word names, as ``reservation`` or ``ResName=…`` do; empty: none."""
+    key = word.partition("=")[0].lower()
+    return next((one for one in ("reservation", "partition") if len(key) > 2 and f"{one}name".startswith(key)), "")
+
+
+def _is_of_reservation(words: Sequence[str]) -> bool:
+    """Whether an update is one of a reservation, and not of a job that gets another one."""
+    keys = {word.partition("=")[0].lower() for word in words}
+    return not keys & JOB_KEYS and any(_entity(key) == "reservation" for key in keys)
 
 
 def _change(command: str, words: Sequence[str]) -> Change:
     """Parse what ``create``, ``delete`` and an update of a reservation name."""
-    first, rest = words[0].lower(), list(words)
-    entity = next((one for one in ("reservation", "partition") if any(_is_key(word, one) for word in words)), "")
-    if not entity and len(first) > 2:
-        entity = next((one for one in ("reservation", "partition") if f"{one}name".startswith(first)), "")
-        rest = rest[1:]
-        if entity and command == "delete" and rest:
-            return Change(command=command, entity=entity, name=rest[0])
-    elif entity and "=" not in first:
-        rest = rest[1:]
-    if command == "delete" and "=" not in first and (not entity or len(words) == 1):
-        raise UsageError("scontrol: error: Proper format is 'delete <ENTITY>=<ID>' or 'delete <ENTITY> <ID>'\n")
+    found = [(word, entity) for word in words if (entity := _entity(word))]
+    if command == "update":
+        found = [(word, entity) for word, entity in found if entity == "reservation"]
+    entity = found[0][1] if found else ""
+    if command == "delete":
+        if "=" not in words[0] and (not entity or len(words) == 1):
+            raise UsageError("scontrol: error: Proper format is 'delete <ENTITY>=<ID>' or 'delete <ENTITY> <ID>'\n")
+        if not entity or ("=" in words[0] and len(words) > 1):
+            raise UsageError(f"Invalid deletion entity: {words[0]}\n")
+        if "=" not in words[0]:
+            return Change(command=command, entity=entity, name=words[1], words=tuple(words))
     if not entity:
-        kind = "deletion" if command == "delete" else "creation"
-        prefix = "" if command == "delete" else "scontrol: error: "
-        raise UsageError(f"{prefix}Invalid {kind} entity: {words[0]}\n")
-    if command == "delete" and len(words) > 1:
-        raise UsageError(f"Invalid deletion entity: {words[0]}\n")
-    pairs = tuple((key, value) for key, _, value in (word.partition("=") for word in rest))
-    name = next((value for key, value in pairs if key.lower() in {entity, f"{entity}name"}), "")
-    return Change(command=command, entity=entity, name=name, pairs=pairs)
+        raise UsageError(f"scontrol: error: Invalid creation entity: {words[0]}\n")
+    name = next((word.partition("=")[2] for word, one in reversed(found) if one == entity and "=" in word), "")
+    return Change(command=command, entity=entity, name=name, words=tuple(words))

@@ -115,11 +115,11 @@ def parse_update(
     """
     pairs = [(word, *word.partition("=")[::2], "=" in word) for word in words]
     keys = {key.lower() for _, key, _, equals in pairs if equals}
-    if not keys & _JOB_KEYS and any(len(key) > 1 and "partitionname".startswith(key) for key in keys):
+    if not keys & JOB_KEYS and any(len(key) > 1 and "partitionname".startswith(key) for key in keys):
         return parse_partition(words)
     if keys & {"nodename", "node", "nodes"}:
         return _node(pairs)
-    if keys & _JOB_KEYS:
+    if keys & JOB_KEYS:
         return _job(pairs, now, utc_offset)
     raise UsageError(
         "No valid entity in update command\n"
@@ -127,7 +127,8 @@ def parse_update(
     )
 
 
-_JOB_KEYS = frozenset({"jobid", "job", "jobname", "name"})
+#: Keys of an update that is one of jobs.
+JOB_KEYS = frozenset({"jobid", "job", "jobname", "name"})
 
 
 # ---- jobs -------------------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """``scontrol update`` of a reservation: its present form with what is changed.
 
-``Users``, ``Accounts``, ``Nodes`` and ``Flags`` are taken with ``=``, ``+=`` and ``-=``. As in Slurm, flags are added
-with ``=`` too, a later start keeps the duration, and features do not change.
+``Users``, ``Accounts``, ``Nodes``, ``Flags`` and ``Duration`` are taken with ``=``, ``+=`` and ``-=``. As in Slurm,
+flags are added with ``=`` too, a later start keeps the duration, and features do not change.
 """
 
 from __future__ import annotations
@@ -9,67 +9,67 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from rota.commands.create_reservation import flags_of_nodes
-from rota.commands.getopt import UsageError
+from rota.commands.create_reservation import duration_of, flags_of_nodes
 from rota.commands.hosts import expand_hosts
 from rota.commands.lists import split_list
-from rota.commands.moments import parse_slurm_time
+from rota.commands.option_error import OptionError
+from rota.commands.reservation_words import read_flags, read_words
 from rota.model import Errno, RequestError
-from rota.model.reservation import FLAGS, Reservation
-from rota.model.units import parse_time_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-_YEAR = 365 * 86400
+    from rota.commands.reservation_words import Word
+    from rota.model.reservation import Reservation
+
+#: How what scontrol says ends.
+NOT_UPDATED = "  No reservation update."
 
 
 def update_reservation(
-    before: Reservation,
-    pairs: Iterable[tuple[str, str]],
-    nodes: Sequence[str],
-    now: int,
-    utc_offset: Callable[[int], int],
+    before: Reservation, words: Iterable[str], nodes: Sequence[str], now: int, moment: Callable[[Word], int]
 ) -> Reservation:
     """Give a reservation as it is to be.
 
     Args:
         before: As it is.
-        pairs: Keys and values as written; a key may end with ``+`` or ``-``.
+        words: Keys and values.
         nodes: Names of the machine's nodes.
         now: The time now, Unix seconds.
-        utc_offset: Gives local time minus UTC in seconds, at a Unix time.
+        moment: Reads a time, Unix seconds.
 
     Raises:
-        UsageError: a key or a value cannot be read.
-        RequestError: Slurm refuses the change.
+        OptionError: a key or a value cannot be used; so says scontrol.
+        RequestError: slurmctld refuses the change.
     """
     one = before
-    for word, value in pairs:
-        sign = word[-1:] if word[-1:] in {"+", "-"} else ""
-        key = word.removesuffix(sign).lower()
-        if key in {"reservation", "reservationname"}:
-            continue
-        if key in {"users", "user"}:
+    for word in read_words(words, NOT_UPDATED):
+        key, sign, value, _ = word
+        if key == "Users":
             one = replace(one, users=_names(before.users, sign, value))
-        elif key in {"accounts", "account"}:
+        elif key == "Accounts":
             one = replace(one, accounts=_names(before.accounts, sign, value))
-        elif key == "flags":
-            one = replace(one, flags=_flags(one.flags, sign, value))
-        elif key == "starttime":
-            one = _begin_at(one, parse_slurm_time(value, now, utc_offset), now)
-        elif key == "endtime":
-            one = replace(one, end_time=parse_slurm_time(value, now, utc_offset))
-        elif key == "duration":
-            one = replace(one, end_time=max(one.start_time + _duration(one, sign, value), now))
-        elif key in {"nodes", "node"}:
+        elif key == "Flags":
+            flags = read_flags(value, NOT_UPDATED) - {"REPLACE_DOWN"}
+            one = replace(one, flags=one.flags - flags if sign == "-" else one.flags | flags)
+        elif key == "StartTime":
+            one = _begin_at(one, moment(word), now)
+        elif key == "EndTime":
+            one = replace(one, end_time=moment(word))
+        elif key == "Duration":
+            one = replace(one, end_time=max(one.start_time + _duration(one, word), now))
+        elif key == "Nodes":
             found = _nodes(before.nodes, sign, value, nodes)
             flags = one.flags - {"ALL_NODES"} | flags_of_nodes(value)
             one = replace(one, nodes=found, choice=0, node_cnt=0, flags=flags)
-        elif key in {"nodecnt", "nodecount"}:
+        elif key == "NodeCnt":
             one = replace(one, node_cnt=_count(before.nodes.bit_count(), sign, value))
-        else:
-            raise UsageError(f"Update of this parameter is not supported: {word}={value}\nRequest aborted\n")
+        elif key == "Features":
+            raise RequestError("Requested operation not supported on this system", Errno.DISABLED)
+        elif key == "PartitionName":
+            raise OptionError(key, f"Another partition of a reservation is not supported by rota.{NOT_UPDATED}")
+    if one.end_time < one.start_time:
+        raise RequestError("Invalid time specified: it would end before it starts", Errno.INVALID_TIME_VALUE)
     if not one.users and not one.accounts and "MAINT" not in one.flags:
         raise RequestError("Reservation request lacks users, groups or accounts", Errno.RESERVATION_EMPTY)
     return one
@@ -82,15 +82,6 @@ def _names(before: tuple[str, ...], sign: str, value: str) -> tuple[str, ...]:
     return tuple(one for one in before if one not in given) if sign else given
 
 
-def _flags(before: frozenset[str], sign: str, value: str) -> frozenset[str]:
-    given = frozenset(one.upper() for one in split_list(value))
-    removed = frozenset(one.removeprefix("NO_") for one in given if sign == "-" or one.startswith("NO_"))
-    added = frozenset() if sign == "-" else frozenset(one for one in given if not one.startswith("NO_"))
-    if unknown := (removed | added).difference(FLAGS):
-        raise UsageError(f"Error parsing flags {min(unknown)}.  No reservation update.\n")
-    return (before - removed) | added
-
-
 def _begin_at(one: Reservation, start: int, now: int) -> Reservation:
     if one.start_time <= now:
         raise RequestError("Reservation already started", Errno.RESERVATION_STARTED)
@@ -99,16 +90,12 @@ def _begin_at(one: Reservation, start: int, now: int) -> Reservation:
     return replace(one, start_time=start, end_time=start + one.end_time - one.start_time)
 
 
-def _duration(one: Reservation, sign: str, value: str) -> int:
-    sign = sign or (value[:1] if value[:1] in {"+", "-"} else "")
-    try:
-        seconds = parse_time_seconds(value.removeprefix(sign))
-    except ValueError:
-        raise UsageError("Error parsing duration.  No reservation update.\n") from None
-    length = one.end_time - one.start_time
-    if sign:
-        return max(length + (seconds or 0) * (1 if sign == "+" else -1), 0)
-    return _YEAR if seconds is None else seconds
+def _duration(one: Reservation, word: Word) -> int:
+    sign = word.sign or (word.value[:1] if word.value[:1] in {"+", "-"} else "")
+    seconds = duration_of(word.value.removeprefix(sign), word.text, NOT_UPDATED)
+    if not sign:
+        return seconds
+    return max(one.end_time - one.start_time + (seconds if sign == "+" else -seconds), 0)
 
 
 def _nodes(before: int, sign: str, value: str, names: Sequence[str]) -> int:
@@ -127,8 +114,8 @@ def _count(before: int, sign: str, value: str) -> int:
     text = value.removeprefix("+").removeprefix("-")
     sign = sign or value.removesuffix(text)
     if not text.isascii() or not text.isdecimal() or len(text) > 9:
-        raise UsageError("Error parsing node count.  No reservation update.\n")
+        raise OptionError("NodeCnt", f"Invalid node count {value}")
     count = {"+": before + int(text), "-": before - int(text), "": int(text)}[sign]
     if count < 1:
-        raise RequestError("Node count specification invalid", Errno.INVALID_NODE_COUNT)
+        raise RequestError("Requested reservation is invalid: it would have no nodes", Errno.RESERVATION_INVALID)
     return count

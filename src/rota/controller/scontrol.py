@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from rota.commands.create_reservation import parse_reservation
 from rota.commands.job_ids import JobId, parse_job_id
 from rota.commands.lists import split_list
-from rota.commands.moments import parse_slurm_time
-from rota.commands.option_error import OptionError
 from rota.commands.partition_update import PartitionUpdate
 from rota.commands.scontrol import Change, JobsRequest, Other, Show, parse_scontrol
 from rota.commands.scontrol_update import JobUpdate, NodeUpdate
 from rota.commands.slurm_messages import message_of
-from rota.commands.update_reservation import update_reservation
 from rota.controller.job_orders import Order, carry_out, order, problems_of
 from rota.controller.job_updates import update_job
 from rota.controller.live_view import LiveView
 from rota.controller.partitions import delete_partition, set_partition
+from rota.controller.reservations import change_reservation
 from rota.core import events as ev
-from rota.model import Errno, InputError, NodeState, RequestError
+from rota.model import InputError, NodeState, RequestError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from rota.commands.scontrol import Scontrol
     from rota.controller.cluster import Cluster
@@ -62,7 +58,7 @@ async def change(cluster: Cluster, call: Call, terminal: Terminal) -> int | None
     elif isinstance(request, Change) and request.entity == "partition":
         problems = await delete_partition(cluster, request.name, uid)
     elif isinstance(request, Change):
-        problems = await _reservation(cluster, request, terminal, cluster.rights.as_operator(call.uid))
+        problems = await change_reservation(cluster, request, terminal, cluster.rights.as_operator(call.uid))
     else:
         problems = await _reconfigure(cluster, uid)
     return _end(terminal, line, problems)
@@ -181,59 +177,6 @@ def _node_state(cluster: Cluster, name: str, wanted: str | None) -> NodeState | 
         view = cluster.driver.engine.view
         wanted = wanted if name in view.names(view.nodes_in(NodeState.DRAIN)) else None
     return None if wanted is None else _NODE_STATES[wanted]
-
-
-async def _reservation(cluster: Cluster, request: Change, terminal: Terminal, uid: int) -> list[str]:
-    if request.command == "update":
-        return await _update_reservation(cluster, request, terminal, uid)
-    event: ev.Event
-    failed = "Error creating the reservation"
-    if request.command == "delete":
-        failed = f"delete_reservation reservationname={request.name}"
-        event = ev.DeleteReservation(name=request.name, uid=uid)
-    else:
-        engine = cluster.driver.engine
-        try:
-            pairs = _with_dates(request.pairs, cluster.clock.now(), engine.utc_offset)
-            found = parse_reservation(pairs, engine.view.config)
-            reservation = found.reservation(cluster.clock.now(), engine.utc_offset)
-        except (OptionError, InputError, RequestError) as error:
-            return [f"{failed}: {error}"]
-        event = ev.CreateReservation(reservation=reservation, uid=uid)
-    refused = await cluster.driver.request(event)
-    return [] if refused is None else [f"{failed}: {_sentence(refused).removeprefix('slurm_update error: ')}"]
-
-
-async def _update_reservation(cluster: Cluster, request: Change, terminal: Terminal, uid: int) -> list[str]:
-    failed, engine = "Error updating the reservation", cluster.driver.engine
-    if not request.name:
-        return ["Reservation must be given.  No reservation update."]
-    known = engine.view.reservation(request.name)
-    if known is None:
-        return [f"{failed}: {message_of(Errno.RESERVATION_INVALID, '')[0]}"]
-    names = [name for name, _ in engine.view.machine]
-    try:
-        wanted = update_reservation(known, request.pairs, names, cluster.clock.now(), engine.utc_offset)
-    except RequestError as error:
-        return [f"{failed}: {error}"]
-    refused = await cluster.driver.request(ev.UpdateReservation(reservation=wanted, uid=uid))
-    if refused is not None:
-        return [f"{failed}: {_sentence(refused).removeprefix('slurm_update error: ')}"]
-    terminal.out("Reservation updated.\n")
-    return []
-
-
-def _with_dates(
-    pairs: Iterable[tuple[str, str]], now: int, utc_offset: Callable[[int], int]
-) -> Iterable[tuple[str, str]]:
-    """Write times such as ``now+1hour`` as dates in local time."""
-    for key, value in pairs:
-        if key.lower() in {"starttime", "endtime"}:
-            moment = parse_slurm_time(value, now, utc_offset)
-            local = datetime.fromtimestamp(moment + utc_offset(moment), UTC)
-            yield key, f"{local:%Y-%m-%dT%H:%M:%S}"
-        else:
-            yield key, value
 
 
 async def _reconfigure(cluster: Cluster, uid: int) -> list[str]:

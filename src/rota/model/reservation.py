@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 REPEATS = {"HOURLY": 3600, "DAILY": 86400, "WEEKLY": 7 * 86400}
 #: All flags that rota knows, in the order in which Slurm shows them. ``SPEC_NODES``: its nodes were given by name;
 #: ``ALL_NODES``: as ``ALL``.
-FLAGS = ("MAINT", "FLEX", "OVERLAP", "IGNORE_JOBS", *REPEATS, "SPEC_NODES", "ALL_NODES")
+FLAGS = ("MAINT", "FLEX", "OVERLAP", "IGNORE_JOBS", *REPEATS, "SPEC_NODES", "ALL_NODES", "NO_HOLD_JOBS_AFTER_END")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,8 @@
 """Files of advance reservations: the options of ``scontrol create reservation``, one reservation a line.
 
-For the options see `rota.commands.create_reservation`. The syntax of the lines is that of slurm.conf: comments begin
-with ``#``.
+For the options see `rota.commands.create_reservation`. Times are dates in local time, or the time since the log's
+start: ``days-hours:minutes:seconds``, or seconds. The syntax of the lines is that of slurm.conf: comments begin with
+``#``.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from rota.commands.create_reservation import ReservationRequest, parse_reservation
 from rota.commands.option_error import OptionError
 from rota.config.lines import read_lines
-from rota.model import InputError
+from rota.config.local_time import parse_moment
+from rota.model import Errno, InputError, RequestError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,15 +31,29 @@ class ReservationLine(NamedTuple):
     request: ReservationRequest
 
     def reservation(self, origin: int, utc_offset: Callable[[int], int]) -> Reservation:
-        """Make the reservation; for the arguments see `ReservationRequest.reservation`.
+        """Make the reservation.
+
+        Args:
+            origin: When the log begins, Unix seconds.
+            utc_offset: Local time minus UTC, seconds, at a Unix time.
 
         Raises:
             InputError: a time cannot be used.
         """
+        values = self.request.values
+        start, end = (
+            self._moment(key, origin, utc_offset) if key in values else None for key in ("StartTime", "EndTime")
+        )
         try:
-            return self.request.reservation(origin, utc_offset)
+            return self.request.reservation(values["ReservationName"], start or 0, end)
         except OptionError as error:
             raise self.line.error(str(error), error.option) from None
+
+    def _moment(self, key: str, origin: int, utc_offset: Callable[[int], int]) -> int:
+        try:
+            return parse_moment(self.request.values[key], origin, utc_offset)
+        except InputError as error:
+            raise self.line.error(error.problem, key) from None
 
 
 def read_reservations(path: Path, config: ClusterConfig) -> tuple[ReservationLine, ...]:
@@ -58,6 +74,17 @@ def read_reservations(path: Path, config: ClusterConfig) -> tuple[ReservationLin
 
 def _request(line: Line, config: ClusterConfig) -> ReservationRequest:
     try:
-        return parse_reservation(line.pairs, config)
+        found = parse_reservation((f"{key}={value}" for key, value in line.pairs), config)
     except OptionError as error:
         raise line.error(str(error), error.option) from None
+    except RequestError as error:
+        field = "PartitionName" if error.errno is Errno.INVALID_PARTITION_NAME else "Nodes"
+        raise line.error(str(error), field) from None
+    # Slurm passes over these two.
+    if "Nodes" in found.values and "NodeCnt" in found.values:
+        raise line.error("goes without Nodes", "NodeCnt")
+    if "Features" in found.values and not found.node_cnt:
+        raise line.error("goes with NodeCnt", "Features")
+    if "ReservationName" not in found.values:
+        raise line.error("a reservation needs a name", "ReservationName")
+    return found

@@ -245,7 +245,7 @@ class Reservations:
     def _remove_from_jobs(self, reservation: Reservation) -> None:
         """Remove the jobs from a reservation that has ended, and hold the pending ones, as Slurm does.
 
-        The time for which they may run beyond their time limits ends as well.
+        With ``NO_HOLD_JOBS_AFTER_END`` none is held. The time for which jobs may run beyond their limits ends, too.
         """
         state = self._state
         for job in [job for job in state.jobs.values() if job.spec.reservation == reservation.name]:
@@ -255,8 +255,9 @@ class Reservations:
             if job.state is JobState.RUNNING and "FLEX" not in reservation.flags and (job.end_time or 0) <= state.now:
                 state.to_end.append(job)
             if job.state is JobState.PENDING:
-                job.hold_all_records()
-                job.reason = Reason.RESERVATION_DELETED
+                if "NO_HOLD_JOBS_AFTER_END" not in reservation.flags:
+                    job.hold_all_records()
+                    job.reason = Reason.RESERVATION_DELETED
                 if not job.alloc:
                     self._queue.insert(job)
 
