@@ -517,11 +517,12 @@ class _Cycle:
         self._earliest[alike] = start
         if start > now:
             return self._reserve(job, start, duration, nodes)
-        resources = _ctld.select(job, _ctld.free, nodes)
+        opened = self._space.open_nodes(job, start, duration)
+        resources = _ctld.select(job, _ctld.free, opened)  # as in Slurm, which chooses among all of them once more
         if not resources:  # it fits when others have been preempted
-            _ctld.preempt(job, self._space.open_nodes(job, start, duration))
+            _ctld.preempt(job, opened)
             return self._reserve(job, start, duration, nodes)
-        refused = _ctld.start(job, resources, self._longest(job, duration, nodes))
+        refused = _ctld.start(job, resources, self._longest(job, duration, resources))
         if refused is Reason.ACCOUNT_NOT_ALLOWED:
             return self._reserve(job, start, duration, nodes)
         if refused is not None:
@@ -561,13 +562,14 @@ class _Cycle:
             self._reservations.append((job, start, duration, nodes))
         return True
 
-    def _longest(self, job: Job, duration: int, nodes: int) -> int:
-        """Give the largest time limit, from ``duration`` up to the job's, for which its nodes are not reserved.
+    def _longest(self, job: Job, duration: int, resources: int) -> int:
+        """Give the largest time limit, from ``duration`` up to the job's, for which what it gets is not reserved.
 
         With ``time_min_as_soft_limit`` it is the job's.
         """
         if duration >= job.time_limit or _SOFT_LIMITS in _flags:
             return job.time_limit
+        nodes = _ctld.nodes_of(resources)
         low, high = duration // _MINUTE, job.time_limit // _MINUTE
         while low < high:
             middle = (low + high + 1) // 2
