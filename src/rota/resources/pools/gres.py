@@ -46,6 +46,19 @@ def room(needs: Needs, view: View, one: Gres, gpus: NDArray[np.integer[Any]] | N
     return free if gpus is None else np.minimum(free, gpus)
 
 
+def processors_of_tasks(needs: Needs, view: View, one: Gres) -> NDArray[np.integer[Any]]:
+    """Count the processors on each node of as many tasks as the GRES of one kind for each suffice for.
+
+    With all tasks that it may have on a node, a job has the processors that it asks for there besides.
+    """
+    tasks = room(needs, view, one) // one.number
+    cpus: NDArray[np.integer[Any]] = tasks * needs.per_task
+    most = needs.gres_tasks.most  # type: ignore[union-attr] # they are for tasks
+    if most and needs.on_each > most * needs.per_task:
+        cpus = np.where(tasks >= most, np.maximum(cpus, needs.on_each), cpus)
+    return cpus
+
+
 def have_processors(needs: Needs, whole: View) -> NDArray[np.bool_]:
     """Whether the processors of whole nodes suffice for all GPUs of the kinds that a job asks for, as in Slurm."""
     every = (*needs.gres, *needs.gres_per_task, *needs.gres_per_job)
@@ -154,7 +167,8 @@ def take(needs: Needs, view: View, picked: Picked, taken: View, *, gpus: bool = 
         for one in needs.gres_per_socket if gpus else ():
             take_kind(view, taken, one, node, one.number * needs.sockets_asked)
         for one in needs.gres_per_task:
-            take_kind(view, taken, one, node, one.number * (cpus // needs.per_task))
+            tasks = needs.gres_tasks.on_node(cpus, needs.per_task)  # type: ignore[union-attr] # they are for tasks
+            take_kind(view, taken, one, node, one.number * tasks)
         for number, one in enumerate(needs.gres_per_job):
             count = max(min(left[number] - to_come, int(rooms[number][node])), 0)
             if needs.cpus_per_gpu and to_come:

@@ -42,7 +42,7 @@ def most_processors(needs: Needs, view: View, free: NDArray[np.integer[Any]], co
         # Of a whole node the job uses all processors or none.
         cpus = np.where(cpus > most, 0, cpus) if needs.whole else np.minimum(cpus, most)
     for one in needs.gres_per_task:
-        cpus = np.minimum(cpus, gres.room(needs, view, one) // one.number * per_task)
+        cpus = np.minimum(cpus, gres.processors_of_tasks(needs, view, one))
     if needs.cpus_per_gpu:
         cpus = np.minimum(cpus // needs.cpus_per_gpu, gres.gpus_of_job(needs, view)) * needs.cpus_per_gpu
     if per_task > 1:

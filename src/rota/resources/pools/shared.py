@@ -210,7 +210,7 @@ class SharedNodePool(PackedPool):
         if needs.tasks_per_node:
             most = np.minimum(most, max(needs.tasks_per_node * needs.per_task, needs.on_each))
         for one in needs.gres_per_task:  # the cores may suffice for more tasks
-            most = np.minimum(most, view[one.row, nodes] // one.number * needs.per_task)
+            most = np.minimum(most, gres.processors_of_tasks(needs, view, one)[nodes])
         if needs.whole:
             cpus = self._feasible(needs, view, view[row])[1].astype(np.int64)[nodes]
         elif needs.granule is not None and needs.together is not None and self._core_row == CPU:

@@ -85,10 +85,14 @@ class GresTasks(NamedTuple):
             most = 1
         return cls(least, most, spec.cpus_per_task, per_gpu, spec.ntasks_per_core == 1, tasks, spec.overcommit)
 
+    def on_node(self, cpus: int, per_task: int) -> int:
+        """Count the tasks on a node of which a job uses so many processors, which may be more than they need."""
+        return min(cpus // per_task, self.most or cpus)
+
     def on_nodes(self, used: Sequence[int], per_task: int) -> list[int]:
         """Count the tasks on nodes of which a job uses so many processors: if they share these, they are dealt out."""
         if not self.overcommit or not self.total:
-            return [cpus // per_task for cpus in used]
+            return [self.on_node(cpus, per_task) for cpus in used]
         return [len(range(place, self.total, len(used))) for place in range(len(used))]
 
     def task_cpus(self, threads: int) -> int:
