@@ -128,7 +128,7 @@ class Requests(Generic[T]):
         cpus, memory = partition.def_cpu_per_gpu or cpus, partition.def_mem_per_gpu or memory
         if (cpus or memory) and any("gpu" in text for text in _gres_of(spec)):
             if cpus and spec.cpus_per_task == 1 and not spec.cpus_per_gpu:
-                spec = spec._replace(cpus_per_gpu=cpus)
+                spec = _with_cpus_of_gpus(spec, cpus, whole=spec.exclusive or partition.exclusive)
             if memory and not (spec.mem_per_gpu or spec.mem_per_node or spec.mem_per_cpu):
                 spec = spec._replace(mem_per_gpu=memory)
         _, most = partition.most_memory(self._most_memory)
@@ -283,10 +283,7 @@ class Requests(Generic[T]):
         """Evaluate GRES. A request without a type can be served by all types."""
         found = []
         for item in filter(None, text.split(",")):
-            try:
-                counts = gres_counts(item)
-            except ValueError as error:
-                raise RequestError(f"{_INVALID_GRES}: {error}", Errno.INVALID_GRES) from None
+            counts = _counts(item)
             if not counts:
                 continue
             kind = max(counts, key=len)  # with the type, if it has one
@@ -304,6 +301,18 @@ class Requests(Generic[T]):
                 total = self.gres_rows[name] if subtype else None
                 found.append(Gres(row, counts[kind], total, tuple(types), gpu=name == "gpu"))
         return tuple(found)
+
+
+def _counts(text: str) -> dict[str, int]:
+    """Count GRES by kind.
+
+    Raises:
+        RequestError: the text is none.
+    """
+    try:
+        return gres_counts(text)
+    except ValueError as error:
+        raise RequestError(f"{_INVALID_GRES}: {error}", Errno.INVALID_GRES) from None
 
 
 def _check_numbers(spec: JobSpec) -> None:
@@ -342,6 +351,18 @@ def _cpus_per_gpu(spec: JobSpec) -> int:
 def _on_sockets(spec: JobSpec) -> SocketNeeds | None:
     asked = SocketNeeds(spec.sockets_per_node, spec.cores_per_socket, spec.ntasks_per_socket)
     return asked if any(asked) else None
+
+
+def _with_cpus_of_gpus(spec: JobSpec, cpus: int, *, whole: bool) -> JobSpec:
+    """Add the processors that go with GPUs by default.
+
+    If GPUs are asked for by job, and not whole nodes, a job may have more: only ``--cpus-per-gpu`` is a bound.
+    """
+    *others, of_job = _gres_of(spec)
+    if whole or "gpu" not in of_job or any("gpu" in text for text in others):
+        return spec._replace(cpus_per_gpu=cpus)
+    gpus = _counts(of_job).get("gpu", 0)
+    return spec._replace(num_cpus=max(spec.num_cpus, gpus * cpus), min_cpus_per_node=max(spec.min_cpus_per_node, cpus))
 
 
 def _shares(spec: JobSpec, partition: Partition) -> bool:
