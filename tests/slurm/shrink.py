@@ -8,6 +8,8 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from core.scenarios import GRES_LINE
+
 from .real import SetUpError
 
 if TYPE_CHECKING:
@@ -100,7 +102,7 @@ def _smaller(drawn: Drawn) -> Iterator[Drawn]:
         rest = (*drawn.conf[:place], *drawn.conf[place + 1 :])
         if not line.startswith(_NEEDED):
             yield replace(drawn, conf=rest)
-        if line.startswith(_OF_WORDS) and line.split()[0] != "PartitionName=main":
+        if line.startswith(_OF_WORDS) and line.split()[0] != "PartitionName=main" and not GRES_LINE.search(line):
             for word in line.split()[1:]:
                 if not word.startswith(_SHAPE):
                     yield replace(drawn, conf=(*drawn.conf[:place], line.replace(f" {word}", "", 1), *rest[place:]))
