@@ -273,6 +273,14 @@ def test_standard_input_of_any_size(cluster: LiveCluster) -> None:
         assert done.stdout.splitlines() == expected * tasks
 
 
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_standard_files_may_be_closed(cluster: LiveCluster, closed: str) -> None:
+    # The launcher of MPICH 5.0.2 starts `srun` without a standard input, which Slurm's takes.
+    cluster.run("sh", "-c", f"srun sh -c 'cat; echo ran > ran' {closed}")
+    assert (cluster.directory / "ran").read_text() == "ran\n"
+    (cluster.directory / "ran").unlink()
+
+
 def test_output_in_whole_lines(cluster: LiveCluster) -> None:
     script = "for i in $(seq 300); do printf a; printf 'b\\n'; done"
     done = cluster.run("srun", "-n4", "bash", "-c", script)

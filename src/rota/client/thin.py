@@ -17,10 +17,23 @@ def run(state: bytes, packages: str) -> None:
     """Run a command, and exit."""
     global STATE, PACKAGES
     STATE, PACKAGES = state, packages
+    open_standard_files()
     # The system ends it, however it waits; and srun and salloc in the background of a script, too, as Slurm's.
     if _signal.getsignal(_signal.SIGINT) != _signal.SIG_IGN or sys.argv[0].endswith(("/srun", "/salloc")):
         _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
     posix._exit(main())  # noqa: SLF001 - faster than an orderly end
+
+
+def open_standard_files() -> None:
+    """Open those of standard input, output and error that whoever started this closed, as MPICH's launcher does.
+
+    Else the next file that is opened is taken for one of them.
+    """
+    for number in (0, 1, 2):
+        try:
+            posix.fstat(number)
+        except OSError:
+            posix.open(b"/dev/null", posix.O_RDWR)  # it is the lowest number that is free
 
 
 def main() -> int:
@@ -29,9 +42,10 @@ def main() -> int:
     try:
         connection = connect()
     except OSError:
-        text = f"{name}: error: Unable to contact slurm controller (connect failure): `rota up` starts one\n"
-        posix.write(2, text.encode())
-        return 1
+        sys.path.insert(0, PACKAGES)
+        from rota.client.away import tell
+
+        return tell(name, sys.argv[1:])
     try:
         try:
             send_call(connection, name, sys.argv[1:])

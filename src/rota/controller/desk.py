@@ -89,6 +89,8 @@ class Desk:
             terminal.end(1)
         except (WireError, ConnectionError, TimeoutError):
             pass  # nobody is there to be told
+        except asyncio.CancelledError:
+            pass  # the cluster goes down; Python 3.11 would take the end of this task for an error
         finally:
             terminal.close()
 
