@@ -147,3 +147,31 @@ def test_wait_for_switches() -> None:
     assert _submit("--switches=2", "x").spec.switch_wait == -1
     with pytest.raises(OptionError, match="no option"):
         _submit("--wait4switch=5", "x")
+
+
+@pytest.mark.parametrize("line", ["foo", "-n1 foo", "-n1 foo -n2", "-n1 -- foo"])
+def test_a_directive_has_nothing_but_options(line: str) -> None:
+    # As Slurm 22.05.8 says it; its exit code is 255.
+    with pytest.raises(ScriptError, match=r"^Invalid directive found in batch script: foo$") as caught:
+        _submit("job.sh", script=f"#!/bin/sh\n#SBATCH {line}\ntrue\n")
+    assert caught.value.status == 255
+
+
+@pytest.mark.parametrize("line", ["", "-n1 # a comment", "-n1 #a comment"])
+def test_a_directive_may_be_empty_or_have_a_comment(line: str) -> None:
+    # Slurm 22.05.8 takes them.
+    _submit("job.sh", script=f"#!/bin/sh\n#SBATCH {line}\ntrue\n")
+
+
+@pytest.mark.parametrize("line", ["hetjob", "packjob", "-n1 hetjob -n2"])
+def test_a_script_of_a_heterogeneous_job_is_refused(line: str) -> None:
+    # Slurm 22.05.8 makes two jobs of it; TorchX writes such scripts.
+    with pytest.raises(ScriptError, match=r"^heterogeneous jobs and steps are not supported by rota$"):
+        _submit("job.sh", script=f"#!/bin/sh\n#SBATCH -n1\n#SBATCH {line}\n#SBATCH -n2\ntrue\n")
+
+
+def test_a_command_line_of_a_heterogeneous_job_is_refused() -> None:
+    for words in (["-n1", ":", "-n2", "job.sh"], ["-n1", "--wrap", "true", ":"]):
+        with pytest.raises(ScriptError, match=r"^heterogeneous jobs and steps are not supported by rota$"):
+            read_command_line(words, _NOW, lambda _: 0)
+    assert read_command_line(["hetjob", ":"], _NOW, lambda _: 0).options.rest == ["hetjob", ":"]

@@ -307,6 +307,16 @@ def test_what_is_not_done_is_refused_by_name(cluster: LiveCluster, option: str) 
     assert done.stdout == ""
 
 
+@pytest.mark.parametrize("line", ["srun -n1 echo a : -n1 echo b", "srun sh -c :", "salloc -n1 : -n1 echo a"])
+def test_components_of_heterogeneous_jobs_are_refused(cluster: LiveCluster, line: str) -> None:
+    # Slurm 22.05.8 takes each ":" of `srun` for the beginning of a component, and of `salloc` one before the command.
+    command, *words = line.split()
+    done = cluster.run(command, *words, check=False)
+    said = f"{command}: error: heterogeneous jobs and steps are not supported by rota\n"
+    assert (done.stdout, done.stderr, done.returncode) == ("", said, 1)
+    assert cluster.run("salloc", "-Q", "-n1", "echo", ":").stdout == ":\n"
+
+
 def _call(cluster: LiveCluster, *words: str) -> socket.socket:
     """Call the controller as a client does, but for what is said afterwards."""
     client = socket.socket(socket.AF_UNIX)

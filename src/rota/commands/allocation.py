@@ -9,7 +9,7 @@ from rota.commands.option_error import OptionError
 from rota.commands.sbatch import number_or_nothing, options_of, parse_options, request
 from rota.commands.sbatch_options import OPTIONS, SHORT, Flag, Option
 from rota.commands.signals import signal_number
-from rota.commands.submission import at_times, check_for_oneself, join_path, parse_warning
+from rota.commands.submission import at_times, check_for_one_component, check_for_oneself, join_path, parse_warning
 from rota.model.accounting import JobDetails
 from rota.model.submission import Submission
 
@@ -93,9 +93,10 @@ def read_salloc(words: Sequence[str], environment: Mapping[str, str], uid: int =
 
     Raises:
         OptionError: an option cannot be used.
-        ScriptError: the user may not use it.
+        ScriptError: the user may not use it, or it is for a heterogeneous job.
     """
     given = parse_options(words, _SALLOC, _SALLOC_LETTERS)
+    check_for_one_component(given.rest[:1])
     fields: dict[str, Any] = {}
     texts: dict[str, str] = {}
     for one in (*options_of(environment, _SALLOC_VARIABLES, _SALLOC), given):

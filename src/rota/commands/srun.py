@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rota.commands.option_error import OptionError, Problem
 from rota.commands.sbatch import number_or_nothing, options_of, parse_options
 from rota.commands.sbatch_options import OPTIONS, SHORT, Flag, Option
-from rota.commands.submission import check_for_oneself
+from rota.commands.submission import check_for_one_component, check_for_oneself
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -187,9 +187,10 @@ def read_srun(words: Sequence[str], environment: Mapping[str, str], uid: int = 0
 
     Raises:
         OptionError: an option cannot be used.
-        ScriptError: the user may not use it.
+        ScriptError: the user may not use it, or it is for a heterogeneous step.
     """
     given = parse_options(words, _TABLE, _LETTERS)
+    check_for_one_component(given.rest)
     variables = _OF_STEPS if within else {**_OF_JOBS_ALONE, **OF_JOBS}
     sources = [*options_of(environment, variables, _TABLE), given]
     fields: dict[str, Any] = {}

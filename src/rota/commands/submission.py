@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from rota.model import JobSpec
 
 _DIRECTIVE = "#SBATCH"
+#: What stands between the components of a heterogeneous job in a script; the second one did in former times.
+_SEPARATORS = ("hetjob", "packjob")
 #: Options by environment variable; those that are flags are set by any value.
 _VARIABLES = {
     "SBATCH_ACCOUNT": "account",
@@ -93,6 +95,12 @@ class ScriptError(ValueError):
     status = 1
 
 
+class DirectiveError(ScriptError):
+    """A directive of the script is none."""
+
+    status = 255
+
+
 class NotRootError(ScriptError):
     """Only root may ask for this."""
 
@@ -132,9 +140,10 @@ def read_command_line(words: Sequence[str], now: int, utc_offset: Callable[[int]
 
     Raises:
         OptionError: an option cannot be used.
-        ScriptError: ``--wrap`` and a script exclude each other.
+        ScriptError: ``--wrap`` and a script exclude each other, or it is for a heterogeneous job.
     """
     options = parse_options(words, _table(now, utc_offset))
+    check_for_one_component(options.rest[:1])
     if "wrap" in options.texts and options.rest:
         raise ScriptError("Script arguments not permitted with --wrap option")
     return CommandLine(words, options)
@@ -173,7 +182,7 @@ def read_submission(
         name = path.rpartition("/")[2] or "sbatch"
     sources: list[Options] = []
     if directives:
-        sources += [parse_options(words, table) for words in _directives(script)]
+        sources += [_of_directive(words, table) for words in _directives(script)]
         sources += options_of(client.environment, _VARIABLES, table)
     fields, texts = _merge([*sources, line.options])
     check_for_oneself(texts, client.uid)
@@ -217,6 +226,20 @@ def _from_now(fields: dict[str, Any], now: int) -> None:
     for moment in ("begin_time", "deadline"):
         if fields.get(moment):
             fields[moment] += now
+
+
+def check_for_one_component(words: Sequence[str], separators: Sequence[str] = (":",)) -> None:
+    """Check that no word begins a further component of a heterogeneous job or step.
+
+    Args:
+        words: The words.
+        separators: What does; by default, what does on a command line.
+
+    Raises:
+        ScriptError: one does.
+    """
+    if any(word in separators for word in words):
+        raise ScriptError("heterogeneous jobs and steps are not supported by rota")
 
 
 def check_for_oneself(texts: Mapping[str, str], uid: int) -> None:
@@ -280,6 +303,15 @@ def _directives(script: str) -> Iterable[list[str]]:
                 raise OptionError(_DIRECTIVE, f"{line!r}: {error}") from None
         elif line.strip() and not line.startswith("#"):
             return
+
+
+def _of_directive(words: Sequence[str], table: Mapping[str, Option | Flag]) -> Options:
+    """Give the options of a directive, which has nothing else."""
+    options = parse_options(words, table)
+    check_for_one_component(options.rest[:1], _SEPARATORS)
+    if options.rest:
+        raise DirectiveError(f"Invalid directive found in batch script: {options.rest[0]}")
+    return options
 
 
 def _merge(sources: Iterable[Options]) -> tuple[dict[str, Any], dict[str, str]]:
