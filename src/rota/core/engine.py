@@ -198,7 +198,7 @@ class Engine:
             TimerKind.GROUP_MINUTES: self._at_group_minutes,
             TimerKind.LIMITS_DECAY: self._at_limits_decay,
             TimerKind.RESERVATION: self._at_reservation,
-            TimerKind.PREEMPT_EXEMPT: _pass_follows,
+            TimerKind.PREEMPT_EXEMPT: self._at_exempt_end,
             TimerKind.PREEMPT_GRACE: self._at_grace,
             TimerKind.PASS_FOR_NEW_JOBS: self._at_pass_time,
             TimerKind.PASS_PUT_OFF: self._at_pass_time,
@@ -509,9 +509,9 @@ class Engine:
     def _on_reconfigure(self, event: ev.Reconfigure) -> None:
         require_administrator(event.uid, "read slurm.conf again")
         before = self._cluster_usage()
-        options, preemption = PassOptions.read(event.config), PreemptionOptions.read(event.config)
+        options = PassOptions.read(event.config)
+        PreemptionOptions.read(event.config)  # an error is to change nothing
         reconfigure(self.cluster, event.config)
-        self.preemption.set_options(preemption)
         if options != self._main_pass.options:
             self._main_pass.options = options
             self._set_pass_times()
@@ -645,6 +645,10 @@ class Engine:
     def _at_reservation(self, timer: Timer) -> bool:
         self.cluster.reservations.begin_or_end(timer.name)
         self.sched_plugin.partition_change()
+        return True
+
+    def _at_exempt_end(self, timer: Timer) -> bool:  # noqa: ARG002 - whose it is does not matter
+        self.cluster.queue.touch()
         return True
 
     def _at_grace(self, timer: Timer) -> bool:

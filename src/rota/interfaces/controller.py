@@ -187,7 +187,10 @@ class ControllerOf(Protocol[J]):
         """
 
     def request_class(self, job: J) -> Hashable:
-        """Give a value that is equal for jobs that are placed alike: if one of them does not fit, none does."""
+        """Give a value that is equal for jobs that are placed alike: if one of them does not fit, none does.
+
+        That includes which running jobs can be preempted for them.
+        """
 
     def held_back(self, job: J) -> Reason | None:
         """Why a job of the queue may not start now, whatever resources are free: a limit, licences …; ``None``: it may.

@@ -120,7 +120,12 @@ class PluginController:
         self.common = pool.common
         self.size = pool.size
         self.nodes_of = pool.nodes_of
-        self.request_class: Callable[[Job], Hashable] = pool.class_of
+        self.request_class: Callable[[Job], Hashable] = (
+            self._class_with_preemption if self._preemption.is_on else pool.class_of
+        )
+
+    def _class_with_preemption(self, job: Job) -> Hashable:
+        return self._state.pool.class_of(job), self._preemption.preemption_class(job)
 
     # ---- read -------------------------------------------------------------------------------------------------
 
@@ -205,7 +210,7 @@ class PluginController:
     ) -> NodeSpaceOf[Job]:
         return node_space_of(
             self._cluster,
-            self._preemption,
+            self._preemption if self._preemption.is_on else None,
             resolution,
             window,
             prefer_busy=prefer_busy,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from rota.core.cluster import Cluster
     from rota.core.job import Job
-    from rota.core.scheduling.preemption import Preemption
+    from rota.resources.future.node_space import PreemptionRules
     from rota.resources.pools.pool import NodePool
 
     Space = ProcessorSpace | NodeSpace[Job] | LicenseSpace[Job] | ReservationSpace[Job]
@@ -64,7 +64,7 @@ def estimated_end(job: Job, seconds: int, now: int) -> int:
 
 def node_space_of(
     cluster: Cluster,
-    preemption: Preemption,
+    rules: PreemptionRules[Job] | None,
     resolution: int,
     window: int,
     *,
@@ -76,7 +76,8 @@ def node_space_of(
 ) -> Space:
     """Make the node space map of backfill; completing jobs are expected to end in a second.
 
-    Jobs in ``gone`` are ignored; for the other arguments see `Controller.node_space`.
+    The rules say which jobs can be preempted, ``None``: none can; jobs in ``gone`` are ignored. For the other arguments
+    see `Controller.node_space`.
     """
     state, book = cluster.state, cluster.reservations.all
     pool, now = state.pool, state.now
@@ -103,7 +104,7 @@ def node_space_of(
             jobs,
             resolution=resolution,
             window=window,
-            preemption_rules=preemption if preemption.is_on else None,
+            preemption_rules=rules,
             prefer_busy=prefer_busy,
             reserve_running=reserve_running,
             step=step,

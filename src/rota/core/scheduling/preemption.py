@@ -90,18 +90,15 @@ class Preemption:
         self._state = cluster.state
         self._accounts = cluster.accounts
         self._runs = runs
-        self.set_options(PreemptionOptions.read(cluster.state.config))
         cluster.state.follow_machine(self._read_machine)
 
     def _read_machine(self) -> None:
+        #: The options in force.
+        self.options = PreemptionOptions.read(self._state.config)
+        #: Whether any job can be preempted.
+        self.is_on = self.options.type != _TYPES[0]
         #: Least PriorityTier of all partitions.
         self._lowest_tier = min(part.priority_tier for part in self._state.partitions.values())
-
-    def set_options(self, options: PreemptionOptions) -> None:
-        """Put options into force."""
-        self.options = options
-        #: Whether any job can be preempted.
-        self.is_on = options.type != _TYPES[0]
 
     def make_room(self, job: Job, avail: int, closed: int) -> bool:
         """Preempt jobs so that a pending job fits.
@@ -116,9 +113,7 @@ class Preemption:
         """
         if self.preemption_class(job) is None:
             return False
-        lower = list(self._lower(job))
-        self._wait_for_exempt(lower)
-        candidates = self._in_order(lower)
+        candidates = self.candidates(job)
         pool, state = self._state.pool, self._state
         # The jobs that are being stopped already may suffice.
         leaving = [*state.completing.values(), *(one for one in candidates if self._is_warned(one))]
@@ -135,7 +130,16 @@ class Preemption:
     # ---- which jobs -------------------------------------------------------------------------------------------
 
     def candidates(self, job: Job) -> list[Job]:
-        """Give the running jobs that can be preempted for a job, in the order of preference."""
+        """Give the running jobs that can be preempted for a job, in the order of preference.
+
+        Passes and backfill cycles follow when more can be.
+        """
+        lower = list(self._lower(job))
+        self._wait_for_exempt(lower)
+        return self._in_order(lower)
+
+    def present_candidates(self, job: Job) -> list[Job]:
+        """Give the same, and change nothing."""
         return self._in_order(self._lower(job))
 
     def _in_order(self, jobs: Iterable[Job]) -> list[Job]:
@@ -254,6 +258,21 @@ class Preemption:
                 begin_time=self._state.now + (self._state.settings.requeue_delay or _REQUEUE_DELAY)
             )
         self._runs.stop(job, Trigger.REQUEUE if requeues else Trigger.PREEMPT, Reason.NONE)
+
+
+class ReadRules:
+    """The rules for questions: they set no time for a pass.
+
+    Args:
+        preemption: What determines which jobs can be preempted.
+    """
+
+    __slots__ = ("candidates", "is_preemptable", "preemption_class")
+
+    def __init__(self, preemption: Preemption) -> None:
+        self.candidates = preemption.present_candidates
+        self.is_preemptable = preemption.is_preemptable
+        self.preemption_class = preemption.preemption_class
 
 
 def _grace_of(job: Job) -> Timer:

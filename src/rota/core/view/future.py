@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from rota.core.job import Job
 from rota.core.scheduling.availability import node_space_of
+from rota.core.scheduling.preemption import ReadRules
 from rota.core.sorted_jobs import queue_key
 from rota.model import YEAR, JobState, RequestError
 
@@ -46,7 +47,8 @@ class Future:
         self._job = job
         resolution = cluster.state.config.scheduler_int("bf_resolution", 60, 1, 3600)
         left_out = [one for one in cluster.state.running if one.job_id in gone]
-        self._space: Space = node_space_of(cluster, preemption, resolution, YEAR, gone=left_out)
+        rules = ReadRules(preemption) if preemption.is_on else None
+        self._space: Space = node_space_of(cluster, rules, resolution, YEAR, gone=left_out)
         self._plan_before()
 
     def _plan_before(self) -> None:

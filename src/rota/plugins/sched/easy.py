@@ -29,7 +29,7 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from rota.interfaces import SLURM_SUCCESS, InputError, JobState
+from rota.interfaces import SLURM_SUCCESS, InputError, JobState, Reason
 from rota.interfaces.stubs.sched import *
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ plugin_version = 100
 
 _ORDERS = ("fcfs", "sjf")
 _PENDING = JobState.PENDING
+_RESOURCES = Reason.RESOURCES
 
 
 class _Reservation:
@@ -153,7 +154,7 @@ def _full_pass() -> None:
             continue
         if job.start_limits and _ctld.held_back(job) is not None:
             continue
-        while job.units <= size(free) and _start(job, free):
+        while job.units <= size(free) and _start(job, free) is None:
             free = _ctld.free
             if job.state is not _PENDING or not _waits(job):
                 break
@@ -198,16 +199,16 @@ def _backfill(candidates: Iterable[Job]) -> None:
         window = _reservations[0].shadow_time - _ctld.now
     if _shortest_first:
         candidates.sort(key=attrgetter("time_limit"))
-    # Resources only decrease in a pass: if a job does not fit, others of its class and time limit do not either.
-    failed: set[tuple[Hashable, int]] = set()
+    # Resources only decrease in a pass: if a job does not fit, others like it do not either.
+    failed: set[tuple[Hashable, int, str]] = set()
     for job in candidates:
         if job.units > free_units or (job.units > extra_units and job.time_limit > window):
             continue
-        if failed and (_ctld.request_class(job), job.time_limit) in failed:
+        if failed and (_ctld.request_class(job), job.time_limit, job.spec.reservation) in failed:
             continue
         if job.start_limits and _ctld.held_back(job) is not None:
             continue
-        while _start(job, free):
+        while (refused := _start(job, free)) is None:
             free = _ctld.free
             if not free:
                 return
@@ -217,7 +218,8 @@ def _backfill(candidates: Iterable[Job]) -> None:
             if job.state is not _PENDING or not _waits(job):
                 break
         else:
-            failed.add((_ctld.request_class(job), job.time_limit))
+            if refused is _RESOURCES:  # else it is a limit, which may not be another job's
+                failed.add((_ctld.request_class(job), job.time_limit, job.spec.reservation))
 
 
 def _waits(job: Job) -> bool:
@@ -225,8 +227,8 @@ def _waits(job: Job) -> bool:
     return job.state is _PENDING and _ctld.held_back(job) is None
 
 
-def _start(job: Job, free: int) -> bool:
-    """Start a job if it fits and delays no head with a reservation; say whether it was started."""
+def _start(job: Job, free: int) -> Reason | None:
+    """Start a job if it fits and delays no head with a reservation; give why not, ``None``: it was started."""
     delayed = []
     if _reservations:
         end = _ctld.now + job.time_limit
@@ -235,8 +237,10 @@ def _start(job: Job, free: int) -> bool:
                 delayed.append(reservation)
                 free = _ctld.common(free, reservation.extra)
     resources = _ctld.select(job, free)
-    if not resources or _ctld.start(job, resources) is not None:
-        return False
-    for reservation in delayed:
-        reservation.extra -= resources
-    return True
+    if not resources:
+        return _RESOURCES
+    refused = _ctld.start(job, resources)
+    if refused is None:
+        for reservation in delayed:
+            reservation.extra -= resources
+    return refused
