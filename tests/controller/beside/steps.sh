@@ -37,6 +37,12 @@ squeue_matches() { squeue -h -r -t all -j "$1" -o '%K %T %r %N' | grep -Eq -- "$
 # until_planned NAME: wait until it is known when it is to start.
 until_planned() { until_true $PATIENCE start_known "${!1}" || exit 1; }
 start_known() { ! squeue -h -j "$1" -o %S | grep -q N/A; }
+# start_of NAME: when it is planned to start.
+start_of() { squeue -h -j "${!1}" -o %S; }
+# until_replanned NAME START: wait until it is planned to start at another time than before. What is said of a job that
+# waits can be new while its plan is still that of the last backfill cycle.
+until_replanned() { until_true $PATIENCE start_differs "$1" "$2" || exit 1; }
+start_differs() { start_known "${!1}" && [[ $(start_of "$1") != "$2" ]]; }
 # until_before NAME OTHER: wait until one is planned to start before the other.
 until_before() { until_true $PATIENCE starts_before "${!1}" "${!2}" || exit 1; }
 starts_before() { start_known "$2" && [[ $(squeue -h -j "$1" -o %S) < $(squeue -h -j "$2" -o %S) ]]; }

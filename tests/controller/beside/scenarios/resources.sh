@@ -10,9 +10,10 @@ until_planned C
 look waiting A B C
 look_tables waiting A B C
 look_nodes waiting
+before=$(start_of C)
 scancel "$A"
 until_job B RUNNING
 until_job C Resources
-until_planned C
+until_replanned C "$before"
 look running A B C
 look_nodes running
