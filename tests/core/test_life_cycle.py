@@ -13,6 +13,7 @@ import pytest
 from rota.core import events as ev
 from rota.core.job import Job
 from rota.core.jobs.transitions import TRANSITIONS, Trigger, change_state
+from rota.listings.job_facts import eligible_time
 from rota.model import Errno, InvariantError, JobState, NodeState, Partition, Reason, RequestError
 from rota.testing import Harness, cluster, spec
 
@@ -326,6 +327,17 @@ def test_a_requeued_job_starts_again_as_a_new_run() -> None:
         assert rota.state(job) is JobState.RUNNING
         rota.wait(30)
         assert (rota.state(job), job.end_time) == (JobState.COMPLETED, 130)
+
+
+@pytest.mark.parametrize("hold", [False, True])
+def test_a_requeued_job_is_submitted_then_and_eligible_after_the_delay(hold: bool) -> None:
+    """By a real Slurm 22.05.8, where it is 121 seconds, with ``scontrol requeue`` and ``scontrol requeuehold``."""
+    with Harness(cluster(cpus=4, SchedulerParameters="requeue_delay=120"), now=1000) as rota:
+        job = rota.submit(cpus=4)
+        rota.wait(5)
+        rota.send(ev.Requeue(job_id=job.job_id, hold=hold))
+        (line,) = rota.engine.view.jobs()
+        assert (line.submit_time, eligible_time(line)) == (1005, 1125)
 
 
 def test_a_requeued_job_waits_for_its_own_end() -> None:

@@ -239,7 +239,6 @@ class Runs:
         state.timers.cancel_of_job(job.job_id)
         job.restart_count += 1
         job.submit_time = state.now
-        job.eligible_time = None if job.priority else state.now  # of a held one it is the time of the requeue
         if job.reason is Reason.NODE_DOWN and job.restart_count > state.settings.max_requeue:
             job.hold_all_records()
             job.reason = Reason.JOB_HOLD_MAX_REQUEUE
@@ -248,6 +247,8 @@ class Runs:
         job.steps = ()
         if state.settings.requeue_delay:
             job.spec = job.spec._replace(begin_time=state.now + state.settings.requeue_delay)
+        # Of one that is held it is when it could have started.
+        job.eligible_time = None if job.priority else max(state.now, job.spec.begin_time)
         if job.task_id is not None and job.priority:
             self._priorities.ask(job)  # so far it had the priority of its array's record
         elif job.records:  # so far it had the priority in the partition in which it ran
