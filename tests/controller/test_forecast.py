@@ -179,6 +179,7 @@ def test_nothing_of_the_cluster_changes(cluster: LiveCluster) -> None:
         (("whatif", "--set", "PriorityWeightAge"), "'PriorityWeightAge' is not KEY=VALUE"),
         (("whatif", "--set", "SchedulerParameters=bf_interval=x"), "bf_interval=x is not an integer"),
         (("whatif", "--nodes", "-4"), "partition debug has 4 nodes: remove fewer"),
+        (("whatif", "--plugin-dir", "/none", "--scheduler", "sched/easy"), "/none: --plugin-dir: no such directory"),
         (("whatif", "--scheduler", "sched/unheard-of"), "sched/unheard-of"),
     ],
 )

@@ -123,6 +123,8 @@ def _changed(
     changed = _with_settings(config, settings, [one for one in (scheduler, priority) if one])
     parameters = dict(changed.parameters)
     if plugin_dir:
+        if missing := next((one for one in plugin_dir if not Path(one).is_dir()), None):
+            raise InputError("no such directory", path=missing, field="--plugin-dir")
         absolute = [str(Path(one).absolute()) for one in plugin_dir]
         parameters["plugindir"] = ":".join([*absolute, *filter(None, [changed.get("PluginDir")])])
     parameters |= {"schedulertype": scheduler} if scheduler else {}
