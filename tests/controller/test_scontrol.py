@@ -93,7 +93,7 @@ def test_processes_are_listed_with_their_tasks(cluster: LiveCluster, jobs: dict[
     [
         *("abort", "cancel_reboot n01", "completing", "fsdampeningfactor 2", "notify 1 x", "pidinfo 1", "reboot n01"),
         *("setdebug info", "setdebugflags +backfill", "schedloglevel 0", "shutdown", "takeover", "token", "top 1"),
-        *("write config", "show assoc_mgr", "show slurmd"),
+        *("write config", "show slurmd"),
     ],
 )
 def test_what_rota_does_not_do_is_refused_by_name(cluster: LiveCluster, words: str) -> None:

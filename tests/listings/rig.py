@@ -18,7 +18,7 @@ from ClusterShell.NodeSet import NodeSet, RangeSet
 from rota.listings.privacy import Privacy
 from rota.model import ClusterConfig, JobSpec, JobState, MultifactorConf, StepRecord, TaskUsage
 from rota.model.accounting import AccountingRecord, JobDetails
-from rota.model.association import AccountingLines
+from rota.model.association import AccountingLines, QosUsage
 from rota.model.lines import (
     AllocationLine,
     AssociationLine,
@@ -87,10 +87,16 @@ class Snapshot:
     def user_name(self, user_id: int) -> str:
         return USERS.get(user_id, str(user_id))
 
+    def user_id(self, name: str) -> int | None:
+        return next((number for number, known in USERS.items() if known == name), None)
+
     def group_name(self, group_id: int) -> str:
         return USERS.get(group_id, str(group_id))
 
     def jobs(self, *, ended: bool = True) -> list[JobLine]:
+        return self.job_lines
+
+    def all_jobs(self) -> list[JobLine]:
         return self.job_lines
 
     def details(self, job_id: int) -> JobDetails | None:
@@ -134,6 +140,9 @@ class Snapshot:
 
     def accounting(self) -> AccountingLines:
         return AccountingLines(accounts=(), users=(), qos=())
+
+    def qos_usage(self, _name: str) -> QosUsage:
+        return QosUsage()
 
     def statistics(self) -> Statistics:
         main = MainPassStatistics(

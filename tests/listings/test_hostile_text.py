@@ -174,7 +174,7 @@ def test_what_rota_does_not_do_is_refused_by_name() -> None:
     assert run(["sdiag", "-r"], {}, VIEW) == Answer(err=no_controller, code=1)
     assert run(["sdiag", "--json"], {}, VIEW).err == "sdiag: error: --json is not supported by rota\n"
     assert run(["scontrol", "show", "topology"], {}, VIEW).code == 0
-    assert "assoc_mgr is not supported" in run(["scontrol", "show", "assoc_mgr"], {}, VIEW).err
+    assert "slurmd is not supported" in run(["scontrol", "show", "slurmd"], {}, VIEW).err
 
 
 @pytest.mark.parametrize(

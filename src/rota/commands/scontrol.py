@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rota.commands.assoc_mgr import AssocMgrQuery, parse_assoc_mgr
 from rota.commands.forms import form_of
 from rota.commands.getopt import NEEDED, Option, UsageError, parse, table
 from rota.commands.job_ids import JobId, parse_job_id
@@ -95,6 +96,8 @@ class Show:
     entity: str
     #: Which one; ``None``: all.
     name: str | None = None
+    #: The filters of ``assoc_mgr``.
+    assoc_mgr: AssocMgrQuery | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,10 +257,12 @@ def _check_words(command: str, words: Sequence[str]) -> None:
 def _show(words: Sequence[str]) -> Show:
     if not words:
         raise UsageError("too few arguments for keyword:show\n")
-    if len(words) > 2:
-        raise UsageError("too many arguments for keyword:show\n")
     entity, equals, value = words[0].partition("=")
     found = find_word(entity, ENTITIES) or next((one for one in ENTITIES if one == f"{entity.lower()}s"), None)
+    if found == "assoc_mgr":
+        return Show(entity=found, assoc_mgr=parse_assoc_mgr(words[1:]))
+    if len(words) > 2:
+        raise UsageError("too many arguments for keyword:show\n")
     if found is None:
         raise UsageError(f"invalid entity:{entity} for keyword:show \n")
     name = value if equals else words[1] if len(words) == 2 else None

@@ -96,6 +96,11 @@ class LiveView(EngineView):
         """Give the name of a user; the number as text if there is none."""
         return user_name(user_id)
 
+    def user_id(self, name: str) -> int | None:
+        """Give the id of a user; ``None``: there is none."""
+        found = find_user(name)
+        return None if found is None else found.pw_uid
+
     def group_name(self, group_id: int) -> str:
         """Give the name of a group; the number as text if there is none."""
         return group_name(group_id)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rota.listings import AccountingQuery
     from rota.model import ClusterConfig, MultifactorConf, PriorityFactors, StepRecord, TaskUsage
     from rota.model.accounting import Accounted, JobDetails
-    from rota.model.association import AccountingLines
+    from rota.model.association import AccountingLines, QosUsage
     from rota.model.lines import (
         AllocationLine,
         AssociationLine,
@@ -87,12 +87,20 @@ class EngineView:
         """Give the name of a user: an engine knows root only."""
         return str(user_id) if user_id else "root"
 
+    def user_id(self, name: str) -> int | None:
+        """Give the id of a user: an engine knows root only."""
+        return 0 if name == "root" else None
+
     def group_name(self, group_id: int) -> str:
         """Give the name of a group: an engine knows root only."""
         return str(group_id) if group_id else "root"
 
     def jobs(self, *, ended: bool = True) -> tuple[JobLine, ...]:  # noqa: ARG002 - an engine keeps no others
         """Give all live jobs."""
+        return self._cluster.jobs()
+
+    def all_jobs(self) -> tuple[JobLine, ...]:
+        """Give all live jobs, whoever may see them."""
         return self._cluster.jobs()
 
     def details(self, _job_id: int) -> JobDetails | None:
@@ -146,6 +154,10 @@ class EngineView:
     def accounting(self) -> AccountingLines:
         """Give the accounts, users and QOS."""
         return self._cluster.accounting()
+
+    def qos_usage(self, name: str) -> QosUsage:
+        """Give what jobs of a QOS have used."""
+        return self._cluster.qos_usage(name)
 
     def statistics(self) -> Statistics:
         """Give the statistics of ``sdiag``."""

@@ -6,8 +6,9 @@ jobs           ``squeue``, ``sprio``, ``sacct``, ``sstat``, ``scontrol show`` of
 nodes          there is no ``sinfo`` and ``scontrol show node``
 partitions     nor ``scontrol show partition``
 reservations   ``sinfo -T`` and ``scontrol show reservation`` show those that a user may use
-usage          ``sshare`` and ``sreport`` show a user's own
-users          ``sacctmgr list`` of users and associations, and ``sreport``, show a user's own
+usage          ``sshare``, ``sreport`` and the associations of ``scontrol show assoc_mgr`` show a user's own
+users          ``sacctmgr list`` of users and associations, and ``sreport``, show a user's own; the users of
+               ``scontrol show assoc_mgr`` are the user alone
 ============== =======================================================================================================
 
 Coordinators also see what is charged to their accounts. From operators and administrators nothing is hidden.

@@ -13,6 +13,7 @@ from rota.commands.job_ids import parse_job_id
 from rota.commands.lists import split_list
 from rota.commands.scontrol import Other, Scontrol, Show, parse_scontrol
 from rota.listings.answer import VERSION, Answer
+from rota.listings.assoc_mgr import show_assoc_mgr
 from rota.listings.common import clock_of, cluster_heading
 from rota.listings.scontrol_choice import choose_jobs, choose_nodes
 from rota.listings.scontrol_questions import error_text, list_pids, wait_job
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 _HELP = """\
 scontrol [-adoQV] [-M CLUSTER] [--json | --yaml] COMMAND
-  show ENTITY [NAME]    aliases config daemons hostlist hostnames job license node partition reservation step
+  show ENTITY [NAME]    aliases assoc_mgr config daemons hostlist hostnames job license node partition reservation step
   update KEY=VALUE ...  change a job, node, partition or reservation
   hold uhold release requeue requeuehold suspend resume JOBS
   create delete reconfigure ping version
@@ -90,6 +91,8 @@ def _show(asked: Scontrol, request: Show, environ: Mapping[str, str], view: View
         view.privacy.require("partitions", error=" error")
     if asked.form is not None:
         return _document(request, asked.form, view)
+    if request.assoc_mgr is not None:
+        return show_assoc_mgr(request.assoc_mgr, view, one_line=asked.one_line)
     shown = _Shown(asked, environ, view)
     found: dict[str, Callable[[str | None], Answer]] = {
         "aliases": lambda _: Answer(" ".join(node.name for node in view.nodes()) + "\n"),

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from rota.listings.privacy import Privacy
     from rota.model import ClusterConfig, MultifactorConf, PriorityFactors, StepRecord, TaskUsage
     from rota.model.accounting import Accounted, JobDetails
-    from rota.model.association import AccountingLines
+    from rota.model.association import AccountingLines, QosUsage
     from rota.model.lines import (
         AllocationLine,
         AssociationLine,
@@ -85,11 +85,17 @@ class View(Protocol):
     def user_name(self, user_id: int) -> str:
         """Give the name of a user; the number as text if there is none."""
 
+    def user_id(self, name: str) -> int | None:
+        """Give the id of a user; ``None``: it is not known."""
+
     def group_name(self, group_id: int) -> str:
         """Give the name of a group; the number as text if there is none."""
 
     def jobs(self, *, ended: bool = True) -> Iterable[JobLine]:
         """Give all live jobs and, with ``ended``, those that ended in the last ``MinJobAge`` seconds, in any order."""
+
+    def all_jobs(self) -> Iterable[JobLine]:
+        """Give all live jobs, in order of submission and whoever may see them: for sums only."""
 
     def details(self, job_id: int) -> JobDetails | None:
         """Give what is kept of a job beside its line; ``None``: nothing."""
@@ -129,6 +135,9 @@ class View(Protocol):
 
     def accounting(self) -> AccountingLines:
         """Give the accounts, users and QOS."""
+
+    def qos_usage(self, name: str) -> QosUsage:
+        """Give what jobs of a QOS have used."""
 
     def statistics(self) -> Statistics:
         """Give the statistics of ``sdiag``."""

@@ -134,6 +134,18 @@ class Qos:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class QosUsage:
+    """What jobs of a QOS have used, decayed."""
+
+    #: Billable TRES seconds.
+    usage_raw: float = 0.0
+    #: Seconds of each TRES, in the order of the cluster's TRES.
+    usage_tres_raw: tuple[float, ...] = ()
+    #: Seconds during which jobs ran.
+    grp_used_wall: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AccountingLines:
     """Accounts, users and QOS: copies of the engine's records."""
 

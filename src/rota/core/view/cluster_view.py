@@ -24,7 +24,7 @@ from rota.core.view.machine_lines import (
 )
 from rota.core.view.usable_parts import UsableParts
 from rota.model import MultifactorConf, PriorityFactorsRequest
-from rota.model.association import AccountingLines
+from rota.model.association import AccountingLines, QosUsage
 from rota.model.lines import (
     AssociationLine,
     BackfillStatistics,
@@ -446,6 +446,17 @@ class ClusterView:
             accounts=tuple(map(replace, tree.accounts.values())),
             users=tuple(map(replace, tree.users.values())),
             qos=tuple(map(replace, tree.qos.values())),
+        )
+
+    def qos_usage(self, name: str) -> QosUsage:
+        """Give what jobs of a QOS have used; nothing where usage is not kept."""
+        usage = self._accounts.usage
+        if usage is None:
+            return QosUsage()
+        return QosUsage(
+            usage_raw=usage.qos_raw(name),
+            usage_tres_raw=tuple(usage.qos_used(name, index) for index in range(len(usage.tres))),
+            grp_used_wall=usage.qos_used(name, -1),
         )
 
     def associations_of(self, job_id: int) -> tuple[AssociationLine, ...]:
