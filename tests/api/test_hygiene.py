@@ -62,6 +62,41 @@ def test_bodies_are_bounded(served: Served) -> None:
     assert served.client.ask("POST", "/v1/jobs", headers={"Content-Length": "-1"}).status == 400
 
 
+def test_a_client_that_sends_too_much_can_read_the_answer(served: Served) -> None:
+    # http.client, as most clients, reads the answer when it has sent the body: RFC 9112, 9.5.
+    for body in (b"x" * (5 << 20), b"x" * (30 << 20)):
+        assert served.client.ask("POST", "/v1/jobs", body).status == 413
+    connection = served.client.connection()
+    connection.request("POST", "/v1/jobs", iter([b"x" * (1 << 20)] * 8), encode_chunked=True)
+    answer = connection.getresponse()
+    assert (answer.status, answer.headers["content-type"]) == (413, "application/problem+json")
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    "path", ["/v1/jobs", "/v1/nodes", "/metrics", "/openapi.json", "/slurm/v0.0.38/ping", "/nosuch"]
+)
+def test_head_is_answered_as_get_without_the_body(served: Served, path: str) -> None:
+    # RFC 9110, 9.3.2.
+    head, whole = served.client.ask("HEAD", path), served.client.ask("GET", path)
+    assert (head.status, head.text) == (whole.status, "")
+    assert head.headers["content-type"] == whole.headers["content-type"]
+
+
+def test_head_of_what_is_only_posted(served: Served) -> None:
+    assert served.client.ask("HEAD", "/slurm/v0.0.38/job/submit").status == 405
+
+
+def test_head_of_a_stream_ends(served: Served) -> None:
+    connection = served.client.connection()
+    for _ in range(2):  # the connection can be used again
+        connection.request("HEAD", "/v1/events")
+        answer = connection.getresponse()
+        assert (answer.status, answer.read()) == (200, b"")
+        assert answer.headers["content-type"].startswith("text/event-stream")
+    connection.close()
+
+
 def _raw(served: Served) -> socket.socket:
     made = socket.create_connection(("127.0.0.1", served.port), timeout=60)
     made.settimeout(60)
