@@ -28,7 +28,8 @@ def _signal_or_nothing(text: str) -> str:
 
 
 _NOT_SALLOCS = (
-    "array error export export-file ignore-pbs input no-requeue open-mode output parsable requeue test-only wait wrap"
+    "array error export export-file ignore-pbs input no-requeue open-mode output parsable propagate requeue test-only "
+    "wait wrap"
 )
 _SALLOC: dict[str, Option | Flag] = {
     **{name: option for name, option in OPTIONS.items() if name not in _NOT_SALLOCS.split()},

@@ -44,6 +44,31 @@ class Refusal(NamedTuple):
     status: int = _USAGE
 
 
+def _of_frequency(value: str) -> Refusal:
+    return Refusal((f"error: Invalid --acctg-freq specification: {value}",))
+
+
+def _of_hint(value: str) -> Refusal:
+    return Refusal((f'error: unrecognized --hint argument "{value}", see --hint=help',), 1)
+
+
+def _of_memory(value: str) -> Refusal:
+    return Refusal((f'error: unrecognized --mem-bind argument "{value}"',))
+
+
+def _of_limits(value: str) -> Refusal:
+    return Refusal((f"error: Bad rlimit name: {value}", f"error: --propagate={value} is not valid."), 1)
+
+
+#: Options about whose values Slurm has words of its own.
+_OTHERS = {
+    "acctg-freq": _of_frequency,
+    "hint": _of_hint,
+    "mem-bind": _of_memory,
+    "propagate": _of_limits,
+}
+
+
 def refusal(command: str, error: OptionError) -> Refusal:
     """Say what is wrong with an option of a command, first as Slurm does, and then in rota's words if it has any."""
     if error.kind is not Problem.VALUE:
@@ -51,6 +76,8 @@ def refusal(command: str, error: OptionError) -> Refusal:
     own = (f"error: {error.option}: {error}",) if str(error) else ()
     if error.name == "switches":  # of a wrong time Slurm says nothing
         return Refusal((f'error: Invalid numeric value "{error.value.partition("@")[0]}" for --switches.', *own), 1)
+    if (lines := _OTHERS.get(error.name)) is not None and error.value:
+        return lines(error.value)
     if error.name in _NUMBERS and error.value:
         return Refusal((f'error: Invalid numeric value "{error.value}" for --{error.name}.',), 1)
     if (errno := BY_CONTROLLER.get(error.name)) is not None:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rota.commands.unused_values import boot_delay, measuring, memory_binding, resource_limits
 from rota.model.array import MOST_TASKS, parse_array
 from rota.model.constraint import parse_constraint
 from rota.model.dependency import parse_dependency
@@ -357,11 +358,15 @@ OPTIONS: dict[str, Option | Flag] = {
 OF_VARIABLES = {"wait4switch": Option("switch_wait", _switch_wait)}
 #: Options about output, mail, environment and hardware settings.
 _NO_MEANING = (
-    "acctg-freq chdir clusters comment container cpu-freq delay-boot error export export-file gid gpu-bind gpu-freq "
-    "input mail-type mail-user mcs-label mem-bind open-mode output power profile signal wckey wrap"
+    "chdir clusters comment container cpu-freq error export export-file gid gpu-bind gpu-freq "
+    "input mail-type mail-user mcs-label open-mode output power profile signal wckey wrap"
 )
 OPTIONS.update((name, Option("", str)) for name in _NO_MEANING.split())
-OPTIONS.update((name, Option("", str, needed=False)) for name in ("get-user-env", "no-kill", "propagate"))
+OPTIONS.update((name, Option("", str, needed=False)) for name in ("get-user-env", "no-kill"))
+OPTIONS["propagate"] = Option("", resource_limits, needed=False)
+OPTIONS["acctg-freq"] = Option("", measuring)
+OPTIONS["delay-boot"] = Option("", boot_delay)
+OPTIONS["mem-bind"] = Option("", memory_binding)
 OPTIONS.update(
     (name, Flag("")) for name in ["ignore-pbs", "parsable", "quiet", "reboot", "test-only", "verbose", "wait"]
 )
