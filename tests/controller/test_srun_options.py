@@ -66,4 +66,4 @@ def test_such_values_that_cannot_be_used(cluster: LiveCluster, words: str) -> No
     """Slurm's messages differ from option to option; all name it, and none goes on."""
     done = cluster.run(*words.split(), check=False)
     assert done.returncode != 0
-    assert {"-I": "--immediate", "-K": "--kill-"}[words.partition("x ")[0][-2:]] in done.stderr
+    assert {"-I": "immediate", "-K": "--kill-"}[words.partition("x ")[0][-2:]] in done.stderr

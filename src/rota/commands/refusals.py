@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _USAGE = 255
 _NUMBERS = frozenset({"cores-per-socket", "cpus-per-gpu", "cpus-per-task", "jobid", "mincpus", "ntasks"})
 _NUMBERS |= {f"ntasks-per-{part}" for part in ("core", "gpu", "node", "socket")}
-_NUMBERS |= {"sockets-per-node", "threads-per-core"}
+_NUMBERS |= {"kill-on-bad-exit", "msg-timeout", "relative", "sockets-per-node", "threads", "threads-per-core"}
 #: Options that the controller refuses.
 BY_CONTROLLER = {
     "account": Errno.INVALID_ACCOUNT,
@@ -56,6 +56,10 @@ def _of_memory(value: str) -> Refusal:
     return Refusal((f'error: unrecognized --mem-bind argument "{value}"',))
 
 
+def _of_immediate(value: str) -> Refusal:
+    return Refusal((f'error: Invalid numeric value "{value}" for immediate.',), 1)
+
+
 def _of_limits(value: str) -> Refusal:
     return Refusal((f"error: Bad rlimit name: {value}", f"error: --propagate={value} is not valid."), 1)
 
@@ -64,6 +68,7 @@ def _of_limits(value: str) -> Refusal:
 _OTHERS = {
     "acctg-freq": _of_frequency,
     "hint": _of_hint,
+    "immediate": _of_immediate,
     "mem-bind": _of_memory,
     "propagate": _of_limits,
 }

@@ -23,8 +23,7 @@ _NOT_OURS = frozenset({"array", "export-file", "get-user-env", "ignore-pbs", "no
 _NOT_OURS |= {"parsable", "requeue", "wait", "wrap"}
 #: Options with values, with optional ones, and without.
 _WITH_VALUE = (
-    "accel-bind begin cpu-bind deadline epilog jobid mpi msg-timeout network prolog relative slurmd-debug task-epilog "
-    "task-prolog threads wait"
+    "accel-bind begin cpu-bind deadline epilog jobid mpi network prolog slurmd-debug task-epilog task-prolog wait"
 )
 _OPTIONAL_VALUE = ("bcast", "compress", "het-group", "resv-ports", "send-libs", "x11")
 _FLAGS = (
@@ -36,6 +35,7 @@ _TABLE: dict[str, Option | Flag] = {
     **{name: Option("", str) for name in _WITH_VALUE.split()},
     **{name: Option("", str, needed=False) for name in _OPTIONAL_VALUE},
     **{name: Option("", number_or_nothing, needed=False) for name in ("immediate", "kill-on-bad-exit")},
+    **{name: Option("", number_or_nothing) for name in ("msg-timeout", "relative", "threads")},
     **{name: Flag("") for name in _FLAGS.split()},
 }
 _LETTERS = {
