@@ -28,7 +28,7 @@ _PATIENT = settings(
     # Drawing a whole script takes long and much; and no test minds that examples share a folder.
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture],
 )
-settings.register_profile("fast", _PATIENT, max_examples=12, derandomize=True)
+settings.register_profile("fast", _PATIENT, max_examples=10, derandomize=True)
 settings.register_profile("slow", _PATIENT, max_examples=150, print_blob=True)
 settings.load_profile("fast")
 

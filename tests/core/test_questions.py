@@ -85,6 +85,7 @@ QUESTIONS: dict[str, Callable[[Harness], object]] = {
     "partitions": lambda rota: rota.engine.view.partitions(),
     "planned": lambda rota: rota.engine.view.planned(100),
     "priority_conf": lambda rota: rota.engine.view.priority_conf,
+    "qos_usage": lambda rota: rota.engine.view.qos_usage("normal"),
     "queue": lambda rota: rota.engine.view.queue(),
     "queue_length": lambda rota: rota.engine.view.queue_length,
     "reason": lambda rota: list(map(rota.engine.view.reason, rota.known)),

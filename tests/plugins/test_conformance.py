@@ -47,7 +47,9 @@ def test_every_built_in_plugin_conforms(plugin_type: str, seeds: range) -> None:
     _CHECKS[plugin_type.partition("/")[0]](plugin_type, seeds=seeds)
 
 
-@pytest.mark.parametrize("plugin_type", _with_slow(_types(_EXAMPLES), {"priority/f2", "priority/f3", "priority/f4"}))
+@pytest.mark.parametrize(
+    "plugin_type", _with_slow(_types(_EXAMPLES), {f"priority/{name}" for name in ("f2", "f3", "f4", "saf", "unicep")})
+)
 @pytest.mark.seeds(1, 10)
 def test_every_example_conforms(plugin_type: str, seeds: range) -> None:
     _CHECKS[plugin_type.partition("/")[0]](plugin_type, plugin_dir=_EXAMPLES, seeds=seeds)
