@@ -69,7 +69,8 @@ def program(cluster: LiveCluster) -> Program:
         if not home.is_dir():
             pytest.skip(f"{client} is not installed: `make clients`")
         path = f"{home / 'bin'}:{cluster.environment['PATH']}"
-        further = {"PATH": path, "VIRTUAL_ENV": str(home), **(environment or {})}
+        # Without the last, what a program prints itself would come after what its commands do.
+        further = {"PATH": path, "VIRTUAL_ENV": str(home), "PYTHONUNBUFFERED": "1", **(environment or {})}
         bin_ = home / "bin"
         started = [bin_ / "python", PROGRAMS / name] if name.endswith(".py") else [bin_ / name]
         command = (*launcher, *map(str, started), *words)

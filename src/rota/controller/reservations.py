@@ -128,10 +128,11 @@ def _of_known(cluster: Cluster, one: Reservation) -> Reservation:
             raise _refusal(errno, f"{','.join(names)} mixes names with and without -")
     users = []
     for name in one.users:
-        user = find_user(name.removeprefix("-"))
-        if user is None:
-            raise _refusal(Errno.INVALID_USER_ID, f"there is no user {name.removeprefix('-')!r}")
-        users.append(f"-{user.pw_name}" if name.startswith("-") else user.pw_name)
+        plain = name.removeprefix("-")
+        user = find_user(plain)
+        if user is None and not plain.isdecimal():  # numbers need no name, as in containers
+            raise _refusal(Errno.INVALID_USER_ID, f"there is no user {plain!r}")
+        users.append(name if user is None else name.replace(plain, user.pw_name))
     one, view = replace(one, users=tuple(users)), cluster.driver.engine.view
     if "associations" in view.config.enforced():
         known = {(line.account, line.user) for line in view.tree.associations}

@@ -93,7 +93,6 @@ INTENDED = (
     Intended(_ANY, _REFUSED, "text", "sbatch: error: (Memory|CPU|Invalid|invalid).*", "sbatch: .*", "other words"),
     Intended(_ANY, _REFUSED, "text", ".*(time|Node count|Invalid node).*", _ANY, "it is refused earlier"),
     Intended(_ANY, _REFUSED, "text", "status 1", "sbatch: .*", "likewise, with status 255"),
-    Intended(_ANY, _REFUSED, "text", "delete_reservation.*", "delete_reservation.*", "other words"),
     Intended("suspend .*", _REFUSED, "text", "Unexpected message.*", "Invalid job id.*", "other words"),
     Intended("update .*", _REFUSED, "text", _ANY, "Job is no longer pending.*", "another of two reasons comes first"),
 )
