@@ -137,6 +137,9 @@ clean: ## remove what make made, .venv included
 
 .venv/dev.stamp: requirements/dev.txt .venv/run.stamp
 	$(PIP_INSTALL) $(PINNED) requirements/dev.txt
+	@# Compiled here once: else all processes of the first tests would do that, each for itself.
+	$(BIN)/python -m compileall -q src
+	$(BIN)/python -m pytest --collect-only -qqq >/dev/null
 	@touch $@
 
 .venv/clients/%.stamp: requirements/clients/%.txt .venv/dev.stamp
