@@ -83,7 +83,7 @@ def _takes_long(cluster: Cluster, call: Call) -> bool:
         return True
     if any(_DOCUMENT.match(word) for word in words):
         return True
-    if command == "sacctmgr":
+    if command == "sacctmgr" or (command == "scontrol" and any(word.lower().startswith("as") for word in words)):
         tree = cluster.driver.engine.view.tree
         return len(tree.associations) + len(tree.users) + len(tree.qos) > _FEW
     if command == "squeue":

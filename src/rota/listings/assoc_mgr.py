@@ -111,6 +111,7 @@ class _Shown:
         self._lines = " " if one_line else "\n    "
         self._accounting = view.accounting()
         self._tree = Inherited(view)
+        self._defaults = {(one.name, one.default_account) for one in self._accounting.users}
         factors = {one.name: one.usage_factor for one in self._accounting.qos}
         self._counts = LiveCounts(view.all_jobs(), self._tree.all, view.now, lambda name: factors.get(name, 1.0))
 
@@ -151,6 +152,7 @@ class _Shown:
         factor = one.fs_factor if one.user or not self._view.priority_conf.fair_tree else 0.0
         parent = self._tree.parent(one)
         user = f"{self._named(one.user)} " if one.user else " "
+        is_default = (one.user, one.account) in self._defaults
         return [
             (
                 f"ClusterName={self._view.config.cluster_name} Account={one.account} UserName={user}"
@@ -163,7 +165,7 @@ class _Shown:
             ),
             (
                 f"ParentAccount={f'{parent}({one.parent_id})' if parent else ''} "
-                f"Lft={left} DefAssoc={'Yes' if self._is_default(one) else 'No'}"
+                f"Lft={left} DefAssoc={'Yes' if is_default else 'No'}"
             ),
             f"{limits.number('GrpJobs', sums.jobs)} {limits.number('GrpJobsAccrue', 0)}",
             f"{limits.number('GrpSubmitJobs', sums.submitted)} {limits.wall(one.grp_used_wall)}",
@@ -178,11 +180,6 @@ class _Shown:
             *limits.each(),
             limits.number("MinPrioThreshold", shown_as="MinPrioThresh", none=""),
         ]
-
-    def _is_default(self, one: Association) -> bool:
-        return bool(one.user) and any(
-            user.name == one.user and user.default_account == one.account for user in self._accounting.users
-        )
 
     # ---- QOS --------------------------------------------------------------------------------------------------
 
