@@ -289,10 +289,10 @@ class Player:
         try:
             found = parse_reservation(rest.split(), view.config)
             start, end = (
-                parse_slurm_time(found.values[key], now, lambda _: 0) if key in found.values else None
+                parse_slurm_time(found.value(key), now, lambda _: 0) if key in found.words else None
                 for key in ("StartTime", "EndTime")
             )
-            one = found.reservation(found.values["ReservationName"], start or 0, end)
+            one = found.reservation(found.value("ReservationName"), start or 0, end)
         except (OptionError, RequestError) as error:
             if "not supported by rota" in str(error):
                 raise NotImplementedError(str(error)) from None

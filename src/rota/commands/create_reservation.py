@@ -21,7 +21,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from rota.commands.option_error import OptionError
-from rota.commands.reservation_words import read_flags, read_words
+from rota.commands.reservation_words import Word, read_flags, read_words
 from rota.config.hostlist import expand_hostlist
 from rota.model import Errno, RequestError
 from rota.model.reservation import Reservation
@@ -39,10 +39,8 @@ _YEAR = 365 * 86400
 class ReservationRequest(NamedTuple):
     """A reservation as it is asked for. All is checked but its times."""
 
-    #: Values by key, as in `rota.commands.reservation_words`; no value is empty.
-    values: Mapping[str, str]
-    #: Words as they are written, by key.
-    words: Mapping[str, str]
+    #: The words by key; no value is empty.
+    words: Mapping[str, Word]
     #: Bitmap of its nodes; with ``node_cnt``, of the nodes from which they are chosen.
     nodes: int
     #: How many nodes are to be chosen; 0: all.
@@ -51,15 +49,19 @@ class ReservationRequest(NamedTuple):
     #: How messages end.
     after: str
 
+    def value(self, key: str) -> str:
+        """Give the value of a key; empty: it is not given."""
+        return self.words[key].value if key in self.words else ""
+
     @property
     def users(self) -> tuple[str, ...]:
         """The users who may use it; see `rota.model.reservation.Reservation`."""
-        return _names(self.values.get("Users", ""))
+        return _names(self.value("Users"))
 
     @property
     def accounts(self) -> tuple[str, ...]:
         """The accounts whose jobs may use it."""
-        return _names(self.values.get("Accounts", ""))
+        return _names(self.value("Accounts"))
 
     def reservation(self, name: str, start: int, end: int | None) -> Reservation:
         """Make the reservation.
@@ -72,8 +74,8 @@ class ReservationRequest(NamedTuple):
         Raises:
             OptionError: the times go against each other.
         """
-        if "Duration" in self.values:
-            later = start + duration_of(self.values["Duration"], self.words["Duration"], self.after)
+        if "Duration" in self.words:
+            later = start + duration_of(self.value("Duration"), self.words["Duration"].text, self.after)
             if end is not None and end != later:
                 raise OptionError("EndTime", f"StartTime + Duration does not equal EndTime.{self.after}")
             end = later
@@ -85,7 +87,7 @@ class ReservationRequest(NamedTuple):
             end_time=end,
             nodes=self.nodes,
             node_cnt=self.node_cnt,
-            features=self.values.get("Features", ""),
+            features=self.value("Features"),
             users=self.users,
             accounts=self.accounts,
             flags=self.flags,
@@ -104,18 +106,20 @@ def parse_reservation(words: Iterable[str], config: ClusterConfig, after: str = 
         OptionError: a key is not known, is missing, or has a value that cannot be used; so says scontrol.
         RequestError: there are no such nodes, partitions or users; so says slurmctld.
     """
-    values, written, signed = dict[str, str](), dict[str, str](), False
+    given: dict[str, Word] = {}
+    signed = False
     flags: frozenset[str] = frozenset()
-    for key, sign, value, text in read_words(words, after):
-        if key == "Flags":
-            flags |= read_flags(value, after)
-        elif key == "NodeCnt" and not _COUNT.fullmatch(value):
-            raise OptionError(key, f"Invalid node count {value}")
-        elif key == "Duration":
-            duration_of(value, text, after)
-        signed |= bool(sign) and key in {"Users", "Accounts"}
-        values[key], written[key] = value, text
-    values = {key: value for key, value in values.items() if value}
+    for word in read_words(words, after):
+        if word.key == "Flags":
+            flags |= read_flags(word.value, after)
+        elif word.key == "NodeCnt" and not _COUNT.fullmatch(word.value):
+            raise OptionError(word.key, f"Invalid node count {word.value}")
+        elif word.key == "Duration":
+            duration_of(word.value, word.text, after)
+        signed |= bool(word.sign) and word.key in {"Users", "Accounts"}
+        given[word.key] = word
+    given = {key: word for key, word in given.items() if word.value}
+    values = {key: word.value for key, word in given.items()}
     if "StartTime" not in values:
         raise OptionError("StartTime", f"A start time must be given.{after}")
     if not {"EndTime", "Duration"} & values.keys():
@@ -133,7 +137,7 @@ def parse_reservation(words: Iterable[str], config: ClusterConfig, after: str = 
     nodes = _nodes(values, config)
     if "REPLACE_DOWN" in flags and "Nodes" in values:
         raise RequestError("Invalid node name specified: nodes that are named stay", Errno.INVALID_NODE_NAME)
-    return ReservationRequest(values, written, nodes, count, flags - {"REPLACE_DOWN"}, after)
+    return ReservationRequest(given, nodes, count, flags - {"REPLACE_DOWN"}, after)
 
 
 def duration_of(value: str, text: str, after: str) -> int:

@@ -16,6 +16,7 @@ from rota.commands.job_ids import JobId, parse_job_id
 from rota.commands.lists import split_list
 from rota.commands.partition_update import PartitionUpdate, parse_partition
 from rota.commands.scontrol_update import JOB_KEYS, JobUpdate, NodeUpdate, parse_update
+from rota.commands.update_reservation import NOT_UPDATED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -319,6 +320,8 @@ def _change(command: str, words: Sequence[str]) -> Change:
     found = [(word, entity) for word in words if (entity := _entity(word))]
     if command == "update":
         found = [(word, entity) for word, entity in found if entity == "reservation"]
+        if not any("=" in word for word, _ in found):
+            raise UsageError(f"scontrol: error: Reservation must be given.{NOT_UPDATED}\n")
     entity = found[0][1] if found else ""
     if command == "delete":
         if "=" not in words[0] and (not entity or len(words) == 1):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from itertools import count, product
 from typing import TYPE_CHECKING
 
@@ -47,8 +48,6 @@ async def change_reservation(cluster: Cluster, request: Change, terminal: Termin
         "update": "Error updating the reservation",
         "delete": f"delete_reservation {request.words[0]}",
     }[request.command]
-    if request.command == "update" and not any("=" in word and word.lower().startswith("r") for word in request.words):
-        return [f"scontrol: error: Reservation must be given.{NOT_UPDATED}"]
     event: ev.Event
     try:
         if request.command == "create":
@@ -77,10 +76,10 @@ async def change_reservation(cluster: Cluster, request: Change, terminal: Termin
 def _new(cluster: Cluster, words: Sequence[str]) -> Reservation:
     found = parse_reservation(words, cluster.driver.engine.view.config, _NOT_CREATED)
     start, end = (
-        _moment(cluster, found.values[key], found.words[key], key, _NOT_CREATED) if key in found.values else None
+        _moment(cluster, found.words[key], _NOT_CREATED) if key in found.words else None
         for key in ("StartTime", "EndTime")
     )
-    name = found.values.get("ReservationName") or _free_name(cluster, (*found.users, *found.accounts, "resv")[0])
+    name = found.value("ReservationName") or _free_name(cluster, (*found.users, *found.accounts, "resv")[0])
     one = found.reservation(name, start or 0, end)  # without a start it has been refused
     if one.start_time < cluster.clock.now() - 60:
         raise RequestError("Invalid time specified: it is over", Errno.INVALID_TIME_VALUE)
@@ -92,21 +91,17 @@ def _changed(cluster: Cluster, request: Change) -> Reservation:
     before = engine.view.reservation(request.name)
     if before is None:
         raise RequestError(f"Requested reservation is invalid: there is no {request.name}", Errno.RESERVATION_INVALID)
-
-    def moment(word: Word) -> int:
-        return _moment(cluster, word.value, word.text, word.key, NOT_UPDATED)
-
     names = [name for name, _ in engine.view.machine]
-    one = update_reservation(before, request.words, names, now, moment)
+    one = update_reservation(before, request.words, names, now, partial(_moment, cluster, after=NOT_UPDATED))
     return one if (one.users, one.accounts) == (before.users, before.accounts) else _of_known(cluster, one)
 
 
-def _moment(cluster: Cluster, value: str, text: str, key: str, after: str) -> int:
+def _moment(cluster: Cluster, word: Word, after: str) -> int:
     try:
-        return parse_slurm_time(value, cluster.clock.now(), cluster.driver.engine.utc_offset)
+        return parse_slurm_time(word.value, cluster.clock.now(), cluster.driver.engine.utc_offset)
     except UsageError as error:
-        kind = key.removesuffix("Time").lower()
-        raise _TimeError(f"{error}scontrol: error: Invalid {kind} time {text}.{after}") from None
+        kind = word.key.removesuffix("Time").lower()
+        raise _TimeError(f"{error}scontrol: error: Invalid {kind} time {word.text}.{after}") from None
 
 
 def _free_name(cluster: Cluster, who: str) -> str:

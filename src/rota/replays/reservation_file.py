@@ -40,18 +40,18 @@ class ReservationLine(NamedTuple):
         Raises:
             InputError: a time cannot be used.
         """
-        values = self.request.values
         start, end = (
-            self._moment(key, origin, utc_offset) if key in values else None for key in ("StartTime", "EndTime")
+            self._moment(key, origin, utc_offset) if key in self.request.words else None
+            for key in ("StartTime", "EndTime")
         )
         try:
-            return self.request.reservation(values["ReservationName"], start or 0, end)
+            return self.request.reservation(self.request.value("ReservationName"), start or 0, end)
         except OptionError as error:
             raise self.line.error(str(error), error.option) from None
 
     def _moment(self, key: str, origin: int, utc_offset: Callable[[int], int]) -> int:
         try:
-            return parse_moment(self.request.values[key], origin, utc_offset)
+            return parse_moment(self.request.value(key), origin, utc_offset)
         except InputError as error:
             raise self.line.error(error.problem, key) from None
 
@@ -81,10 +81,10 @@ def _request(line: Line, config: ClusterConfig) -> ReservationRequest:
         field = "PartitionName" if error.errno is Errno.INVALID_PARTITION_NAME else "Nodes"
         raise line.error(str(error), field) from None
     # Slurm passes over these two.
-    if "Nodes" in found.values and "NodeCnt" in found.values:
+    if "Nodes" in found.words and "NodeCnt" in found.words:
         raise line.error("goes without Nodes", "NodeCnt")
-    if "Features" in found.values and not found.node_cnt:
+    if "Features" in found.words and not found.node_cnt:
         raise line.error("goes with NodeCnt", "Features")
-    if "ReservationName" not in found.values:
+    if "ReservationName" not in found.words:
         raise line.error("a reservation needs a name", "ReservationName")
     return found
