@@ -45,6 +45,7 @@ def run_futures(
     now: int,
     *,
     only: frozenset[str] | None = None,
+    first: int = 0,
     count: int | None = None,
     until: float = 0.0,
 ) -> list[tuple[Outcome, ...]]:
@@ -55,6 +56,7 @@ def run_futures(
         run_times: Distributions of run times.
         now: The time now, Unix seconds.
         only: See `Future`.
+        first: Number of the first future: others have other run times.
         count: Number of futures; ``None``: as many as there is time for, at least one for each processor.
         until: When to stop, on the monotonic clock, if there is no ``count``.
 
@@ -70,7 +72,7 @@ def run_futures(
             run_times.of(job)  # once, and not in each child
 
     def run(number: int) -> list[Outcome]:
-        outcomes, draws = [], Draws(run_times, number)
+        outcomes, draws = [], Draws(run_times, first + number)
         for left, engine in zip(range(len(engines), 0, -1), engines, strict=True):
             begun = monotonic()
             fair = None if stop is None else begun + (stop - begun) / left
