@@ -20,7 +20,7 @@ from rota.api.controller import RefusedError
 from rota.api.own import json_of
 from rota.api.problem import NO_JSON
 from rota.commands.job_ids import parse_job_id
-from rota.listings.openapi.document import document
+from rota.listings.openapi.document import slurm_errors
 from rota.listings.openapi.submission import NO_DESCRIPTION, NO_ENVIRONMENT, NO_SCRIPT, PARSING, UNKNOWN_KEY
 from rota.model import Errno
 
@@ -32,17 +32,17 @@ if TYPE_CHECKING:
 
 _Name = Annotated[str, Path(min_length=1, max_length=200)]
 _Time = Annotated[int, Query(ge=0, le=2**40, description="Only if something has changed since; Unix seconds.")]
-_ERRORS: dict[int | str, dict[str, Any]] = {"default": {"model": m.Errors, "description": "It was not done."}}
+ERRORS: dict[int | str, dict[str, Any]] = {"default": {"model": m.Errors, "description": "It was not done."}}
 _UNCHANGED: dict[int | str, dict[str, Any]] = {304: {"description": "Nothing has changed."}}
 _UNREADABLE = {NO_DESCRIPTION, NO_ENVIRONMENT, int(Errno.INVALID_EVENT)}
 #: slurmrestd's number and sentence for a query that cannot be used.
-_QUERY = (9000, "Query empty or not RFC7320 compliant")
+QUERY = (9000, "Query empty or not RFC7320 compliant")
 #: Its number for what has none.
 _UNSPECIFIED = -1
 _NO_JOB = "Jobs description entry not found, empty or not dictionary or list"
 
 
-class _Route(APIRoute):
+class SlurmRoute(APIRoute):
     """A path, which is the same with slashes at its end, as it is to slurmrestd."""
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
@@ -52,49 +52,50 @@ class _Route(APIRoute):
 
 def slurm_paths(controller: Controller) -> APIRouter:
     """Give the paths."""
-    router = APIRouter(prefix="/slurm/v0.0.38", tags=["slurm"], responses=_ERRORS, route_class=_Route)
+    router = APIRouter(prefix="/slurm/v0.0.38", tags=["slurm"], responses=ERRORS, route_class=SlurmRoute)
     _lists(router, controller)
     _one(router, controller)
     _orders(router, controller)
     return router
 
 
-def _told(model: type[BaseModel]) -> dict[int | str, dict[str, Any]]:
+def told(model: type[BaseModel]) -> dict[int | str, dict[str, Any]]:
+    """Give the answer of a path for the OpenAPI."""
     return {200: {"model": model, "description": "As slurmrestd answers."}}
 
 
 def _lists(router: APIRouter, controller: Controller) -> None:
-    @router.get("/ping", responses=_told(m.Pings))
+    @router.get("/ping", responses=told(m.Pings))
     async def ping(who: Who) -> Response:
         """Say that the controller is there."""
         return json_of(await controller.ask(who, "slurm-ping"))
 
-    @router.get("/diag", responses=_told(m.Diagnostics))
+    @router.get("/diag", responses=told(m.Diagnostics))
     async def diag(who: Who) -> Response:
         """Give the statistics of sdiag."""
         return json_of(await controller.ask(who, "slurm-diag"))
 
-    @router.get("/licenses", responses=_told(m.Licenses))
+    @router.get("/licenses", responses=told(m.Licenses))
     async def licenses(who: Who) -> Response:
         """List the licences."""
         return json_of(await controller.ask(who, "slurm-licenses"))
 
-    @router.get("/jobs", responses={**_told(m.Jobs), **_UNCHANGED})
+    @router.get("/jobs", responses={**told(m.Jobs), **_UNCHANGED})
     async def jobs(who: Who, update_time: _Time = 0) -> Response:
         """List the jobs, also those that have ended a short time ago."""
         return _or_unchanged(await controller.ask(who, "slurm-jobs", update_time=update_time))
 
-    @router.get("/nodes", responses={**_told(m.Nodes), **_UNCHANGED})
+    @router.get("/nodes", responses={**told(m.Nodes), **_UNCHANGED})
     async def nodes(who: Who, update_time: _Time = 0) -> Response:
         """List the nodes."""
         return _or_unchanged(await controller.ask(who, "slurm-nodes", update_time=update_time))
 
-    @router.get("/partitions", responses=_told(m.Partitions))
+    @router.get("/partitions", responses=told(m.Partitions))
     async def partitions(who: Who) -> Response:
         """List the partitions."""
         return json_of(await controller.ask(who, "slurm-partitions"))
 
-    @router.get("/reservations", responses=_told(m.Reservations))
+    @router.get("/reservations", responses=told(m.Reservations))
     async def reservations(who: Who) -> Response:
         """List the reservations."""
         return json_of(await controller.ask(who, "slurm-reservations"))
@@ -105,7 +106,7 @@ def _or_unchanged(data: bytes) -> Response:
 
 
 def _one(router: APIRouter, controller: Controller) -> None:
-    @router.get("/job/{job_id}", responses=_told(m.Jobs))
+    @router.get("/job/{job_id}", responses=told(m.Jobs))
     async def job(who: Who, job_id: _Name) -> Response:
         """Describe a job."""
         if job_id == "submit":
@@ -115,17 +116,17 @@ def _one(router: APIRouter, controller: Controller) -> None:
             return _errors(400, {**error, "source": "_handle_job_get"})
         return await _found(controller, who, "slurm-job", job_id)
 
-    @router.get("/node/{name}", responses=_told(m.Nodes))
+    @router.get("/node/{name}", responses=told(m.Nodes))
     async def node(who: Who, name: _Name) -> Response:
         """Describe a node."""
         return await _found(controller, who, "slurm-node", name)
 
-    @router.get("/partition/{name}", responses=_told(m.Partitions))
+    @router.get("/partition/{name}", responses=told(m.Partitions))
     async def partition(who: Who, name: _Name) -> Response:
         """Describe a partition."""
         return await _found(controller, who, "slurm-partitions", name)
 
-    @router.get("/reservation/{name}", responses=_told(m.Reservations))
+    @router.get("/reservation/{name}", responses=told(m.Reservations))
     async def reservation(who: Who, name: _Name) -> Response:
         """Describe a reservation."""
         return await _found(controller, who, "slurm-reservations", name)
@@ -138,7 +139,7 @@ async def _found(controller: Controller, who: str, question: str, name: str) -> 
 
 
 def _orders(router: APIRouter, controller: Controller) -> None:
-    @router.post("/job/submit", responses=_told(m.Submitted), openapi_extra=m.body_of(m.Submission))
+    @router.post("/job/submit", responses=told(m.Submitted), openapi_extra=m.body_of(m.Submission))
     async def submit(who: Who, request: Request) -> Response:
         """Submit a batch job."""
         try:
@@ -148,9 +149,9 @@ def _orders(router: APIRouter, controller: Controller) -> None:
             return _refused(error)
         told = [{"error_code": found["told"][0], "error": found["told"][1]}] if found["told"] else []
         rest = {"job_id": found["job_id"], "step_id": "BATCH", "job_submit_user_msg": ""}
-        return JSONResponse({**_document(*told), **rest})
+        return JSONResponse({**slurm_errors(*told), **rest})
 
-    @router.post("/job/{job_id}", responses=_told(m.Errors), openapi_extra=m.body_of(m.JobProperties))
+    @router.post("/job/{job_id}", responses=told(m.Errors), openapi_extra=m.body_of(m.JobProperties))
     async def update(who: Who, job_id: _Name, request: Request) -> Response:
         """Change a job."""
         try:
@@ -161,7 +162,7 @@ def _orders(router: APIRouter, controller: Controller) -> None:
             return _failed(error, f"job update of JobId={job_id} failed", "_parse_job_list")
         return _errors(200)
 
-    @router.delete("/job/{job_id}", responses=_told(m.Errors))
+    @router.delete("/job/{job_id}", responses=told(m.Errors))
     async def cancel(
         who: Who, job_id: _Name, signal: Annotated[str, Query(max_length=20, description="9, KILL or SIGKILL.")] = ""
     ) -> Response:
@@ -172,7 +173,7 @@ def _orders(router: APIRouter, controller: Controller) -> None:
             if error.errno == Errno.ALREADY_DONE:
                 return _errors(200)
             if error.errno == Errno.INVALID_EVENT:
-                number, text = _QUERY
+                number, text = QUERY
                 about = {"description": f"invalid signal: {signal}", "error_number": number, "error": text}
                 return _errors(400, {**about, "source": "HTTP request: signal"})
             return _failed(error, f"unable to kill JobId={job_id}: {error}", "slurm_kill_job")
@@ -219,11 +220,4 @@ def _failed(error: RefusedError, text: str, source: str) -> Response:
 
 
 def _errors(status: int, *errors: dict[str, Any]) -> Response:
-    return JSONResponse(_document(*errors), status)
-
-
-def _document(*errors: dict[str, Any]) -> dict[str, Any]:
-    """Give a document without objects."""
-    found = document("nothing", [], *errors)
-    del found["nothing"]
-    return found
+    return JSONResponse(slurm_errors(*errors), status)

@@ -60,6 +60,27 @@ class Jobs(Errors):
     jobs: list[dict[str, Any]]
 
 
+class AccountingQuery(BaseModel):
+    """What jobs of the accounting are asked for: lists, and times as ``sacct`` reads them."""
+
+    model_config = ConfigDict(extra="allow")  # slurmrestd does not tell names apart by their case
+
+    start_time: str | None = None
+    end_time: str | None = None
+    account: str | None = None
+    cluster: str | None = None
+    group: str | None = None
+    job_name: str | None = None
+    node: str | None = None
+    partition: str | None = None
+    qos: str | None = None
+    state: str | None = None
+    step: str | None = None
+    wckey: str | None = None
+    skip_steps: str | None = None
+    disable_wait_for_result: str | None = None
+
+
 class Nodes(Errors):
     """Nodes."""
 

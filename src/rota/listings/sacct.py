@@ -25,7 +25,6 @@ from rota.model import JobState
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from rota.commands.forms import Form
     from rota.commands.job_ids import JobId
     from rota.listings.view import View
     from rota.model.accounting import Accounted
@@ -148,44 +147,64 @@ def sacct(argv: Sequence[str], environ: Mapping[str, str], view: View) -> Answer
         listed = "".join(f"sacct: error:  {word}\n" for word in parsed.words)
         raise UsageError(f"sacct: error: Unknown arguments:\n{listed}")
     fields = _fields(parsed, environ)
-    form = form_of(parsed)
-    if not _here(parsed, view):
-        return Answer(put([(*one, _nothing) for one in fields], [], parsed)) if form is None else _document([], form)
-    wanted = _wanted(parsed, view)
-    window = wanted.window if parsed.has("truncate") else None
-    allocations = parsed.has("allocations")
-    rows = Rows(
-        view,
-        clock_of(view, environ),
-        convert=not parsed.has("noconvert"),
-        target=_units(parsed),
-        truncate=None if window is None else (window.start, window.end),
-        allocations=allocations,
-    )
-    chosen = _chosen(wanted, _nodes(parsed), view)
-    in_order = every_run if parsed.has("duplicates") else last_runs
-    if form is not None:
-        from rota.listings.openapi.accounting import AccountingObjects
+    if (form := form_of(parsed)) is not None:
+        from rota.listings.openapi.document import text_of
 
-        make = AccountingObjects(view, rows)
-        jobs = in_order((one, one) for one in chosen)
-        return _document([make.job(one, _steps(one, wanted.ids, allocations=allocations)) for one in jobs], form)
+        return Answer(text_of(_document(parsed, environ, view), form))
+    if not _here(parsed, view):
+        return Answer(put([(*one, _nothing) for one in fields], [], parsed))
+    wanted = _wanted(parsed, view)
+    rows = _times_and_usage(parsed, wanted.window, environ, view)
+    allocations = parsed.has("allocations")
     lines = Lines([(name, width, rows.text(name)) for name, width in fields], parsed)
     # A record is dropped as soon as its lines are made: tens of thousands would not stay in the processor's memory.
+    in_order = every_run if parsed.has("duplicates") else last_runs
     found = in_order(
-        (record, "".join(map(lines.line, _rows(record, wanted.ids, allocations=allocations)))) for record in chosen
+        (record, "".join(map(lines.line, _rows(record, wanted.ids, allocations=allocations))))
+        for record in _chosen(wanted, _nodes(parsed), view)
     )
     return Answer("".join([lines.head, *found]))
 
 
+def accounting(argv: Sequence[str], view: View) -> dict[str, Any]:
+    """Give the document that ``sacct --json`` shows.
+
+    Args:
+        argv: The words after ``sacct``.
+        view: The cluster.
+
+    Raises:
+        UsageError: the command line is refused.
+    """
+    return _document(parse(argv, _OPTIONS), {}, view)
+
+
+def _document(parsed: Parsed, environ: Mapping[str, str], view: View) -> dict[str, Any]:
+    from rota.listings.openapi.accounting import AccountingObjects
+    from rota.listings.openapi.document import accounting_document
+
+    if not _here(parsed, view):
+        return accounting_document([])
+    wanted, allocations = _wanted(parsed, view), parsed.has("allocations")
+    make = AccountingObjects(view, _times_and_usage(parsed, wanted.window, environ, view))
+    in_order = every_run if parsed.has("duplicates") else last_runs
+    jobs = in_order((one, one) for one in _chosen(wanted, _nodes(parsed), view))
+    return accounting_document(make.job(one, _steps(one, wanted.ids, allocations=allocations)) for one in jobs)
+
+
+def _times_and_usage(parsed: Parsed, window: _Window, environ: Mapping[str, str], view: View) -> Rows:
+    return Rows(
+        view,
+        clock_of(view, environ),
+        convert=not parsed.has("noconvert"),
+        target=_units(parsed),
+        truncate=(window.start, window.end) if parsed.has("truncate") else None,
+        allocations=parsed.has("allocations"),
+    )
+
+
 def _nothing(_: object) -> str:
     return ""
-
-
-def _document(objects: list[dict[str, Any]], form: Form) -> Answer:
-    from rota.listings.openapi.document import accounting_document, text_of
-
-    return Answer(text_of(accounting_document(objects), form))
 
 
 # ---- which jobs -------------------------------------------------------------------------------------------------
@@ -199,7 +218,7 @@ def _here(parsed: Parsed, view: View) -> bool:
 
 def _wanted(parsed: Parsed, view: View) -> _Wanted:
     ids = _ids(parsed)
-    states = _states(parsed)
+    states = states_of(parsed.last("state") or "")
     window = _window(parsed, view, with_ids=bool(ids), states=states)
     users = frozenset() if parsed.has("allusers") and not parsed.has("user") else words_of(parsed.last("user"))
     for name in sorted(users):
@@ -232,11 +251,16 @@ def _ids(parsed: Parsed) -> list[JobId]:
 _PASSING = frozenset({"PENDING", "RUNNING"})
 
 
-def _states(parsed: Parsed) -> frozenset[str]:
+def states_of(text: str) -> frozenset[str]:
+    """Give the states of a list, short or long; none: all.
+
+    Raises:
+        UsageError: one is none.
+    """
     known = {name: state.value for state in JobState for name in (state.value, state.compact)}
     known |= {"REQUEUED": "REQUEUED", "RQ": "REQUEUED", "RESIZING": "RESIZING", "RS": "RESIZING", "REVOKED": "REVOKED"}
     found = set()
-    for word in (parsed.last("state") or "").split(","):
+    for word in text.split(","):
         name = word.strip().upper()
         if name == "ALL":
             return frozenset()

@@ -17,6 +17,7 @@ from rota.controller.api.objects import (
     planned_data,
     queued_data,
 )
+from rota.controller.api.slurmdb import slurmdb_jobs
 from rota.controller.job_orders import live_job
 from rota.controller.live_view import OneJobView
 from rota.inspect.explain import explain
@@ -297,7 +298,8 @@ ANSWERS: dict[str, tuple[type[Any], Answer]] = {
     "slurm-partitions": (q.Named, _slurm("partitions")),
     "slurm-ping": (q.Nothing, lambda _, view, __: pings(view)),
     "slurm-reservations": (q.Named, _slurm("reservations")),
+    "slurmdb-jobs": (q.Queried, slurmdb_jobs),
 }
 #: Questions that are answered by a child of the controller if there are many jobs, or always.
 OF_ALL_JOBS = frozenset({"slurm-jobs"})
-OF_THE_PAST = frozenset({"accounting"})
+OF_THE_PAST = frozenset({"accounting", "slurmdb-jobs"})

@@ -60,6 +60,12 @@ class Changed(NamedTuple):
     update_time: int = 0
 
 
+class Queried(NamedTuple):
+    """Jobs of the accounting, by the parameters of slurmrestd's query."""
+
+    query: Mapping[str, str] = {}
+
+
 class Submitting(NamedTuple):
     """A batch job."""
 

@@ -41,14 +41,24 @@ def document(kind: str, objects: Iterable[dict[str, Any]], *errors: dict[str, An
         objects: What it holds.
         errors: What was wrong, if anything.
     """
-    return _document("openapi/v0.0.38", "Slurm OpenAPI v0.0.38", kind, objects, errors)
+    return {**slurm_errors(*errors), kind: list(objects)}
+
+
+def slurm_errors(*errors: dict[str, Any]) -> dict[str, Any]:
+    """Give a document without objects."""
+    return _document("openapi/v0.0.38", "Slurm OpenAPI v0.0.38", errors)
 
 
 def accounting_document(objects: Iterable[dict[str, Any]]) -> dict[str, Any]:
     """Put jobs of the accounting into a document; that there are none is an error of Slurm's."""
     jobs = list(objects)
     errors = [] if jobs else [_NOTHING_FOUND]
-    return _document("openapi/dbv0.0.38", "Slurm OpenAPI DB v0.0.38", "jobs", jobs, errors)
+    return {**accounting_errors(*errors), "jobs": jobs}
+
+
+def accounting_errors(*errors: dict[str, Any]) -> dict[str, Any]:
+    """Give a document about accounting without objects."""
+    return _document("openapi/dbv0.0.38", "Slurm OpenAPI DB v0.0.38", errors)
 
 
 def not_found(kind: str, name: str) -> dict[str, Any]:
@@ -63,13 +73,11 @@ def not_found(kind: str, name: str) -> dict[str, Any]:
     }
 
 
-def _document(
-    plugin: str, name: str, kind: str, objects: Iterable[dict[str, Any]], errors: Iterable[dict[str, Any]]
-) -> dict[str, Any]:
+def _document(plugin: str, name: str, errors: Iterable[dict[str, Any]]) -> dict[str, Any]:
     major, minor, micro = map(int, RELEASE.split("."))
     version = {"major": major, "micro": micro, "minor": minor}
     meta = {"plugin": {"type": plugin, "name": name}, "Slurm": {"version": version, "release": RELEASE}}
-    return {"meta": meta, "errors": list(errors), kind: list(objects)}
+    return {"meta": meta, "errors": list(errors)}
 
 
 def text_of(data: dict[str, Any], form: Form) -> str:
