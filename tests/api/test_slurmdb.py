@@ -37,7 +37,7 @@ _KNOWN = {
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    """A cluster with the recorded jobs, ended but for the held one, which is the fourth: tasks have ids at once here."""
+    """A cluster with the recorded jobs, ended but for the held one, which is the fourth; tasks have ids at once."""
     with LiveCluster(tmp_path_factory.mktemp("slurmdb"), _CONF, ["--http"]) as cluster:
         jobs = [
             ("-J", "okjob", "-n2", "--wrap", "srun true; srun -n2 false; exit 3"),
