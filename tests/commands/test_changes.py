@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from slurm.release import as_upstream
 
 from rota.commands.getopt import UsageError
 from rota.commands.job_ids import JobId
@@ -30,7 +31,7 @@ class Recorded(NamedTuple):
 
 
 def _recorded() -> dict[str, Recorded]:
-    text = (Path(__file__).parent / "data" / "changes.txt").read_text(errors="surrogateescape")
+    text = as_upstream((Path(__file__).parent / "data" / "changes.txt").read_text(errors="surrogateescape"))
     found = {}
     for block in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
         command, head, *lines = block.split("\n")

@@ -334,4 +334,4 @@ def test_other_clusters(cluster: LiveCluster) -> None:
 def test_commands_that_rota_does_not_have_are_refused_by_name(cluster: LiveCluster, name: str) -> None:
     done = cluster.run(name, "1.0", check=False)
     assert (done.returncode, done.stderr) == (1, f"{name}: error: {name} is not supported by rota\n")
-    assert cluster.run(name, "--version").stdout == "slurm-wlm 22.05.8\n"
+    assert cluster.run(name, "--version").stdout == "slurm 22.05.8\n"

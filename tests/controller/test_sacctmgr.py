@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
+from slurm.release import as_upstream
 
 from rota.testing.live import LiveCluster
 
@@ -69,7 +70,7 @@ class Answer(NamedTuple):
 def _recorded(name: str) -> dict[str, Answer]:
     """Read the recorded commands of a file; those that are given again are numbered."""
     found: dict[str, Answer] = {}
-    for block in ("\n" + (_DATA / name).read_text()).split("\n$ ")[1:]:
+    for block in ("\n" + as_upstream((_DATA / name).read_text())).split("\n$ ")[1:]:
         command, code, *lines = block.removesuffix("\n").split("\n")
         again = sum(one.rstrip("#") == command for one in found)
         found[command + "#" * again] = Answer(int(code.removeprefix("# exit ")), lines)

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from slurm.release import as_upstream
 
 from rota.testing.live import LiveCluster
 
@@ -32,7 +33,7 @@ NodeName=n[01-04] CPUs=4 RealMemory=4000 Gres=gpu:2
 PartitionName=debug Nodes=ALL Default=YES DefMemPerCPU=100
 KillWait=5
 """
-_RECORDED = (Path(__file__).parent / "recorded" / "srun.txt").read_text()
+_RECORDED = as_upstream((Path(__file__).parent / "recorded" / "srun.txt").read_text())
 #: Lines that one of them has and the other does not, by a part of them.
 _DIFFERENT = (
     "SLURM_SRUN_COMM_PORT=",  # there is no such port

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from slurm.release import as_upstream
 
 from rota.testing.live import LiveCluster
 
@@ -22,7 +23,7 @@ SelectTypeParameters=CR_Core_Memory
 NodeName=n[01-04] CPUs=4 RealMemory=8000
 PartitionName=debug Nodes=ALL Default=YES DefMemPerCPU=100
 """
-_RECORDED = (Path(__file__).parent / "recorded" / "sstat.txt").read_text()
+_RECORDED = as_upstream((Path(__file__).parent / "recorded" / "sstat.txt").read_text())
 _TWO = "srun -n2 --exact sleep 600 & until squeue -h -s | grep -q $SLURM_JOB_ID.0; do :; done\n"
 _TWO += "srun -n1 --exact sleep 600 & wait"
 _JOBS = {

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ClusterShell.NodeSet import NodeSet, RangeSet
+from slurm.release import as_upstream
 
 from rota.listings.privacy import Privacy
 from rota.model import ClusterConfig, JobSpec, JobState, MultifactorConf, StepRecord, TaskUsage
@@ -172,6 +173,7 @@ def recorded(name: str) -> dict[str, Recorded]:
     """Read a recording: what was printed by command line."""
     data = (DATA / name).read_bytes()
     text = (gzip.decompress(data) if name.endswith(".gz") else data).decode(errors="surrogateescape")
+    text = as_upstream(text)
     found = {}
     for block in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
         command, head, *lines = block.split("\n")

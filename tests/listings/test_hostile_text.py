@@ -160,7 +160,7 @@ def test_a_document_holds_what_was_written(text: str) -> None:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_release_is_slurms_form(command: str) -> None:
     for option in ("--version", "-V"):
-        assert run([command, option], {}, VIEW).out == "slurm-wlm 22.05.8\n"
+        assert run([command, option], {}, VIEW).out == "slurm 22.05.8\n"
     assert run([f"/usr/bin/{command}", "-V"], {}, VIEW).code == 0
 
 

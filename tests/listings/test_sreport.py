@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from slurm.release import as_upstream
 
 from rota.accounting import AssociationTree
 from rota.listings import run
@@ -80,7 +81,7 @@ def _record(job_id: int, job: tuple[str, str, int, str, str]) -> AccountingRecor
 
 def _recorded() -> dict[str, tuple[int, str, str]]:
     found = {}
-    text = (Path(__file__).parent / "data" / "sreport.txt").read_text()
+    text = as_upstream((Path(__file__).parent / "data" / "sreport.txt").read_text())
     for block in ("\n" + text).split("\n$ ")[1:]:
         command, code, *lines = block.rstrip("\n").split("\n")
         out = "".join(f"{line}\n" for line in lines if not line.startswith("! "))

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 #: The release of Slurm whose behaviour rota has, and what ``--version`` prints.
 RELEASE = "22.05.8"
-VERSION = f"slurm-wlm {RELEASE}"
+VERSION = f"slurm {RELEASE}"
 
 
 class Answer(NamedTuple):
