@@ -31,7 +31,8 @@ _NOT_SALLOCS = (
     "array error export export-file ignore-pbs input no-requeue open-mode output parsable propagate requeue test-only "
     "wait wrap"
 )
-_SALLOC: dict[str, Option | Flag] = {
+#: The options of ``salloc``, and their letters.
+TABLE: dict[str, Option | Flag] = {
     **{name: option for name, option in OPTIONS.items() if name not in _NOT_SALLOCS.split()},
     **{name: Flag("") for name in ("bell", "help", "no-bell", "no-shell", "usage", "version")},
     "immediate": Option("", number_or_nothing, needed=False),
@@ -39,7 +40,7 @@ _SALLOC: dict[str, Option | Flag] = {
     "x11": Option("", str, needed=False),
     **{name: Option("", str) for name in ("begin", "deadline", "wait-all-nodes")},
 }
-_SALLOC_LETTERS = {**SHORT, "I": "immediate", "K": "kill-command"}
+LETTERS = {**SHORT, "I": "immediate", "K": "kill-command"}
 _SALLOC_VARIABLES = {
     "SALLOC_ACCOUNT": "account",
     "SALLOC_CONSTRAINT": "constraint",
@@ -96,11 +97,11 @@ def read_salloc(words: Sequence[str], environment: Mapping[str, str], uid: int =
         OptionError: an option cannot be used.
         ScriptError: the user may not use it, or it is for a heterogeneous job.
     """
-    given = parse_options(words, _SALLOC, _SALLOC_LETTERS)
+    given = parse_options(words, TABLE, LETTERS)
     check_for_one_component(given.rest[:1])
     fields: dict[str, Any] = {}
     texts: dict[str, str] = {}
-    for one in (*options_of(environment, _SALLOC_VARIABLES, _SALLOC), given):
+    for one in (*options_of(environment, _SALLOC_VARIABLES, TABLE), given):
         fields |= one.fields
         texts |= one.texts
     check_for_oneself(texts, uid)

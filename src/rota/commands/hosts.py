@@ -26,6 +26,15 @@ def expand_hosts(text: str) -> list[str]:
     return expand_hostlist(text)
 
 
+def hosts_in_order(text: str) -> list[str]:
+    """Expand a hostlist in the order of its parts, with those that come again.
+
+    Raises:
+        ValueError: see `expand_hosts`.
+    """
+    return [name for part in split_list(text) for name in expand_hosts(part)]
+
+
 def _count(items: str) -> int:
     """Give the largest number of names that the items in a pair of brackets stand for."""
     return sum(

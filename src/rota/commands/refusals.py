@@ -64,8 +64,14 @@ def _of_limits(value: str) -> Refusal:
     return Refusal((f"error: Bad rlimit name: {value}", f"error: --propagate={value} is not valid."), 1)
 
 
+def _of_arbitrary(_value: str) -> Refusal:
+    why = "With Arbitrary distribution you need to specify a nodelist or hostfile with the -w option"
+    return Refusal((f"error: {why}",), 1)
+
+
 #: Options about whose values Slurm has words of its own.
 _OTHERS = {
+    "arbitrary": _of_arbitrary,
     "acctg-freq": _of_frequency,
     "hint": _of_hint,
     "immediate": _of_immediate,

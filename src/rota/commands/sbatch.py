@@ -72,6 +72,8 @@ def request(fields: dict[str, Any]) -> JobSpec:
     fields = {name: value for name, value in fields.items() if name}
     if sharing := fields.pop("sharing", ""):
         fields[sharing] = True
+    if fields.pop("arbitrary", False):
+        _settle_arbitrary(fields)
     if "required_nodes" in fields or "excluded_nodes" in fields or "nodes" in fields:
         _settle_nodes(fields)
     if _SHAPE & fields.keys():
@@ -186,6 +188,15 @@ def _full_name(given: str, table: Mapping[str, Option | Flag]) -> str:
 
 
 # ---- combinations of options ------------------------------------------------------------------------------------
+
+
+def _settle_arbitrary(fields: dict[str, Any]) -> None:
+    """Determine the number of tasks that are on nodes that are named: one on each if it is not given."""
+    if not fields.get("required_nodes"):
+        why = "is arbitrary: name the nodes with --nodelist"
+        raise OptionError("--distribution", why, name="arbitrary", value="arbitrary")
+    if not _TASKS & fields.keys():
+        fields["num_tasks"] = len(fields["required_nodes"])
 
 
 def _settle_nodes(fields: dict[str, Any]) -> None:

@@ -47,7 +47,7 @@ MOST = 2**32 - 1
 #: Largest priority: those above have a special meaning in Slurm.
 _TOP = MAX_PRIORITY - 2
 _DISTRIBUTION = re.compile(
-    r"(?:plane=(?P<size>\d+)|(?:block|cyclic|\*)(?::(?P<sockets>block|f?cyclic|\*)(?::(?:block|f?cyclic|\*))?)?)"
+    r"(?:plane=(?P<size>\d+)|(?P<arbitrary>arbitrary)|(?:block|cyclic|\*)(?::(?P<sockets>block|f?cyclic|\*)(?::(?:block|f?cyclic|\*))?)?)"
     r"(?:,(?:no)?pack)?|(?:no)?pack",
     re.IGNORECASE | re.ASCII,
 )
@@ -252,10 +252,14 @@ def _distribution(text: str) -> dict[str, int]:
     """Parse the distribution of tasks to nodes, sockets and cores; the plane size is 0 without planes."""
     match = _DISTRIBUTION.fullmatch(text)
     if match is None:
-        known = "block or cyclic for nodes[:sockets[:cores]] or plane=SIZE, with pack or nopack"
+        known = "block or cyclic for nodes[:sockets[:cores]] or plane=SIZE, with pack or nopack, or arbitrary"
         raise ValueError(f"{text!r} is not {known}")
     size = _count(match["size"]) if match["size"] else 0
-    return {"plane_size": size, "fills_sockets": bool(size) or (match["sockets"] or "").lower() == "block"}
+    return {
+        "plane_size": size,
+        "fills_sockets": bool(size) or (match["sockets"] or "").lower() == "block",
+        "arbitrary": match["arbitrary"] is not None,
+    }
 
 
 def _switches(text: str) -> dict[str, int]:

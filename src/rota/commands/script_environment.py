@@ -31,7 +31,7 @@ _OF_OPTIONS = {
     "threads-per-core": "SLURM_THREADS_PER_CORE",
 }
 #: Variables of a user that programs of Slurm read, and that are none of a job.
-_KEPT = ("SLURM_CONF", "SLURM_TIME_FORMAT", "SLURM_CLUSTERS")
+_KEPT = ("SLURM_CONF", "SLURM_TIME_FORMAT", "SLURM_CLUSTERS", "SLURM_HOSTFILE")
 _KEPT_PREFIXES = ("SLURM_EXIT_", "SLURM_DEBUG")
 
 

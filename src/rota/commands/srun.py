@@ -8,10 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rota.commands.hosts import hosts_in_order
 from rota.commands.option_error import OptionError, Problem
 from rota.commands.sbatch import number_or_nothing, options_of, parse_options
 from rota.commands.sbatch_options import OPTIONS, SHORT, Flag, Option
-from rota.commands.submission import check_for_one_component, check_for_oneself
+from rota.commands.submission import ScriptError, check_for_one_component, check_for_oneself
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,7 +31,8 @@ _FLAGS = (
     "disable-status exact help interactive label multi-prog no-allocate overlap preserve-env pty quiet "
     "quit-on-interrupt test-only unbuffered usage verbose version"
 )
-_TABLE: dict[str, Option | Flag] = {
+#: The options of ``srun``, and their letters.
+TABLE: dict[str, Option | Flag] = {
     **{name: option for name, option in OPTIONS.items() if name not in _NOT_OURS},
     **{name: Option("", str) for name in _WITH_VALUE.split()},
     **{name: Option("", str, needed=False) for name in _OPTIONAL_VALUE},
@@ -38,7 +40,7 @@ _TABLE: dict[str, Option | Flag] = {
     **{name: Option("", number_or_nothing) for name in ("msg-timeout", "relative", "threads")},
     **{name: Flag("") for name in _FLAGS.split()},
 }
-_LETTERS = {
+LETTERS = {
     **SHORT,
     "E": "preserve-env",
     "I": "immediate",
@@ -142,10 +144,12 @@ class StepRequest:
     wants_nodes: bool = False
     ntasks_per_node: int = 0
     required_nodes: tuple[str, ...] = ()
+    #: The node of each task; empty: it follows from the distribution.
+    places: tuple[str, ...] = ()
     excluded_nodes: tuple[str, ...] = ()
     #: Number of nodes of the job that are skipped.
     relative: int = 0
-    #: ``block``, ``cyclic`` or ``plane``.
+    #: ``block``, ``cyclic``, ``plane`` or ``arbitrary``.
     distribution: str = ""
     plane_size: int = 0
     #: Whether it takes just what it asks for, instead of all processors of its nodes.
@@ -189,10 +193,10 @@ def read_srun(words: Sequence[str], environment: Mapping[str, str], uid: int = 0
         OptionError: an option cannot be used.
         ScriptError: the user may not use it, or it is for a heterogeneous step.
     """
-    given = parse_options(words, _TABLE, _LETTERS)
+    given = parse_options(words, TABLE, LETTERS)
     check_for_one_component(given.rest)
     variables = _OF_STEPS if within else {**_OF_JOBS_ALONE, **OF_JOBS}
-    sources = [*options_of(environment, variables, _TABLE), given]
+    sources = [*options_of(environment, variables, TABLE), given]
     fields: dict[str, Any] = {}
     texts: dict[str, str] = {}
     for one in sources:
@@ -202,7 +206,26 @@ def read_srun(words: Sequence[str], environment: Mapping[str, str], uid: int = 0
     for option in _NOT_DONE:
         if option in texts:
             raise OptionError(f"--{option}", "is not supported by rota", Problem.VALUE)
+    if fields.get("arbitrary") and (within or texts.get("nodelist")):  # else it is no request for a job
+        _settle_places(fields, texts, given)
     return SrunLine(given._replace(fields=fields, texts=texts), given)
+
+
+def _settle_places(fields: dict[str, Any], texts: Mapping[str, str], given: Options) -> None:
+    """Let there be a task for each node that ``--nodelist`` names."""
+    names = _places(texts)
+    if "ntasks" in given.texts and fields["num_tasks"] != len(names):
+        asked = fields["num_tasks"]
+        raise ScriptError(f"You asked for {asked} tasks but hostlist specified {len(names)} nodes")
+    if not names:
+        raise ScriptError("invalid number of tasks (-n 0)")
+    nodes = len(set(names))
+    fields |= {"num_tasks": len(names), "nodes": (nodes, nodes)}
+
+
+def _places(texts: Mapping[str, str]) -> tuple[str, ...]:
+    """Give the nodes of ``--nodelist``, each as often as it is named."""
+    return tuple(hosts_in_order(",".join(texts.get("nodelist", "").split())))
 
 
 #: What a job sets for its steps, like the number of tasks, is nothing for another job.
@@ -219,6 +242,7 @@ def step_request(line: SrunLine) -> StepRequest:
     kind, _, size = texts.get("distribution", "").lower().partition("=")
     gres = texts.get("gres", "")
     tasks = fields.get("num_tasks", 0)
+    places = _places(texts) if fields.get("arbitrary") else ()
     return StepRequest(
         argv=argv,
         name=given.get("job-name", "") or argv[0].rpartition("/")[2],
@@ -227,8 +251,9 @@ def step_request(line: SrunLine) -> StepRequest:
         min_nodes=least,
         max_nodes=most,
         wants_nodes="nodes" in given,
-        ntasks_per_node=fields.get("ntasks_per_node", 0),
+        ntasks_per_node=0 if places else fields.get("ntasks_per_node", 0),
         required_nodes=fields.get("required_nodes", ()),
+        places=places,
         excluded_nodes=fields.get("excluded_nodes", ()),
         relative=_count("relative", texts),
         distribution=kind.partition(":")[0].partition(",")[0],

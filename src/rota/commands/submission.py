@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 _DIRECTIVE = "#SBATCH"
 #: What stands between the components of a heterogeneous job in a script; the second one did in former times.
 _SEPARATORS = ("hetjob", "packjob")
+#: The options of ``sbatch``; two of them allow points of time when the time now is known.
+TABLE: Mapping[str, Option | Flag] = {**OPTIONS, **dict.fromkeys(("help", "usage", "version"), Flag(""))}
 #: Options by environment variable; those that are flags are set by any value.
 _VARIABLES = {
     "SBATCH_ACCOUNT": "account",
@@ -270,10 +272,9 @@ def _table(now: int, utc_offset: Callable[[int], int]) -> dict[str, Option | Fla
             raise ValueError(f"{text!r} is no point of time") from None
 
     return {
-        **OPTIONS,
+        **TABLE,
         "begin": Option("begin_time", lambda text: max(ahead(text), 0)),
         "deadline": Option("deadline", lambda text: ahead(text) or -1),
-        **dict.fromkeys(("help", "usage", "version"), Flag("")),
     }
 
 

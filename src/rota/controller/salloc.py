@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rota.commands.allocation import allocation, read_salloc
+from rota.commands.allocation import LETTERS, TABLE, allocation, read_salloc
 from rota.controller.allocations import Messages, allocate, allocation_spec, until_over
 from rota.controller.run_environment import allocation_environment
-from rota.controller.submitting import client_of, telling_problems
+from rota.controller.submitting import client_of, telling_problems, with_host_files
 from rota.listings.answer import VERSION
 
 if TYPE_CHECKING:
@@ -29,7 +29,8 @@ async def salloc(cluster: Cluster, call: Call, terminal: Terminal) -> int | None
     """Allocate resources, and let the client run a command with them; give the exit status."""
 
     async def command() -> int | None:
-        options = read_salloc(call.words[1:], call.environment, call.uid)
+        words = await with_host_files(call, terminal, TABLE, LETTERS)
+        options = read_salloc(words, call.environment, call.uid)
         if {"help", "usage", "version"} & options.texts.keys():
             terminal.out(f"{VERSION}\n" if "version" in options.texts else _HELP)
             return 0

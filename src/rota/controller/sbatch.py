@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from rota.commands.submission import read_command_line, read_submission
+from rota.commands.sbatch_options import SHORT
+from rota.commands.submission import TABLE, read_command_line, read_submission
 from rota.controller.submitting import (
     TOO_LONG,
     RefusedError,
@@ -14,6 +15,7 @@ from rota.controller.submitting import (
     mail_warning,
     submit,
     telling_problems,
+    with_host_files,
 )
 from rota.controller.wire import TooLargeError
 from rota.controller.would_start import tell_start
@@ -40,7 +42,8 @@ async def sbatch(cluster: Cluster, call: Call, terminal: Terminal) -> int | None
 
     async def command() -> int | None:
         now, utc_offset = cluster.clock.now(), cluster.driver.engine.utc_offset
-        line = read_command_line(call.words[1:], now, utc_offset)
+        words = await with_host_files(call, terminal, TABLE, SHORT)
+        line = read_command_line(words, now, utc_offset)._replace(words=call.words[1:])
         if told := _tell(line):
             terminal.out(told)
             return 0

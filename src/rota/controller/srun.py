@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rota.commands.allocation import allocation
 from rota.commands.job_ids import parse_job_id
-from rota.commands.srun import read_srun, step_request
+from rota.commands.srun import LETTERS, TABLE, read_srun, step_request
 from rota.controller.allocations import Messages, allocate, allocation_spec, until_over
 from rota.controller.run_environment import allocation_environment
 from rota.controller.steps.layout import StepError, TooManyNodesError
 from rota.controller.steps.spec import MPI_TYPES, read_programs, step_spec
-from rota.controller.submitting import RefusedError, client_of, host_name, telling_problems
+from rota.controller.submitting import RefusedError, client_of, host_name, telling_problems, with_host_files
 from rota.controller.wire import WireError
 from rota.controller.would_start import tell_start
 from rota.listings.answer import VERSION
@@ -24,6 +24,8 @@ from rota.model import JobState
 from rota.model.step import StepClient
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rota.commands.allocation import Allocation
     from rota.commands.srun import SrunLine
     from rota.controller.cluster import Cluster
@@ -49,7 +51,8 @@ async def srun(cluster: Cluster, call: Call, terminal: Terminal) -> int | None:
 
     async def command() -> int | None:
         job_text = _job_text(call)
-        line = read_srun(call.words[1:], call.environment, call.uid, within=bool(job_text))
+        words = await with_host_files(call, terminal, TABLE, LETTERS)
+        line = read_srun(words, call.environment, call.uid, within=bool(job_text))
         if given := line.given.texts.get("jobid"):
             job_text = given
         if {"help", "usage", "version"} & line.texts.keys():
@@ -59,7 +62,7 @@ async def srun(cluster: Cluster, call: Call, terminal: Terminal) -> int | None:
             terminal.out("MPI plugin types are...\n" + "".join(f"\t{one}\n" for one in MPI_TYPES))
             return 0
         if "test-only" in line.texts:
-            await _test(cluster, call, terminal)
+            await _test(cluster, call, terminal, words)
             return None
         if not line.options.rest:
             terminal.error("srun: fatal: No command given to execute.\n")
@@ -111,9 +114,9 @@ def _job_of(cluster: Cluster, call: Call, text: str) -> _Place:
     return _Place(job, run)
 
 
-async def _test(cluster: Cluster, call: Call, terminal: Terminal) -> None:
+async def _test(cluster: Cluster, call: Call, terminal: Terminal, words: Sequence[str]) -> None:
     """Say when a job of its own would start: that of ``srun`` within a job too."""
-    line = read_srun(call.words[1:], call.environment, call.uid, within=False)
+    line = read_srun(words, call.environment, call.uid, within=False)
     wanted = _allocation(cluster, call, line)
     job_id, quiet = cluster.driver.next_job_id, "quiet" in line.texts
     await tell_start(cluster, call, terminal, job_id, wanted.spec, quiet=quiet)

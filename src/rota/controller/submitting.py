@@ -7,6 +7,7 @@ import socket
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rota.commands.host_file import FAILED, files_named, read_host_file, with_names
 from rota.commands.option_error import OptionError, Problem
 from rota.commands.refusals import refusal
 from rota.commands.slurm_messages import message_of
@@ -21,14 +22,17 @@ from rota.store.writes import add_submission
 from rota.users import user_name
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
+    from rota.commands.sbatch_options import Flag, Option
     from rota.controller.cluster import Cluster
     from rota.controller.wire import Call, Terminal
     from rota.model import JobSpec
 
 #: Slurm's default of ``max_script_size``, bytes.
 _MOST_SCRIPT = 4 << 20
+#: Largest file of names of nodes, bytes.
+_MOST_NAMES = 1 << 20
 #: Limits that a job inherits from its submission, as the kernel names them.
 _LIMITS = {
     "AS": "address space",
@@ -81,6 +85,35 @@ async def telling_problems(name: str, terminal: Terminal, command: Callable[[], 
         status = error.status if isinstance(error, ScriptError) else 1
     terminal.error("".join(f"{name}: {line}\n" for line in lines))
     return status
+
+
+async def with_host_files(
+    call: Call, terminal: Terminal, table: Mapping[str, Option | Flag], letters: Mapping[str, str]
+) -> Sequence[str]:
+    """Give the words after a command, with the names of nodes in the place of files that have them.
+
+    Args:
+        call: The call of the command.
+        terminal: What reads the files, with the rights of the user.
+        table: The options of the command by long name.
+        letters: The long names of options by their letters.
+
+    Raises:
+        OptionError: an option cannot be used.
+        RefusedError: a file cannot be read, or has no names.
+    """
+    words = call.words[1:]
+    line = files_named(words, call.environment, table, letters)
+    names = []
+    for file in line.files:
+        try:
+            text = (await terminal.read(file.path, _MOST_NAMES)).decode(errors="surrogateescape")
+            names.append(read_host_file(file, text))
+        except (OSError, ValueError) as error:
+            opening = f"slurm_allocate_resources error opening file {file.path}, " if isinstance(error, OSError) else ""
+            more = [f"error: {FAILED[file.named_by]}"] if file.named_by in FAILED else []
+            raise RefusedError(f"error: {opening}{error}", *more) from None
+    return with_names(line, names) if names else words
 
 
 async def submit(

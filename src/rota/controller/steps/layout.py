@@ -40,7 +40,7 @@ class Layout:
     node_of_task: tuple[int, ...]
     #: Processors of each task.
     cpus_per_task: int
-    #: ``block``, ``cyclic`` or ``plane``.
+    #: ``block``, ``cyclic``, ``plane`` or ``arbitrary``.
     distribution: str
     #: What is to be told to the user; empty: nothing.
     warning: str = ""
@@ -75,7 +75,10 @@ def lay_out(request: StepRequest, allocation: Sequence[AllocationLine], held: Ma
     if chosen is None:
         raise StepBusyError("Requested nodes are busy")
     free = {name: everything[name] - others.get(name, 0) for name in chosen}
-    places = _distribute(request, [free[name] // cpus_per_task for name in chosen], tasks)
+    if request.places:
+        places = [chosen.index(name) for name in request.places]
+    else:
+        places = _distribute(request, [free[name] // cpus_per_task for name in chosen], tasks)
     counts = [places.count(index) for index in range(len(chosen))]
     if request.exact:
         cpus = [min(count * cpus_per_task, free[name]) for count, name in zip(counts, chosen, strict=True)]
