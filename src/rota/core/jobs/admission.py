@@ -63,6 +63,7 @@ def admit(state: ClusterState, spec: JobSpec) -> list[tuple[Partition, int]]:
         or spec.nice
         or spec.priority is not None
         or spec.time_min is not None
+        or spec.switches
     ):
         _check_values(spec)
     if "," not in spec.partition:
@@ -83,6 +84,7 @@ def admit(state: ClusterState, spec: JobSpec) -> list[tuple[Partition, int]]:
     return found
 
 
+_MOST_SWITCHES = 2**31 - 1
 #: Errors for jobs that exceed a limit of their partition, if these limits are enforced.
 _BEYOND = {
     Reason.PARTITION_TIME_LIMIT: (
@@ -280,6 +282,11 @@ def _check_values(spec: JobSpec) -> None:
             raise RequestError(
                 f"Requested time limit is invalid: {limit} s are not from 0 to {LONGEST}", Errno.INVALID_TIME_LIMIT
             )
+    if not 0 <= spec.switches <= _MOST_SWITCHES:
+        raise RequestError(
+            f"Requested node configuration is not available: switches is not from 0 to {_MOST_SWITCHES}",
+            Errno.REQUESTED_NODE_CONFIG_UNAVAILABLE,
+        )
     if spec.nice and abs(spec.nice) > MAX_NICE:
         raise RequestError(f"nice {spec.nice} is not from -{MAX_NICE} to {MAX_NICE}", Errno.INVALID_NICE)
     if spec.priority is not None and not 0 <= spec.priority <= MAX_PRIORITY:
