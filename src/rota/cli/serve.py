@@ -238,7 +238,7 @@ async def _serve(settings: Settings, lock: int, ready: Callable[[], None]) -> No
     finally:
         await http.stop()
         housekeeping.cancel()
-        door.close()
+        await door.leave()
         await carrier.close()
         driver.close()
         await executor.shut_down()

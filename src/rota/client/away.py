@@ -3,9 +3,19 @@
 JupyterHub's batchspawner, for one, takes a job for lost unless the message begins with ``slurm_load_jobs error: Unable
 to contact slurm controller``. What stands before that is as Slurm 22.05.8 printed it, and so are the exit codes. There
 ``sacct``, ``sacctmgr`` and ``sreport`` ask a daemon of their own, and ``sstat`` says that there are no steps.
+
+Before they say so they wait for a controller that is being started again, as Slurm's wait for any.
 """
 
+import _socket
 import posix
+import time
+from collections.abc import Callable
+
+#: For how many seconds a command waits: since the controller went down or began to start, which the times of files in
+#: the state directory tell; or since the command itself began, if the controller was killed and has left its socket.
+PATIENCE = 10
+_PAUSE = 0.05
 
 #: What stands before the message, by command.
 _BEFORE = {
@@ -32,6 +42,28 @@ _OF_SCONTROL = {
 #: Exit codes other than 1.
 _CODES = {"sdiag": 255, "sprio": 255, "sshare": 255}
 _STARS = "*" * 41
+
+
+def connect_again(state: bytes, connect: Callable[[], _socket.socket]) -> _socket.socket:
+    """Wait for the controller of a state directory to come back, and connect to it.
+
+    Args:
+        state: The directory.
+        connect: Tries it once.
+
+    Raises:
+        OSError: it is away, and there is no sign that it comes back.
+    """
+    began = time.time()
+    while True:
+        try:
+            return connect()
+        except (ConnectionRefusedError, FileNotFoundError) as error:
+            changed = [began] if isinstance(error, ConnectionRefusedError) else []
+            changed += [posix.stat(path).st_mtime for path in (state, state + b"/lock")]
+            if not 0 <= time.time() - max(changed) < PATIENCE:
+                raise
+            time.sleep(_PAUSE)
 
 
 def tell(name: str, words: list[str]) -> int:

@@ -43,9 +43,14 @@ def main() -> int:
         connection = connect()
     except OSError:
         sys.path.insert(0, PACKAGES)
-        from rota.client.away import tell
+        from rota.client import away
 
-        return tell(name, sys.argv[1:])
+        try:
+            if name == "scontrol" and "ping" in sys.argv:
+                raise
+            connection = away.connect_again(posix.environ.get(b"ROTA_STATE") or STATE, connect)
+        except OSError:
+            return away.tell(name, sys.argv[1:])
     try:
         try:
             send_call(connection, name, sys.argv[1:])

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     #: Gives the exit status; ``None``: it has been sent.
     Command = Callable[[Cluster, Call, Terminal], Coroutine[Any, Any, int | None]]
 
+#: Seconds between looks at whether all commands have been answered.
+_PAUSE = 0.01
 _CREDENTIALS = struct.Struct("3i")
 
 
@@ -73,10 +75,12 @@ class Desk:
         self._cluster = cluster
         self._commands = commands
         self._crowd = Crowd()
+        self._terminals: set[Terminal] = set()
 
     async def serve(self, reader: StreamReader, writer: StreamWriter) -> None:
         """Take a command from a connection, and answer it."""
         terminal = Terminal(reader, writer)
+        self._terminals.add(terminal)
         pid, uid, gid = _credentials(writer)
         counts = self._cluster.rights.as_administrator(uid) != 0
         try:
@@ -92,7 +96,19 @@ class Desk:
         except asyncio.CancelledError:
             pass  # the cluster goes down; Python 3.11 would take the end of this task for an error
         finally:
+            self._terminals.discard(terminal)
             terminal.close()
+
+    async def finish(self, patience: float) -> None:
+        """Wait until each command has begun to be answered: what goes on then, as a step does, may go on long.
+
+        Args:
+            patience: For how many seconds at most.
+        """
+        for _ in range(int(patience / _PAUSE)):
+            if all(terminal.has_answered for terminal in self._terminals):
+                return
+            await asyncio.sleep(_PAUSE)
 
     async def _answer(self, call: Call, terminal: Terminal) -> None:
         name = call.words[0]

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from rota.controller.desk import Desk
 
 _BACKLOG = 1024
+#: For how many seconds a controller that goes down goes on to answer commands.
+_PATIENCE = 2.0
+#: Turns of the event loop after which those who have connected are at the desk; asyncio takes half of them.
+_TURNS = 10
 
 
 class Door:
@@ -61,6 +65,15 @@ class Door:
             return self.PATH.stat().st_ino == self._inode
         except OSError:
             return False
+
+    async def leave(self) -> None:
+        """Let no more commands in, and see those answered that are."""
+        if self._is_there():
+            self.PATH.unlink()
+        for _ in range(_TURNS):
+            await asyncio.sleep(0)
+        self.close()
+        await self._desk.finish(_PATIENCE)
 
     def close(self, *, keep: bool = False) -> None:
         """Stop listening, and remove the socket unless it is kept."""

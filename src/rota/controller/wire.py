@@ -70,6 +70,8 @@ class Terminal:
         self._reader = reader
         self._writer = writer
         self._said: list[bytes] = []
+        #: Whether anything has been said but questions.
+        self.has_answered = False
 
     def out(self, text: str) -> None:
         """Write to standard output."""
@@ -132,6 +134,7 @@ class Terminal:
         """Send a whole answer without the event loop, from a child process; ``None``: there will be others."""
         connection = self._writer.get_extra_info("socket")
         end = b"" if status is None else _frame(b"x", str(status))
+        self.has_answered = True
         data = memoryview(_frame(b"o", out) + _frame(b"e", err) + end)
         ready = select.poll()
         ready.register(connection, select.POLLOUT)
@@ -174,6 +177,7 @@ class Terminal:
             pass
 
     def _send(self, letter: bytes, text: str) -> None:
+        self.has_answered |= letter not in b"rq"
         if not self._said:
             asyncio.get_running_loop().call_soon(self._flush)
         self._said.append(_frame(letter, text))
