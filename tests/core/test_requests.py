@@ -194,6 +194,13 @@ def test_what_can_never_run_waits_as_in_slurm_or_is_refused(
         assert caught.value.errno is errno
 
 
+@pytest.mark.parametrize("gres", ["gpu:0", "nosuch:0", "gpu:nosuch:0", "gpu:0,nosuch:0"])
+def test_none_of_a_kind_of_gres_can_be_had_anywhere(gres: str) -> None:
+    """Slurm 22.05.8 takes each of these, and refuses ``nosuch:1``; submitit writes ``--gpus-per-node=0``."""
+    with Harness() as rota:
+        assert rota.state(rota.submit(gres=gres)) is JobState.RUNNING
+
+
 def test_without_a_default_partition_one_must_be_named() -> None:
     config = cluster(cpus=4)
     config.partitions[0].default = False

@@ -287,6 +287,8 @@ class Requests(Generic[T]):
             if not counts:
                 continue
             kind = max(counts, key=len)  # with the type, if it has one
+            if not counts[kind]:
+                continue  # of a kind that nobody knows, too
             row = self.gres_rows.get(kind)
             if not self.gres_rows.keys() & counts:
                 raise RequestError(f"{_INVALID_GRES}: no node has {kind}", Errno.INVALID_GRES)
@@ -297,9 +299,8 @@ class Requests(Generic[T]):
                 )
             name, _, subtype = kind.partition(":")
             types = () if subtype else (row for other, row in self.gres_rows.items() if other.startswith(f"{name}:"))
-            if counts[kind]:
-                total = self.gres_rows[name] if subtype else None
-                found.append(Gres(row, counts[kind], total, tuple(types), gpu=name == "gpu"))
+            total = self.gres_rows[name] if subtype else None
+            found.append(Gres(row, counts[kind], total, tuple(types), gpu=name == "gpu"))
         return tuple(found)
 
 
