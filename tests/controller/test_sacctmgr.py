@@ -175,6 +175,22 @@ def test_what_is_taken_away_is_told_as_by_slurm(command: str, removals: dict[str
     assert removals[command].lines == REMOVED[command].lines
 
 
+@pytest.mark.parametrize(
+    ("what", "field", "heading"),
+    [
+        (("user", "root", "withassoc"), "maxsubmitjobsperuser", "MaxSubmitPU"),
+        (("assoc", "user=root"), "MaxTRESPerUser", "MaxTRESPU"),
+        (("qos", "normal"), "defaultqos", "Def QOS"),
+    ],
+)
+def test_fields_of_other_records_are_empty(
+    cluster: LiveCluster, what: tuple[str, ...], field: str, heading: str
+) -> None:
+    """As Slurm 22.05.8 answers; cluster_tools asks for the first."""
+    first, *rest = cluster.run("sacctmgr", "-P", "list", *what, f"format={field}").stdout.splitlines()
+    assert (first, set(rest) <= {""}) == (heading, True)
+
+
 def test_values_may_be_in_quotes(cluster: LiveCluster) -> None:
     # So nodeocc and nodeview-slurm ask; the heading is what Slurm 22.05.8 answered.
     shown = cluster.run(

@@ -330,18 +330,26 @@ def _table(line: Line, form: str, rows: list[Row], known: Mapping[str, Field] = 
     fields = []
     for word in filter(str.strip, form.split(",")):
         match = _FORMAT.fullmatch(word.strip())
-        name = _field(match["name"] if match else "", known)
+        field = _field(match["name"] if match else "", known)
         if any(word.strip().lower().startswith(one) for one in _REFUSED_FIELDS):
             raise not_supported(f"format={word.strip()}")
-        if match is None or name is None:
+        if match is None or field is None:
             raise UsageError(f"Unknown field '{word.strip().partition('%')[0]}'\n")
-        field = known[name]
         width = match["width"] or ""
         fields.append((field.heading, (int(width) if width.strip("-") else 0) or field.width, field.text))
     return Answer(put(fields, rows, line.options))
 
 
-def _field(word: str, known: Mapping[str, Field]) -> str | None:
+def _field(word: str, known: Mapping[str, Field]) -> Field | None:
+    """Find a field by its name or the beginning of it; those of other kinds of records are empty, as in Slurm."""
+    if name := _full_name(word, known):
+        return known[name]
+    others = FIELDS if known is QOS_FIELDS else QOS_FIELDS
+    name = _full_name(word, others)
+    return others[name]._replace(text=lambda _row: "") if name else None
+
+
+def _full_name(word: str, known: Mapping[str, Field]) -> str | None:
     short = word.lower()
     if (alias := ALIASES.get(short)) in known:
         return alias
