@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rota.config.local_time import parse_moment, utc_offset_of
+from rota.config.local_time import parse_moment, utc_offset_by_variable, utc_offset_of
 from rota.model import InputError
 from rota.workload.header import time_zone
 
@@ -116,3 +116,24 @@ def test_no_such_time_zone(zone: str) -> None:
 )
 def test_zone_of_a_log(header: list[str], zone: str) -> None:
     assert time_zone(header) == zone
+
+
+@pytest.mark.parametrize(
+    ("zone", "offset"),
+    [
+        ("Europe/Berlin", 3600),
+        (":Europe/Berlin", 3600),
+        ("/usr/share/zoneinfo/Europe/Berlin", 3600),
+        ("America/New_York", -5 * 3600),
+        ("EST5", -5 * 3600),
+        ("UTC0", 0),
+        ("<+0530>-5:30", 19800),
+        ("", 0),
+        ("nonsense", 0),
+        ("../../etc/passwd", 0),
+        ("CET-1CEST", 7),
+    ],
+)
+def test_zone_of_the_variable(zone: str, offset: int) -> None:
+    """As `TZ=… date` tells, but for the last, which is left to the machine."""
+    assert utc_offset_by_variable(zone, lambda _time: 7)(START) == offset

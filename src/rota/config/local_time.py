@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 from time import localtime
 from typing import TYPE_CHECKING
@@ -14,6 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+#: A zone without summer time, as POSIX has it: ``EST5``, ``<+0530>-5:30``.
+_POSIX = re.compile(r"(?:[A-Za-z]{3,}|<[\w+-]{3,}>)(?P<sign>[+-]?)(?P<hours>\d{1,2})(?::(?P<minutes>\d\d))?", re.ASCII)
+#: Where the files of zones are, whose paths TZ may have.
+_ZONES = "/usr/share/zoneinfo/"
 #: A day before the end of the calendar, so that local time exists everywhere.
 _LAST = (datetime(9999, 12, 31, tzinfo=UTC) - _EPOCH) // timedelta(seconds=1)
 
@@ -31,6 +36,26 @@ def utc_offset_of(zone: str) -> Callable[[int], int]:
         return round(delta.total_seconds())
 
     return offset
+
+
+def utc_offset_by_variable(zone: str, otherwise: Callable[[int], int]) -> Callable[[int], int]:
+    """Give the function of `utc_offset_of` for a value of the variable TZ.
+
+    As for the C library, a name that is unknown is UTC. It opens files of zones only, since the value is a user's.
+
+    Args:
+        zone: The value: a name, or a zone without summer time as POSIX has it.
+        otherwise: The function for a zone of POSIX with summer time.
+    """
+    name = zone.removeprefix(":").removeprefix(_ZONES)
+    try:
+        return utc_offset_of(name or "UTC")
+    except InputError:
+        pass
+    if match := _POSIX.fullmatch(name):
+        west = int(match["hours"]) * 3600 + int(match["minutes"] or 0) * 60
+        return lambda _time: west if match["sign"] == "-" else -west
+    return otherwise if any(letter.isdigit() for letter in name) else lambda _time: 0
 
 
 def local_offsets_of(zone: str) -> Callable[[int], tuple[int, int]]:

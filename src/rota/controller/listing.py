@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from rota.controller.child import in_child
 from rota.controller.live_view import BriefView, LiveView, TakesLongError
 from rota.controller.scontrol import change
+from rota.controller.zone import utc_offset_for
 from rota.listings import run
 from rota.listings.run import every
 from rota.listings.sdiag import asks_for_reset
@@ -42,7 +43,7 @@ async def listing(cluster: Cluster, call: Call, terminal: Terminal) -> int | Non
     brief = BriefView if call.words[0] == "sacct" else LiveView
 
     def answer(view: type[LiveView] = LiveView) -> Answer:
-        return run(call.words, call.environment, view(cluster, call.uid))
+        return run(call.words, call.environment, view(cluster, call.uid, utc_offset_for(cluster, call)))
 
     async def tell(*, is_last: bool) -> int | None:
         try:

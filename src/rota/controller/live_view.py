@@ -27,7 +27,7 @@ from rota.store.schema import jobs as ended
 from rota.users import find_user, group_name, user_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
     from sqlalchemy import Select
@@ -55,10 +55,12 @@ class LiveView(EngineView):
     Args:
         cluster: The cluster.
         uid: The user.
+        utc_offset: Gives local time minus UTC where the user is; ``None``: as on this machine.
     """
 
-    def __init__(self, cluster: Cluster, uid: int) -> None:
+    def __init__(self, cluster: Cluster, uid: int, utc_offset: Callable[[int], int] | None = None) -> None:
         self._live = cluster
+        self._utc_offset = utc_offset
         self._engine: Engine = cluster.driver.engine
         self._view = self._engine.view
         self._uid = uid
@@ -87,6 +89,10 @@ class LiveView(EngineView):
     def now(self) -> int:
         """The time now, Unix seconds."""
         return self._now
+
+    def utc_offset(self, time: int, /) -> int:
+        """Give local time minus UTC in seconds, at a Unix time, where the user is."""
+        return self._utc_offset(time) if self._utc_offset else super().utc_offset(time)
 
     def knows_user(self, name: str) -> bool:
         """Whether there is a user of this name or, if it is a number, of this user id."""

@@ -8,6 +8,7 @@ from rota.commands.allocation import LETTERS, TABLE, allocation, read_salloc
 from rota.controller.allocations import Messages, allocate, allocation_spec, until_over
 from rota.controller.run_environment import allocation_environment
 from rota.controller.submitting import client_of, telling_problems, with_host_files
+from rota.controller.zone import utc_offset_for
 from rota.listings.answer import VERSION
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ async def salloc(cluster: Cluster, call: Call, terminal: Terminal) -> int | None
         argv = options.rest or [call.environment.get("SHELL") or "/bin/sh"]
         quiet = "quiet" in options.texts
         no_shell = "no-shell" in options.texts
-        clock, utc_offset = cluster.clock, cluster.driver.engine.utc_offset
+        clock, utc_offset = cluster.clock, utc_offset_for(cluster, call)
         name = "no-shell" if no_shell else "interactive"
         wanted = allocation(call.words, options, client_of(call), name=name, now=clock.now(), utc_offset=utc_offset)
         job = await allocate(cluster, call, terminal, wanted, _MESSAGES)

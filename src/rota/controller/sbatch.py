@@ -19,6 +19,7 @@ from rota.controller.submitting import (
 )
 from rota.controller.wire import TooLargeError
 from rota.controller.would_start import tell_start
+from rota.controller.zone import utc_offset_for
 from rota.listings.answer import VERSION
 from rota.listings.common import unknown_cluster
 from rota.model import JobState
@@ -41,7 +42,7 @@ async def sbatch(cluster: Cluster, call: Call, terminal: Terminal) -> int | None
     """Submit a job; give the exit status."""
 
     async def command() -> int | None:
-        now, utc_offset = cluster.clock.now(), cluster.driver.engine.utc_offset
+        now, utc_offset = cluster.clock.now(), utc_offset_for(cluster, call)
         words = await with_host_files(call, terminal, TABLE, SHORT)
         line = read_command_line(words, now, utc_offset)._replace(words=call.words[1:])
         if told := _tell(line):

@@ -16,6 +16,7 @@ from rota.controller.job_updates import update_job
 from rota.controller.live_view import LiveView
 from rota.controller.partitions import delete_partition, set_partition
 from rota.controller.reservations import change_reservation
+from rota.controller.zone import utc_offset_for
 from rota.core import events as ev
 from rota.model import InputError, NodeState, RequestError
 
@@ -40,7 +41,7 @@ _NOT_SUPPORTED = "scontrol: error: {} is not supported by rota\n"
 
 async def change(cluster: Cluster, call: Call, terminal: Terminal) -> int | None:
     """Carry out a command that changes something; give the exit status, ``None``: it only reads."""
-    line = parse_scontrol(call.words[1:], cluster.clock.now(), cluster.driver.engine.utc_offset)
+    line = parse_scontrol(call.words[1:], cluster.clock.now(), utc_offset_for(cluster, call))
     request = line.request
     if isinstance(request, Other) and request.command == "write":
         return await _write_script(cluster, call, terminal, request.words[1:])

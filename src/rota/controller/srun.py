@@ -19,6 +19,7 @@ from rota.controller.steps.spec import MPI_TYPES, read_programs, step_spec
 from rota.controller.submitting import RefusedError, client_of, host_name, telling_problems, with_host_files
 from rota.controller.wire import WireError
 from rota.controller.would_start import tell_start
+from rota.controller.zone import utc_offset_for
 from rota.listings.answer import VERSION
 from rota.model import JobState
 from rota.model.step import StepClient
@@ -132,7 +133,7 @@ def _allocation(cluster: Cluster, call: Call, line: SrunLine) -> Allocation:
         name=program.rpartition("/")[2],
         program=program,
         now=cluster.clock.now(),
-        utc_offset=cluster.driver.engine.utc_offset,
+        utc_offset=utc_offset_for(cluster, call),
     )
 
 

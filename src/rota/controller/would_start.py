@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from rota.controller.child import in_child
 from rota.controller.submitting import sentence_of
+from rota.controller.zone import utc_offset_for
 from rota.core import events as ev
 from rota.core.effects import Refused
 from rota.listings import Answer
@@ -63,6 +64,6 @@ def _answer(cluster: Cluster, call: Call, job_id: int, spec: JobSpec) -> tuple[s
         return _FAILED.format(sentence_of(limited, "", spec)[0]), 1
     start, nodes = max(found[0], spec.begin_time), engine.view.names(found[1])
     cpus = sum(node.cpus for node in engine.view.nodes() if node.name in nodes) if spec.exclusive else spec.num_cpus
-    when = Clock(now, engine.utc_offset, call.environment.get("SLURM_TIME_FORMAT", "")).moment(start)
+    when = Clock(now, utc_offset_for(cluster, call), call.environment.get("SLURM_TIME_FORMAT", "")).moment(start)
     where = f"on nodes {fold(nodes)} in partition {future.partition}"
     return f"{name}: Job {job_id} to start at {when} using {cpus} processors {where}\n", 0

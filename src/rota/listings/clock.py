@@ -7,13 +7,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 -- local time without a zone, which strftime would name
+_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 -- local time without a zone
 #: Offsets from UTC change at whole quarters of an hour only.
 _QUARTER = 900
 #: The first moment that cannot be shown.
@@ -70,7 +70,7 @@ class Clock:
             return self._relative(local)
         style = self._style.replace("%s", str(time))
         try:
-            return local.strftime(style)[:255]
+            return local.replace(tzinfo=timezone(timedelta(seconds=self.offset(time)))).strftime(style)[:255]
         except (ValueError, UnicodeError, MemoryError):
             return "#" * 19
 

@@ -1,0 +1,58 @@
+"""Local time where a command is called, as Slurm 22.05.8's commands tell it.
+
+Open OnDemand asks with ``SLURM_TIME_FORMAT=%Y-%m-%dT%H:%M:%S%z``, as it may be in another zone than the cluster.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from rota.testing.live import LiveCluster
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_TOKYO = {"TZ": "Asia/Tokyo", "SLURM_TIME_FORMAT": "%Y-%m-%dT%H:%M:%S%z"}
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveCluster]:
+    with LiveCluster(tmp_path_factory.mktemp("zone")) as found:
+        found.submit("-H", "--wrap", "true")
+        yield found
+
+
+def _submitted(cluster: LiveCluster, **environment: str) -> list[str]:
+    told = [
+        cluster.run("squeue", "-h", "-j1", "-o", "%V", environment=environment).stdout,
+        cluster.run("sacct", "-nPXj1", "-o", "Submit", environment=environment).stdout,
+        cluster.run("scontrol", "show", "job", "1", environment=environment).stdout.partition("SubmitTime=")[2],
+    ]
+    return [text.split()[0] for text in told]
+
+
+def test_every_command_tells_local_time_and_its_offset(cluster: LiveCluster) -> None:
+    [seconds] = set(_submitted(cluster, SLURM_TIME_FORMAT="%s"))
+    moment = datetime.fromtimestamp(int(seconds), UTC)
+    for zone in ("Asia/Tokyo", "America/New_York", "UTC"):
+        there = moment.astimezone(ZoneInfo(zone))
+        assert set(_submitted(cluster, TZ=zone)) == {f"{there:%Y-%m-%dT%H:%M:%S}"}
+        assert set(_submitted(cluster, **{**_TOKYO, "TZ": zone})) == {f"{there:%Y-%m-%dT%H:%M:%S%z}"}
+
+
+def test_moments_in_options_are_local_too(cluster: LiveCluster) -> None:
+    job_id = cluster.run(
+        "sbatch", "--parsable", "--begin=2035-03-01T08:00", "--wrap", "true", environment=_TOKYO
+    ).stdout
+    begins = ("squeue", "-h", "-j", job_id.strip(), "-o", "%S")
+    assert cluster.run(*begins, environment=_TOKYO).stdout == "2035-03-01T08:00:00+0900\n"
+    assert cluster.run(*begins, environment={"TZ": "UTC"}).stdout == "2035-02-28T23:00:00\n"
+    cluster.run("scontrol", "update", f"jobid={job_id}", "starttime=2035-03-02T08:00", environment=_TOKYO)
+    assert cluster.run(*begins, environment={"TZ": "UTC"}).stdout == "2035-03-01T23:00:00\n"
+    since = datetime.now(ZoneInfo("Asia/Tokyo")) - timedelta(hours=1)
+    listed = ("sacct", "-nXPj1", "-o", "JobID", "-E", "now", "-S")
+    assert cluster.run(*listed, f"{since:%Y-%m-%dT%H:%M:%S}", environment=_TOKYO).stdout == "1\n"
