@@ -507,5 +507,6 @@ class Player:
             "nodes": fold(names) or "-",
             "dependency": dependency,
             "priority": job.priority,
+            "reservation": job.spec.reservation or "(null)",
         }
         return " ".join(str(known[column]) for column in self._scenario.columns)

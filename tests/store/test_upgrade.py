@@ -202,7 +202,7 @@ def test_killed_before_each_change_and_the_commit(state: Path) -> None:
     while subprocess.run([sys.executable, _HERE / "killed.py", url, str(number)], check=False).returncode == killed:
         assert _all(url) == before
         number += 1
-    assert number == 9  # three batches of jobs, the runs, the state by either migration, the version, the commit
+    assert number == 10  # three batches of jobs, the runs, the state by three migrations, the version, the commit
     after = _all(url)
     assert dict(after.pop("facts"))["version"] == str(VERSION)
     make_or_upgrade(url, lambda _: pytest.fail("it has been upgraded"))

@@ -46,6 +46,10 @@ class ReservationRequest(NamedTuple):
     #: How many nodes are to be chosen; 0: all.
     node_cnt: int
     flags: frozenset[str]
+    #: Name of the partition of which it is; empty: none.
+    partition: str
+    #: After how many seconds without jobs it ends; 0: it does not.
+    purge_after: int
     #: How messages end.
     after: str
 
@@ -91,6 +95,8 @@ class ReservationRequest(NamedTuple):
             users=self.users,
             accounts=self.accounts,
             flags=self.flags,
+            partition=self.partition,
+            purge_after=self.purge_after,
         )
 
 
@@ -108,10 +114,13 @@ def parse_reservation(words: Iterable[str], config: ClusterConfig, after: str = 
     """
     given: dict[str, Word] = {}
     signed = False
-    flags: frozenset[str] = frozenset()
+    names: set[str] = set()
+    purge_after = 0
     for word in read_words(words, after):
         if word.key == "Flags":
-            flags |= read_flags(word.value, after)
+            flags = read_flags(word.value, after)
+            names |= flags.names
+            purge_after = flags.purge_after or purge_after
         elif word.key == "NodeCnt" and not _COUNT.fullmatch(word.value):
             raise OptionError(word.key, f"Invalid node count {word.value}")
         elif word.key == "Duration":
@@ -128,16 +137,19 @@ def parse_reservation(words: Iterable[str], config: ClusterConfig, after: str = 
     if not count and not {"Nodes", "PartitionName"} & values.keys():
         problem = "CoreCnt, Nodes, NodeCnt, BurstBuffer, Licenses or Watts must be specified."
         raise OptionError("Nodes", f"{problem}{after}")
-    if not (values.get("Users") or values.get("Accounts")) and "MAINT" not in flags:
+    every = values.get("Nodes", "" if count else "ALL").upper() == "ALL"
+    if "PART_NODES" in names and not (every and {"Nodes", "PartitionName"} <= values.keys()):
+        raise OptionError("Flags", f"PART_NODES flag requires specifying a Partition and ALL nodes.{after}")
+    if not (values.get("Users") or values.get("Accounts")) and "MAINT" not in names:
         raise OptionError("Users", f"Either Users/Groups and/or Accounts must be specified.{after}")
     if signed:
         raise RequestError("Invalid user id: there is nobody yet", Errno.INVALID_USER_ID)
-    if "Nodes" in values and not (values["Nodes"].upper() == "ALL" and "PartitionName" in values):
-        flags |= flags_of_nodes(values["Nodes"])
-    nodes = _nodes(values, config)
-    if "REPLACE_DOWN" in flags and "Nodes" in values:
+    nodes, partition = _nodes(values, config)
+    if "REPLACE_DOWN" in names and "Nodes" in values:
         raise RequestError("Invalid node name specified: nodes that are named stay", Errno.INVALID_NODE_NAME)
-    return ReservationRequest(given, nodes, count, flags - {"REPLACE_DOWN"}, after)
+    if not count:
+        names |= {"SPEC_NODES", "PART_NODES"} if every and partition else flags_of_nodes(values["Nodes"])
+    return ReservationRequest(given, nodes, count, frozenset(names - {"REPLACE_DOWN"}), partition, purge_after, after)
 
 
 def duration_of(value: str, text: str, after: str) -> int:
@@ -163,19 +175,19 @@ def flags_of_nodes(nodes: str) -> frozenset[str]:
     return frozenset({"SPEC_NODES", "ALL_NODES"} if nodes.upper() == "ALL" else {"SPEC_NODES"})
 
 
-def _nodes(values: Mapping[str, str], config: ClusterConfig) -> int:
-    """Give the bitmap of the nodes that are reserved, or from which they are to be chosen."""
-    name, named = values.get("PartitionName"), values.get("Nodes", "")
+def _nodes(values: Mapping[str, str], config: ClusterConfig) -> tuple[int, str]:
+    """Give the bitmap of the nodes that are reserved, or from which they are to be chosen, and the partition's name."""
+    name, named = values.get("PartitionName", ""), values.get("Nodes", "")
     if name or not named:
-        found = (part.nodes for part in config.partitions if (part.name == name if name else part.default))
+        found = (part for part in config.partitions if (part.name == name if name else part.default))
         own = next(found, None)
         if own is None:
             problem = f"there is no partition {name!r}" if name else "name one: none is the default"
             raise RequestError(f"Invalid partition name specified: {problem}", Errno.INVALID_PARTITION_NAME)
         if not named or named.upper() == "ALL":
-            return own
+            return own.nodes, own.name
     if named.upper() == "ALL":
-        return (1 << len(config.nodes)) - 1
+        return (1 << len(config.nodes)) - 1, name
     place = {node.name: index for index, node in enumerate(config.nodes)}
     nodes = 0
     try:
@@ -186,7 +198,7 @@ def _nodes(values: Mapping[str, str], config: ClusterConfig) -> int:
         raise RequestError(f"Invalid node name specified: {problem}", Errno.INVALID_NODE_NAME) from None
     except ValueError as error:
         raise RequestError(f"Invalid node name specified: {error}", Errno.INVALID_NODE_NAME) from None
-    return nodes
+    return nodes, name
 
 
 def _names(text: str) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rota.commands.option_error import OptionError
 from rota.model.reservation import FLAGS
+from rota.model.units import parse_time_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -61,6 +62,8 @@ _FLAGS = (
 )
 #: How many letters of a flag are needed that begins as one before it does.
 _LEAST = {"WEEKEND": 5, "WEEKLY": 5, "MAGNETIC": 3, "FIRST_CORES": 2, "PURGE_COMP": 2, "REPLACE_DOWN": 8}
+#: After how many seconds one without jobs ends, if ``PURGE_COMP`` does not say it, or in words that are no time.
+_PURGE_AFTER = 300
 
 
 class Word(NamedTuple):
@@ -101,22 +104,40 @@ def read_words(words: Iterable[str], after: str) -> Iterator[Word]:
         yield Word("NodeCnt" if name == "NodeCount" else name, sign, value, text)
 
 
-def read_flags(text: str, after: str) -> frozenset[str]:
-    """Read a list of flags; see `rota.model.reservation.FLAGS`. ``REPLACE_DOWN`` says what holds without it, too.
+class Flags(NamedTuple):
+    """A list of flags."""
+
+    #: See `rota.model.reservation.FLAGS`.
+    names: frozenset[str] = frozenset()
+    #: The seconds that ``PURGE_COMP`` has; 0: it is not among them.
+    purge_after: int = 0
+
+
+def read_flags(text: str, after: str) -> Flags:
+    """Read a list of flags. ``REPLACE_DOWN`` says what holds without it, too.
 
     Raises:
         OptionError: one is not known, or not supported.
     """
-    found = set()
+    found, purge_after = set(), 0
     for word in filter(None, (one.strip() for one in text.split(","))):
-        short = word.partition("=")[0]
+        short, equals, time = word.partition("=")
         name = next((name for name in _FLAGS if len(short) >= _LEAST.get(name, 1) and _begins(name, short)), None)
-        if name is None:
+        if name is None or (equals and name != "PURGE_COMP"):
             raise OptionError("Flags", f"Error parsing flags {text}.{after}")
-        if name not in {*FLAGS, "REPLACE_DOWN"} or short != word:
+        if name not in {*FLAGS, "REPLACE_DOWN"}:
             raise OptionError("Flags", f"{name} of a reservation is not supported by rota.{after}")
+        if name == "PURGE_COMP":
+            purge_after = _purge_after(time)
         found.add(name)
-    return frozenset(found)
+    return Flags(frozenset(found), purge_after)
+
+
+def _purge_after(time: str) -> int:
+    try:
+        return parse_time_seconds(time) or _PURGE_AFTER
+    except ValueError:
+        return _PURGE_AFTER
 
 
 def _begins(name: str, short: str) -> bool:

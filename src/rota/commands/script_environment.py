@@ -27,7 +27,6 @@ _OF_OPTIONS = {
     "ntasks-per-gpu": "SLURM_NTASKS_PER_GPU",
     "ntasks-per-node": "SLURM_NTASKS_PER_NODE",
     "ntasks-per-socket": "SLURM_NTASKS_PER_SOCKET",
-    "reservation": "SLURM_JOB_RESERVATION",
     "threads-per-core": "SLURM_THREADS_PER_CORE",
 }
 #: Variables of a user that programs of Slurm read, and that are none of a job.

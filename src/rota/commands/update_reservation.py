@@ -19,7 +19,7 @@ from rota.model import Errno, RequestError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from rota.commands.reservation_words import Word
+    from rota.commands.reservation_words import Flags, Word
     from rota.model.reservation import Reservation
 
 #: How what scontrol says ends.
@@ -50,8 +50,7 @@ def update_reservation(
         elif key == "Accounts":
             one = replace(one, accounts=_names(before.accounts, sign, value))
         elif key == "Flags":
-            flags = read_flags(value, NOT_UPDATED) - {"REPLACE_DOWN"}
-            one = replace(one, flags=one.flags - flags if sign == "-" else one.flags | flags)
+            one = _with_flags(one, sign, read_flags(value, NOT_UPDATED))
         elif key == "StartTime":
             one = _begin_at(one, moment(word), now)
         elif key == "EndTime":
@@ -61,13 +60,22 @@ def update_reservation(
         elif key == "Nodes":
             found = _nodes(before.nodes, sign, value, nodes)
             flags = one.flags - {"ALL_NODES"} | flags_of_nodes(value)
+            flags = flags if "ALL_NODES" in flags else flags - {"PART_NODES"}
             one = replace(one, nodes=found, choice=0, node_cnt=0, flags=flags)
         elif key == "NodeCnt":
-            one = replace(one, node_cnt=_count(before.nodes.bit_count(), sign, value))
+            count = _count(before.nodes.bit_count(), sign, value)
+            one = replace(one, node_cnt=count, flags=one.flags - {"PART_NODES"})
         elif key == "Features":
             raise RequestError("Requested operation not supported on this system", Errno.DISABLED)
         elif key == "PartitionName":
             raise OptionError(key, f"Another partition of a reservation is not supported by rota.{NOT_UPDATED}")
+    if "PART_NODES" in one.flags - before.flags:
+        if not one.partition:
+            raise RequestError("Invalid partition name specified: it is of none", Errno.INVALID_PARTITION_NAME)
+        if "ALL_NODES" not in one.flags:
+            raise RequestError("Invalid node name specified: it has to be ALL", Errno.INVALID_NODE_NAME)
+    if "PART_NODES" in one.flags:
+        one = replace(one, flags=one.flags - {"ALL_NODES"})
     if one.end_time < one.start_time:
         raise RequestError("Invalid time specified: it would end before it starts", Errno.INVALID_TIME_VALUE)
     if not one.users and not one.accounts and "MAINT" not in one.flags:
@@ -80,6 +88,13 @@ def _names(before: tuple[str, ...], sign: str, value: str) -> tuple[str, ...]:
     if sign == "+":
         return tuple(dict.fromkeys((*before, *given)))
     return tuple(one for one in before if one not in given) if sign else given
+
+
+def _with_flags(one: Reservation, sign: str, given: Flags) -> Reservation:
+    names = given.names - {"REPLACE_DOWN"}
+    if sign == "-":
+        return replace(one, flags=one.flags - names)
+    return replace(one, flags=one.flags | names, purge_after=given.purge_after or one.purge_after)
 
 
 def _begin_at(one: Reservation, start: int, now: int) -> Reservation:

@@ -83,6 +83,8 @@ def run_environment(run: Run, cluster: str, conf: str) -> dict[str, str]:
     }
     if conf:
         found["SLURM_CONF"] = conf
+    if job.request.reservation:
+        found["SLURM_JOB_RESERVATION"] = job.request.reservation
     if job.restart_count:
         found["SLURM_RESTART_COUNT"] = str(job.restart_count)
     if run.mem_per_cpu:

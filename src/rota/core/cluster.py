@@ -21,7 +21,7 @@ from rota.core.state import ClusterState
 from rota.core.timers import TimerKind
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from rota.core.arrays import JobArray
     from rota.core.events import UpdateAccounting
@@ -59,7 +59,14 @@ class Cluster:
         "state",
     )
 
-    def __init__(self, config: ClusterConfig, boot_time: int, tree: AssociationTree | None, choose: Choose) -> None:
+    def __init__(
+        self,
+        config: ClusterConfig,
+        boot_time: int,
+        tree: AssociationTree | None,
+        choose: Choose,
+        utc_offset: Callable[[int], int],
+    ) -> None:
         self.state = state = ClusterState(config, boot_time, choose)
         self.queue = JobQueue(state)
         self.accounts = Accounts(state, AssociationTree(config.cluster_name) if tree is None else tree)
@@ -67,7 +74,7 @@ class Cluster:
         self.policy = AccountingPolicy(state, self.accounts, config)
         self.licenses = LicensePool(config)
         self.dependencies = JobDependencies(state, self.queue)
-        self.reservations = Reservations(state, self.queue, self.accounts)
+        self.reservations = Reservations(state, self.queue, self.accounts, utc_offset)
         self.reasons = Reasons(
             state=state,
             queue=self.queue,

@@ -132,11 +132,12 @@ class Engine:
         clock: Callable[[], float] | None = None,
     ) -> None:
         self.select_guard = None if select is None else PluginGuard(select, self._fault, clock)
-        self.cluster = Cluster(config, boot_time, associations, SelectCalls(self.select_guard).job_test)
+        self.utc_offset = utc_offset or _utc
+        choose = SelectCalls(self.select_guard).job_test
+        self.cluster = Cluster(config, boot_time, associations, choose, self.utc_offset)
         self.state = self.cluster.state
         #: The records of all live jobs by id, for drivers. All other reading is through `view`.
         self.jobs: Mapping[int, Job] = MappingProxyType(self.state.jobs)
-        self.utc_offset = utc_offset or _utc
         #: Number of faults of each (plugin, symbol).
         self.faults: Counter[tuple[str, str]] = Counter()
         #: Number of events handled, and of scheduling passes made.

@@ -48,6 +48,7 @@ class Job:
         "eligible_time",
         "end_time",
         "exit_code",
+        "is_attracted",
         "job_id",
         "limits",
         "nice",
@@ -137,6 +138,8 @@ class Job:
         self.start_limits: tuple[StartLimit[Job], ...] = ()
         #: Cached number of each TRES that it requests, in the cluster's order.
         self.tres_req: Sequence[float] | None = None
+        #: Whether the reservation that it names is one that has attracted it, and is not asked for.
+        self.is_attracted = False
         #: How often it was requeued.
         self.restart_count = 0
         #: Exit code of the last run, and the signal that ended it; 0: none.

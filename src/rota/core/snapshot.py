@@ -57,6 +57,7 @@ _PLAIN = (
     "time_left",
     "charged_since",
     "planned_start",
+    "is_attracted",
 )
 _OF_RECORD = ("units", "time_limit", "priority", "planned_start")
 

@@ -141,6 +141,12 @@ def queue_key(job: Job) -> tuple[int, ...]:
     return first, job.submit_time, job.job_id
 
 
+def key_in_reservation(job: Job) -> tuple[int, ...]:
+    """Give the key of a queued job that is in no reservation as if it were in one."""
+    first, *rest = job.sort_key
+    return first - _IN_RESERVATION, *rest
+
+
 #: Number of bits of a priority.
 PRIORITY_BITS = 32
 #: Larger than any combination of tier and priority.

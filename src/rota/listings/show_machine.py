@@ -134,9 +134,11 @@ def show_reservation(one: ReservationLine, view: View, clock: Clock, *, one_line
     start, end = clock.moment(one.start_time), clock.moment(one.end_time)
     nodes = f"Nodes={fold(one.nodes) or NULL} NodeCnt={len(one.nodes)} CoreCnt={cores}"
     users = f"Users={','.join(one.users) or NULL} Groups=(null) Accounts={','.join(one.accounts) or NULL}"
+    after = full_duration(one.purge_after)
+    flags = ",".join(f"{flag}={after}" if flag == "PURGE_COMP" else flag for flag in one.flags)
     lines = [
         f"ReservationName={one.name} StartTime={start} EndTime={end} Duration={length}",
-        f"{nodes} Features={one.features or NULL} PartitionName=(null) Flags={','.join(one.flags)}",
+        f"{nodes} Features={one.features or NULL} PartitionName={one.partition or NULL} Flags={flags}",
         f"TRES=cpu={cpus}",
         f"{users} Licenses=(null) State={one.state} BurstBuffer=(null) Watts=n/a",
         "MaxStartDelay=(null)",

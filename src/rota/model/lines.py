@@ -345,6 +345,10 @@ class ReservationLine:
     accounts: tuple[str, ...]
     #: Names of flags.
     flags: tuple[str, ...]
+    #: The partition of which it is; empty: none.
+    partition: str = ""
+    #: After how many seconds without jobs it ends, with the flag PURGE_COMP.
+    purge_after: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,11 +8,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-#: Flags of recurring reservations, with their period in seconds.
-REPEATS = {"HOURLY": 3600, "DAILY": 86400, "WEEKLY": 7 * 86400}
+_DAY, _WEEK = 86400, 7 * 86400
+#: Flags of recurring reservations, with their period in seconds; of some days of the week, with these: 0 is Monday.
+_PERIODS = {"HOURLY": 3600, "DAILY": _DAY, "WEEKLY": _WEEK}
+_DAYS = {"WEEKDAY": range(5), "WEEKEND": range(5, 7)}
 #: All flags that rota knows, in the order in which Slurm shows them. ``SPEC_NODES``: its nodes were given by name;
 #: ``ALL_NODES``: as ``ALL``.
-FLAGS = ("MAINT", "FLEX", "OVERLAP", "IGNORE_JOBS", *REPEATS, "SPEC_NODES", "ALL_NODES", "NO_HOLD_JOBS_AFTER_END")
+FLAGS = (
+    *("MAINT", "FLEX", "OVERLAP", "IGNORE_JOBS", "HOURLY", "DAILY", "WEEKDAY", "WEEKEND", "WEEKLY", "SPEC_NODES"),
+    *("ALL_NODES", "PART_NODES", "PURGE_COMP", "NO_HOLD_JOBS_AFTER_END", "MAGNETIC"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +43,14 @@ class Reservation:
     accounts: tuple[str, ...] = ()
     #: Flags; each is one of `FLAGS`.
     flags: frozenset[str] = frozenset()
+    #: Name of the partition for which it was asked; empty: none. With ``PART_NODES`` it has the nodes that this has.
+    partition: str = ""
+    #: With ``PURGE_COMP``: after how many seconds without a running job of its own it ends.
+    purge_after: int = 0
+    #: Since when it has had no running job, Unix seconds; 0: since its start. Only counts with ``PURGE_COMP``.
+    idle_since: int = 0
+    #: Local day of the week of its start, 0 is Monday. Only counts with ``WEEKDAY`` and ``WEEKEND``.
+    weekday: int = 0
 
     def allows(self, user: str, accounts: Sequence[str]) -> bool:
         """Whether a job may use the reservation.
@@ -63,16 +76,36 @@ class Reservation:
         return self.nodes & ~own.nodes
 
     @property
-    def repeats_after(self) -> int:
-        """Period in seconds of a recurring reservation; 0: it does not recur."""
-        return next((seconds for flag, seconds in REPEATS.items() if flag in self.flags), 0)
+    def recurs(self) -> bool:
+        """Whether it recurs."""
+        return not self.flags.isdisjoint((*_PERIODS, *_DAYS))
+
+    @property
+    def occurrences(self) -> tuple[tuple[int, int], ...]:
+        """All its occurrences: how many seconds after this one some begin, and in which period again; 0: in none."""
+        for flag, every in _PERIODS.items():
+            if flag in self.flags:
+                return ((0, every),)
+        days = [day for flag, days in _DAYS.items() if flag in self.flags for day in days]
+        # This one may be on another day.
+        return ((0, 0), *((((day - self.weekday - 1) % 7 + 1) * _DAY, _WEEK) for day in days))
 
     def overlaps(self, start: int, end: int) -> bool:
         """Whether its nodes are reserved at some time from ``start`` to before ``end``, in any of its occurrences."""
-        every = self.repeats_after
-        # The first occurrence that has not ended by the start decides.
-        later = max((start - self.end_time) // every + 1, 0) * every if every else 0
-        return self.start_time + later < end and self.end_time + later > start
+        for first, every in self.occurrences:
+            later = self._later(first, every, start)
+            if self.start_time + later < end and self.end_time + later > start:
+                return True
+        return False
+
+    def next_after(self, now: int) -> int | None:
+        """Give how many seconds after this one the first occurrence begins that ends after a time; ``None``: none."""
+        found = (self._later(first, every, now) for first, every in self.occurrences)
+        return min((later for later in found if self.end_time + later > now), default=None)
+
+    def _later(self, first: int, every: int, now: int) -> int:
+        """Give which of some occurrences has not ended at a time, as seconds after this one; if all have, the first."""
+        return first + max((now - self.end_time - first) // every + 1, 0) * every if every else first
 
 
 def _allows(names: tuple[str, ...], own: Sequence[str]) -> bool:

@@ -183,7 +183,7 @@ made reservation reservationname=r "$for_root" nodes=n02 flags=maint
 made reservation reservationname=r starttime=2035-01-01T11:00:00 duration=60 users=root nodes=n02
 # Changes of one that is made anew each time.
 changed() {
-    scontrol delete reservation=other
+    scontrol delete reservation=other 2>made
     scontrol create reservation reservationname=other $for_root nodes=n[01-02] >made 2>&1
     ask "scontrol update $*"
     ask "scontrol -o show reservation other"
@@ -248,3 +248,32 @@ ask scontrol delete reservation=other
 ask scontrol delete reservation other
 ask scontrol show reservation nosuch
 ask scontrol show reservation
+# Flags together, and those of a partition.
+made reservation reservationname=r "$for_root" partitionname=half flags=magnetic,purge_comp,no_hold_jobs_after_end,daily
+made reservation reservationname=r "$for_root" partitionname=half flags=part_nodes
+made reservation reservationname=r "$for_root" partitionname=half nodecnt=1 flags=part_nodes
+made reservation reservationname=r "$for_root" nodes=n03 partitionname=half flags=part_nodes
+made reservation reservationname=r "$for_root" nodecnt=1 flags=part_nodes
+made reservation reservationname=r "$for_root" nodes=n01 flags=purge_comp=0
+made reservation reservationname=r "$for_root" nodes=n01 flags=purge_comp=0:30,daily
+made reservation reservationname=r "$for_root" nodes=n01 flags=purge_comp=-1
+made reservation reservationname=r "$for_root" nodes=n01 flags=magnetic=3
+made reservation reservationname=r "$for_root" nodes=n01 flags=weekday,weekend
+changed reservationname=other flags+=part_nodes
+changed reservationname=other flags=part_nodes nodes=ALL
+changed reservationname=other nodes=ALL
+changed reservationname=other flags-=purge_comp
+changed reservationname=other flags=magnetic,weekday
+scontrol delete reservation=other
+halved() {
+    ask scontrol create reservation reservationname=halved "$for_root" partitionname=half
+    ask "scontrol update reservationname=halved $*"
+    ask scontrol -o show reservation halved
+    scontrol delete reservation=halved
+}
+halved nodes=n03
+halved nodes=ALL
+halved flags-=part_nodes
+halved flags-=part_nodes nodes=n01
+halved flags+=magnetic,purge_comp=3
+halved nodecnt=1

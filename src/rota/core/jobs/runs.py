@@ -107,14 +107,15 @@ class Runs:
         spec = job.spec
         if spec.time_min is not None and cluster.obstacles.is_too_long(job):
             job.time_limit = job.partition.default_time or job.partition.max_time or job.time_limit
-        if spec.reservation and (longest := cluster.reservations.time_left(job)) is not None:
-            job.time_limit = min(job.time_limit, longest)
         if spec.deadline:
             job.time_limit = max(min(job.time_limit, spec.deadline - state.now), 1)
             state.timers.cancel(Timer(TimerKind.DEADLINE, job.job_id))
         if job.switches:
             state.timers.cancel(Timer(TimerKind.SWITCHES, job.job_id))
-        job.end_time = end = state.now + job.time_limit
+        end = state.now + job.time_limit
+        if spec.reservation and (longest := cluster.reservations.time_left(job)) is not None:
+            end = min(end, state.now + longest)
+        job.end_time = end
         if job.planned_start is not None or job.records:
             job.forget_plan()
         state.running.add(job, (end, job.job_id))
@@ -227,6 +228,8 @@ class Runs:
         job.alloc = job.alloc_nodes = 0
         self._queue.touch()
         job.end_time = end_time
+        if job.spec.reservation:
+            cluster.reservations.ran(job.spec.reservation)
         if job.state is _PENDING:
             self.finish(job, resources, nodes, requeued=True)
             self._requeue(job)
@@ -245,6 +248,8 @@ class Runs:
         job.start_time = job.end_time = None
         job.suspended = job.exit_code = job.signal = job.tested_nodes = 0
         job.steps = ()
+        if job.is_attracted:
+            job.spec, job.is_attracted = job.spec._replace(reservation=""), False
         if state.settings.requeue_delay:
             job.spec = job.spec._replace(begin_time=state.now + state.settings.requeue_delay)
         # Of one that is held it is when it could have started.

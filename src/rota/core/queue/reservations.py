@@ -18,7 +18,7 @@ from rota.model.reservation import FLAGS, Reservation
 from rota.resources.nodeset import indices, lowest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from rota.core.accounts.charging import Accounts
     from rota.core.job import Job
@@ -34,12 +34,16 @@ class Reservations:
         state: The machine and its jobs.
         queue: The pending jobs.
         accounts: The associations of jobs.
+        utc_offset: Gives local time minus UTC in seconds, at a Unix time.
     """
 
-    def __init__(self, state: ClusterState, queue: JobQueue, accounts: Accounts) -> None:
+    def __init__(
+        self, state: ClusterState, queue: JobQueue, accounts: Accounts, utc_offset: Callable[[int], int]
+    ) -> None:
         self._state = state
         self._queue = queue
         self._accounts = accounts
+        self._utc_offset = utc_offset
         #: Reservations by name, each in its current or next occurrence.
         self.all: dict[str, Reservation] = {}
 
@@ -52,6 +56,7 @@ class Reservations:
             RequestError: the name is used, the end has passed, nodes do not exist, or are reserved or in use at that
                 time, or there are too few nodes to choose from.
         """
+        one = self._of_partition(self._dated(one))
         self._check(one)
         if one.node_cnt:
             one = replace(one, nodes=self._choose(one, one.nodes, one.node_cnt), choice=one.nodes)
@@ -68,6 +73,7 @@ class Reservations:
         """
         if one.name not in self.all:
             raise RequestError(f"Requested reservation is invalid: there is no {one.name}", Errno.RESERVATION_INVALID)
+        one = self._of_partition(self._dated(one))
         self._check(one)
         more = one.node_cnt - one.nodes.bit_count() if one.node_cnt else 0
         if more < 0:
@@ -223,19 +229,44 @@ class Reservations:
         self._state.timers.cancel(_timer(name))
         self._changed()
 
+    def _dated(self, one: Reservation) -> Reservation:
+        """Give a reservation with the day of the week on which it starts."""
+        if one.flags.isdisjoint(("WEEKDAY", "WEEKEND")):
+            return one
+        day = (one.start_time + self._utc_offset(one.start_time)) // 86400
+        return replace(one, weekday=(day + 3) % 7)  # the first day of Unix was a Thursday
+
+    def _of_partition(self, one: Reservation) -> Reservation:
+        """Give a reservation with the nodes that its partition has now, if it has ``PART_NODES``."""
+        part = self._state.partitions.get(one.partition) if "PART_NODES" in one.flags else None
+        return one if part is None else replace(one, nodes=part.nodes, choice=0, node_cnt=0)
+
     def _set_timer(self, one: Reservation) -> None:
-        time = one.start_time if one.start_time > self._state.now else one.end_time
+        time = one.start_time if one.start_time > self._state.now else min(one.end_time, self._purge_time(one))
         self._state.timers.set(time, _timer(one.name))
+
+    def _purge_time(self, one: Reservation) -> int:
+        """Give when a reservation that has begun ends as no job has run in it; without `PURGE_COMP` its end."""
+        running = (job for job in self._state.running if job.spec.reservation == one.name)
+        if "PURGE_COMP" not in one.flags or next(running, None) is not None:
+            return one.end_time
+        return max(one.idle_since, one.start_time) + one.purge_after
+
+    def ran(self, name: str) -> None:
+        """Note that a job of a reservation does not run any more."""
+        one = self.all.get(name)
+        if one is not None and "PURGE_COMP" in one.flags:
+            self.all[name] = one = replace(one, idle_since=self._state.now)
+            self._set_timer(one)
 
     def begin_or_end(self, name: str) -> None:
         """Handle the begin or end of a reservation. At the end it recurs, or it is removed and its jobs leave it."""
         one, now = self.all[name], self._state.now
-        if one.end_time <= now:
+        if one.start_time <= now and min(one.end_time, self._purge_time(one)) <= now:
             del self.all[name]
-            if every := one.repeats_after:
-                later = -(-(now + 1 - one.end_time) // every) * every
+            if (later := one.next_after(max(now, one.end_time))) is not None:
                 one = replace(one, start_time=one.start_time + later, end_time=one.end_time + later)
-                self.all[name] = one
+                self.all[name] = one = self._dated(one)
             else:
                 self._remove_from_jobs(one)
         if name in self.all:
@@ -269,10 +300,11 @@ class Reservations:
 
     def move_nodes(self, move: NodeMapping) -> None:
         """Map the nodes of all reservations to new indices. A reservation without nodes is removed."""
-        for one in list(self.all.values()):
-            nodes = move.bitmap(one.nodes)
-            if nodes:
-                self.all[one.name] = replace(one, nodes=nodes, choice=move.bitmap(one.choice))
+        for before in list(self.all.values()):
+            moved = replace(before, nodes=move.bitmap(before.nodes), choice=move.bitmap(before.choice))
+            one = self._of_partition(moved)
+            if one.nodes:
+                self.all[one.name] = one
             else:
                 self._state.timers.cancel(_timer(one.name))
                 del self.all[one.name]
@@ -291,9 +323,8 @@ class Reservations:
         one = self.all.get(name)
         if one is None:
             raise RequestError(f"Requested reservation is invalid: there is no {name}", Errno.RESERVATION_INVALID)
-        account, associations = self._accounts.account_of(job), self._accounts.tree.associations
-        above = [associations[row].account for row in self._accounts.path_of(job).tolist()]
-        if not one.allows(job.user_name, [account, *above]):
+        if not self._allows(one, job):
+            account = self._accounts.account_of(job)
             raise RequestError(
                 f"Access denied to requested reservation: {name} is not for user {job.user_name} of account {account}",
                 Errno.RESERVATION_ACCESS,
@@ -305,6 +336,24 @@ class Reservations:
                 f"Requested node configuration is not available: the nodes of reservation {name} could never serve it",
                 Errno.REQUESTED_NODE_CONFIG_UNAVAILABLE,
             )
+
+    def _allows(self, one: Reservation, job: Job) -> bool:
+        """Whether a job may use a reservation."""
+        account, associations = self._accounts.account_of(job), self._accounts.tree.associations
+        above = [associations[row].account for row in self._accounts.path_of(job).tolist()]
+        return one.allows(job.user_name, [account, *above])
+
+    def attracting(self) -> list[Reservation]:
+        """Give the reservations in which jobs may start now that do not name them, in order of creation."""
+        now = self._state.now
+        magnetic = (one for one in self.all.values() if "MAGNETIC" in one.flags)
+        return [one for one in magnetic if one.start_time <= now or "FLEX" in one.flags]
+
+    def attracted(self, jobs: Iterable[Job], attracting: list[Reservation]) -> Iterator[tuple[Job, str]]:
+        """Give the jobs that name no reservation and may use some, with the name of each."""
+        for job in jobs:
+            if not job.spec.reservation:
+                yield from ((job, one.name) for one in attracting if self._allows(one, job))
 
     def _could_serve(self, one: Reservation, job: Job) -> bool:
         """Whether its reservation could serve a job: as in Slurm without nodes of others, though not for ever."""
@@ -332,7 +381,7 @@ class Reservations:
         Jobs in a recurring reservation may run beyond its end, as in Slurm.
         """
         one = self._own(job)
-        if one is None or one.repeats_after or "FLEX" in one.flags:
+        if one is None or one.recurs or "FLEX" in one.flags:
             return None
         return max(one.end_time - self._state.now, 1)
 
@@ -363,14 +412,16 @@ class Reservations:
         """Whether Slurm says that all nodes are reserved for maintenance against a job that would start now.
 
         Of a job in a reservation, others withhold all its nodes. Of another job, the nodes of one were given as
-        ``ALL``, or it has all of the job's partition, and the flag MAINT.
+        ``ALL``, or it has the job's partition, or all of it and the flag MAINT.
         """
         own, now = self._own(job), self._state.now
         if own is not None:
             return not own.nodes & ~reduce(or_, self._withheld(job, now, job.time_limit), 0)
         nodes = job.partition.nodes
         return any(
-            "ALL_NODES" in one.flags or ("MAINT" in one.flags and not nodes & ~one.nodes)
+            "ALL_NODES" in one.flags
+            or ("PART_NODES" in one.flags and one.partition == job.partition.name)
+            or ("MAINT" in one.flags and not nodes & ~one.nodes)
             for one in self.all.values()
             if one.overlaps(now, now + job.time_limit)
         )

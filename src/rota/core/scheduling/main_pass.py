@@ -17,6 +17,8 @@ for licences, and with ``assoc_limit_stop`` a job that a limit of an association
 A job that cannot end by its deadline any more ends when the pass comes to it. A job whose preferred nodes are in use
 (``--prefer``) waits like any other: backfill may start it on other nodes.
 
+A job that names no reservation is tested in each ``MAGNETIC`` one that it may use, before all that are in none.
+
 The pass writes why each job that it comes to does not start: see `rota.core.queue.reasons`.
 
 The pass ends when it has tested or started as many jobs as `PassOptions` allows. Jobs of blocked partitions count as
@@ -29,8 +31,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import partial
-from itertools import chain, islice, takewhile
-from operator import attrgetter
+from itertools import chain, dropwhile, islice, takewhile
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING
 
 from rota.core.job import QueueRecord
@@ -39,11 +41,11 @@ from rota.core.limits.start_limits import LIMIT_REASONS
 from rota.core.queue.job_queue import LimitTest
 from rota.core.queue.reasons import FOUND_LATE, MAINTENANCE, TOO_FEW
 from rota.core.scheduling.pass_options import PassOptions
-from rota.core.sorted_jobs import queue_key
+from rota.core.sorted_jobs import key_in_reservation, queue_key
 from rota.model import Reason
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Hashable, Iterable
+    from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 
     from rota.core.cluster import Cluster
     from rota.core.job import Job
@@ -133,8 +135,9 @@ class MainPass:
         if waiting.mixed:
             queue = self._with_shut_out(queue)
         behind, entered, waiting.behind, waiting.entered = waiting.behind, waiting.entered, (), []
-        length, avail = len(queue), pool.free
         reserved, test = bool(book.all), LimitTest(waiting)
+        attracted = [*book.attracted(queue, attracting)] if reserved and (attracting := book.attracting()) else []
+        length, avail = len(queue) + len(attracted), pool.free
         most, starts = None if full else options.most_jobs, options.sched_max_job_start
         of_partition = options.partition_job_depth
         reason, depth, started, gone = END_OF_QUEUE, 0, 0, 0
@@ -146,7 +149,7 @@ class MainPass:
         last: tuple[int, ...] = ()  # key of the job behind which no other can start; (): there is none
         # Partitions of the jobs in the queue; computed when a job does not fit, and other partitions are not blocked.
         waiting_in: set[str] | None = None
-        left = iter(queue)
+        left = self._with_attracted(queue, attracted) if attracted else iter(queue)
         for job in left:
             if not job.sort_key or job.alloc:
                 gone += 1
@@ -273,6 +276,28 @@ class MainPass:
             waiting.changed = True  # a cycle finds other reasons
         self._count(reason, length, depth, started)
 
+    @staticmethod
+    def _with_attracted(queue: Collection[Job], attracted: list[tuple[Job, str]]) -> Iterator[Job]:
+        """Give the jobs of a queue, and before those that are in no reservation the attracted ones.
+
+        These name the reservation until the next job is asked for, and for good if they have started then.
+        """
+        named = takewhile(_names_reservation, queue)
+        first = [(job.sort_key, job, "") for job in named]
+        first += [(key_in_reservation(job), job, name) for job, name in attracted]
+        first.sort(key=itemgetter(0))
+        for _, job, name in first:
+            whole = job.whole
+            if not name or whole.alloc or not job.sort_key:
+                yield job
+                continue
+            before = whole.spec
+            whole.spec, whole.is_attracted = before._replace(reservation=name), True
+            yield job
+            if not whole.alloc:
+                whole.spec, whole.is_attracted = before, False
+        yield from dropwhile(_names_reservation, queue)
+
     def _with_shut_out(self, queue: Collection[Job]) -> list[Job]:
         """Add the partitions in which jobs of the queue can never run: that is found when the pass comes to them."""
         records = chain.from_iterable(job.records for job in self._cluster.queue.mixed.values())
@@ -352,6 +377,10 @@ class MainPass:
         statistics.depth += depth
         statistics.jobs_started += started
         statistics.exits[reason] += 1
+
+
+def _names_reservation(job: Job) -> bool:
+    return bool(job.spec.reservation)
 
 
 def _is_not_behind(key: tuple[int, ...], job: Job) -> bool:

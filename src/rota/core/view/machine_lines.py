@@ -213,6 +213,8 @@ def reservation_line(one: Reservation, now: int, names: Callable[[int], tuple[st
         users=one.users,
         accounts=one.accounts,
         flags=tuple(sorted(one.flags, key=FLAGS.index)),
+        partition=one.partition,
+        purge_after=one.purge_after,
     )
 
 

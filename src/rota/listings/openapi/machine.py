@@ -128,7 +128,7 @@ def reservation_object(one: ReservationLine, view: View) -> dict[str, Any]:
         "name": one.name,
         "node_count": len(one.nodes),
         "node_list": fold(one.nodes),
-        "partition": "",
+        "partition": one.partition,
         "start_time": one.start_time,
         "watts": _NO_VALUE,
         "tres": f"cpu={cpus}",

@@ -57,17 +57,18 @@ class ReservationSpace(Generic[J]):
 
         No job is planned to start that late, but jobs may still be running then.
         """
-        every, last = one.repeats_after, min(self._last, self._now + YEAR)
-        # Of the occurrences that have begun, the last one ends last.
-        later = max((self._now - one.start_time) // every, 0) * every if every else 0
-        start, end = one.start_time + later, one.end_time + later
-        while True:
-            if end > self._now:
-                begin = max(start, self._now)
-                space.reserve(None, begin, end - begin, nodes)
-            if not every or start > last:
-                return
-            start, end = start + every, end + every
+        last = min(self._last, self._now + YEAR)
+        for first, every in one.occurrences:
+            # Of the occurrences that have begun, the last one ends last.
+            later = first + (max((self._now - one.start_time - first) // every, 0) * every if every else 0)
+            start, end = one.start_time + later, one.end_time + later
+            while True:
+                if end > self._now:
+                    begin = max(start, self._now)
+                    space.reserve(None, begin, end - begin, nodes)
+                if not every or start > last:
+                    break
+                start, end = start + every, end + every
 
     def _space(self, job: J) -> NodeSpace[J]:
         one = self._reservations.get(job.spec.reservation) if job.spec.reservation else None

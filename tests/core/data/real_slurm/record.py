@@ -26,6 +26,7 @@ from pathlib import Path
 
 #: Columns of `look` that a file may ask for with a `columns:` line, and what squeue calls them.
 COLUMNS = {"state": "%T", "reason": "%r", "nodes": "%N", "dependency": "%E", "priority": "%Q", "cpus": "%i"}
+COLUMNS["reservation"] = "%v"
 #: Where a command names a job: `scancel 1_2`, `jobid=1`, `after:1`.
 COMMAND_JOB = re.compile(r"^(\d+)(?=_|$)")
 OPTION_JOB = re.compile(r"(?<=jobid=)\d+|(?<=job=)\d+", re.IGNORECASE)
