@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import socket
 import struct
@@ -115,3 +116,12 @@ def test_the_environment_may_hold_any_bytes(cluster: LiveCluster) -> None:
     (cluster.directory / "odd.sh").write_bytes(script)
     cluster.run("bash", "-c", "ODD=$'a\\xffb' sbatch --wait -o odd.out odd.sh")
     assert (cluster.directory / "odd.out").read_bytes() == b"a\xffb\xff"
+
+
+def test_names_and_comments_may_hold_any_bytes(cluster: LiveCluster) -> None:
+    """Such a job has ended in the database, and so do those after it."""
+    cluster.run("bash", "-c", "sbatch --wait -J $'odd\\xff' --comment $'\\xed\\xa0\\x80' --wrap true")
+    cluster.submit("--wait", "-J", "plain", "--wrap", "true")
+    jobs = json.loads(cluster.run("sacct", "-X", "--json").stdout)["jobs"]
+    assert [one["name"] for one in jobs[-2:]] == ["odd\ufffd", "plain"]
+    assert [one["name"] for one in cluster.records()[-2:]] == ["odd\udcff", "plain"]

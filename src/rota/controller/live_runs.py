@@ -312,9 +312,9 @@ def job_row(accounting: AccountingRecord) -> dict[str, Any]:
         "job_id": job.job_id,
         "array_job_id": job.array_job_id,
         "user_name": job.user,
-        "account": job.account,
-        "partition_name": job.partition,
-        "name": job.name,
+        "account": _storable(job.account),
+        "partition_name": _storable(job.partition),
+        "name": _storable(job.name),
         "state": job.base_state,
         "submit_time": job.submit_time,
         "start_time": job.start_time,
@@ -322,6 +322,11 @@ def job_row(accounting: AccountingRecord) -> dict[str, Any]:
         "payload": job.request.payload,
         "record": _dump(shape_of(AccountingRecord).encode(accounting)),
     }
+
+
+def _storable(text: str) -> str:
+    """Give a text as a database holds it: bytes that are no UTF-8 are ``?``, as in Slurm's. The record has them all."""
+    return text.encode(errors="replace").decode()
 
 
 def as_requeued(accounting: AccountingRecord) -> AccountingRecord:

@@ -9,7 +9,7 @@ import sqlite3
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import create_engine, event, inspect, select
-from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError
 
 from rota.model import RotaError
 from rota.store.schema import facts
@@ -57,7 +57,7 @@ def place_of(engine: Engine) -> str:
     return engine.url.database or "" if is_file else str(engine.url)
 
 
-def cause(error: SQLAlchemyError) -> str:
+def cause(error: Exception) -> str:
     """Say in one line what is wrong; and, of a damaged file, what to do."""
     original = getattr(error, "orig", None) or error
     text = str(original).splitlines()[0]

@@ -75,7 +75,7 @@ class Database:
             with self._engine.begin() as connection:
                 for statement, rows in _in_groups(writes):
                     connection.execute(statement, rows)
-        except SQLAlchemyError as error:
+        except (SQLAlchemyError, UnicodeError, OverflowError) as error:  # the others: a value that it cannot hold
             raise DatabaseError(cause(error)) from None
 
     def _file(self) -> tuple[int, int] | None:
