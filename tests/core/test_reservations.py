@@ -340,6 +340,14 @@ def test_an_attracted_job_stays_so_through_a_restart_and_not_when_it_is_requeued
         assert (line.nodes, line.request.reservation) == (("n0",), "")
 
 
+def test_a_pass_that_ends_at_an_attracted_job_leaves_it_as_it_was() -> None:
+    with Harness(cluster(nodes=1, SchedulerParameters="default_queue_depth=1"), sched="sched/builtin") as rota:
+        reserve(rota, nodes=0b1, start=0, users=("ann",), flags=("MAGNETIC",))
+        rota.submit(user="ann", nodes=1, limit=600)
+        waiting = [rota.submit(user="ann", nodes=1, limit=600) for _ in range(3)]
+        assert [job.spec.reservation for job in waiting] == ["", "", ""]
+
+
 def _without(rota: Harness, flag: str) -> Reservation:
     one = rota.engine.view.reservation("maint")
     assert one is not None

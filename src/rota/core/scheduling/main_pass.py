@@ -280,7 +280,7 @@ class MainPass:
     def _with_attracted(queue: Collection[Job], attracted: list[tuple[Job, str]]) -> Iterator[Job]:
         """Give the jobs of a queue, and before those that are in no reservation the attracted ones.
 
-        These name the reservation until the next job is asked for, and for good if they have started then.
+        These name the reservation until the next job is asked for, or none any more; for good if they have started then.
         """
         named = takewhile(_names_reservation, queue)
         first = [(job.sort_key, job, "") for job in named]
@@ -293,9 +293,11 @@ class MainPass:
                 continue
             before = whole.spec
             whole.spec, whole.is_attracted = before._replace(reservation=name), True
-            yield job
-            if not whole.alloc:
-                whole.spec, whole.is_attracted = before, False
+            try:
+                yield job
+            finally:
+                if not whole.alloc:
+                    whole.spec, whole.is_attracted = before, False
         yield from dropwhile(_names_reservation, queue)
 
     def _with_shut_out(self, queue: Collection[Job]) -> list[Job]:
