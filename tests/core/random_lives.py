@@ -34,6 +34,7 @@ SCHEDULERS = ("sched/builtin", "sched/easy", "sched/conservative", "sched/backfi
 #: Seconds after which nobody looks any more.
 _LONG = 3000
 _RESERVATIONS = ("r1", "r2", "r3")
+_RESERVATION_FLAGS = ("HOURLY", "WEEKEND", "MAINT", "FLEX", "IGNORE_JOBS", "OVERLAP", "MAGNETIC", "PURGE_COMP")
 _QOS = ("", "normal", "high", "high", "part")
 #: Ids of jobs are multiples of it: between them is room for the tasks of arrays.
 _STEP = 10
@@ -483,7 +484,8 @@ def _reservation(at: _At) -> _Happening:
         features=rng.choice(("", "", "", "a")),
         users=rng.choice((("ann",), ("ann", "bob"), ("-cat",), ())),
         accounts=rng.choice(((), (), ("phys",))),
-        flags=frozenset(rng.sample(("HOURLY", "MAINT", "FLEX", "IGNORE_JOBS", "OVERLAP"), rng.choice((0, 0, 1, 2)))),
+        flags=frozenset(rng.sample(_RESERVATION_FLAGS, rng.choice((0, 0, 1, 2)))),
+        purge_after=60,
     )
     found: _Happening = [(rng.choice((0, time)), ev.CreateReservation(reservation=one))]
     if time % 2:
