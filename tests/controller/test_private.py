@@ -141,7 +141,7 @@ def test_the_queue_as_a_whole_is_for_operators(cluster: LiveCluster, jobs: dict[
         ("scancel -v -t running -p debug -A phys", ("", "", 0)),
         ("scancel -w n01 -n bob BOB", ("", "", 0)),
         ("scontrol hold jobname=bob", ("", "", 0)),
-        ("scontrol update jobname=bob timelimit=1", ("", "scontrol: error: JobName bob not found\n", 1)),
+        ("scontrol update jobname=bob timelimit=1", ("", "scontrol: error: No jobs with name 'bob'\n", 1)),
     ],
 )
 def test_filters_and_names_find_no_hidden_jobs(

@@ -266,6 +266,8 @@ def _show(words: Sequence[str]) -> Show:
         raise UsageError("too many arguments for keyword:show\n")
     if found is None:
         raise UsageError(f"invalid entity:{entity} for keyword:show \n")
+    if found == "daemons" and len(words) == 2:
+        raise UsageError("too many arguments for keyword:show\n")
     name = value if equals else words[1] if len(words) == 2 else None
     return Show(entity="jobs" if found == "jobid" else found, name=name)
 

@@ -137,7 +137,7 @@ JOB_KEYS = frozenset({"jobid", "job", "jobname", "name"})
 def _job(pairs: Iterable[tuple[str, str, str, bool]], now: int, utc_offset: Callable[[int], int]) -> JobUpdate:
     changes: dict[str, Any] = {}
     for word, key, value, equals in pairs:
-        low = key.lower()
+        low = _full(key.lower())
         if low in {"jobid", "job"}:
             changes["jobs"] = _ids(value)
         elif low in _TIMES:
@@ -163,6 +163,11 @@ def _job(pairs: Iterable[tuple[str, str, str, bool]], now: int, utc_offset: Call
     if not set(changes) - {"jobs", "of_name"}:
         raise UsageError("No changes specified\n")
     return JobUpdate(**changes)
+
+
+def _full(key: str) -> str:
+    """Write out a key that may be abbreviated."""
+    return next((name for name, least in _LEAST.items() if len(key) >= least and name.startswith(key)), key)
 
 
 def _ids(text: str) -> tuple[JobId, ...]:
@@ -232,6 +237,35 @@ def _flag(text: str) -> bool:
     return text.lower() in {"yes", "1"}
 
 
+#: The fewest letters of keys that can be abbreviated, in the order in which Slurm 22.05 looks for one.
+_LEAST = {
+    "timelimit": 5,
+    "timemin": 5,
+    "requeue": 4,
+    "mincpusnode": 4,
+    "partition": 2,
+    "qos": 2,
+    "reservationname": 3,
+    "switches": 5,
+    "wait-for-switch": 5,
+    "oversubscribe": 2,
+    "shared": 2,
+    "contiguous": 3,
+    "trespernode": 8,
+    "excnodelist": 3,
+    "reqnodelist": 8,
+    "features": 1,
+    "gres": 2,
+    "account": 1,
+    "dependency": 1,
+    "licenses": 1,
+    "starttime": 2,
+    "endtime": 2,
+    "deadline": 3,
+    "mailtype": 5,
+    "mailuser": 5,
+    "wckey": 1,
+}
 #: Keys of times, texts and other values, and the fields that they set.
 _TIMES = {"starttime": "start_time", "endtime": "end_time", "deadline": "deadline"}
 _TEXTS = {
@@ -301,9 +335,8 @@ def _node(pairs: Iterable[tuple[str, str, str, bool]]) -> NodeUpdate:
             changes["features"] = value
         elif low == "weight":
             if not re.fullmatch(r"\d{1,9}", value, re.ASCII):
-                raise UsageError(
-                    f"scontrol: error: Weight value ({value}) is not a valid number\nNo changes specified\n"
-                )
+                what = "less than zero" if re.fullmatch(r"-\d{1,9}", value, re.ASCII) else "not a valid number"
+                raise UsageError(f"scontrol: error: Weight value ({value}) is {what}\nNo changes specified\n")
             changes["weight"] = int(value)
         else:
             raise UsageError(f"Update of this parameter is not supported: {word}\nRequest aborted\n")
@@ -315,7 +348,7 @@ def _node(pairs: Iterable[tuple[str, str, str, bool]]) -> NodeUpdate:
 
 
 def _node_state(word: str, value: str) -> str:
-    state = next((one for one in _NODE_STATES if value and one == value.upper()), None)
+    state = next((one for one in _NODE_STATES if len(value) > 2 and one.startswith(value.upper())), None)
     if state is None:
         raise UsageError(
             f"Invalid input: {word}\nRequest aborted\n"

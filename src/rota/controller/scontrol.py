@@ -135,7 +135,7 @@ async def _update_jobs(cluster: Cluster, request: JobUpdate, uid: int) -> list[s
     problems: list[str] = []
     targets = _targets(cluster, request.jobs, request.of_name, uid)
     if request.of_name and not targets:
-        return [f"scontrol: error: JobName {request.of_name} not found"]
+        return [f"scontrol: error: No jobs with name '{request.of_name}'"]
     for one in targets:
         what = Order(
             request=lambda job_id, task_id: update_job(cluster, request, job_id, task_id, uid),

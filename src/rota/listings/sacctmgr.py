@@ -307,7 +307,7 @@ def _qos(line: Line, view: View) -> Answer:
 
 
 def _tres(line: Line, view: View) -> Answer:
-    asked = _Asked(line, ("Names", "Type", "ID"))
+    asked = _Asked(line, ("Names", "Type", "ID"), _HINT)
     rows = []
     for number, name in enumerate(view.tres, start=1):
         own = number if name in STATIC_TRES else _FIRST_GRES + number - len(STATIC_TRES) - 1

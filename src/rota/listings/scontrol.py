@@ -95,9 +95,9 @@ def _show(asked: Scontrol, request: Show, environ: Mapping[str, str], view: View
         return show_assoc_mgr(request.assoc_mgr, view, one_line=asked.one_line)
     shown = _Shown(asked, environ, view)
     found: dict[str, Callable[[str | None], Answer]] = {
-        "aliases": lambda _: Answer(" ".join(node.name for node in view.nodes()) + "\n"),
+        "aliases": lambda host: _aliases(host, view),
         **dict.fromkeys(("bbstat", "burstbuffer", "dwstat"), lambda _: Answer()),
-        "frontend": lambda _: Answer("No nodes in the system\n"),
+        "frontend": _front_ends,
         "config": lambda _: Answer(show_config(view, shown.clock)),
         "daemons": lambda _: Answer("slurmctld slurmd\n"),
         "federation": lambda _: Answer(),
@@ -115,6 +115,16 @@ def _show(asked: Scontrol, request: Show, environ: Mapping[str, str], view: View
     if request.entity not in found:
         raise UsageError(f"scontrol: error: show {request.entity} is not supported by rota\n")
     return found[request.entity](request.name)
+
+
+def _front_ends(name: str | None) -> Answer:
+    return Answer(f"Node {name} not found\n", code=1) if name else Answer("No nodes in the system\n")
+
+
+def _aliases(host: str | None, view: View) -> Answer:
+    """Give the names of the nodes of a host, of all if none is given."""
+    names = [node.name for node in view.nodes() if host in {None, node.host or node.name}]
+    return Answer(" ".join(names) + "\n" if names else "")
 
 
 def _document(request: Show, form: Form, view: View) -> Answer:

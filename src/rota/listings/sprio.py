@@ -66,6 +66,8 @@ def sprio(argv: Sequence[str], environ: Mapping[str, str], view: View) -> Answer
     parsed, ids = check(argv)
     if (told := about(parsed, _USAGE)) is not None:
         return told
+    if strangers := sorted(name for name in words_of(parsed.last("user")) if not view.knows_user(name)):
+        return Answer(err="".join(f"sprio: error: Invalid user: {name}\n\n" for name in strangers))
     heading = cluster_heading("sprio", parsed, view)
     weights = view.priority_conf.weights
     columns = _weight_columns(weights) if parsed.has("weights") else _columns(weights)
@@ -76,13 +78,14 @@ def sprio(argv: Sequence[str], environ: Mapping[str, str], view: View) -> Answer
         fmt or _default_format(weights, long=long, norm=parsed.has("norm"), with_user=bool(users) or long), columns
     )
     err = "".join(f"sprio: error: Invalid job format specification: {one}\n" for one in form.unknown)
-    shown = [
+    chosen = [
         one
         for one in view.factors()
-        if (not ids or one.job_id in ids)
-        and (not partitions or one.partition in partitions)
-        and (not users or one.user in users)
+        if (not parsed.has("jobs") or one.job_id in ids) and (not users or {one.user, str(one.user_id)} & users)
     ]
+    if not chosen and (parsed.has("jobs") or users):
+        return Answer(f"{heading}Unable to find jobs matching user/id(s) specified\n")
+    shown = [one for one in chosen if not partitions or one.partition in partitions]
     shown.sort(key=lambda one: one.job_id)
     unknown = None
     if parsed.has("weights"):
@@ -109,7 +112,7 @@ def check(argv: Sequence[str]) -> tuple[Parsed, frozenset[int]]:
     ids = set()
     for word in (one for text in texts for one in text.split(",") if one.strip()):
         found = parse_job_id(word.strip())
-        if found is None:
+        if found is None or found.step:
             raise UsageError(f"sprio: error: Invalid job id: {word}\n")
         ids.add(found.job_id)
     return parsed, frozenset(ids)

@@ -77,6 +77,7 @@ _OPTIONS = table(
         Option("clusters cluster", "M", NEEDED),
         Option("partition", "m"),
         Option("noheader", "n"),
+        Option("noheader", "h"),
         Option("format", "o", NEEDED),
         Option("parsable", "p"),
         Option("parsable2", "P"),
@@ -87,6 +88,8 @@ _OPTIONS = table(
         Option("version", "V"),
     ],
 )
+#: A user id.
+_UID = re.compile(r"[0-9]{1,9}")
 _USAGE = "Usage: sshare [OPTIONS]\n"
 _NAMES = sorted([*_COLUMNS, "Cluster", "ID"])
 _HELP_FORMAT = "".join(
@@ -115,6 +118,7 @@ def sshare(argv: Sequence[str], environ: Mapping[str, str], view: View) -> Answe
     long, fmt = parsed.has("long"), parsed.last("format")
     names = _parse_format(fmt) if fmt else _default(long=long, partitions=parsed.has("partition"), fair_tree=fair_tree)
     users = words_of(parsed.last("users"))
+    users = frozenset(view.user_name(int(one)) if _UID.fullmatch(one) else one for one in users)
     wanted = None if parsed.has("all") and not users else users or {view.user}
     accounts = words_of(parsed.last("accounts"))
     associations = _seen(view)

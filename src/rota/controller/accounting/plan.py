@@ -223,8 +223,9 @@ def _bad(key: str, one: Setting, error: Exception) -> str:
     if key in TIME_LIMITS:
         return f" Bad {shown} time format: {one.word}\n"
     if key in TRES_LIMITS:
-        name = one.value.partition("=")[0]
         if isinstance(error, LimitError) and "=" in one.value:
+            names = [pair.partition("=")[0] for pair in one.value.split(",")]
+            name = next((name for name in names if f"{name!r} is no" in error.problem), names[0])
             return f"sacctmgr: error: slurmdb_format_tres_str: no TRES known by type {name}\n"
         return f"sacctmgr: error: slurmdb_format_tres_str: no TRES id found for {one.value}\n"
     return f"sacctmgr: error: Invalid value for {shown} ({one.value})\n"

@@ -137,11 +137,7 @@ class AccountingPolicy:
         Raises:
             RequestError: it has no association, cannot use its QOS, or exceeds a limit that is enforced at submission.
         """
-        if self._needs_association:
-            self._check_association(job)
-        if self._needs_qos:
-            self._check_qos(job)
-        self._check_reservation(job)
+        self.check_rights(job)
         if not self._limits:
             return
         for record in (job, *job.records):
@@ -156,6 +152,18 @@ class AccountingPolicy:
                     raise _refusal(limit)
             if self._denies(record) and (excess := limits.exceeded_alone(record, alone=True)) is not None:
                 raise _refusal(excess.limit)
+
+    def check_rights(self, job: Job) -> None:
+        """Check that a job has an association, may use its QOS, and is in a reservation if this requires one.
+
+        Raises:
+            RequestError: it is not so.
+        """
+        if self._needs_association:
+            self._check_association(job)
+        if self._needs_qos:
+            self._check_qos(job)
+        self._check_reservation(job)
 
     def _set_limits(self, job: Job, limits: JobLimits[Job]) -> None:
         if limits.ledgers:
