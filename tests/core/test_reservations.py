@@ -340,12 +340,23 @@ def test_an_attracted_job_stays_so_through_a_restart_and_not_when_it_is_requeued
         assert (line.nodes, line.request.reservation) == (("n0",), "")
 
 
-def test_a_pass_that_ends_at_an_attracted_job_leaves_it_as_it_was() -> None:
-    with Harness(cluster(nodes=1, SchedulerParameters="default_queue_depth=1"), sched="sched/builtin") as rota:
-        reserve(rota, nodes=0b1, start=0, users=("ann",), flags=("MAGNETIC",))
+@pytest.mark.parametrize("option", ["default_queue_depth=1", "sched_max_job_start=1", "partition_job_depth=1"])
+def test_a_job_names_what_attracts_it_in_the_pass_alone(option: str) -> None:
+    parts = [partition("a"), partition("b")]
+    config = cluster(nodes=3, partitions=parts, SchedulerParameters=option)
+    with Harness(config) as rota:
+        reserve(rota, nodes=0b100, start=0, users=("ann",), flags=("MAGNETIC",))
         rota.submit(user="ann", nodes=1, limit=600)
-        waiting = [rota.submit(user="ann", nodes=1, limit=600) for _ in range(3)]
-        assert [job.spec.reservation for job in waiting] == ["", "", ""]
+        rota.submit(user="bob", nodes=2, cpus=2, limit=600)
+        waiting = [rota.submit(user="ann", nodes=1, limit=600, partition=names) for names in ("a", "a,b", "b,a")]
+        for job in waiting:
+            rota.engine.check_invariants()
+            assert [rota.job(one.job_id).spec.reservation for one in waiting] == ["", "", ""]
+            rota.until(rota.now + 1)
+            assert job.state is JobState.PENDING
+        rota.until(600)
+        running = [job for job in waiting if job.state is JobState.RUNNING]
+        assert running
 
 
 def _without(rota: Harness, flag: str) -> Reservation:

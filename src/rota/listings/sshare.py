@@ -116,7 +116,7 @@ def sshare(argv: Sequence[str], environ: Mapping[str, str], view: View) -> Answe
     heading = cluster_heading("sshare", parsed, view)
     fair_tree = view.priority_conf.fair_tree
     long, fmt = parsed.has("long"), parsed.last("format")
-    names = _parse_format(fmt) if fmt else _default(long=long, partitions=parsed.has("partition"), fair_tree=fair_tree)
+    names = _parse_format(fmt or "") or _default(long=long, partitions=parsed.has("partition"), fair_tree=fair_tree)
     users = words_of(parsed.last("users"))
     users = frozenset(view.user_name(int(one)) if _UID.fullmatch(one) else one for one in users)
     wanted = None if parsed.has("all") and not users else users or {view.user}
