@@ -280,7 +280,7 @@ class MainPass:
     def _with_attracted(queue: Collection[Job], attracted: list[tuple[Job, str]]) -> Iterator[Job]:
         """Give the jobs of a queue, and before those that are in no reservation the attracted ones.
 
-        These name the reservation until the next job is asked for, or none any more; for good if they have started then.
+        These name the reservation until the next job is asked for, or none any more, and for good if they have started.
         """
         named = takewhile(_names_reservation, queue)
         first = [(job.sort_key, job, "") for job in named]
