@@ -288,6 +288,18 @@ def test_a_reservation_that_is_purged_ends_some_time_after_its_last_job() -> Non
         assert names == {399: {"idle", "used"}, 400: {"used"}, 899: {"used"}, 900: set()}
 
 
+def test_a_reservation_is_not_purged_while_a_job_of_its_own_is_suspended() -> None:
+    with Harness(cluster(nodes=1)) as rota:
+        one = Reservation(
+            name="r", nodes=1, start_time=0, end_time=9000, users=("ann",), flags=frozenset({"PURGE_COMP"}),
+            purge_after=300,
+        )  # fmt: skip
+        rota.send(ev.CreateReservation(reservation=one))
+        job = rota.submit(user="ann", nodes=1, limit=1000, reservation="r")
+        rota.send(ev.Suspend(job_id=job.job_id))
+        assert _reservations_at(rota, 2000) == {"r"}
+
+
 def test_a_reservation_that_is_purged_comes_again() -> None:
     with Harness(cluster(nodes=1)) as rota:
         one = Reservation(

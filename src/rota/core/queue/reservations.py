@@ -247,8 +247,9 @@ class Reservations:
 
     def _purge_time(self, one: Reservation) -> int:
         """Give when a reservation that has begun ends as no job has run in it; without `PURGE_COMP` its end."""
-        running = (job for job in self._state.running if job.spec.reservation == one.name)
-        if "PURGE_COMP" not in one.flags or next(running, None) is not None:
+        if "PURGE_COMP" not in one.flags:
+            return one.end_time
+        if any(job.alloc for job in self._state.jobs.values() if job.spec.reservation == one.name):
             return one.end_time
         return max(one.idle_since, one.start_time) + one.purge_after
 
