@@ -17,6 +17,7 @@ from rota.commands.getopt import UsageError
 from rota.commands.scancel import parse_scancel
 from rota.commands.scontrol import parse_scontrol
 from rota.listings import Answer, run
+from rota.model.lines import ReservationLine
 
 from .rig import Snapshot, rig
 
@@ -115,8 +116,26 @@ def _with_text(text: str) -> Snapshot:
         submit_line=text,
     )
     record = replace(VIEW.records[0], job=job, details=details)
-    node = replace(VIEW.node_lines[0], reason=text)
-    return replace(VIEW, job_lines=[job], job_details={job.job_id: details}, records=[record], node_lines=[node])
+    node = replace(VIEW.node_lines[0], reason=text, features=(text,))
+    reservation = ReservationLine(
+        name=text,
+        state="ACTIVE",
+        start_time=VIEW.now,
+        end_time=VIEW.now + 60,
+        nodes=(node.name,),
+        features=text,
+        users=("root",),
+        accounts=(),
+        flags=(),
+    )
+    return replace(
+        VIEW,
+        job_lines=[job],
+        job_details={job.job_id: details},
+        records=[record],
+        node_lines=[node],
+        reservation_lines=[reservation],
+    )
 
 
 @given(st.text(max_size=20))
@@ -128,8 +147,10 @@ def test_a_record_stays_on_its_line(text: str) -> None:
         (["squeue", "-h", "-O", "name,comment,command,stdout,stderr,workdir"], 1),
         (["sacct", "-P", "-n", "-X", "-a", "-S", "2026-11-01", "-o", "all"], 1),
         (["scontrol", "-o", "show", "job", "1"], 1),
-        (["sinfo", "-h", "-N", "-p", "debug", "-o", "%N %E"], 1),
+        (["sinfo", "-h", "-N", "-p", "debug", "-o", "%N %E %f %b"], 1),
         (["scontrol", "-o", "show", "node", VIEW.node_lines[0].name], 1),
+        (["scontrol", "-o", "show", "reservations"], 1),
+        (["sinfo", "-h", "-T"], 1),
     ):
         answer = run(command, {}, view)
         assert len(answer.out.splitlines()) == lines, command

@@ -17,6 +17,7 @@ from rota.forecast.futures import deadline, run_futures
 from rota.forecast.present import Present
 from rota.forecast.ranges import forecasts
 from rota.listings.clock import Clock, duration
+from rota.listings.text import plain
 from rota.model import InputError
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ def _rows(found: Sequence[Forecast], now: int, moment: Callable[[int], str]) -> 
                 later if time is None else moment(time) for time in (one.expected, one.early, one.late)
             )
             times = [starts, "" if one.expected is None else duration(one.expected - now), early, late]
-        yield job, one.name, one.user, one.partition, *times
+        yield job, plain(one.name), one.user, one.partition, *times
 
 
 def print_table(rows: Sequence[tuple[str, ...]], right: frozenset[int] = frozenset({0})) -> None:

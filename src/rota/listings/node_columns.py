@@ -162,7 +162,7 @@ def _complete_state(node: NodeLine) -> str:
 
 
 def _features(node: NodeLine) -> str:
-    return ",".join(node.features) or NULL
+    return or_null(",".join(node.features))
 
 
 def _gres(node: NodeLine) -> str:

@@ -30,7 +30,7 @@ def _node(node: NodeLine, view: View, clock: Clock, *, detailed: bool) -> Iterat
     yield f"NodeName={node.name}{arch} CoresPerSocket={node.cores_per_socket} "
     load = "N/A" if node.load is None else f"{node.load:.2f}"
     yield f"CPUAlloc={node.cpus_allocated} CPUEfctv={node.cpus} CPUTot={node.cpus} CPULoad={load}"
-    features = ",".join(node.features) or NULL
+    features = or_null(",".join(node.features))
     yield f"AvailableFeatures={features}"
     yield f"ActiveFeatures={features}"
     yield f"Gres={','.join(node.gres) or NULL}"
@@ -137,8 +137,8 @@ def show_reservation(one: ReservationLine, view: View, clock: Clock, *, one_line
     after = full_duration(one.purge_after)
     flags = ",".join(f"{flag}={after}" if flag == "PURGE_COMP" else flag for flag in one.flags)
     lines = [
-        f"ReservationName={one.name} StartTime={start} EndTime={end} Duration={length}",
-        f"{nodes} Features={one.features or NULL} PartitionName={one.partition or NULL} Flags={flags}",
+        f"ReservationName={plain(one.name)} StartTime={start} EndTime={end} Duration={length}",
+        f"{nodes} Features={or_null(one.features)} PartitionName={or_null(one.partition)} Flags={flags}",
         f"TRES=cpu={cpus}",
         f"{users} Licenses=(null) State={one.state} BurstBuffer=(null) Watts=n/a",
         "MaxStartDelay=(null)",

@@ -20,7 +20,7 @@ from rota.listings.columns import table as as_table
 from rota.listings.common import ALONE, HIDDEN, VERBOSE, about, clock_of, cluster_heading, seconds_between, words_of
 from rota.listings.node_columns import LETTERS, NodeColumns, partition_text
 from rota.listings.node_groups import Group, group_nodes, state_number
-from rota.listings.text import fold
+from rota.listings.text import fold, plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -361,7 +361,7 @@ def _reservations(view: View, clock: Clock, *, header: bool) -> str:
     rows = [("RESV_NAME", "STATE", "START_TIME", "END_TIME", "DURATION", "NODELIST")] if header else []
     rows += [
         (
-            one.name,
+            plain(one.name),
             one.state,
             clock.moment(one.start_time),
             clock.moment(one.end_time),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import signal
 from typing import TYPE_CHECKING, Any
 
-from rota.listings.job_facts import least_memory, throttle
+from rota.listings.job_facts import eligible_time, least_memory, throttle
 from rota.listings.sacct_fields import Row, Rows, allocated, exit_status, nodes, reason, state
 from rota.model.array import parse_array
 from rota.model.tres import STATIC_TRES
@@ -89,7 +89,7 @@ class AccountingObjects:
         user, system = self._rows.seconds(row)
         return {
             "elapsed": self._rows.elapsed(row),
-            "eligible": job.eligible_time,
+            "eligible": eligible_time(job) or 0,
             "end": self._rows.end(row) or 0,
             "start": self._rows.start(row) or 0,
             "submission": job.submit_time,
