@@ -46,7 +46,10 @@ class Dependency(NamedTuple):
 
     def __str__(self) -> str:
         """Give the dependency as users write it."""
-        task = "" if self.task_id is None else f"_{self.task_id}"
+        return self.text("" if self.task_id is None else f"_{self.task_id}")
+
+    def text(self, task: str) -> str:
+        """Give the dependency with another text in the place of the task."""
         delay = f"+{self.seconds // 60}" if self.seconds else ""
         return f"{self.type}:{self.job_id}{task}{delay}" if self.job_id else str(self.type)
 

@@ -242,11 +242,11 @@ class JobDependencies:
         return ("?" if wanted.any_of else ",").join(each)
 
     def _text(self, one: Dependency) -> str:
-        """Format a dependency; a whole array is ``17_*``."""
+        """Format a dependency; a whole array is ``17_*``, with a delay ``17_*+5``."""
         ended = self._ended_of(one.job_id)
         is_array = one.job_id in self._state.arrays or (ended is not None and ended.is_array)
         if is_array and (one.task_id is None or one.type is DependencyType.AFTER_CORR):
-            return f"{one._replace(task_id=None)}_*"
+            return one.text("_*")
         return str(one)
 
     def _ended_of(self, key: _Key) -> _Ended | None:
