@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from datetime import datetime, timedelta
 from getpass import getuser
 from typing import TYPE_CHECKING
 
@@ -63,3 +65,61 @@ def test_lightning(cluster: LiveCluster) -> None:
     said = sorted((cluster.directory / "out-1_3").read_text().splitlines())
     lines = [f"n1 4 {rank} {rank % 2} {rank // 2} 2 2" for rank in range(4)]
     assert [line for line in said if line.startswith("n1")] == sorted([*lines, *lines])
+
+
+#: The columns that Open OnDemand's adapter (ood_core) asks `squeue` for, in its order.
+_COLUMNS = (
+    "Account JobID BatchHost MinCpus NumCPUs MinTmpDisk NumNodes EndTime Dependency Feature ArrayJobID GroupName "
+    "GroupID OverSubscribe Sockets JobArrayID Cores Name Threads Comment ArrayTaskID TimeLimit TimeLeft MinMemory "
+    "TimeUsed ReqNodes NodeList Command Contiguous QOS Partition PriorityLong Reason StartTime StateCompact State "
+    "UserName UserID Reservation SubmitTime WCKey Licenses ExcNodes CoreSpec Nice SchedNodes SCT WorkDir tres-alloc "
+    "tres-per-node"
+)
+_ONDEMAND = _COLUMNS.split()
+_UNIT = "\x1f"
+
+
+def test_open_ondemand(cluster: LiveCluster) -> None:
+    """Its adapter for Slurm: jobs from standard input, `squeue` with a separator of its own, and what a cluster has."""
+    times = {"SLURM_TIME_FORMAT": "%Y-%m-%dT%H:%M:%S%z"}
+    here = ("-M", "cluster")
+
+    def jobs(*words: str) -> list[dict[str, str]]:
+        columns = "".join(f"{name}:{_UNIT}," for name in _ONDEMAND)
+        words = ("--all", "--states=all", "--noconvert", "-O", columns, "-u", getuser(), *words, *here)
+        _, lines = cluster.run("squeue", *words, environment=times).stdout.split(f"{_UNIT}\n", 1)
+        return [dict(zip(_ONDEMAND, line.split(_UNIT), strict=False)) for line in lines.splitlines()]
+
+    options = ["-H", "--no-requeue", "-D", str(cluster.directory), "--mail-type", "NONE", "-J", "sys/dashboard", "-o"]
+    options += ["output.log", "-p", "debug", "--begin", "now", "-t", "01:00:00", "-n", "2", "-x", "n1", "-d"]
+    first = cluster.run("sbatch", "-H", "--parsable", *here, stdin="#!/bin/bash\ntrue\n").stdout.strip().split(";")[0]
+    options += [f"afterany:{first}", "--export", "NONE", "--parsable", *here]
+    number = cluster.run("sbatch", *options, stdin="#!/bin/bash\nsleep 600\n").stdout.strip().split(";")[0]
+    [job] = jobs("-j", number)
+    shown = [job[name] for name in ("JobID", "StateCompact", "Name", "UserName", "NumCPUs", "ExcNodes", "TimeLimit")]
+    assert shown == [number, "PD", "sys/dashboard", getuser(), "2", "n1", "1:00:00"]
+    assert (job["Dependency"], job["WorkDir"]) == (f"afterany:{first}(unfulfilled)", str(cluster.directory))
+    ago = datetime.now().astimezone() - datetime.strptime(job["SubmitTime"], "%Y-%m-%dT%H:%M:%S%z")
+    assert timedelta(0) <= ago < timedelta(minutes=5)
+    for one in (first, number):
+        cluster.run("scontrol", "release", one, *here)
+    cluster.wait(lambda: [job["StateCompact"] for job in jobs("-j", number)] == ["R"])
+
+    nodes_and_cpus = cluster.run("sinfo", "-aho %F/%C").stdout.strip().split("/")
+    assert [int(count) for count in nodes_and_cpus] == [1, 3, 0, 4, 2, 14, 0, 16]
+    described = cluster.run("sinfo", "-ahNO", "nodehost:100,gres:512,gresused:512,statelong", environment=times)
+    assert [line.split()[1:] for line in described.stdout.splitlines()].count(["(null)", "(null)", "idle"]) == 3
+    assert cluster.run("sinfo", "-ho", "\x1e%c\x1f%n\x1f%f", *here).stdout.partition("\x1e")[2].startswith("4\x1f")
+    for line in cluster.run("scontrol", "show", "part", "-o", *here).stdout.splitlines():
+        assert all(re.fullmatch(r"\w+=.+", word) for word in line.split() if "=" in word)
+    associations = ("show", "users", "withassoc", "format=account,qos", "where", "user=root", "cluster=cluster")
+    assert cluster.run("sacctmgr", "-nP", *associations).stdout == "root|normal\n"
+    fields = "User,Group,JobId,JobName,Elapsed,ReqMem,AllocCPUS,ReqCPUS,Timelimit,State,TotalCPU,MaxRSS,Partition"
+    past = ("-P", "--delimiter", _UNIT, "-n", "--units", "G", "--allocations", "-o", f"{fields},Submit,Start,End")
+    done = cluster.run("sacct", *past, "--state", "RUNNING,COMPLETED", "-S", "now-3600", "-E", "now", *here)
+    assert {tuple(line.split(_UNIT)[2:4]) for line in done.stdout.splitlines()} == {
+        (first, "sbatch"),
+        (number, "sys/dashboard"),
+    }
+    cluster.run("scancel", number, *here)
+    cluster.wait(lambda: [job["StateCompact"] for job in jobs("-j", number)] == ["CA"])

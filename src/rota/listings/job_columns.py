@@ -94,6 +94,7 @@ _LETTERS = {
     "corespec": "X",
     "dependency": "E",
     "endtime": "e",
+    "excnodes": "x",  # Slurm has this name in later versions only; Open OnDemand asks for it
     "feature": "f",
     "groupid": "G",
     "groupname": "g",
