@@ -38,7 +38,7 @@ TABLE: dict[str, Option | Flag] = {
     "immediate": Option("", number_or_nothing, needed=False),
     "kill-command": Option("", _signal_or_nothing, needed=False),
     "x11": Option("", str, needed=False),
-    **{name: Option("", str) for name in ("begin", "deadline", "wait-all-nodes")},
+    **{name: Option("", str) for name in ("begin", "deadline")},
 }
 LETTERS = {**SHORT, "I": "immediate", "K": "kill-command"}
 _SALLOC_VARIABLES = {
@@ -58,6 +58,7 @@ _SALLOC_VARIABLES = {
     "SALLOC_RESERVATION": "reservation",
     "SALLOC_TIMELIMIT": "time",
     "SALLOC_WAIT4SWITCH": "wait4switch",
+    "SALLOC_WAIT_ALL_NODES": "wait-all-nodes",
     "SALLOC_WCKEY": "wckey",
 }
 _NOT_DONE = (

@@ -14,7 +14,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rota.commands.gpus import settle_gpus
 from rota.commands.option_error import OptionError, Problem
-from rota.commands.sbatch_options import ALL_MEMORY, MOST, NOT_SUPPORTED, OF_VARIABLES, OPTIONS, SHORT, Flag, Option
+from rota.commands.sbatch_options import (
+    ALIASES,
+    ALL_MEMORY,
+    MOST,
+    NOT_SUPPORTED,
+    OF_VARIABLES,
+    OPTIONS,
+    SHORT,
+    Flag,
+    Option,
+)
 from rota.model import JobSpec
 
 if TYPE_CHECKING:
@@ -179,6 +189,7 @@ def _full_name(given: str, table: Mapping[str, Option | Flag]) -> str:
     Raises:
         OptionError: it could be several.
     """
+    given = ALIASES.get(given, given)
     if given in table or not given:
         return given
     found = [name for name in table if name.startswith(given)]

@@ -274,6 +274,12 @@ def _switch_wait(text: str) -> int:
     return -1 if seconds is None else seconds
 
 
+def _zero_or_one(text: str) -> str:
+    if text not in {"0", "1"}:
+        raise ValueError(f"{text!r} is not 0 or 1")
+    return text
+
+
 def _text(text: str) -> str:
     if not text:
         raise ValueError("has no value")
@@ -371,15 +377,18 @@ OPTIONS["propagate"] = Option("", resource_limits, needed=False)
 OPTIONS["acctg-freq"] = Option("", measuring)
 OPTIONS["delay-boot"] = Option("", boot_delay)
 OPTIONS["mem-bind"] = Option("", memory_binding)
+OPTIONS["wait-all-nodes"] = Option("", _zero_or_one)
 OPTIONS.update(
     (name, Flag("")) for name in ["ignore-pbs", "parsable", "quiet", "reboot", "test-only", "verbose", "wait"]
 )
 #: Options of Slurm that rota does not have.
 NOT_SUPPORTED = frozenset(
     {
-        *("bb", "bbf", "bcast-exclude", "cluster-constraint", "core-spec", "nodefile", "thread-spec", "tmp"),
+        *("bb", "bbf", "bcast-exclude", "cluster-constraint", "core-spec", "network", "nodefile", "thread-spec", "tmp"),
     }
 )
+#: Other names of options.
+ALIASES = {"cpu_bind": "cpu-bind", "ntasks-per-tres": "ntasks-per-gpu", "tasks-per-node": "ntasks-per-node"}
 SHORT = {
     "A": "account",
     "B": "extra-node-info",

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 #: Options of ``sbatch`` that ``srun`` does not have.
 _NOT_OURS = frozenset({"array", "export-file", "get-user-env", "ignore-pbs", "no-requeue"})
-_NOT_OURS |= {"parsable", "requeue", "wait", "wrap"}
+_NOT_OURS |= {"parsable", "requeue", "wait", "wait-all-nodes", "wrap"}
 #: Options with values, with optional ones, and without.
 _WITH_VALUE = (
     "accel-bind begin cpu-bind deadline epilog jobid mpi network prolog slurmd-debug task-epilog task-prolog wait"

@@ -66,6 +66,7 @@ _VARIABLES = {
     "SBATCH_USE_MIN_NODES": "use-min-nodes",
     "SBATCH_WAIT": "wait",
     "SBATCH_WAIT4SWITCH": "wait4switch",
+    "SBATCH_WAIT_ALL_NODES": "wait-all-nodes",
     "SBATCH_WCKEY": "wckey",
 }
 #: Options of which the one that counts more removes the others.
