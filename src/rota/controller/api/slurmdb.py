@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from rota.commands.getopt import UsageError
 from rota.commands.moments import parse_slurm_time
 from rota.listings.openapi.submission import PropertyError
-from rota.listings.sacct import accounting, states_of
+from rota.listings.sacct import accounting
+from rota.listings.sacct_choice import states_of
 from rota.listings.sacct_table import ids_of
 
 if TYPE_CHECKING:
