@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from rota.core.cluster import Cluster
     from rota.core.job import Job
-    from rota.model import JobRecord
+    from rota.model import JobRecord, Node
 
 
 class JobLines:
@@ -25,11 +25,13 @@ class JobLines:
         cluster: The cluster whose jobs these are.
     """
 
-    __slots__ = ("_cluster", "_state")
+    __slots__ = ("_cluster", "_largest", "_state")
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._state = cluster.state
+        #: Nodes, and the processors of the largest of them.
+        self._largest: tuple[list[Node], int] = ([], 1)
 
     def names(self, nodes: int) -> tuple[str, ...]:
         """Give the names of the nodes in a bitmap, which may be any number."""
@@ -82,7 +84,7 @@ class JobLines:
             planned_start=job.planned_start,
             planned_nodes=self.names(job.planned_nodes),
             time_limit=None if job.time_limit == YEAR else job.time_limit,
-            num_nodes=(job.alloc_nodes or job.planned_nodes).bit_count() or self._least_nodes(job),
+            num_nodes=(job.alloc_nodes or job.planned_nodes).bit_count() or self._least_nodes(job, int(requested[0])),
             num_cpus=int((allocated or requested)[0]),
             tres_requested=self._by_name(requested),
             tres_allocated=NO_COUNTS if allocated is None else self._by_name(allocated),
@@ -140,9 +142,15 @@ class JobLines:
         parts = [record.partition for record in job.records]
         return ",".join(part.name for part in sorted(parts, key=lambda part: -part.priority_tier))
 
-    def _least_nodes(self, job: Job) -> int:
-        """Count the nodes that a job needs at least or, if it can never run any more, those that it requests."""
-        return self._state.pool.least_nodes(job) if job.units else max(job.spec.min_nodes, 1)
+    def _least_nodes(self, job: Job, cpus: int) -> int:
+        """Count the nodes that a job needs at least or, if it can never run any more, those that it requests.
+
+        As in Slurm they are no fewer than its processors take on nodes of the largest size.
+        """
+        least = self._state.pool.least_nodes(job) if job.units else max(job.spec.min_nodes, 1)
+        if self._largest[0] is not self._state.nodes:
+            self._largest = self._state.nodes, max((node.cpus for node in self._state.nodes), default=1)
+        return max(least, -(-cpus // self._largest[1]))
 
     def _by_name(self, tres: tuple[float, ...]) -> Mapping[str, int]:
         each = zip(self._cluster.accounts.tres, tres, strict=True)
