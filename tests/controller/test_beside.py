@@ -1,7 +1,7 @@
 """What users see of a live cluster, beside what a real Slurm 22.05.8 showed them in the same scenarios, field by field.
 
 `beside/scenarios` has the scenarios, `beside/recorded` what Slurm told (made by `record.py` there), `beside/answers.py`
-says what is compared, and `beside/intended.py` what differs on purpose.
+says what is compared, of JSON `beside/documents.py`, and `beside/intended.py` what differs on purpose.
 """
 
 from __future__ import annotations

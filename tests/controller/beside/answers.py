@@ -18,6 +18,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from .documents import documents
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
@@ -78,7 +80,7 @@ _ENDED = re.compile(r"(^| )(0:)?(9|15)$|(?<=\.batch batch lab 1 FAILED )(9|15):0
 _OF_SCRIPTS = {("scontrol show job", "ExitCode"), ("squeue -O", "Exit_Code"), ("sacct step", "ExitCode")}
 _AS_STEP = re.compile(r"\w+ ((137|143):0|35072|36608)|\w+\.batch (9|15):0")
 #: Numbers of users and groups.
-_UIDS = {"U", "G", "UID", "GID", "UserId"}
+_UIDS = {"U", "G", "UID", "GID", "UserId", "user_id", "group_id"}
 _LETTERS = "aABcCdDeEfFgGhHiIjJkKlLmMnNoOpPqQrRStTuUvVwWxXyYzZ"
 _SINFO = "NAbcCdeEfGmtTuUwXYzZ"
 _SINFO_PARTITIONS = "RaBDFghIlLMprsS"
@@ -103,7 +105,9 @@ def read(raw: str, words: Mapping[str, str]) -> dict[Key, str]:
         known = _Replace(names, words, int(asked))
         reader = next((reader for start, reader in _READERS.items() if command.startswith(start)), _lines)
         for record, field, text in reader(command, lines):
-            short = command.split(" Array")[0] + (" step" if command == "sacct" and "." in record else "")
+            short = re.split(" Array|(?<=--json) -j ", command)[0]
+            if short in {"sacct", "sacct --json"} and "." in record:
+                short += " step"
             if field in _ASIDE.get("sacct" if short == "sacct step" else short, ()):
                 continue
             value = known(re.sub(r"\d+", "UID", text) if field in _UIDS else text)
@@ -223,6 +227,7 @@ def _sinfo(command: str, lines: list[str]) -> Iterator[tuple[str, str, str]]:
 
 
 _READERS: dict[str, Callable[[str, list[str]], Iterator[tuple[str, str, str]]]] = {
+    **dict.fromkeys(("squeue --json", "sacct --json", "sinfo --json", "objects"), documents),
     "squeue table": _lines,
     "squeue -O": _squeue_named,
     "squeue": _squeue,

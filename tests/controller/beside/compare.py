@@ -49,7 +49,12 @@ def differences(recorded: Mapping[Key, str], found: Mapping[Key, str]) -> Iterat
 
 
 #: A field that every record has, by which records that are missing are counted.
-_FIRST = frozenset({"JobId", "JobID", "i", "Requeue", "StepId", "NodeName", "PartitionName", "ReservationName", "text"})
+_FIRST = frozenset(
+    {
+        *("JobId", "JobID", "i", "Requeue", "StepId", "NodeName", "PartitionName", "ReservationName", "text"),
+        *("job_id", "step.id", "node_list", "tres"),
+    }
+)
 
 
 def _lines(key: Key, slurms: str, rotas: str) -> Iterator[Difference]:

@@ -1,8 +1,9 @@
 """Record what a real Slurm tells in the scenarios: ``python -m tests.controller.beside.record [SCENARIO …]``.
 
-It needs a Slurm 22.05 whose commands are on the path, with nothing in its queue, and with the lines of ``slurm.conf``
-beside this file. Whoever runs it has to be an administrator of it. Named scenarios alone are recorded anew. That of
-jobs out of memory was recorded with ``task/cgroup`` and ``ConstrainRAMSpace=yes`` on version 1 of control groups.
+It needs a Slurm 22.05 whose commands are on the path, slurmrestd among them, with nothing in its queue, and with the
+lines of ``slurm.conf`` beside this file. Whoever runs it has to be an administrator of it. Named scenarios alone are
+recorded anew. That of jobs out of memory was recorded with ``task/cgroup`` and ``ConstrainRAMSpace=yes`` on version 1
+of control groups.
 """
 
 from __future__ import annotations

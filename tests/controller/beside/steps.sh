@@ -51,8 +51,8 @@ until_node() { until_true $PATIENCE node_matches "$1" "$2" || exit 1; }
 node_matches() { sinfo -h -N -n "$1" -o %T | head -n 1 | grep -Eq -- "$2"; }
 until_file() { until_true 300 test -s "$1" || exit 1; }
 # What sacct shows comes later than what squeue shows.
-settled() { [ "$(accounted "$1")" = "$(squeue -h -a -t all -j "$1" -o '%i|%T|%P' | sort)" ]; }
-accounted() { sacct -n -X -P -j "$1" -o JobID,State,Partition | sed 's/ by [0-9]*//' | sort; }
+settled() { [ "$(accounted "$1")" = "$(squeue -h -a -t all -j "$1" -o '%i|%T|%P' | sed 's/%[0-9]*\]/]/' | sort)" ]; }
+accounted() { sacct -n -X -P -j "$1" -o JobID,State,Partition | sed 's/ by [0-9]*//; s/%[0-9]*\]/]/' | sort; }
 
 # ask MOMENT COMMAND: what a command prints, line by line.
 ask() {
@@ -83,6 +83,32 @@ look() {
     done
     said "$moment" sacct
     sacct -a -P --delimiter=^ -j "$ids" -o ALL >>"$answers"
+    ask_documents "$moment" "$ids"
+}
+# look_documents MOMENT NAME...: the same as JSON alone, of jobs whose texts break lines.
+look_documents() {
+    local moment=$1 name
+    shift
+    for name; do until_true 150 settled "${!name}"; done
+    ask_documents "$moment" "$(for name; do echo "${!name}"; done | paste -sd,)"
+}
+ask_documents() {
+    document "$1" "squeue --json -j $2"
+    document "$1" "sacct --json -j $2"
+}
+# document MOMENT COMMAND: what a command prints, whose last line Slurm does not end.
+document() {
+    said "$1" "$2"
+    { $2; echo; } >>"$answers"
+}
+# objects KIND: all partitions or reservations as JSON. In Slurm 22.05 its REST daemon has them, which is not for root.
+objects() {
+    if scontrol --json show partitions >/dev/null 2>&1; then
+        scontrol --json show "$1"
+    else
+        runuser -u nobody -- sh -c 'printf "GET $1 HTTP/1.1\r\nConnection: close\r\n\r\n" |
+            slurmrestd -a rest_auth/local 2>/dev/null' sh "/slurm/v0.0.38/$1" | sed -n '/^{/,/^}/{s/^}.*/}/;p}'
+    fi
 }
 # look_tables MOMENT NAME...: jobs, their steps, and nodes as users mostly see them.
 look_tables() {
@@ -121,6 +147,7 @@ look_nodes() {
     sinfo -h -p debug -N -o '%N^%A^%b^%c^%C^%d^%e^%E^%f^%G^%m^%t^%T^%u^%U^%w^%X^%Y^%z^%Z' >>"$answers"
     said "$1" "scontrol show node"
     scontrol -o show node >>"$answers"
+    document "$1" "sinfo --json"
 }
 # look_partitions MOMENT: all partitions.
 look_partitions() {
@@ -128,10 +155,12 @@ look_partitions() {
     sinfo -h -s -o '%R^%a^%B^%D^%F^%g^%h^%I^%l^%L^%M^%p^%r^%s^%S' >>"$answers"
     said "$1" "scontrol show partition"
     scontrol -o show partition >>"$answers"
+    document "$1" "objects partitions"
 }
 # look_reservations MOMENT: all reservations.
 look_reservations() {
     said "$1" "scontrol show reservation"
     scontrol -o show reservation >>"$answers"
+    document "$1" "objects reservations"
 }
 . "$scenario"
