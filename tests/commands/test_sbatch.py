@@ -200,7 +200,7 @@ def test_named_nodes(options: str, expected: dict[str, Any]) -> None:
         ("--exclusive", {"exclusive": True}),
         # Not Slurm's meaning: see the module's docstring.
         ("--exclusive=user", {"exclusive": True}),
-        ("--exclusive=topo", {"exclusive": True}),
+        ("--exclusive=mcs", {"exclusive": True}),
         ("-s", {"oversubscribe": True}),
         ("-s --exclusive", {"exclusive": True}),
         ("--hint=nomultithread", {"threads_per_core": 1}),
@@ -237,7 +237,7 @@ def test_named_nodes(options: str, expected: dict[str, Any]) -> None:
         ("--begin=now+60minutes --deadline=now+1hour", {"begin_time": 3600, "deadline": 3600}),
         ("--priority=4294967293", {"priority": 4294967293}),
         ("--priority=TOP", {"priority": 4294967293}),
-        ("--priority=0", {"priority": 0}),
+        ("--priority=0", {}),
         ("--nice=", {"nice": 100}),
         ("--nice=-2147483645", {"nice": -2147483645}),
         ("-p short,debug", {"partition": "short,debug"}),
@@ -255,15 +255,13 @@ def test_one_by_one(options: str, expected: dict[str, Any]) -> None:
 
 
 #: What Slurm 22.05.8 takes with an empty value, and submits as if it were not there.
-MAY_BE_EMPTY = (
-    "array constraint dependency exclude gpus gpus-per-node gpus-per-task job-name nodelist prefer reservation"
-)
+MAY_BE_EMPTY = "array constraint dependency exclude gpus gpus-per-node gpus-per-task job-name prefer reservation"
 
 
 def test_empty_values_take_back_what_was_said_before() -> None:
     empty = " ".join(f"--{name}=" for name in MAY_BE_EMPTY.split())
     assert different(empty) == {}
-    assert different(f"-w n1 -x n2 -a 1-2 -d afterok:1 -C big --gpus=a:1 --reservation=r {empty}") == {}
+    assert different(f"-x n2 -a 1-2 -d afterok:1 -C big --gpus=a:1 --reservation=r {empty}") == {}
 
 
 #: Of sbatch's manual, with a value where it takes one.
@@ -285,16 +283,16 @@ def test_options_without_a_meaning_are_read_past(option: str) -> None:
 @pytest.mark.parametrize(
     ("options", "option", "problem"),
     [
-        ("-n 0", "-n", "'0' is not a whole number of at least 1"),
-        ("-n -1", "-n", "'-1' is not"),
-        ("-n 1k", "-n", "'1k' is not"),
-        ("-c 0", "-c", "'0' is not"),
-        ("--mincpus=0", "--mincpus", "'0' is not"),
-        ("--ntasks-per-node=0", "--ntasks-per-node", "'0' is not"),
-        ("-N 3-2", "-N", "'3-2': the most is less than the least"),
-        ("-N 2-", "-N", "'' is not"),
-        ("-N 1,3", "-N", "'1,3' is not"),
-        ("-N 4097m", "-N", "'4097m' is too large"),
+        ("-n 0", "-n", 'Invalid numeric value "0" for --ntasks.'),
+        ("-n -1", "-n", 'Invalid numeric value "-1" for --ntasks.'),
+        ("-n 1k", "-n", 'Invalid numeric value "1k" for --ntasks.'),
+        ("-c 0", "-c", 'Invalid numeric value "0" for --cpus-per-task.'),
+        ("--mincpus=0", "--mincpus", 'Invalid numeric value "0" for --mincpus.'),
+        ("--ntasks-per-node=0", "--ntasks-per-node", 'Invalid numeric value "0" for --ntasks-per-node.'),
+        ("-N 3-2", "-N", "Maximum node count 2 is less than minimum node count 3"),
+        ("-N 2-", "-N", "Maximum node count -1 is less than minimum node count 2"),
+        ("-N 1,3", "-N", '"1,3" is not a valid node count'),
+        ("-N 4097m", "-N", '"4097m" is not a valid node count'),
         ("-n 3 -N 1 --ntasks-per-node=2", "--ntasks-per-node", "3 tasks need 2 nodes, and --nodes allows 1"),
         ("-w n01,n02 -N 1", "--nodelist", "2 nodes are named, and --nodes allows 1"),
         ("-w n01,n02 -x n02", "--exclude", "n02 is in --nodelist too"),
@@ -302,15 +300,14 @@ def test_options_without_a_meaning_are_read_past(option: str) -> None:
         ("-w n[1-", "-w", "'n[1-' is not a list of nodes"),
         ("-w @all", "-w", "'@all' is not a list of nodes"),
         ("-w n[1-9999999999]", "-w", "'n[1-9999999999]' has a range of more than 1,000,000 nodes"),
-        ("-w ,", "-w", "',' is not a list of nodes"),
+        ("-w a+b", "-w", "'a+b' is not a list of nodes"),
         ("--mem=1G --mem-per-cpu=100", "--mem-per-cpu", "--mem is there too: give one of them"),
         ("--mem-per-cpu=0 --mem=5", "--mem-per-cpu", "--mem is there too"),
         ("--mem=1.5G", "--mem", "'1.5G' is no size"),
         ("--mem=-1", "--mem", "'-1' is no size"),
-        ("--gres=gpu::1", "--gres", "'gpu::1' is not name[:type][:count]"),
-        ("--gpus=2,", "--gpus", "'gpu:2,gpu:' is not name[:type][:count]"),
-        ("--partition=", "--partition", "has no value"),
-        ("--gpus=2x", "--gpus", "'2x' is no count"),
+        ("--gres=gpu::1", "--gres", "Invalid generic resource (gres) specification"),
+        ("--partition=", "--partition", "invalid partition specified: (null)"),
+        ("--gpus=2x", "--gpus", "Invalid Trackable RESource (TRES) specification"),
         ("--gpus=2 -N 4", "--gpus", "2 GPUs are too few for 4 nodes"),
         ("--gpus=4 --gpus-per-node=3", "--gpus", "4 is no multiple of the 3 of --gpus-per-node"),
         ("--gres=gpu:2 --gpus=3", "--gpus", "3 is no multiple of the 2 of --gpus-per-node"),
@@ -328,7 +325,7 @@ def test_options_without_a_meaning_are_read_past(option: str) -> None:
             "--ntasks-per-node",
             "GPUs of node and task make it 2",
         ),
-        ("--exclusive=foo", "--exclusive", "'foo' is not user, mcs or topo"),
+        ("--exclusive=foo", "--exclusive", "'foo' is not user or mcs"),
         ("--hold=1", "--hold", "takes no value"),
         ("--contiguous=yes", "--contiguous", "takes no value"),
         ("-L matlab:2:3", "-L", "Invalid license specification: 'matlab:2:3' is not"),
@@ -346,23 +343,22 @@ def test_options_without_a_meaning_are_read_past(option: str) -> None:
         # Slurm takes these; in a replay they say nothing, or leave nothing to do.
         ("--begin=16:00", "--begin", "'16:00' is no time after submission"),
         ("--deadline=now", "--deadline", "'now' leaves no time to run"),
-        ("--priority=-1", "--priority", "'-1' is not from 0 to 4294967293"),
-        ("--priority=4294967294", "--priority", "'4294967294' is not from 0 to 4294967293"),
-        ("--nice=2147483646", "--nice", "'2147483646' is not within ±2147483645"),
+        ("--priority=-1", "--priority", "Priority must be >= 0"),
+        ("--priority=4294967294", "--priority", "Priority must be < 4294967294"),
+        ("--nice=2147483646", "--nice", "Invalid --nice value, out of range (+/- 2147483645)"),
         ("--wrap", "--wrap", "has no value"),
         # What sbatch knows and rota cannot replay.
         ("-F hosts", "-F", "is not supported by rota"),
         ("-Z", "-Z", "no option that rota knows"),
         ("--dependency=afterok", "--dependency", "Job dependency problem: 'afterok' names"),
-        ("--hint=xx", "--hint", "'xx' is not multithread, nomultithread, compute_bound or memory_bound"),
-        ("--ntasks-per-socket=0", "--ntasks-per-socket", "'0' is not a whole number of at least 1"),
-        ("--sockets-per-node=1-2", "--sockets-per-node", "'1-2' is not a whole number of at least 1"),
-        ("--cores-per-socket=*", "--cores-per-socket", "'*' is not a whole number of at least 1"),
-        ("-B x", "-B", "'x' is not a whole number of at least 1"),
-        ("-B 1:2:1:1", "-B", "'1:2:1:1' is not sockets[:cores[:threads]]"),
+        ("--hint=xx", "--hint", 'unrecognized --hint argument "xx", see --hint=help'),
+        ("--ntasks-per-socket=0", "--ntasks-per-socket", 'Invalid numeric value "0" for --ntasks-per-socket.'),
+        ("--sockets-per-node=1-2", "--sockets-per-node", 'Invalid numeric value "1-2" for --sockets-per-node.'),
+        ("--cores-per-socket=*", "--cores-per-socket", 'Invalid numeric value "*" for --cores-per-socket.'),
+        ("-B x", "-B", 'Invalid numeric value "x" for first arg of -B.'),
         ("-m foo", "-m", "'foo' is not block or cyclic for nodes[:sockets[:cores]] or plane=SIZE"),
-        ("-m plane", "-m", "'plane' is not block or cyclic"),
-        ("-m plane=0", "-m", "'0' is not a whole number of at least 1"),
+        ("-m plane", "-m", "Invalid plane size or size not specified"),
+        ("-m plane=0", "-m", "Invalid plane size or size not specified"),
         ("-m block:plane", "-m", "'block:plane' is not block or cyclic"),
         ("-m pack,block", "-m", "'pack,block' is not block or cyclic"),
         ("-m plane=4 -N3 -n7", "--distribution", "Too few processes for"),
@@ -370,7 +366,7 @@ def test_options_without_a_meaning_are_read_past(option: str) -> None:
         ("--mem-per-gpu=1", "--mem-per-gpu", "no GPUs are asked for"),
         ("-G 1 --mem-per-gpu=1 --mem=10", "--mem-per-gpu", "--mem is there too: give one of them"),
         ("-G 1 --mem-per-gpu=1 --mem-per-cpu=1", "--mem-per-gpu", "--mem-per-cpu is there too: give one of them"),
-        ("-G 1 --cpus-per-gpu=0", "--cpus-per-gpu", "'0' is not a whole number of at least 1"),
+        ("-G 1 --cpus-per-gpu=0", "--cpus-per-gpu", 'Invalid numeric value "0" for --cpus-per-gpu.'),
         ("-G 1 --cpus-per-gpu=2 -c1", "--cpus-per-gpu", "--cpus-per-task is there too: give one of them"),
         ("-n3 --ntasks-per-gpu=2", "--ntasks", "3 is no multiple of the 2 of --ntasks-per-gpu"),
         ("--ntasks-per-gpu=2", "--ntasks-per-gpu", "needs GPUs, --ntasks or --nodes"),

@@ -72,11 +72,10 @@ def test_signals_before_the_time_limit(text: str, expected: tuple[int, int, bool
     assert (one.warning_signal, one.warning_seconds, one.warning_batch_only) == expected
 
 
-@pytest.mark.parametrize("text", ["", "NOSUCH", "B:", "X:USR1", "USR1@", "USR1@x", "999"])
+@pytest.mark.parametrize("text", ["", "NOSUCH", "B:", "X:USR1", "USR1@x", "USR1@65536", "0"])
 def test_wrong_signals(text: str) -> None:
-    if text:
-        with pytest.raises(OptionError, match="is not"):
-            _submit(f"--signal={text}", "x")
+    with pytest.raises(OptionError, match="is not"):
+        _submit(f"--signal={text}", "x")
 
 
 def test_begin_is_a_moment() -> None:

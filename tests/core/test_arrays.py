@@ -331,7 +331,7 @@ def test_what_is_read(text: str, ids: tuple[int, ...], throttle: int) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("", "'' is no task id"),
+        ("", "'' has no tasks"),
         ("5-1", "has no tasks"),
         ("1-5:0", "has no tasks"),
         ("1-1001", "task 1001 is not below 1001: MaxArraySize"),

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rota.commands.mail_options import mail_options
 from rota.commands.option_error import OptionError
-from rota.commands.sbatch import number_or_nothing, options_of, parse_options, request
-from rota.commands.sbatch_options import OPTIONS, SHORT, Flag, Option
+from rota.commands.option_values import warning_of_allocation
+from rota.commands.sbatch import options_of, parse_options, request
+from rota.commands.sbatch_options import OPTIONS, SHORT, Flag, Option, in_order
 from rota.commands.signals import signal_number
-from rota.commands.submission import at_times, check_for_one_component, check_for_oneself, join_path, parse_warning
+from rota.commands.submission import at_times, check_for_one_component, check_for_oneself, join_path, warning_of
+from rota.commands.unused_values import number_as_text
 from rota.model.accounting import JobDetails
 from rota.model.submission import Submission
 
@@ -22,41 +25,73 @@ if TYPE_CHECKING:
 
 
 def _signal_or_nothing(text: str) -> str:
-    if text and not text.isdecimal() and signal_number(text) is None:
+    if text and not re.fullmatch(r"\s*[+-]?\d*[1-9]\d*\s?", text, re.ASCII) and signal_number(text) is None:
         raise ValueError(f"{text!r} is no signal")
     return text
 
 
 _NOT_SALLOCS = (
-    "array error export export-file ignore-pbs input no-requeue open-mode output parsable propagate requeue test-only "
-    "wait wrap"
+    "array batch error export export-file ignore-pbs input kill-on-invalid-dep no-requeue open-mode output parsable "
+    "propagate requeue test-only wait wrap"
 )
 #: The options of ``salloc``, and their letters.
-TABLE: dict[str, Option | Flag] = {
-    **{name: option for name, option in OPTIONS.items() if name not in _NOT_SALLOCS.split()},
-    **{name: Flag("") for name in ("bell", "help", "no-bell", "no-shell", "usage", "version")},
-    "immediate": Option("", number_or_nothing, needed=False),
-    "kill-command": Option("", _signal_or_nothing, needed=False),
-    "x11": Option("", str, needed=False),
-    **{name: Option("", str) for name in ("begin", "deadline")},
-}
+TABLE: dict[str, Option | Flag] = in_order(
+    {
+        **{name: option for name, option in OPTIONS.items() if name not in _NOT_SALLOCS.split()},
+        **{name: Flag("") for name in ("bell", "help", "no-bell", "no-shell", "usage", "version")},
+        "immediate": Option("", number_as_text("immediate"), needed=False),
+        "signal": Option("", warning_of_allocation),
+        "kill-command": Option("", _signal_or_nothing, needed=False),
+        "x11": Option("", str, needed=False),
+        **{name: Option("", str) for name in ("begin", "deadline")},
+    }
+)
 LETTERS = {**SHORT, "I": "immediate", "K": "kill-command"}
 _SALLOC_VARIABLES = {
     "SALLOC_ACCOUNT": "account",
+    "SALLOC_ACCTG_FREQ": "acctg-freq",
+    "SALLOC_BELL": "bell",
+    "SALLOC_BURST_BUFFER": "bb",
+    "SALLOC_CLUSTERS": "clusters",
+    "SALLOC_CLUSTER_CONSTRAINT": "cluster-constraint",
     "SALLOC_CONSTRAINT": "constraint",
+    "SALLOC_CONTAINER": "container",
+    "SALLOC_CORE_SPEC": "core-spec",
+    "SALLOC_CPUS_PER_GPU": "cpus-per-gpu",
+    "SALLOC_CPU_FREQ_REQ": "cpu-freq",
+    "SALLOC_DELAY_BOOT": "delay-boot",
     "SALLOC_EXCLUSIVE": "exclusive",
     "SALLOC_GPUS": "gpus",
     "SALLOC_GPUS_PER_NODE": "gpus-per-node",
+    "SALLOC_GPUS_PER_SOCKET": "gpus-per-socket",
+    "SALLOC_GPUS_PER_TASK": "gpus-per-task",
+    "SALLOC_GPU_BIND": "gpu-bind",
+    "SALLOC_GPU_FREQ": "gpu-freq",
+    "SALLOC_GRES": "gres",
+    "SALLOC_GRES_FLAGS": "gres-flags",
     "SALLOC_HINT": "hint",
     "SALLOC_IMMEDIATE": "immediate",
+    "SALLOC_KILL_CMD": "kill-command",
+    "SALLOC_MEM_BIND": "mem-bind",
     "SALLOC_MEM_PER_CPU": "mem-per-cpu",
     "SALLOC_MEM_PER_GPU": "mem-per-gpu",
     "SALLOC_MEM_PER_NODE": "mem",
+    "SALLOC_NETWORK": "network",
+    "SALLOC_NO_BELL": "no-bell",
+    "SALLOC_NO_KILL": "no-kill",
+    "SALLOC_OVERCOMMIT": "overcommit",
     "SALLOC_PARTITION": "partition",
+    "SALLOC_POWER": "power",
+    "SALLOC_PROFILE": "profile",
     "SALLOC_QOS": "qos",
     "SALLOC_REQ_SWITCH": "switches",
     "SALLOC_RESERVATION": "reservation",
+    "SALLOC_SIGNAL": "signal",
+    "SALLOC_SPREAD_JOB": "spread-job",
+    "SALLOC_THREADS_PER_CORE": "threads-per-core",
+    "SALLOC_THREAD_SPEC": "thread-spec",
     "SALLOC_TIMELIMIT": "time",
+    "SALLOC_USE_MIN_NODES": "use-min-nodes",
     "SALLOC_WAIT4SWITCH": "wait4switch",
     "SALLOC_WAIT_ALL_NODES": "wait-all-nodes",
     "SALLOC_WCKEY": "wckey",
@@ -67,9 +102,7 @@ _NOT_DONE = (
     "gid",
     "gpu-bind",
     "gpu-freq",
-    "mcs-label",
     "no-kill",
-    "power",
     "profile",
     "reboot",
     "uid",
@@ -139,7 +172,7 @@ def allocation(
     texts = options.texts
     fields = {"name": name, **options.fields, "user": client.user, "user_id": client.uid, "group_id": client.gid}
     at_times(fields, texts, now, utc_offset)
-    number, seconds, batch_only = parse_warning(texts.get("signal", ""))
+    number, seconds, batch_only = warning_of(texts)
     mail_user, mail_type = mail_options(texts)
     details = JobDetails(
         command=program,

@@ -97,6 +97,8 @@ def _next(time: datetime, now: datetime, *, past: bool) -> datetime:
 def _time_of_day(match: re.Match[str]) -> timedelta:
     hour, minute, second = int(match["hour"]), int(match["minute"]), int(match["second"] or 0)
     if match["half"]:
+        if hour > 12:
+            raise ValueError(match[0])
         hour = hour % 12 + 12 * (match["half"].lower() == "pm")
     if hour > 24 or minute > 59 or second > 59:
         raise ValueError(match[0])

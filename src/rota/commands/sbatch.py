@@ -13,19 +13,10 @@ from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rota.commands.gpus import settle_gpus
-from rota.commands.option_error import OptionError, Problem
-from rota.commands.sbatch_options import (
-    ALIASES,
-    ALL_MEMORY,
-    MOST,
-    NOT_SUPPORTED,
-    OF_VARIABLES,
-    OPTIONS,
-    SHORT,
-    Flag,
-    Option,
-)
-from rota.model import JobSpec
+from rota.commands.option_error import FAILURE, OptionError, Problem, WordedError
+from rota.commands.option_values import ALL_MEMORY, MOST
+from rota.commands.sbatch_options import ALIASES, NOT_SUPPORTED, OF_VARIABLES, OPTIONS, SHORT, Flag, Option
+from rota.model import Errno, JobSpec
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -125,15 +116,13 @@ def parse_options(
         long = word.startswith("--")
         if long:
             given, equals, value = word[2:].partition("=")
-            name = _full_name(given, table)
+            name = _full_name(given, table, word)
             shown, attached = f"--{name}", bool(equals)
         else:
             name, value, shown, attached = letters.get(word[1], word[1]), word[2:], word[:2], len(word) > 2
         option = table.get(name)
-        if option is None and name in NOT_SUPPORTED:
-            raise OptionError(shown, "is not supported by rota")
         if option is None:
-            raise OptionError(shown, "no option that rota knows", Problem.UNKNOWN)
+            raise OptionError(word if long else shown, "no option that rota knows", Problem.UNKNOWN)
         if isinstance(option, Flag):
             if attached and long:
                 raise OptionError(shown, "takes no value", Problem.UNWANTED_VALUE)
@@ -146,11 +135,15 @@ def parse_options(
             if not queue:
                 raise OptionError(shown, "has no value", Problem.NO_VALUE)
             value = queue.pop()
+        if name in NOT_SUPPORTED:
+            raise OptionError(shown, "is not supported by rota")
         try:
             fields[option.target] = read = option.read(value)
+        except WordedError as error:
+            raise OptionError(shown, str(error), name=name, worded=error) from None
         except ValueError as error:
-            raise OptionError(shown, str(error), name=name, value=value) from None
-        texts[name] = value
+            raise OptionError(shown, str(error), name=name) from None
+        texts[ALIASES.get(name, name)] = value
         if isinstance(read, dict):
             fields.update(read)
     return Options(fields, texts, queue[::-1])
@@ -172,29 +165,17 @@ def options_of(
             yield parse_options([f"--{option}={value}" if takes else f"--{option}"], table)
 
 
-def number_or_nothing(text: str) -> str:
-    """Check a value that is a number or nothing.
-
-    Raises:
-        ValueError: it is something else.
-    """
-    if text and not (text.isascii() and text.isdigit()):
-        raise ValueError(f"{text!r} is not a number")
-    return text
-
-
-def _full_name(given: str, table: Mapping[str, Option | Flag]) -> str:
+def _full_name(given: str, table: Mapping[str, Option | Flag], word: str) -> str:
     """Give the long name that an abbreviation stands for; itself if it stands for none.
 
     Raises:
         OptionError: it could be several.
     """
-    given = ALIASES.get(given, given)
-    if given in table or not given:
+    if given in table or word == "--":
         return given
     found = [name for name in table if name.startswith(given)]
-    if len(found) > 1:
-        raise OptionError(f"--{given}", " ".join(f"'--{name}'" for name in found), Problem.AMBIGUOUS)
+    if len({ALIASES.get(name, name) for name in found}) > 1:
+        raise OptionError(word, " ".join(f"'--{name}'" for name in found), Problem.AMBIGUOUS)
     return found[0] if found else given
 
 
@@ -204,8 +185,8 @@ def _full_name(given: str, table: Mapping[str, Option | Flag]) -> str:
 def _settle_arbitrary(fields: dict[str, Any]) -> None:
     """Determine the number of tasks that are on nodes that are named: one on each if it is not given."""
     if not fields.get("required_nodes"):
-        why = "is arbitrary: name the nodes with --nodelist"
-        raise OptionError("--distribution", why, name="arbitrary", value="arbitrary")
+        why = "With Arbitrary distribution you need to specify a nodelist or hostfile with the -w option"
+        raise OptionError("--distribution", why, worded=WordedError(why, status=FAILURE))
     if not _TASKS & fields.keys():
         fields["num_tasks"] = len(fields["required_nodes"])
 
@@ -216,7 +197,8 @@ def _settle_nodes(fields: dict[str, Any]) -> None:
     named: tuple[str, ...] = fields.pop("required_nodes", ())
     excluded: tuple[str, ...] = fields.pop("excluded_nodes", ())
     if most and most < len(named):
-        raise OptionError("--nodelist", f"{len(named)} nodes are named, and --nodes allows {most}")
+        worded = WordedError(f"invalid number of nodes (-N {len(named)}-{most})", status=FAILURE)
+        raise OptionError("--nodelist", f"{len(named)} nodes are named, and --nodes allows {most}", worded=worded)
     least = max(least, len(named))
     tasks = fields.get("num_tasks", 0)
     if tasks and least > tasks:
@@ -225,7 +207,9 @@ def _settle_nodes(fields: dict[str, Any]) -> None:
     elif tasks:
         most = min(most, tasks)
     if both := set(named).intersection(excluded):
-        raise OptionError("--exclude", f"{min(both)} is in --nodelist too: take it out of one")
+        own = f"{min(both)} is in --nodelist too: take it out of one"
+        worded = WordedError(errno=Errno.INVALID_NODE_NAME, status=FAILURE, own=own)
+        raise OptionError("--exclude", own, worded=worded)
     fields["min_nodes"], fields["max_nodes"] = least, most
     fields["required_nodes"], fields["excluded_nodes"] = ",".join(named), ",".join(excluded)
 
@@ -246,7 +230,8 @@ def _settle_memory(fields: dict[str, Any]) -> None:
     given = [name for name in ("mem_per_gpu", "mem_per_cpu", "mem_per_node") if name in fields]
     if len(given) > 1:
         first, second = (_MEMORY[name] for name in given[:2])
-        raise OptionError(first, f"{second} is there too: give one of them")
+        worded = WordedError("fatal: --mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive.", status=FAILURE)
+        raise OptionError(first, f"{second} is there too: give one of them", worded=worded)
     if fields.get("mem_per_cpu") == ALL_MEMORY:
         fields["mem_per_node"] = fields.pop("mem_per_cpu")
     elif fields.get("mem_per_gpu") == ALL_MEMORY:
@@ -256,10 +241,12 @@ def _settle_memory(fields: dict[str, Any]) -> None:
 def _check_times(fields: dict[str, Any]) -> None:
     limit, shortest = fields.get("time_limit"), fields.get("time_min")
     if shortest and limit and shortest > limit:
-        raise OptionError("--time-min", "is more than --time")
+        worded = WordedError(errno=Errno.INVALID_TIME_MIN_LIMIT, status=FAILURE)
+        raise OptionError("--time-min", "is more than --time", worded=worded)
     if deadline := fields.get("deadline", 0):
         if fields.get("begin_time", 0) > deadline:
-            raise OptionError("--deadline", "is before --begin")
+            worded = WordedError("Incompatible begin and deadline time specification", status=FAILURE)
+            raise OptionError("--deadline", "is before --begin", worded=worded)
         if shortest and shortest > deadline:
             raise OptionError("--time-min", "is more than there is until --deadline")
 
@@ -268,11 +255,9 @@ def _check_plane(fields: dict[str, Any]) -> None:
     size, nodes = fields.pop("plane_size"), fields.get("min_nodes", 0)
     tasks = fields.get("num_tasks", nodes * fields.get("ntasks_per_node", 1))
     if size and nodes > 1 and tasks <= size * (nodes - 1):
-        raise OptionError(
-            "--distribution",
-            "Too few processes for the requested {plane,node} distribution: "
-            f"{tasks} tasks in planes of {size} leave some of {nodes} nodes without",
-        )
+        words = "Too few processes for the requested {plane,node} distribution"
+        own = f"{words}: {tasks} tasks in planes of {size} leave some of {nodes} nodes without"
+        raise OptionError("--distribution", own, worded=WordedError(words, status=FAILURE))
 
 
 def _settle_processors(fields: dict[str, Any]) -> JobSpec:
@@ -281,7 +266,9 @@ def _settle_processors(fields: dict[str, Any]) -> JobSpec:
     cpus, nodes = fields.get("cpus_per_task", 1), fields.get("min_nodes", 0)
     most = fields.get("max_nodes", 0)
     if tasks and per_node and most and (needed := -(-tasks // per_node)) > most:  # the largest number on a node
-        raise OptionError("--ntasks-per-node", f"{tasks} tasks need {needed} nodes, and --nodes allows {most}")
+        own = f"{tasks} tasks need {needed} nodes, and --nodes allows {most}"
+        worded = WordedError(errno=Errno.REQUESTED_NODE_CONFIG_UNAVAILABLE, status=FAILURE, own=own)
+        raise OptionError("--ntasks-per-node", own, worded=worded)
     each = nodes if per_node or most in {0, nodes} else 1  # as in Slurm, a range of nodes is for one task at least
     num_cpus = (tasks or max(each, 1) * max(per_node, 1)) * cpus
     if shares := fields.get("overcommit", False):

@@ -11,8 +11,8 @@ from rota.commands.hosts import expand_hosts
 from rota.commands.job_ids import JobId, parse_job_id
 from rota.commands.lists import split_list
 from rota.commands.moments import parse_slurm_time
+from rota.commands.option_values import MOST
 from rota.commands.partition_update import PartitionUpdate, parse_partition
-from rota.commands.sbatch_options import MOST
 from rota.model.units import parse_time_seconds
 
 if TYPE_CHECKING:

@@ -60,6 +60,9 @@ MESSAGES: Mapping[Errno, str] = MappingProxyType(
         Errno.JOB_FINISHED: "Job has already finished",
         Errno.JOB_NOT_RUNNING: "Job is not running",
         Errno.JOB_NOT_SUSPENDED: "Job is not suspended",
+        Errno.INVALID_TRES: "Invalid Trackable RESource (TRES) specification",
+        Errno.INVALID_TIME_MIN_LIMIT: "Invalid time-min specification (exceeds job's time or other limits)",
+        Errno.INVALID_PREFER: "Invalid preferred feature specification",
         Errno.INVALID_NICE: "Invalid --nice value",
         Errno.PRIORITY_NOT_KEPT: "Changes to job priority are not persistent, change nice instead",
     }

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rota.commands.hosts import hosts_in_order
 from rota.commands.option_error import OptionError, Problem
-from rota.commands.sbatch import number_or_nothing, options_of, parse_options
-from rota.commands.sbatch_options import OPTIONS, SHORT, Flag, Option
+from rota.commands.option_values import number_of, warning_of_allocation
+from rota.commands.sbatch import options_of, parse_options
+from rota.commands.sbatch_options import OPTIONS, SHORT, Flag, Option, in_order
 from rota.commands.submission import ScriptError, check_for_one_component, check_for_oneself
+from rota.commands.unused_values import accelerator_binding, cpu_binding, number_as_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,26 +22,32 @@ if TYPE_CHECKING:
     from rota.commands.sbatch import Options
 
 #: Options of ``sbatch`` that ``srun`` does not have.
-_NOT_OURS = frozenset({"array", "export-file", "get-user-env", "ignore-pbs", "no-requeue"})
-_NOT_OURS |= {"parsable", "requeue", "wait", "wait-all-nodes", "wrap"}
+_NOT_OURS = frozenset({"array", "batch", "export-file", "get-user-env", "ignore-pbs", "kill-on-invalid-dep"})
+_NOT_OURS |= {"no-requeue", "parsable", "requeue", "wait", "wait-all-nodes", "wrap"}
 #: Options with values, with optional ones, and without.
-_WITH_VALUE = (
-    "accel-bind begin cpu-bind deadline epilog jobid mpi network prolog slurmd-debug task-epilog task-prolog wait"
-)
-_OPTIONAL_VALUE = ("bcast", "compress", "het-group", "resv-ports", "send-libs", "x11")
+_WITH_VALUE = "bcast-exclude begin deadline epilog het-group mpi pack-group prolog slurmd-debug task-epilog task-prolog"
+_OPTIONAL_VALUE = ("bcast", "compress", "resv-ports", "send-libs", "x11")
 _FLAGS = (
-    "disable-status exact help interactive label multi-prog no-allocate overlap preserve-env pty quiet "
-    "quit-on-interrupt test-only unbuffered usage verbose version"
+    "debugger-test disable-status exact help interactive label multi-prog no-allocate overlap preserve-env pty quiet "
+    "quit-on-interrupt test-only unbuffered usage verbose version whole"
 )
 #: The options of ``srun``, and their letters.
-TABLE: dict[str, Option | Flag] = {
-    **{name: option for name, option in OPTIONS.items() if name not in _NOT_OURS},
-    **{name: Option("", str) for name in _WITH_VALUE.split()},
-    **{name: Option("", str, needed=False) for name in _OPTIONAL_VALUE},
-    **{name: Option("", number_or_nothing, needed=False) for name in ("immediate", "kill-on-bad-exit")},
-    **{name: Option("", number_or_nothing) for name in ("msg-timeout", "relative", "threads")},
-    **{name: Flag("") for name in _FLAGS.split()},
-}
+TABLE: dict[str, Option | Flag] = in_order(
+    {
+        **{name: option for name, option in OPTIONS.items() if name not in _NOT_OURS},
+        **{name: Option("", str) for name in _WITH_VALUE.split()},
+        **{name: Option("", str, needed=False) for name in _OPTIONAL_VALUE},
+        "accel-bind": Option("", accelerator_binding),
+        **dict.fromkeys(("cpu-bind", "cpu_bind"), Option("", cpu_binding)),
+        "immediate": Option("", number_as_text("immediate"), needed=False),
+        "kill-on-bad-exit": Option("", number_as_text("--kill-on-bad-exit"), needed=False),
+        **{name: Option("", number_as_text(f"--{name}", least=1)) for name in ("jobid", "msg-timeout", "threads")},
+        "signal": Option("", warning_of_allocation),
+        "wait": Option("", number_as_text("--wait")),
+        "relative": Option("relative", number_of("--relative", least=0)),
+        **{name: Flag("") for name in _FLAGS.split()},
+    }
+)
 LETTERS = {
     **SHORT,
     "E": "preserve-env",
@@ -63,11 +71,8 @@ _NOT_DONE = [
     "gpu-bind",
     "gpu-freq",
     "het-group",
-    "mcs-label",
-    "network",
     "no-allocate",
     "no-kill",
-    "power",
     "preserve-env",
     "profile",
     "prolog",
@@ -105,25 +110,55 @@ _OF_STEPS = {
 #: Further ones for ``srun`` that starts a job.
 OF_JOBS = {
     "SLURM_ACCOUNT": "account",
+    "SLURM_ACCTG_FREQ": "acctg-freq",
+    "SLURM_BURST_BUFFER": "bb",
     "SLURM_CLUSTERS": "clusters",
+    "SLURM_CLUSTER_CONSTRAINT": "cluster-constraint",
+    "SLURM_COMPRESS": "compress",
     "SLURM_CONSTRAINT": "constraint",
+    "SLURM_CORE_SPEC": "core-spec",
+    "SLURM_CPUS_PER_GPU": "cpus-per-gpu",
+    "SLURM_CPU_BIND": "cpu-bind",
+    "SLURM_DELAY_BOOT": "delay-boot",
+    "SLURM_DEPENDENCY": "dependency",
+    "SLURM_EPILOG": "epilog",
     "SLURM_EXCLUSIVE": "exclusive",
     "SLURM_GPUS": "gpus",
     "SLURM_GPUS_PER_NODE": "gpus-per-node",
     "SLURM_GPUS_PER_SOCKET": "gpus-per-socket",
+    "SLURM_GRES": "gres",
     "SLURM_GRES_FLAGS": "gres-flags",
     "SLURM_HINT": "hint",
     "SLURM_IMMEDIATE": "immediate",
     "SLURM_JOB_NAME": "job-name",
+    "SLURM_MEM_BIND": "mem-bind",
     "SLURM_MEM_PER_CPU": "mem-per-cpu",
     "SLURM_MEM_PER_GPU": "mem-per-gpu",
     "SLURM_MEM_PER_NODE": "mem",
+    "SLURM_NCORES_PER_SOCKET": "cores-per-socket",
+    "SLURM_NETWORK": "network",
+    "SLURM_NO_KILL": "no-kill",
+    "SLURM_NSOCKETS_PER_NODE": "sockets-per-node",
+    "SLURM_NTASKS_PER_GPU": "ntasks-per-gpu",
     "SLURM_PARTITION": "partition",
+    "SLURM_POWER": "power",
+    "SLURM_PROFILE": "profile",
+    "SLURM_PROLOG": "prolog",
     "SLURM_QOS": "qos",
     "SLURM_REQ_SWITCH": "switches",
     "SLURM_RESERVATION": "reservation",
+    "SLURM_RESV_PORTS": "resv-ports",
+    "SLURM_SEND_LIBS": "send-libs",
+    "SLURM_SIGNAL": "signal",
+    "SLURM_SPREAD_JOB": "spread-job",
+    "SLURM_SRUN_MULTI": "multi-prog",
+    "SLURM_TASK_EPILOG": "task-epilog",
+    "SLURM_TASK_PROLOG": "task-prolog",
+    "SLURM_THREADS": "threads",
     "SLURM_THREADS_PER_CORE": "threads-per-core",
+    "SLURM_THREAD_SPEC": "thread-spec",
     "SLURM_TIMELIMIT": "time",
+    "SLURM_USE_MIN_NODES": "use-min-nodes",
     "SLURM_WAIT4SWITCH": "wait4switch",
     "SLURM_WCKEY": "wckey",
 }
@@ -255,7 +290,7 @@ def step_request(line: SrunLine) -> StepRequest:
         required_nodes=fields.get("required_nodes", ()),
         places=places,
         excluded_nodes=fields.get("excluded_nodes", ()),
-        relative=_count("relative", texts),
+        relative=fields.get("relative", 0),
         distribution=kind.partition(":")[0].partition(",")[0],
         plane_size=int(size or 0),
         exact=bool({"exact", "exclusive", "cpus-per-task"} & texts.keys()),
@@ -267,13 +302,6 @@ def step_request(line: SrunLine) -> StepRequest:
         gpus=_gpus(texts.get("gpus", "")) if "gpus" in given else 0,
         texts=texts,
     )
-
-
-def _count(option: str, texts: Mapping[str, str]) -> int:
-    text = texts.get(option, "0")
-    if not text.isascii() or not text.isdigit():
-        raise OptionError(f"--{option}", f"{text!r} is not a number")
-    return int(text)
 
 
 def _gpus(text: str) -> int:

@@ -7,17 +7,16 @@ than the directives ``#SBATCH`` of the script, which end at its first command.
 from __future__ import annotations
 
 import shlex
-import signal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rota.commands.getopt import UsageError
 from rota.commands.mail_options import mail_options
 from rota.commands.moments import parse_slurm_time
-from rota.commands.option_error import OptionError
+from rota.commands.option_error import USAGE, OptionError, WordedError
+from rota.commands.option_values import parse_warning
 from rota.commands.sbatch import Options, options_of, parse_options, request
-from rota.commands.sbatch_options import OPTIONS, Flag, Option
+from rota.commands.sbatch_options import OPTIONS, Flag, Option, in_order
 from rota.commands.script_environment import script_environment
-from rota.commands.signals import signal_number
 from rota.model.accounting import JobDetails
 from rota.model.submission import Submission
 from rota.users import find_user
@@ -30,15 +29,23 @@ if TYPE_CHECKING:
 _DIRECTIVE = "#SBATCH"
 #: What stands between the components of a heterogeneous job in a script; the second one did in former times.
 _SEPARATORS = ("hetjob", "packjob")
-#: The options of ``sbatch``; two of them allow points of time when the time now is known.
-TABLE: Mapping[str, Option | Flag] = {**OPTIONS, **dict.fromkeys(("help", "usage", "version"), Flag(""))}
 #: Options by environment variable; those that are flags are set by any value.
 _VARIABLES = {
     "SBATCH_ACCOUNT": "account",
+    "SBATCH_ACCTG_FREQ": "acctg-freq",
     "SBATCH_ARRAY_INX": "array",
+    "SBATCH_BATCH": "batch",
+    "SBATCH_BURST_BUFFER": "bb",
     "SBATCH_CLUSTERS": "clusters",
+    "SBATCH_CLUSTER_CONSTRAINT": "cluster-constraint",
     "SBATCH_CONSTRAINT": "constraint",
+    "SBATCH_CONTAINER": "container",
+    "SBATCH_CORE_SPEC": "core-spec",
+    "SBATCH_CPUS_PER_GPU": "cpus-per-gpu",
+    "SBATCH_CPU_FREQ_REQ": "cpu-freq",
+    "SBATCH_DELAY_BOOT": "delay-boot",
     "SBATCH_DISTRIBUTION": "distribution",
+    "SBATCH_ERROR": "error",
     "SBATCH_EXCLUSIVE": "exclusive",
     "SBATCH_EXPORT": "export",
     "SBATCH_GET_USER_ENV": "get-user-env",
@@ -46,15 +53,27 @@ _VARIABLES = {
     "SBATCH_GPUS_PER_NODE": "gpus-per-node",
     "SBATCH_GPUS_PER_SOCKET": "gpus-per-socket",
     "SBATCH_GPUS_PER_TASK": "gpus-per-task",
+    "SBATCH_GPU_BIND": "gpu-bind",
+    "SBATCH_GPU_FREQ": "gpu-freq",
+    "SBATCH_GRES": "gres",
     "SBATCH_GRES_FLAGS": "gres-flags",
     "SBATCH_HINT": "hint",
+    "SBATCH_IGNORE_PBS": "ignore-pbs",
+    "SBATCH_INPUT": "input",
     "SBATCH_JOB_NAME": "job-name",
+    "SBATCH_MEM_BIND": "mem-bind",
     "SBATCH_MEM_PER_CPU": "mem-per-cpu",
     "SBATCH_MEM_PER_GPU": "mem-per-gpu",
     "SBATCH_MEM_PER_NODE": "mem",
+    "SBATCH_NETWORK": "network",
+    "SBATCH_NO_KILL": "no-kill",
     "SBATCH_NO_REQUEUE": "no-requeue",
     "SBATCH_OPEN_MODE": "open-mode",
+    "SBATCH_OUTPUT": "output",
+    "SBATCH_OVERCOMMIT": "overcommit",
     "SBATCH_PARTITION": "partition",
+    "SBATCH_POWER": "power",
+    "SBATCH_PROFILE": "profile",
     "SBATCH_QOS": "qos",
     "SBATCH_REQUEUE": "requeue",
     "SBATCH_REQ_SWITCH": "switches",
@@ -62,6 +81,7 @@ _VARIABLES = {
     "SBATCH_SIGNAL": "signal",
     "SBATCH_SPREAD_JOB": "spread-job",
     "SBATCH_THREADS_PER_CORE": "threads-per-core",
+    "SBATCH_THREAD_SPEC": "thread-spec",
     "SBATCH_TIMELIMIT": "time",
     "SBATCH_USE_MIN_NODES": "use-min-nodes",
     "SBATCH_WAIT": "wait",
@@ -72,8 +92,10 @@ _VARIABLES = {
 #: Options of which the one that counts more removes the others.
 _ALTERNATIVES = ({"mem", "mem-per-cpu", "mem-per-gpu"}, {"exclusive", "oversubscribe"}, {"requeue", "no-requeue"})
 #: Options that rota does not carry out.
-_NOT_DONE = frozenset({"container", "cpu-freq", "export-file", "gid", "gpu-bind", "gpu-freq", "mcs-label", "power"})
+_NOT_DONE = frozenset({"container", "cpu-freq", "export-file", "gid", "gpu-bind", "gpu-freq"})
 _NOT_DONE |= {"no-kill", "profile", "reboot"}
+#: The options of ``sbatch``; two of them allow points of time when the time now is known.
+TABLE: Mapping[str, Option | Flag] = in_order({**OPTIONS, **dict.fromkeys(("help", "usage", "version"), Flag(""))})
 _WRAPPER = "#!/bin/sh\n# This script was created by sbatch --wrap.\n\n{}\n"
 
 
@@ -101,13 +123,13 @@ class ScriptError(ValueError):
 class DirectiveError(ScriptError):
     """A directive of the script is none."""
 
-    status = 255
+    status = USAGE
 
 
 class NotRootError(ScriptError):
     """Only root may ask for this."""
 
-    status = 255
+    status = USAGE
 
 
 class Submitted(NamedTuple):
@@ -196,7 +218,7 @@ def read_submission(
         fields |= _other_user(texts["uid"])
     _from_now(fields, now)
     spec = request(fields)
-    number, seconds, batch_only = parse_warning(texts.get("signal", ""))
+    number, seconds, batch_only = warning_of(texts)
     submission = Submission(
         details=_details(spec, texts, [path, *arguments] if path else [], line.words, client),
         script=script,
@@ -204,7 +226,7 @@ def read_submission(
         environment=script_environment(spec, texts, client.environment, client.work_dir, client.host),
         umask=client.umask,
         rlimits={} if texts.get("propagate", "").upper() == "NONE" else client.rlimits,
-        append=_open_mode(texts.get("open-mode", "")),
+        append=texts.get("open-mode", "")[:1].lower() == "a",
         warning_signal=number,
         warning_seconds=seconds,
         warning_batch_only=batch_only,
@@ -259,23 +281,23 @@ def _other_user(name: str) -> dict[str, Any]:
     """Give the user as whom root submits."""
     found = find_user(name)
     if found is None:
-        raise ScriptError(f"Invalid --uid specification: {name}")
+        raise OptionError("--uid", "")
     return {"user": found.pw_name, "user_id": found.pw_uid, "group_id": found.pw_gid}
 
 
 def _table(now: int, utc_offset: Callable[[int], int]) -> dict[str, Option | Flag]:
     """Give the options, of which some allow more than in a replay: points of time."""
 
-    def ahead(text: str) -> int:
+    def ahead(option: str, text: str) -> int:
         try:
             return parse_slurm_time(text, now, utc_offset) - now
-        except UsageError:
-            raise ValueError(f"{text!r} is no point of time") from None
+        except UsageError as error:
+            raise WordedError(f"Invalid --{option} specification", heading=error.err if text else "") from None
 
     return {
         **TABLE,
-        "begin": Option("begin_time", lambda text: max(ahead(text), 0)),
-        "deadline": Option("deadline", lambda text: ahead(text) or -1),
+        "begin": Option("begin_time", lambda text: max(ahead("begin", text), 0)),
+        "deadline": Option("deadline", lambda text: ahead("deadline", text) or -1),
     }
 
 
@@ -353,32 +375,13 @@ def _details(
     )
 
 
+def warning_of(texts: Mapping[str, str]) -> tuple[int, int, bool]:
+    """Give what ``--signal`` asks for, of the texts of options by long name; see `parse_warning`."""
+    return parse_warning(texts["signal"]) if "signal" in texts else (0, 60, False)
+
+
 def join_path(directory: str, path: str) -> str:
     """Make a path absolute; an empty one is the directory."""
     if not path:
         return directory
     return path if path.startswith("/") else f"{directory.rstrip('/')}/{path}"
-
-
-def _open_mode(text: str) -> bool:
-    if text not in {"", "append", "truncate", "a", "t"}:
-        raise OptionError("--open-mode", f"{text!r} is not append or truncate")
-    return text.startswith("a")
-
-
-def parse_warning(text: str) -> tuple[int, int, bool]:
-    """Parse ``[R][B]:signal[@seconds]``."""
-    if not text:
-        return 0, 60, False
-    flags, colon, rest = text.partition(":")
-    name, at, seconds = (rest if colon else text).partition("@")
-    if (colon and set(flags.upper()) - set("RB")) or (at and not seconds.isdigit()) or not (number := _signal(name)):
-        raise OptionError("--signal", f"{text!r} is not [B:]SIGNAL[@SECONDS]")
-    return number, int(seconds) if at else 60, bool(colon) and "B" in flags.upper()
-
-
-def _signal(name: str) -> int:
-    """Give the number of a signal; 0: there is none of this name or number."""
-    if name.isascii() and name.isdigit():
-        return int(name) if int(name) in set(signal.valid_signals()) else 0
-    return signal_number(name) or 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rota.controller.submitting import RefusedError, mail_warning, submit
+from rota.controller.submitting import RefusedError, submit, warnings
 from rota.core import events as ev
 from rota.listings.common import unknown_cluster
 from rota.model import JobState
@@ -55,7 +55,7 @@ async def allocate(
     driver.on_finished.append(waiter.finished)
     gone = asyncio.create_task(terminal.closed())
     try:
-        terminal.error(mail_warning(cluster, call.words[0], wanted.submission))
+        terminal.error(warnings(cluster, call.words[0], wanted.submission, wanted.texts))
         await submit(cluster, call, job_id, wanted.spec, wanted.submission, failed=messages.refused)
         job = driver.engine.jobs.get(job_id)
         if job is not None and job.state is JobState.PENDING:
@@ -63,6 +63,8 @@ async def allocate(
                 await _cancel(cluster, job_id)
                 raise RefusedError(f"error: {messages.refused}: Requested nodes are busy")
             if not quiet:
+                held = "Job is in held state, pending scheduler release"
+                terminal.error(f"{call.words[0]}: {held}\n" if wanted.spec.hold else "")
                 terminal.error(messages.queued.format(job=job_id))
             await _either(waiter.done, gone)
             if waiter.done.done() and waiter.done.result() and not quiet:

@@ -12,9 +12,9 @@ from rota.controller.submitting import (
     RefusedError,
     client_of,
     largest_script,
-    mail_warning,
     submit,
     telling_problems,
+    warnings,
     with_host_files,
 )
 from rota.controller.wire import TooLargeError
@@ -81,7 +81,7 @@ async def _submit(cluster: Cluster, call: Call, terminal: Terminal, submitted: S
     named = config.cluster_name if texts.get("clusters") else ""
     if lines := unknown_cluster(texts.get("clusters", ""), config):
         raise RefusedError(*lines)
-    terminal.error(mail_warning(cluster, "sbatch", submitted.submission))
+    terminal.error(warnings(cluster, "sbatch", submitted.submission, texts))
     if "test-only" in texts:
         await tell_start(cluster, call, terminal, driver.next_job_id, submitted.spec, quiet="quiet" in texts)
         return None

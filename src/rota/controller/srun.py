@@ -69,13 +69,17 @@ async def srun(cluster: Cluster, call: Call, terminal: Terminal) -> int | None:
             terminal.error("srun: fatal: No command given to execute.\n")
             return 1
         mpi = _mpi_type(cluster, line)
+        programs = await _programs(terminal, line)
+        if not job_text and "relative" in line.texts:
+            terminal.error("srun: fatal: --relative option invalid for job allocation request\n")
+            return 1
         if not job_text:
             return await _in_new_job(cluster, call, terminal, line)
         place = _job_of(cluster, call, job_text)
         job = place.job
         if call.environment.get("ROTA_RUN") != cluster.runs.mark_of(job.job_id, job.restart_count):
             return await _elsewhere(cluster, call, terminal, place)
-        return await _step(cluster, call, terminal, line, place, mpi=mpi)
+        return await _step(cluster, call, terminal, line, place, mpi=mpi, programs=programs)
 
     return await telling_problems("srun", terminal, command)
 
@@ -179,21 +183,35 @@ def _mpi_type(cluster: Cluster, line: SrunLine) -> str:
     Raises:
         RefusedError: in a way that rota does not know.
     """
-    wanted = line.texts.get("mpi") or cluster.driver.engine.view.config.get("MpiDefault", "none")
+    wanted = line.texts.get("mpi", cluster.driver.engine.view.config.get("MpiDefault", "none"))
+    if wanted == "openmpi":  # an old word for it
+        return "none"
     if wanted not in MPI_TYPES:
         raise RefusedError(f"error: Invalid MPI type '{wanted}', --mpi=list for acceptable types")
     return wanted
 
 
+async def _programs(terminal: Terminal, line: SrunLine) -> str | None:
+    """Read the file of ``--multi-prog``; ``None``: there is none.
+
+    Raises:
+        RefusedError: it cannot be read.
+    """
+    if "multi-prog" not in line.texts:
+        return None
+    path = line.options.rest[0]
+    try:
+        return (await terminal.read(path)).decode(errors="surrogateescape")
+    except OSError:
+        raise RefusedError(f"error: Could not open multi_prog config file {path}") from None
+
+
 async def _step(
-    cluster: Cluster, call: Call, terminal: Terminal, line: SrunLine, place: _Place, *, mpi: str
+    cluster: Cluster, call: Call, terminal: Terminal, line: SrunLine, place: _Place, *, mpi: str, programs: str | None
 ) -> int | None:
     """Make a step and let the client run it."""
     request = step_request(line)
     quiet = "quiet" in line.texts
-    programs = None
-    if "multi-prog" in line.texts:
-        programs = (await terminal.read(request.argv[0])).decode(errors="surrogateescape")
     told = False
 
     def busy(why: str) -> None:

@@ -12,6 +12,7 @@ from rota.commands.option_error import OptionError, Problem
 from rota.commands.refusals import refusal
 from rota.commands.slurm_messages import message_of
 from rota.commands.submission import Client, ScriptError
+from rota.commands.unused_values import notes
 from rota.core import events as ev
 from rota.core.effects import Refused
 from rota.core.plain import shape_of
@@ -73,8 +74,8 @@ async def telling_problems(name: str, terminal: Terminal, command: Callable[[], 
     try:
         return await command()
     except OptionError as error:
-        lines, status = refusal(name, error)
-        terminal.error("".join(f"{name}: {line}\n" for line in lines))
+        lines, status, heading = refusal(name, error)
+        terminal.error(heading + "".join(f"{name}: {line}\n" for line in lines))
         if error.kind is not Problem.VALUE:
             terminal.error(f'Try "{name} --help" for more information\n')
         return status
@@ -135,8 +136,9 @@ async def submit(
     refused = await hand_in(cluster, call.uid, job_id, spec, submission)
     if refused is None:
         return
-    sentence, more = sentence_of(refused.errno, refused.message, spec)
-    raise RefusedError(*([f"error: {more}"] if more else []), f"error: {failed}: {sentence}")
+    sentence, more = sentence_of(refused.errno, refused.message)
+    last = sentence if refused.errno is Errno.INVALID_GRES else f"{failed}: {sentence}"
+    raise RefusedError(*([f"error: {more}"] if more else []), f"error: {last}")
 
 
 async def hand_in(cluster: Cluster, uid: int, job_id: int, spec: JobSpec, submission: Submission) -> Refused | None:
@@ -156,16 +158,28 @@ async def hand_in(cluster: Cluster, uid: int, job_id: int, spec: JobSpec, submis
     return await cluster.driver.submit(event, [add_submission(spec.payload, data)])
 
 
-def mail_warning(cluster: Cluster, command: str, submission: Submission) -> str:
-    """Say that mail for which a job asks cannot be sent; empty: it can, or it asks for none."""
-    trouble = cluster.mail.trouble if submission.details.mail_type else ""
-    return trouble and f"{command}: warning: {trouble}\n"
+def warnings(cluster: Cluster, command: str, submission: Submission, texts: Mapping[str, str]) -> str:
+    """Say what of a submission is not heeded, and that mail for which it asks cannot be sent; empty: nothing.
+
+    Args:
+        cluster: The cluster.
+        command: The command's name.
+        submission: The submission.
+        texts: The texts of its options.
+    """
+    lines = notes(texts)
+    if submission.details.mail_type and cluster.mail.trouble:
+        lines.append(f"warning: {cluster.mail.trouble}")
+    return "".join(f"{command}: {line}\n" for line in lines)
 
 
-def sentence_of(errno: Errno, message: str, spec: JobSpec) -> tuple[str, str]:
+def sentence_of(errno: Errno, message: str) -> tuple[str, str]:
     """Give Slurm's sentence about a request that is refused, and what there is to say beside it; empty: nothing."""
     sentence, more = message_of(errno, message)
-    return sentence, f"invalid partition specified: {spec.partition}" if errno is Errno.INVALID_PARTITION_NAME else more
+    if errno is Errno.INVALID_PARTITION_NAME:
+        name = more.removeprefix("there is no ").rpartition(" (there are: ")[0]
+        more = f"invalid partition specified: {name[1:-1]}"  # without quotes
+    return sentence, more
 
 
 def largest_script(cluster: Cluster) -> int:

@@ -55,13 +55,13 @@ def _answer(cluster: Cluster, call: Call, job_id: int, spec: JobSpec) -> tuple[s
     event = ev.Submit(job_id, at_once, uid=cluster.rights.as_operator(call.uid))
     refused = next((one for one in engine.handle(event, now) if isinstance(one, Refused)), None)
     if refused is not None:
-        sentence, more = sentence_of(refused.errno, refused.message, spec)
+        sentence, more = sentence_of(refused.errno, refused.message)
         return (f"{name}: error: {more}\n" if more else "") + _FAILED.format(sentence), 1
     future = engine.view.future(job_id)
     found = None if future is None else future.earliest()
     if future is None or found is None:
         limited = Errno.ACCOUNTING_POLICY if future is None else Errno.REQUESTED_NODE_CONFIG_UNAVAILABLE
-        return _FAILED.format(sentence_of(limited, "", spec)[0]), 1
+        return _FAILED.format(sentence_of(limited, "")[0]), 1
     start, nodes = max(found[0], spec.begin_time), engine.view.names(found[1])
     cpus = sum(node.cpus for node in engine.view.nodes() if node.name in nodes) if spec.exclusive else spec.num_cpus
     when = Clock(now, utc_offset_for(cluster, call), call.environment.get("SLURM_TIME_FORMAT", "")).moment(start)

@@ -62,14 +62,14 @@ def is_here(name: str, config: ClusterConfig) -> bool:
 
 
 def unknown_cluster(given: str, config: ClusterConfig) -> tuple[str, ...]:
-    """Give the lines of an error about the first cluster of a list that is not this one; none: there is no other."""
-    name = next((one for one in given.split(",") if one.strip() and not is_here(one, config)), None)
-    if name is None:
+    """Give the lines of an error about the clusters of a list that are not this one; none: there is no other."""
+    names = [one.lower() for one in given.split(",") if one and not is_here(one, config)]
+    if not names:
         return ()
     advice = "Use 'sacctmgr list clusters' to see available clusters."
     return (
-        f"error: No cluster '{name}' known by database.",
-        f"error: '{name}' can't be reached now, or it is an invalid entry for --cluster.  {advice}",
+        *(f"error: No cluster '{name}' known by database." for name in names),
+        f"error: '{given}' can't be reached now, or it is an invalid entry for --cluster.  {advice}",
     )
 
 

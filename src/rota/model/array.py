@@ -40,11 +40,13 @@ def parse_array(text: str, size: int = MAX_ARRAY_SIZE) -> ArrayTasks:
         ValueError: the text has another form, or an id is too large.
     """
     listed, percent, throttle = text.partition("%")
+    if listed.startswith("[") and listed.endswith("]"):
+        listed = listed[1:-1]
     if percent and _THROTTLE.fullmatch(throttle) is None:
         raise ValueError(f"{_PROBLEM}: {text!r}: after % stands how many tasks may run at a time")
     ids: set[int] = set()
-    for item in listed.split(","):
-        match = _ITEM.fullmatch(item.strip())
+    for item in filter(None, listed.split(",")):
+        match = _ITEM.fullmatch(item.lstrip())
         if match is None:
             raise ValueError(f"{_PROBLEM}: {item!r} is no task id, 1-5, or 0-15:4")
         first = int(match["first"])
@@ -54,6 +56,8 @@ def parse_array(text: str, size: int = MAX_ARRAY_SIZE) -> ArrayTasks:
         if last >= size:
             raise ValueError(f"{_PROBLEM}: task {last} is not below {size}: MaxArraySize")
         ids.update(range(first, last + 1, step))
+    if not ids:
+        raise ValueError(f"{_PROBLEM}: {text!r} has no tasks")
     return ArrayTasks(tuple(sorted(ids)), max(int(throttle or 0), 0))
 
 

@@ -75,9 +75,9 @@ def parse_dependency(text: str) -> Dependencies:
     """
     found: list[Dependency] = []
     for item in re.split("[,?]", text):
-        name, *jobs = item.strip().split(":")
-        if name.isdigit():  # an old syntax of Slurm: the same as afterany
-            name, jobs = DependencyType.AFTER_ANY, [name, *jobs]
+        name, *jobs = item.split(":")
+        if name.isdigit() and not jobs:  # an old syntax of Slurm: the same as afterany
+            name, jobs = DependencyType.AFTER_ANY, [name]
         try:
             kind = DependencyType(name.lower())
         except ValueError:

@@ -69,7 +69,9 @@ class Errno(IntEnum):
     #: Not in Slurm: an event with a field of the wrong type or value.
     INVALID_EVENT = 9000
     UNSUPPORTED_GRES = 2122
+    INVALID_TRES = 2115
     INVALID_NICE = 2123
+    INVALID_TIME_MIN_LIMIT = 2124
     INVALID_PREFER = 2133
 
 

@@ -34,13 +34,13 @@ class Letter:
 
 
 def parse_mail_types(text: str) -> tuple[str, ...]:
-    """Parse the value of ``--mail-type``; nothing for NONE.
+    """Parse the value of ``--mail-type``; nothing for NONE. As in Slurm, other words are of no account beside types.
 
     Raises:
-        ValueError: a word of it is no type.
+        ValueError: no word of it is a type.
     """
-    words = {word.strip().upper() for word in text.split(",")}
-    if not words <= {*MAIL_TYPES, "ALL", "NONE"}:
+    words = {word.strip().upper() for word in text.split(",")} & {*MAIL_TYPES, "ALL", "NONE"}
+    if not words:
         raise ValueError("it is a list of NONE, ALL, " + ", ".join(MAIL_TYPES))
     if "NONE" in words:
         return ()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from rota.commands.option_error import OptionError
 from rota.commands.script_environment import exported
 from rota.commands.submission import join_path
 from rota.controller.run_environment import VISIBLE, expand, run_environment
@@ -99,8 +98,8 @@ def step_spec(
         "pty": "pty" in texts,
         "quiet": "quiet" in texts,
         "quit_on_interrupt": bool({"quit-on-interrupt", "disable-status"} & texts.keys()),
-        "kill_on_bad_exit": texts.get("kill-on-bad-exit", config.get("KillOnBadExit", "0")) in {"", "1"},
-        "wait": _seconds(texts.get("wait", "0")),
+        "kill_on_bad_exit": bool(int(texts.get("kill-on-bad-exit", config.get("KillOnBadExit", "0")) or 1)),
+        "wait": int(texts.get("wait", "") or 0),
         "kill_wait": config.integer("KillWait", 30, 0, 65533),
         "mpi": mpi,
     }
@@ -132,12 +131,6 @@ class _Files:
         index = self._layout.node_of_task[task]
         more = {"s": self._step_id, "t": str(task), "n": str(index)}
         return join_path(self.directory, expand(text, self._run.job, self._layout.nodes[index], more))
-
-
-def _seconds(text: str) -> int:
-    if not text.isascii() or not text.isdigit():
-        raise OptionError("--wait", f"{text!r} is not a number of seconds")
-    return int(text)
 
 
 def read_programs(text: str, path: str, tasks: int) -> list[tuple[str, ...]]:

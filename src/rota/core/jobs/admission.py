@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import ge
 from typing import TYPE_CHECKING
 
 from rota.core.limits.start_limits import LIMIT_REASONS
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from rota.core.cluster import Cluster
     from rota.core.job import Job
     from rota.core.state import ClusterState
-    from rota.model import JobSpec, Partition
+    from rota.model import JobSpec, Node, Partition
 
 #: Bound of job ids.
 MAX_JOB_ID = LARGEST_EXACT
@@ -132,6 +133,20 @@ def check_partitions(cluster: Cluster, job: Job) -> None:
         reason, name = beyond[0]
         errno, text = _BEYOND[reason]
         raise RequestError(f"{text}: {reason} of partition {name}", errno)
+
+
+def check_shortest_time(job: Job) -> None:
+    """Check that the shortest time in which a new job could be of use is within its time limit.
+
+    Raises:
+        RequestError: it is not.
+    """
+    if (job.spec.time_min or 0) > job.time_limit:
+        raise RequestError(
+            "Invalid time-min specification (exceeds job's time or other limits): "
+            f"{job.spec.time_min} s with a limit of {job.time_limit} s",
+            Errno.INVALID_TIME_MIN_LIMIT,
+        )
 
 
 def check_moved(job: Job) -> None:
@@ -267,11 +282,26 @@ def _impossible(state: ClusterState, spec: JobSpec, partition: Partition) -> Req
             f"More processors requested than permitted: {spec.num_cpus} requested, partition {name} has {most}",
             Errno.TOO_MANY_REQUESTED_CPUS,
         )
-    return RequestError(
-        f"Requested node configuration is not available: {spec.num_cpus} processors on at least "
-        f"{max(spec.min_nodes, 1)} nodes requested: partition {name} never has so much of what is asked for",
-        Errno.REQUESTED_NODE_CONFIG_UNAVAILABLE,
+    why = _lacking(spec, nodes) or (
+        f"{spec.num_cpus} processors on at least {max(spec.min_nodes, 1)} nodes requested: partition {name} never has "
+        "so much of what is asked for"
     )
+    return RequestError(
+        f"Requested node configuration is not available: {why}", Errno.REQUESTED_NODE_CONFIG_UNAVAILABLE
+    )
+
+
+def _lacking(spec: JobSpec, nodes: Sequence[Node]) -> str:
+    """Say in Slurm's words what a request asks of each node that none of some nodes has; empty: nothing of this."""
+    cpus = max(spec.min_cpus_per_node, spec.cpus_per_task)
+    if cpus > max(node.cpus for node in nodes):
+        return "CPU count per node can not be satisfied"
+    if max(spec.mem_per_node, spec.mem_per_cpu * cpus) > max(node.real_memory for node in nodes):
+        return "Memory specification can not be satisfied"
+    shape = (spec.sockets_per_node, spec.cores_per_socket, spec.threads_per_core)
+    if not any(all(map(ge, (node.sockets, node.cores_per_socket, node.threads_per_core), shape)) for node in nodes):
+        return "Socket, core and/or thread specification can not be satisfied"
+    return ""
 
 
 def _check_values(spec: JobSpec) -> None:

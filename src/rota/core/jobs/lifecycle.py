@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from rota.core.jobs.admission import check_partitions, check_possible
+from rota.core.jobs.admission import check_partitions, check_possible, check_shortest_time
 from rota.core.jobs.checks import require_own_hold, require_pending, require_running
 from rota.core.jobs.new_jobs import new_job
 from rota.core.jobs.priorities import Priorities
@@ -60,6 +60,8 @@ class Lifecycle:
         """
         cluster = self.cluster
         job = new_job(cluster, job_id, spec, place)
+        if spec.time_min is not None:
+            check_shortest_time(job)
         try:
             if cluster.policy.restricts:
                 cluster.policy.admit(job)

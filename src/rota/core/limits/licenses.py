@@ -89,7 +89,7 @@ class LicensePool:
         except ValueError as error:
             raise RequestError(str(error), Errno.INVALID_LICENSES) from None
         for name, count in counts.items():
-            if count > self.total.get(name, 0):
+            if count > self.total.get(name, -1):
                 there_are = ", ".join(f"{name}:{count}" for name, count in self.total.items()) or "none"
                 raise RequestError(
                     f"Invalid license specification: {name}:{count} requested, there are {there_are}",
