@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rota.commands.mail_options import mail_options
 from rota.commands.option_error import OptionError
 from rota.commands.option_values import warning_of_allocation
+from rota.commands.option_variables import OF_SALLOC
 from rota.commands.sbatch import options_of, parse_options, request
 from rota.commands.sbatch_options import OPTIONS, SHORT, Flag, Option, in_order
 from rota.commands.signals import signal_number
@@ -47,55 +48,6 @@ TABLE: dict[str, Option | Flag] = in_order(
     }
 )
 LETTERS = {**SHORT, "I": "immediate", "K": "kill-command"}
-_SALLOC_VARIABLES = {
-    "SALLOC_ACCOUNT": "account",
-    "SALLOC_ACCTG_FREQ": "acctg-freq",
-    "SALLOC_BELL": "bell",
-    "SALLOC_BURST_BUFFER": "bb",
-    "SALLOC_CLUSTERS": "clusters",
-    "SALLOC_CLUSTER_CONSTRAINT": "cluster-constraint",
-    "SALLOC_CONSTRAINT": "constraint",
-    "SALLOC_CONTAINER": "container",
-    "SALLOC_CORE_SPEC": "core-spec",
-    "SALLOC_CPUS_PER_GPU": "cpus-per-gpu",
-    "SALLOC_CPU_FREQ_REQ": "cpu-freq",
-    "SALLOC_DELAY_BOOT": "delay-boot",
-    "SALLOC_EXCLUSIVE": "exclusive",
-    "SALLOC_GPUS": "gpus",
-    "SALLOC_GPUS_PER_NODE": "gpus-per-node",
-    "SALLOC_GPUS_PER_SOCKET": "gpus-per-socket",
-    "SALLOC_GPUS_PER_TASK": "gpus-per-task",
-    "SALLOC_GPU_BIND": "gpu-bind",
-    "SALLOC_GPU_FREQ": "gpu-freq",
-    "SALLOC_GRES": "gres",
-    "SALLOC_GRES_FLAGS": "gres-flags",
-    "SALLOC_HINT": "hint",
-    "SALLOC_IMMEDIATE": "immediate",
-    "SALLOC_KILL_CMD": "kill-command",
-    "SALLOC_MEM_BIND": "mem-bind",
-    "SALLOC_MEM_PER_CPU": "mem-per-cpu",
-    "SALLOC_MEM_PER_GPU": "mem-per-gpu",
-    "SALLOC_MEM_PER_NODE": "mem",
-    "SALLOC_NETWORK": "network",
-    "SALLOC_NO_BELL": "no-bell",
-    "SALLOC_NO_KILL": "no-kill",
-    "SALLOC_OVERCOMMIT": "overcommit",
-    "SALLOC_PARTITION": "partition",
-    "SALLOC_POWER": "power",
-    "SALLOC_PROFILE": "profile",
-    "SALLOC_QOS": "qos",
-    "SALLOC_REQ_SWITCH": "switches",
-    "SALLOC_RESERVATION": "reservation",
-    "SALLOC_SIGNAL": "signal",
-    "SALLOC_SPREAD_JOB": "spread-job",
-    "SALLOC_THREADS_PER_CORE": "threads-per-core",
-    "SALLOC_THREAD_SPEC": "thread-spec",
-    "SALLOC_TIMELIMIT": "time",
-    "SALLOC_USE_MIN_NODES": "use-min-nodes",
-    "SALLOC_WAIT4SWITCH": "wait4switch",
-    "SALLOC_WAIT_ALL_NODES": "wait-all-nodes",
-    "SALLOC_WCKEY": "wckey",
-}
 _NOT_DONE = (
     "container",
     "cpu-freq",
@@ -135,7 +87,7 @@ def read_salloc(words: Sequence[str], environment: Mapping[str, str], uid: int =
     check_for_one_component(given.rest[:1])
     fields: dict[str, Any] = {}
     texts: dict[str, str] = {}
-    for one in (*options_of(environment, _SALLOC_VARIABLES, TABLE), given):
+    for one in (*options_of(environment, OF_SALLOC, TABLE), given):
         fields |= one.fields
         texts |= one.texts
     check_for_oneself(texts, uid)

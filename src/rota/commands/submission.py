@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rota.commands.getopt import UsageError
 from rota.commands.mail_options import mail_options
 from rota.commands.moments import parse_slurm_time
-from rota.commands.option_error import USAGE, OptionError, WordedError
+from rota.commands.option_error import FAILURE, USAGE, OptionError, WordedError
 from rota.commands.option_values import parse_warning
+from rota.commands.option_variables import OF_SBATCH
 from rota.commands.sbatch import Options, options_of, parse_options, request
 from rota.commands.sbatch_options import OPTIONS, Flag, Option, in_order
 from rota.commands.script_environment import script_environment
@@ -29,66 +30,6 @@ if TYPE_CHECKING:
 _DIRECTIVE = "#SBATCH"
 #: What stands between the components of a heterogeneous job in a script; the second one did in former times.
 _SEPARATORS = ("hetjob", "packjob")
-#: Options by environment variable; those that are flags are set by any value.
-_VARIABLES = {
-    "SBATCH_ACCOUNT": "account",
-    "SBATCH_ACCTG_FREQ": "acctg-freq",
-    "SBATCH_ARRAY_INX": "array",
-    "SBATCH_BATCH": "batch",
-    "SBATCH_BURST_BUFFER": "bb",
-    "SBATCH_CLUSTERS": "clusters",
-    "SBATCH_CLUSTER_CONSTRAINT": "cluster-constraint",
-    "SBATCH_CONSTRAINT": "constraint",
-    "SBATCH_CONTAINER": "container",
-    "SBATCH_CORE_SPEC": "core-spec",
-    "SBATCH_CPUS_PER_GPU": "cpus-per-gpu",
-    "SBATCH_CPU_FREQ_REQ": "cpu-freq",
-    "SBATCH_DELAY_BOOT": "delay-boot",
-    "SBATCH_DISTRIBUTION": "distribution",
-    "SBATCH_ERROR": "error",
-    "SBATCH_EXCLUSIVE": "exclusive",
-    "SBATCH_EXPORT": "export",
-    "SBATCH_GET_USER_ENV": "get-user-env",
-    "SBATCH_GPUS": "gpus",
-    "SBATCH_GPUS_PER_NODE": "gpus-per-node",
-    "SBATCH_GPUS_PER_SOCKET": "gpus-per-socket",
-    "SBATCH_GPUS_PER_TASK": "gpus-per-task",
-    "SBATCH_GPU_BIND": "gpu-bind",
-    "SBATCH_GPU_FREQ": "gpu-freq",
-    "SBATCH_GRES": "gres",
-    "SBATCH_GRES_FLAGS": "gres-flags",
-    "SBATCH_HINT": "hint",
-    "SBATCH_IGNORE_PBS": "ignore-pbs",
-    "SBATCH_INPUT": "input",
-    "SBATCH_JOB_NAME": "job-name",
-    "SBATCH_MEM_BIND": "mem-bind",
-    "SBATCH_MEM_PER_CPU": "mem-per-cpu",
-    "SBATCH_MEM_PER_GPU": "mem-per-gpu",
-    "SBATCH_MEM_PER_NODE": "mem",
-    "SBATCH_NETWORK": "network",
-    "SBATCH_NO_KILL": "no-kill",
-    "SBATCH_NO_REQUEUE": "no-requeue",
-    "SBATCH_OPEN_MODE": "open-mode",
-    "SBATCH_OUTPUT": "output",
-    "SBATCH_OVERCOMMIT": "overcommit",
-    "SBATCH_PARTITION": "partition",
-    "SBATCH_POWER": "power",
-    "SBATCH_PROFILE": "profile",
-    "SBATCH_QOS": "qos",
-    "SBATCH_REQUEUE": "requeue",
-    "SBATCH_REQ_SWITCH": "switches",
-    "SBATCH_RESERVATION": "reservation",
-    "SBATCH_SIGNAL": "signal",
-    "SBATCH_SPREAD_JOB": "spread-job",
-    "SBATCH_THREADS_PER_CORE": "threads-per-core",
-    "SBATCH_THREAD_SPEC": "thread-spec",
-    "SBATCH_TIMELIMIT": "time",
-    "SBATCH_USE_MIN_NODES": "use-min-nodes",
-    "SBATCH_WAIT": "wait",
-    "SBATCH_WAIT4SWITCH": "wait4switch",
-    "SBATCH_WAIT_ALL_NODES": "wait-all-nodes",
-    "SBATCH_WCKEY": "wckey",
-}
 #: Options of which the one that counts more removes the others.
 _ALTERNATIVES = ({"mem", "mem-per-cpu", "mem-per-gpu"}, {"exclusive", "oversubscribe"}, {"requeue", "no-requeue"})
 #: Options that rota does not carry out.
@@ -207,8 +148,8 @@ def read_submission(
         name = path.rpartition("/")[2] or "sbatch"
     sources: list[Options] = []
     if directives:
-        sources += [_of_directive(words, table) for words in _directives(script)]
-        sources += options_of(client.environment, _VARIABLES, table)
+        sources += [_of_directive(words, table) for words in _directives(script, path)]
+        sources += options_of(client.environment, OF_SBATCH, table)
     fields, texts = _merge([*sources, line.options])
     check_for_oneself(texts, client.uid)
     if problem := next((f"--{option}" for option in texts if option in _NOT_DONE), None):
@@ -318,15 +259,31 @@ def _check_script(script: str) -> None:
         raise ScriptError("Batch script contains DOS line breaks (\\r\\n)\ninstead of expected UNIX line breaks (\\n).")
 
 
-def _directives(script: str) -> Iterable[list[str]]:
-    for line in script.split("\n"):
-        if line.startswith(_DIRECTIVE) and line[len(_DIRECTIVE) : len(_DIRECTIVE) + 1] in {" ", "\t"}:
+def _directives(script: str, path: str) -> Iterable[list[str]]:
+    """Give the words of the directives before the first command. There are quotes and comments, but no backslashes."""
+    for number, line in enumerate(script.split("\n"), 1):
+        if line.startswith(_DIRECTIVE):
+            words = shlex.shlex(line.removeprefix(_DIRECTIVE), posix=True)
+            words.whitespace_split, words.escape = True, ""
             try:
-                yield shlex.split(line[len(_DIRECTIVE) :], comments=True)
-            except ValueError as error:
-                raise OptionError(_DIRECTIVE, f"{line!r}: {error}") from None
+                yield list(words)
+            except ValueError:
+                where, rest = f"fatal: {path or 'stdin'}: line {number}", line.removeprefix(_DIRECTIVE).strip()
+                worded = WordedError(f"{where}: Unmatched `{_open_quote(rest)}` in [{rest}]", status=FAILURE)
+                raise OptionError(_DIRECTIVE, str(worded), worded=worded) from None
         elif line.strip() and not line.startswith("#"):
             return
+
+
+def _open_quote(text: str) -> str:
+    """Give the quote that is not closed."""
+    opened = ""
+    for letter in text:
+        if letter == opened:
+            opened = ""
+        elif not opened and letter in "\"'":
+            opened = letter
+    return opened
 
 
 def _of_directive(words: Sequence[str], table: Mapping[str, Option | Flag]) -> Options:

@@ -65,7 +65,7 @@ def _binding_problem(option: str, text: str, words: Iterable[str], kinds: Iterab
     for word in re.split(r"[,;](?![\d,])", text):
         match = re.fullmatch(rf"({listed})(?:([:=])(.*))?", word, re.IGNORECASE)
         if match is None and word.lower() not in words:
-            return f'unrecognized {option} argument "{word if text.count(word) else text}"'
+            return f'unrecognized {option} argument "{word}"'
         if match is not None and not match[3]:
             return f'missing list for "{option}={match[1]}:<list>"'
         if match is not None and (wrong := _wrong_number(match[3], hexadecimal=match[1].lower().startswith("mask"))):

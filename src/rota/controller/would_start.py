@@ -17,7 +17,7 @@ from rota.core.effects import Refused
 from rota.listings import Answer
 from rota.listings.clock import Clock
 from rota.listings.text import fold
-from rota.model import Errno
+from rota.model import Errno, Reason
 
 if TYPE_CHECKING:
     from rota.controller.cluster import Cluster
@@ -60,8 +60,10 @@ def _answer(cluster: Cluster, call: Call, job_id: int, spec: JobSpec) -> tuple[s
     future = engine.view.future(job_id)
     found = None if future is None else future.earliest()
     if future is None or found is None:
-        limited = Errno.ACCOUNTING_POLICY if future is None else Errno.REQUESTED_NODE_CONFIG_UNAVAILABLE
-        return _FAILED.format(sentence_of(limited, "")[0]), 1
+        line = engine.view.job(job_id) if future is None else None
+        limited = line is not None and line.reason != Reason.PARTITION_NODE_LIMIT.value
+        errno = Errno.ACCOUNTING_POLICY if limited else Errno.REQUESTED_NODE_CONFIG_UNAVAILABLE
+        return _FAILED.format(sentence_of(errno, "")[0]), 1
     start, nodes = max(found[0], spec.begin_time), engine.view.names(found[1])
     cpus = sum(node.cpus for node in engine.view.nodes() if node.name in nodes) if spec.exclusive else spec.num_cpus
     when = Clock(now, utc_offset_for(cluster, call), call.environment.get("SLURM_TIME_FORMAT", "")).moment(start)
