@@ -61,7 +61,8 @@ def _answer(cluster: Cluster, call: Call, job_id: int, spec: JobSpec) -> tuple[s
     found = None if future is None else future.earliest()
     if future is None or found is None:
         line = engine.view.job(job_id) if future is None else None
-        limited = line is not None and line.reason != Reason.PARTITION_NODE_LIMIT.value
+        too_large = {Reason.PARTITION_NODE_LIMIT.value, Reason.PARTITION_CONFIG.value}
+        limited = line is not None and line.reason not in too_large
         errno = Errno.ACCOUNTING_POLICY if limited else Errno.REQUESTED_NODE_CONFIG_UNAVAILABLE
         return _FAILED.format(sentence_of(errno, "")[0]), 1
     start, nodes = max(found[0], spec.begin_time), engine.view.names(found[1])
