@@ -57,7 +57,6 @@ _KNOWN = {
     "GET /job/{array}*.tasks": "tasks on each node count as for sbatch, not only if their number is given",
     "GET /job/{array}*.cpus": "likewise",
     "GET /job/{array}*.tres_req_str": "likewise",
-    "GET /job/{held}*.node_count": "the least that is asked for, not what it comes to",
     "GET /job/{one}*.node_count": "up to two nodes are two, as for sbatch: slurmrestd's job had one",
     "GET /job/{one}*.nodes": "likewise",
     "GET /job/{one}*.job_resources.*": "likewise",

@@ -21,9 +21,8 @@ def test_waiting_for_all_nodes() -> None:
 @pytest.mark.parametrize(
     ("word", "problem"),
     [
-        ("--wait-all-nodes=7", "'7' is not 0 or 1"),
-        ("--network=us", "is not supported by rota"),
-        ("-marbitrary", "is arbitrary: name the nodes with --nodelist"),
+        ("--tmp=1", "is not supported by rota"),
+        ("-marbitrary", "With Arbitrary distribution you need to specify a nodelist or hostfile with the -w option"),
     ],
 )
 def test_refused(word: str, problem: str) -> None:

@@ -92,12 +92,6 @@ def test_a_job_can_be_asked_for(cluster: LiveCluster) -> None:
     assert lines[4].startswith("2 futures: too few for ranges")
 
 
-def test_the_name_of_a_job_stays_on_its_line(cluster: LiveCluster) -> None:
-    job_id = cluster.submit("-H", "-o", "/dev/null", "-J", "two\nlines\u202e", "--wrap", "true")
-    assert r"two\nlines\u202e" in cluster.rota("forecast", "--futures", "9", str(job_id)).stdout
-    cluster.run("scancel", str(job_id))
-
-
 def test_more_nodes_start_a_job_sooner(cluster: LiveCluster) -> None:
     found = _json(cluster, "whatif", "--nodes", "+4", "--by", "user")
     assert found["jobs"] == 3
@@ -196,6 +190,12 @@ def test_bad_input_is_refused_with_a_reason(cluster: LiveCluster, words: tuple[s
     assert done.stderr.startswith("rota: error: ")
     assert problem in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_the_name_of_a_job_stays_on_its_line(cluster: LiveCluster) -> None:
+    job_id = cluster.submit("-H", "-o", "/dev/null", "-J", "two\nlines\u202e", "--wrap", "true")
+    assert r"two\nlines\u202e" in cluster.rota("forecast", "--futures", "9", str(job_id)).stdout
+    cluster.run("scancel", str(job_id))
 
 
 @pytest.mark.slow

@@ -120,4 +120,4 @@ def test_files_that_cannot_be_used(cluster: LiveCluster) -> None:
         done = cluster.run("srun", "-F", name, "true", check=False)
         assert done.stderr == f"srun: error: {why}\nsrun: error: Invalid --nodefile node file\n"
     done = cluster.run("sbatch", check=False, stdin="#!/bin/bash\n#SBATCH -w ./hf3\ntrue\n")
-    assert done.stderr.splitlines()[1] == "sbatch: error: -w: './hf3' is a file: write the names of the nodes"
+    assert done.stderr.splitlines()[0] == "sbatch: error: -w: './hf3' is a file: write the names of the nodes"

@@ -47,8 +47,8 @@ def test_every_command_tells_local_time_and_its_offset(cluster: LiveCluster) -> 
 def test_moments_in_options_are_local_too(cluster: LiveCluster) -> None:
     job_id = cluster.run(
         "sbatch", "--parsable", "--begin=2035-03-01T08:00", "--wrap", "true", environment=_TOKYO
-    ).stdout
-    begins = ("squeue", "-h", "-j", job_id.strip(), "-o", "%S")
+    ).stdout.strip()
+    begins = ("squeue", "-h", "-j", job_id, "-o", "%S")
     assert cluster.run(*begins, environment=_TOKYO).stdout == "2035-03-01T08:00:00+0900\n"
     assert cluster.run(*begins, environment={"TZ": "UTC"}).stdout == "2035-02-28T23:00:00\n"
     cluster.run("scontrol", "update", f"jobid={job_id}", "starttime=2035-03-02T08:00", environment=_TOKYO)

@@ -309,6 +309,11 @@ def switch_wait(text: str) -> int:
     return -1 if seconds is None else seconds
 
 
+def not_supported(_text: str) -> str:
+    """Read the value of an option of Slurm that rota does not have."""
+    raise ValueError("is not supported by rota")
+
+
 # ---- words ------------------------------------------------------------------------------------------------------
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rota.commands.gpus import settle_gpus
 from rota.commands.option_error import FAILURE, OptionError, Problem, WordedError
 from rota.commands.option_values import ALL_MEMORY, MOST
-from rota.commands.sbatch_options import ALIASES, NOT_SUPPORTED, OF_VARIABLES, OPTIONS, SHORT, Flag, Option
+from rota.commands.sbatch_options import ALIASES, OF_VARIABLES, OPTIONS, SHORT, Flag, Option
 from rota.model import Errno, JobSpec
 
 if TYPE_CHECKING:
@@ -135,8 +135,6 @@ def parse_options(
             if not queue:
                 raise OptionError(shown, "has no value", Problem.NO_VALUE)
             value = queue.pop()
-        if name in NOT_SUPPORTED:
-            raise OptionError(shown, "is not supported by rota")
         try:
             fields[option.target] = read = option.read(value)
         except WordedError as error:

@@ -119,9 +119,9 @@ OPTIONS["wait-all-nodes"] = Option("", unused.all_nodes)
 OPTIONS.update(
     (name, Flag("")) for name in ["ignore-pbs", "parsable", "quiet", "reboot", "test-only", "verbose", "wait"]
 )
-#: Options of Slurm that rota does not have.
-NOT_SUPPORTED = frozenset({"batch", "bb", "bbf", "bcast-exclude", "cluster-constraint", "nodefile", "tmp"})
-OPTIONS.update((name, Option("", str)) for name in sorted(NOT_SUPPORTED - {"bcast-exclude"}))
+OPTIONS.update(
+    (name, Option("", read.not_supported)) for name in ["batch", "bb", "bbf", "cluster-constraint", "nodefile", "tmp"]
+)
 #: Second names of options.
 ALIASES = {
     "cluster": "clusters",

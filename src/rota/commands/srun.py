@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rota.commands.hosts import hosts_in_order
 from rota.commands.option_error import OptionError, Problem
-from rota.commands.option_values import number_of, warning_of_allocation
+from rota.commands.option_values import not_supported, number_of, warning_of_allocation
 from rota.commands.sbatch import options_of, parse_options
 from rota.commands.sbatch_options import OPTIONS, SHORT, Flag, Option, in_order
 from rota.commands.submission import ScriptError, check_for_one_component, check_for_oneself
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _NOT_OURS = frozenset({"array", "batch", "export-file", "get-user-env", "ignore-pbs", "kill-on-invalid-dep"})
 _NOT_OURS |= {"no-requeue", "parsable", "requeue", "wait", "wait-all-nodes", "wrap"}
 #: Options with values, with optional ones, and without.
-_WITH_VALUE = "bcast-exclude begin deadline epilog het-group mpi pack-group prolog slurmd-debug task-epilog task-prolog"
+_WITH_VALUE = "begin deadline epilog het-group mpi pack-group prolog slurmd-debug task-epilog task-prolog"
 _OPTIONAL_VALUE = ("bcast", "compress", "resv-ports", "send-libs", "x11")
 _FLAGS = (
     "debugger-test disable-status exact help interactive label multi-prog no-allocate overlap preserve-env pty quiet "
@@ -38,6 +38,7 @@ TABLE: dict[str, Option | Flag] = in_order(
         **{name: Option("", str) for name in _WITH_VALUE.split()},
         **{name: Option("", str, needed=False) for name in _OPTIONAL_VALUE},
         "accel-bind": Option("", accelerator_binding),
+        "bcast-exclude": Option("", not_supported),
         **dict.fromkeys(("cpu-bind", "cpu_bind"), Option("", cpu_binding)),
         "immediate": Option("", number_as_text("immediate"), needed=False),
         "kill-on-bad-exit": Option("", number_as_text("--kill-on-bad-exit"), needed=False),

@@ -145,12 +145,13 @@ class JobLines:
     def _least_nodes(self, job: Job, cpus: int) -> int:
         """Count the nodes that a job needs at least or, if it can never run any more, those that it requests.
 
-        As in Slurm they are no fewer than its processors take on nodes of the largest size.
+        As in Slurm they are no fewer than its processors take on the largest nodes, or on those that it asks for.
         """
-        least = self._state.pool.least_nodes(job) if job.units else max(job.spec.min_nodes, 1)
+        spec = job.spec
+        least = self._state.pool.least_nodes(job) if job.units else max(spec.min_nodes, 1)
         if self._largest[0] is not self._state.nodes:
             self._largest = self._state.nodes, max((node.cpus for node in self._state.nodes), default=1)
-        return max(least, -(-cpus // self._largest[1]))
+        return max(least, -(-cpus // max(self._largest[1], spec.min_cpus_per_node, spec.cpus_per_task)))
 
     def _by_name(self, tres: tuple[float, ...]) -> Mapping[str, int]:
         each = zip(self._cluster.accounts.tres, tres, strict=True)
