@@ -153,8 +153,12 @@ class AccountingPolicy:
             if self._denies(record) and (excess := limits.exceeded_alone(record, alone=True)) is not None:
                 raise _refusal(excess.limit)
 
-    def check_rights(self, job: Job) -> None:
+    def check_rights(self, job: Job, *, by_operator: bool = False) -> None:
         """Check that a job has an association, may use its QOS, and is in a reservation if this requires one.
+
+        Args:
+            job: The job.
+            by_operator: Whether an operator asks, who may give a job any QOS, as in Slurm.
 
         Raises:
             RequestError: it is not so.
@@ -162,7 +166,7 @@ class AccountingPolicy:
         if self._needs_association:
             self._check_association(job)
         if self._needs_qos:
-            self._check_qos(job)
+            self._check_qos(job, any_qos=by_operator)
         self._check_reservation(job)
 
     def _set_limits(self, job: Job, limits: JobLimits[Job]) -> None:
@@ -184,11 +188,11 @@ class AccountingPolicy:
                 Errno.INVALID_ACCOUNT,
             )
 
-    def _check_qos(self, job: Job) -> None:
+    def _check_qos(self, job: Job, *, any_qos: bool) -> None:
         accounts = self._accounts
         qos = accounts.qos_of(job)
         allowed = accounts.tree.qos_names(accounts.associate(job))  # `admit` has checked that there is an association
-        if qos is None or qos.name not in allowed:
+        if qos is None or (not any_qos and qos.name not in allowed):
             name, known = job.spec.qos or (qos.name if qos else ""), ", ".join(allowed)
             raise RequestError(
                 f"Invalid qos specification: {job.user_name} may not have QOS {name!r}, but {known}",

@@ -59,7 +59,7 @@ def check_update(life: Lifecycle, job: Job, changes: Mapping[str, Any], uid: int
         check_moved(fresh)
     cluster.licenses.check(fresh.spec.licenses)
     if cluster.policy.restricts and changes.keys() & {"account", "qos", "user", "user_id", "partition"}:
-        cluster.policy.check_rights(fresh)
+        cluster.policy.check_rights(fresh, by_operator=not uid)
     if changes.get("reservation"):
         cluster.reservations.admit(fresh)
     if "dependency" in changes:
