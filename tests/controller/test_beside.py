@@ -71,4 +71,5 @@ def test_all_scenarios(tmp_path: Path) -> None:
         found = {name: each for part in parts for name, each in part.result().items()}
     _require_none(_not_intended(found), tmp_path)
     seen: set[Intended | None] = {intended(name, one) for name, each in found.items() for one in each}
-    assert [row for row in INTENDED if row not in seen] == [], "these do not differ any more"
+    unseen = [row for row in INTENDED if row not in seen]
+    assert not unseen, "these do not differ any more:\n" + "\n".join(map(str, unseen))

@@ -42,7 +42,6 @@ _OVER = r".*(FAILED|NonZeroExitCode|[13]:0).*|F|253|256|768|-"
 INTENDED = (
     # The machine.
     Intended("suspend suspended", _MACHINE, _ANY, ".*", ".*", "a suspended job keeps its processors"),
-    Intended(_ANY, "scontrol show reservation", "PartitionName", "debug", r"\(null\)", "it is not kept"),
     # What is not kept of jobs.
     Intended(_ANY, "sacct", "Reason", _ANY, _ANY, "why it waits now; in Slurm why it waited last, but for resources"),
     Intended(_ANY, "sacct", "Comment", "", ".+", "comments are kept whatever AccountingStoreFlags says"),
@@ -91,10 +90,6 @@ INTENDED = (
     Intended("several-partitions .*", _JOBS, "SchedNodeList|Y", _ANY, _ANY, "the last plan of several"),
     Intended("requeue .*", _JOBS, "Reason|R|r", ".*held.state.*", ".*JobHeldAdmin.*", "some reasons are shown by name"),
     # What is refused.
-    Intended("(features|refused) .*", _REFUSED, "text", "Submitted.*|status 0", _ANY, "what can never run is refused"),
-    Intended(_ANY, _REFUSED, "text", "sbatch: error: (Memory|CPU|Invalid|invalid).*", "sbatch: .*", "other words"),
-    Intended(_ANY, _REFUSED, "text", ".*(time|Node count|Invalid node).*", _ANY, "it is refused earlier"),
-    Intended(_ANY, _REFUSED, "text", "status 1", "sbatch: .*", "likewise, with status 255"),
     Intended("suspend .*", _REFUSED, "text", "Unexpected message.*", "Invalid job id.*", "other words"),
     Intended("update .*", _REFUSED, "text", _ANY, "Job is no longer pending.*", "another of two reasons comes first"),
     # Documents: jobs.
@@ -142,5 +137,4 @@ INTENDED = (
     Intended(_ANY, "sacct --json step", r"tres\.allocated\.mem.*", _ANY, _ANY, "a step has the memory of its job"),
     Intended("steps-exact .*", "sacct --json step", "tasks.count", "8", "4", "--ntasks-per-node counts more"),
     # Documents: the machine.
-    Intended(_ANY, "objects reservations", "partition", '"debug"', '""', "it is not kept"),
 )
