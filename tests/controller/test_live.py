@@ -172,7 +172,7 @@ def test_bad_requests(cluster: LiveCluster, words: str, status: int, lines: list
         (" \n", "Batch script contains only whitespace!"),
         ("#!/bin/sh\r\ntrue\r\n", "Batch script contains DOS line breaks"),
         ("#!/bin/sh\n#SBATCH --time=bogus\n", "Invalid --time specification"),
-        ("#!/bin/sh\n#SBATCH --comment='open\n", "#SBATCH"),
+        ("#!/bin/sh\n#SBATCH --comment='open\n", "line 2: Unmatched"),
     ],
 )
 def test_bad_scripts(cluster: LiveCluster, script: str, message: str) -> None:
