@@ -89,6 +89,8 @@ def test_a_moment_around_a_change_of_the_clocks(text: str, unix: int) -> None:
         ("Europe/Stockholm", 1648342800, 7200),
         ("America/New_York", START, -18000),
         ("Asia/Kolkata", START, 19800),
+        ("Asia/Kolkata", 10**15, 19800),
+        ("America/New_York", -(10**15), -17762),  # local mean time
     ],
 )
 def test_offset(zone: str, time: int, offset: int) -> None:
@@ -128,8 +130,11 @@ def test_zone_of_a_log(header: list[str], zone: str) -> None:
         ("EST5", -5 * 3600),
         ("UTC0", 0),
         ("<+0530>-5:30", 19800),
+        ("AAA-99", 24 * 3600),
+        ("EST5:70", -(5 * 3600 + 59 * 60)),
         ("", 0),
         ("nonsense", 0),
+        ("A1" * 200, 0),
         ("../../etc/passwd", 0),
         ("CET-1CEST", 7),
     ],

@@ -56,3 +56,13 @@ def test_moments_in_options_are_local_too(cluster: LiveCluster) -> None:
     since = datetime.now(ZoneInfo("Asia/Tokyo")) - timedelta(hours=1)
     listed = ("sacct", "-nXPj1", "-o", "JobID", "-E", "now", "-S")
     assert cluster.run(*listed, f"{since:%Y-%m-%dT%H:%M:%S}", environment=_TOKYO).stdout == "1\n"
+
+
+@pytest.mark.parametrize("zone", ["Asia/Tokyo", "America/New_York", "AAA-99"])
+@pytest.mark.parametrize("moment", ["9999-12-31T23:59:59", "0001-01-01", "uts999999999999"])
+def test_ends_of_the_calendar_are_moments_in_any_zone(cluster: LiveCluster, zone: str, moment: str) -> None:
+    """`sacct` of Slurm takes them, or says that the start is after the end; others see jobs that begin then."""
+    for words in (("sacct", "-X", "-S", moment), ("sacct", "-X", "-E", moment)):
+        assert "defect" not in cluster.run(*words, environment={"TZ": zone}, check=False).stderr
+    cluster.run("sbatch", f"--begin={moment}", "--wrap", "true", environment={"TZ": zone}, check=False)
+    assert "defect" not in cluster.run("squeue", "--start", environment={"TZ": zone}, check=False).stderr

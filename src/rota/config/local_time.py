@@ -19,12 +19,17 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _POSIX = re.compile(r"(?:[A-Za-z]{3,}|<[\w+-]{3,}>)(?P<sign>[+-]?)(?P<hours>\d{1,2})(?::(?P<minutes>\d\d))?", re.ASCII)
 #: Where the files of zones are, whose paths TZ may have.
 _ZONES = "/usr/share/zoneinfo/"
-#: A day before the end of the calendar, so that local time exists everywhere.
+#: Longest value of TZ that is looked up: no name of a file is longer.
+_LONGEST = 255
+#: A day after the beginning of the calendar, and a day before its end, so that local time exists everywhere.
+_FIRST = (datetime(1, 1, 2, tzinfo=UTC) - _EPOCH) // timedelta(seconds=1)
 _LAST = (datetime(9999, 12, 31, tzinfo=UTC) - _EPOCH) // timedelta(seconds=1)
 
 
 def utc_offset_of(zone: str) -> Callable[[int], int]:
     """Give a function from Unix time to the offset of local time from UTC, in seconds east.
+
+    Beyond the calendar it is as at its ends.
 
     Raises:
         InputError: the time zone is unknown.
@@ -32,7 +37,8 @@ def utc_offset_of(zone: str) -> Callable[[int], int]:
     info = _zone(zone)
 
     def offset(time: int) -> int:
-        delta = (_EPOCH + timedelta(seconds=time)).astimezone(info).utcoffset() or timedelta()
+        moment = _EPOCH + timedelta(seconds=min(max(time, _FIRST), _LAST))
+        delta = moment.astimezone(info).utcoffset() or timedelta()
         return round(delta.total_seconds())
 
     return offset
@@ -41,19 +47,22 @@ def utc_offset_of(zone: str) -> Callable[[int], int]:
 def utc_offset_by_variable(zone: str, otherwise: Callable[[int], int]) -> Callable[[int], int]:
     """Give the function of `utc_offset_of` for a value of the variable TZ.
 
-    As for the C library, a name that is unknown is UTC. It opens files of zones only, since the value is a user's.
+    As for the C library, a name that is unknown is UTC, and no zone is further from that than 24:59. It opens files of
+    zones only, since the value is a user's.
 
     Args:
         zone: The value: a name, or a zone without summer time as POSIX has it.
         otherwise: The function for a zone of POSIX with summer time.
     """
     name = zone.removeprefix(":").removeprefix(_ZONES)
+    if len(name) > _LONGEST:
+        return lambda _time: 0
     try:
         return utc_offset_of(name or "UTC")
     except InputError:
         pass
     if match := _POSIX.fullmatch(name):
-        west = int(match["hours"]) * 3600 + int(match["minutes"] or 0) * 60
+        west = min(int(match["hours"]), 24) * 3600 + min(int(match["minutes"] or 0), 59) * 60
         return lambda _time: west if match["sign"] == "-" else -west
     return otherwise if any(letter.isdigit() for letter in name) else lambda _time: 0
 
