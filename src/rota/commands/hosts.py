@@ -20,9 +20,8 @@ def expand_hosts(text: str) -> list[str]:
     Raises:
         ValueError: the text is no hostlist, or names more than `MOST_HOSTS` nodes.
     """
-    for part in split_list(text):
-        if prod(_count(one) for one in _BRACKETS.findall(part)) > MOST_HOSTS:
-            raise ValueError(f"{text!r} names more than {MOST_HOSTS:,} nodes")
+    if sum(prod(map(_count, _BRACKETS.findall(part))) for part in split_list(text)) > MOST_HOSTS:
+        raise ValueError(f"{text!r} names more than {MOST_HOSTS:,} nodes")
     return expand_hostlist(text)
 
 

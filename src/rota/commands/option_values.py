@@ -12,6 +12,7 @@ import re
 import signal
 from typing import TYPE_CHECKING
 
+from rota.commands.hosts import expand_hosts
 from rota.commands.option_error import FAILURE, WordedError
 from rota.commands.signals import signal_number
 from rota.model import Errno
@@ -38,10 +39,6 @@ _NODE_COUNT = re.compile(r"\s*\+?(?P<number>\d+)(?P<unit>[KM]?)\s?", re.IGNORECA
 _NOW = re.compile(r"now(?:\s*\+\s*(?P<count>\d+)\s*(?P<unit>[a-z]*))?", re.IGNORECASE | re.ASCII)
 _UNITS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 7 * 86400}
 _SECONDS = {"": 1, **_UNITS, **{f"{name}s": seconds for name, seconds in _UNITS.items()}}
-#: Characters of node names and hostlists. ClusterShell's operators and groups are not Slurm's.
-_HOSTS = re.compile(r"[\w.,\[\]-]+", re.ASCII)
-_RANGE = re.compile(r"(\d+)-(\d+)")
-_TOO_MANY = 1_000_000
 _GRES = re.compile(r"[^\s:,]+(?::[^\s:,]+){0,2}")
 #: The value of ``--nice`` without one.
 _NICE = 100
@@ -260,16 +257,10 @@ def hosts(text: str) -> tuple[str, ...]:
     names = ",".join(filter(None, re.split(r"[,\s]+", text)))
     if not names:
         return ()
-    if _HOSTS.fullmatch(names) is None:
-        raise _no_hosts(f"{text!r} is not a list of nodes")
-    if any(int(high) - int(low) >= _TOO_MANY for low, high in _RANGE.findall(names)):
-        raise _no_hosts(f"{text!r} has a range of more than {_TOO_MANY:,} nodes")
-    from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetParseError
-
     try:
-        return tuple(NodeSet(names, resolver=RESOLVER_NOGROUP))
-    except (NodeSetParseError, ValueError) as error:
-        raise _no_hosts(f"{text!r} is not a list of nodes: {error}") from None
+        return tuple(expand_hosts(names))
+    except ValueError as error:
+        raise _no_hosts(str(error)) from None
 
 
 def named_hosts(text: str) -> tuple[str, ...]:
