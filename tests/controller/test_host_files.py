@@ -121,3 +121,6 @@ def test_files_that_cannot_be_used(cluster: LiveCluster) -> None:
         assert done.stderr == f"srun: error: {why}\nsrun: error: Invalid --nodefile node file\n"
     done = cluster.run("sbatch", check=False, stdin="#!/bin/bash\n#SBATCH -w ./hf3\ntrue\n")
     assert done.stderr.splitlines()[0] == "sbatch: error: -w: './hf3' is a file: write the names of the nodes"
+    digits = "9" * 5000
+    done = cluster.run("sbatch", "-n", digits, "--wrap=true", check=False, environment={"SLURM_HOSTFILE": "hf3"})
+    assert done.stderr == f'sbatch: error: Invalid numeric value "{digits}" for --ntasks.\n'

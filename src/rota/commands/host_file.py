@@ -75,7 +75,7 @@ def files_named(
     kind = texts.get("distribution", environment.get("SLURM_DISTRIBUTION", ""))
     arbitrary = kind.lower().startswith("arbitrary")
     tasks = texts.get("ntasks") or texts.get("nodes") or ("" if arbitrary else environment.get("SLURM_NTASKS", ""))
-    most = int(tasks) if tasks.isascii() and tasks.isdigit() else 0
+    most = int(tasks) if re.fullmatch(r"\d{1,9}", tasks, re.ASCII) else 0  # others are refused later
     if texts.get("nodefile"):
         files.append(HostFile(texts["nodefile"], "nodefile", most if arbitrary else 0))
     elif "/" in texts.get("nodelist", ""):

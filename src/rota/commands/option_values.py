@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 MOST = 2**32 - 1
 #: ``mem_per_node`` of a job that asks for all memory of its nodes.
 ALL_MEMORY = -1
-_NUMBER = re.compile(r"\s*\+?(\d+)", re.ASCII)
+_NUMBER = re.compile(r"\s*\+?0*(\d+)", re.ASCII)
+#: Most digits of a number that may be one of 32 bits. Python reads none that are very long.
+_DIGITS = 10
 _PREFIX = re.compile(r"\s*([+-]?\d+)", re.ASCII)
 _SIZE = re.compile(r"\s*\+?(?P<number>\d+)(?:(?P<unit>[KMGT])B?)?", re.IGNORECASE | re.ASCII)
 _KIB = {"K": 1, "M": 2**10, "": 2**10, "G": 2**20, "T": 2**30}
@@ -71,7 +73,7 @@ def number_of(what: str, *, least: int = 1) -> Callable[[str], int]:
 
     def read(text: str) -> int:
         match = _NUMBER.fullmatch(text) if text or least else _NUMBER.fullmatch("0")
-        if match is None or not least <= int(match[1]) <= MOST:
+        if match is None or len(match[1]) > _DIGITS or not least <= int(match[1]) <= MOST:
             raise WordedError(f'Invalid numeric value "{text}" for {what}.', status=FAILURE)
         return int(match[1])
 
