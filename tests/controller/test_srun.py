@@ -294,6 +294,8 @@ def test_programs_by_task(cluster: LiveCluster) -> None:
     )
     done = cluster.run("srun", "-n3", "-l", "--multi-prog", "programs")
     assert sorted(done.stdout.splitlines()) == ["0: first 0 0", "1: rest 1 0", "2: rest 2 1"]
+    none = cluster.run("srun", "--multi-prog", "", check=False, stdin="0 true\n")
+    assert none.stderr == "srun: error: Could not open multi_prog config file \n"  # as Slurm 22.05.8 said
     few = cluster.run("srun", "-n4", "--multi-prog", "programs", check=False)
     # Recorded from Slurm 22.05.8 for an empty file.
     assert "srun: error: Configuration file programs invalid, no record for task id 3" in few.stderr

@@ -201,6 +201,8 @@ async def _programs(terminal: Terminal, line: SrunLine) -> str | None:
         return None
     path = line.options.rest[0]
     try:
+        if not path:
+            raise FileNotFoundError  # it would read standard input
         return (await terminal.read(path)).decode(errors="surrogateescape")
     except OSError:
         raise RefusedError(f"error: Could not open multi_prog config file {path}") from None
