@@ -58,6 +58,17 @@ def test_moments_in_options_are_local_too(cluster: LiveCluster) -> None:
     assert cluster.run(*listed, f"{since:%Y-%m-%dT%H:%M:%S}", environment=_TOKYO).stdout == "1\n"
 
 
+def test_times_of_reservations_are_local_too(cluster: LiveCluster) -> None:
+    """With these commands, in UTC, Slurm 22.05.8 showed 2035-02-28T23:00:00 and 2035-03-01T23:00:00."""
+    create = ("scontrol", "create", "reservation", "reservationname=z", "users=root", "nodes=ALL", "duration=60")
+    cluster.run(*create, "starttime=2035-03-01T08:00", environment=_TOKYO)
+    shown = ("scontrol", "show", "reservation", "z")
+    assert "StartTime=2035-02-28T23:00:00 " in cluster.run(*shown, environment={"TZ": "UTC"}).stdout
+    cluster.run("scontrol", "update", "reservationname=z", "starttime=2035-03-02T08:00", environment=_TOKYO)
+    assert "StartTime=2035-03-01T23:00:00 " in cluster.run(*shown, environment={"TZ": "UTC"}).stdout
+    cluster.run("scontrol", "delete", "reservationname=z")
+
+
 @pytest.mark.parametrize("zone", ["Asia/Tokyo", "America/New_York", "AAA-99"])
 @pytest.mark.parametrize("moment", ["9999-12-31T23:59:59", "0001-01-01", "uts999999999999"])
 def test_ends_of_the_calendar_are_moments_in_any_zone(cluster: LiveCluster, zone: str, moment: str) -> None:

@@ -18,13 +18,16 @@ from rota.model import Errno, RequestError
 from rota.users import find_user
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from rota.commands.reservation_words import Word
     from rota.commands.scontrol import Change
     from rota.controller.cluster import Cluster
     from rota.controller.wire import Terminal
     from rota.model.reservation import Reservation
+
+    #: Reads a point of time; ``after`` says how messages end.
+    Moment = Callable[..., int]
 
 #: How what scontrol says ends, where it creates one.
 _NOT_CREATED = "  No reservation created."
@@ -34,7 +37,9 @@ class _TimeError(UsageError):
     """A time that is none: two lines."""
 
 
-async def change_reservation(cluster: Cluster, request: Change, terminal: Terminal, uid: int) -> list[str]:
+async def change_reservation(
+    cluster: Cluster, request: Change, terminal: Terminal, uid: int, utc_offset: Callable[[int], int]
+) -> list[str]:
     """Carry out a command; say what is wrong.
 
     Args:
@@ -42,7 +47,9 @@ async def change_reservation(cluster: Cluster, request: Change, terminal: Termin
         request: The command.
         terminal: Where it is told what has been done.
         uid: Who asks; 0: an operator.
+        utc_offset: Gives local time minus UTC in seconds, at a Unix time, where the command was called.
     """
+    moment = partial(_moment, cluster.clock.now(), utc_offset)
     failed = {
         "create": "Error creating the reservation",
         "update": "Error updating the reservation",
@@ -51,10 +58,10 @@ async def change_reservation(cluster: Cluster, request: Change, terminal: Termin
     event: ev.Event
     try:
         if request.command == "create":
-            event = ev.CreateReservation(reservation=_new(cluster, request.words), uid=uid)
+            event = ev.CreateReservation(reservation=_new(cluster, request.words, moment), uid=uid)
             done = f"Reservation created: {event.reservation.name}\n"
         elif request.command == "update":
-            event = ev.UpdateReservation(reservation=_changed(cluster, request), uid=uid)
+            event = ev.UpdateReservation(reservation=_changed(cluster, request, moment), uid=uid)
             done = "Reservation updated.\n"
         else:
             event, done = ev.DeleteReservation(name=request.name, uid=uid), ""
@@ -73,11 +80,10 @@ async def change_reservation(cluster: Cluster, request: Change, terminal: Termin
     return [f"{failed}: {sentence}", *([more] if more else [])]
 
 
-def _new(cluster: Cluster, words: Sequence[str]) -> Reservation:
+def _new(cluster: Cluster, words: Sequence[str], moment: Moment) -> Reservation:
     found = parse_reservation(words, cluster.driver.engine.view.config, _NOT_CREATED)
     start, end = (
-        _moment(cluster, found.words[key], _NOT_CREATED) if key in found.words else None
-        for key in ("StartTime", "EndTime")
+        moment(found.words[key], after=_NOT_CREATED) if key in found.words else None for key in ("StartTime", "EndTime")
     )
     name = found.value("ReservationName") or _free_name(cluster, (*found.users, *found.accounts, "resv")[0])
     one = found.reservation(name, start or 0, end)  # without a start it has been refused
@@ -86,19 +92,19 @@ def _new(cluster: Cluster, words: Sequence[str]) -> Reservation:
     return _of_known(cluster, one)
 
 
-def _changed(cluster: Cluster, request: Change) -> Reservation:
+def _changed(cluster: Cluster, request: Change, moment: Moment) -> Reservation:
     engine, now = cluster.driver.engine, cluster.clock.now()
     before = engine.view.reservation(request.name)
     if before is None:
         raise RequestError(f"Requested reservation is invalid: there is no {request.name}", Errno.RESERVATION_INVALID)
     names = [name for name, _ in engine.view.machine]
-    one = update_reservation(before, request.words, names, now, partial(_moment, cluster, after=NOT_UPDATED))
+    one = update_reservation(before, request.words, names, now, partial(moment, after=NOT_UPDATED))
     return one if (one.users, one.accounts) == (before.users, before.accounts) else _of_known(cluster, one)
 
 
-def _moment(cluster: Cluster, word: Word, after: str) -> int:
+def _moment(now: int, utc_offset: Callable[[int], int], word: Word, *, after: str) -> int:
     try:
-        return parse_slurm_time(word.value, cluster.clock.now(), cluster.driver.engine.utc_offset)
+        return parse_slurm_time(word.value, now, utc_offset)
     except UsageError as error:
         kind = word.key.removesuffix("Time").lower()
         raise _TimeError(f"{error}scontrol: error: Invalid {kind} time {word.text}.{after}") from None

@@ -41,7 +41,8 @@ _NOT_SUPPORTED = "scontrol: error: {} is not supported by rota\n"
 
 async def change(cluster: Cluster, call: Call, terminal: Terminal) -> int | None:
     """Carry out a command that changes something; give the exit status, ``None``: it only reads."""
-    line = parse_scontrol(call.words[1:], cluster.clock.now(), utc_offset_for(cluster, call))
+    utc_offset = utc_offset_for(cluster, call)
+    line = parse_scontrol(call.words[1:], cluster.clock.now(), utc_offset)
     request = line.request
     if isinstance(request, Other) and request.command == "write":
         return await _write_script(cluster, call, terminal, request.words[1:])
@@ -59,7 +60,8 @@ async def change(cluster: Cluster, call: Call, terminal: Terminal) -> int | None
     elif isinstance(request, Change) and request.entity == "partition":
         problems = await delete_partition(cluster, request.name, uid)
     elif isinstance(request, Change):
-        problems = await change_reservation(cluster, request, terminal, cluster.rights.as_operator(call.uid))
+        operator = cluster.rights.as_operator(call.uid)
+        problems = await change_reservation(cluster, request, terminal, operator, utc_offset)
     else:
         problems = await _reconfigure(cluster, uid)
     return _end(terminal, line, problems)
