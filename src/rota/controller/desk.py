@@ -80,9 +80,9 @@ class Desk:
     async def serve(self, reader: StreamReader, writer: StreamWriter) -> None:
         """Take a command from a connection, and answer it."""
         terminal = Terminal(reader, writer)
-        self._terminals.add(terminal)
         pid, uid, gid = _credentials(writer)
         counts = self._cluster.rights.as_administrator(uid) != 0
+        self._terminals.add(terminal)
         try:
             with self._crowd.present(uid, counts=counts):
                 async with self._crowd.turn(uid):
