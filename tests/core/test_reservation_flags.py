@@ -62,6 +62,24 @@ def test_a_reservation_that_is_purged_ends_some_time_after_its_last_job() -> Non
         assert names == {399: {"idle", "used"}, 400: {"used"}, 899: {"used"}, 900: set()}
 
 
+def test_a_reservation_is_not_purged_while_jobs_wait_for_it() -> None:
+    """Idle is one without jobs associated with it, says scontrol's manual page."""
+    flags = frozenset({"PURGE_COMP"})
+    with Harness(cluster(nodes=1)) as rota:
+        one = Reservation(
+            name="r", nodes=1, start_time=0, end_time=9000, users=("ann",), flags=flags, purge_after=300
+        )  # fmt: skip
+        rota.send(ev.CreateReservation(reservation=one))
+        first, second = (rota.submit(user="ann", nodes=1, begin=5000, reservation="r") for _ in range(2))
+        assert _reservations_at(rota, 1000) == {"r"}
+        rota.send(ev.Cancel(job_id=first.job_id))
+        assert _reservations_at(rota, 2000) == {"r"}
+        rota.restart()
+        rota.send(ev.UpdateJob(job_id=second.job_id, changes={"reservation": ""}))
+        names = {time: _reservations_at(rota, time) for time in (2299, 2300)}
+        assert names == {2299: {"r"}, 2300: set()}
+
+
 def test_a_reservation_is_not_purged_while_a_job_of_its_own_is_suspended() -> None:
     with Harness(cluster(nodes=1)) as rota:
         one = Reservation(

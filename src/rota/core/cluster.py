@@ -137,6 +137,8 @@ class Cluster:
         """Remove a job that has ended; give the ids of the tasks of its array that have ended with it."""
         state = self.state
         del state.jobs[job.job_id]
+        if job.spec.reservation:
+            self.reservations.left(job.spec.reservation)
         if job.limits is not None or job.records:  # it may have had limits in another of its partitions
             self.policy.removed(job)
         if job.start_limits or job.records:

@@ -45,9 +45,9 @@ class Reservation:
     flags: frozenset[str] = frozenset()
     #: Name of the partition for which it was asked; empty: none. With ``PART_NODES`` it has the nodes that this has.
     partition: str = ""
-    #: With ``PURGE_COMP``: after how many seconds without a running job of its own it ends.
+    #: With ``PURGE_COMP``: after how many seconds without a job of its own, running or pending, it ends.
     purge_after: int = 0
-    #: Since when it has had no running job, Unix seconds; 0: since its start. Only counts with ``PURGE_COMP``.
+    #: When the last job left it, Unix seconds; 0: none has. Only counts with ``PURGE_COMP``.
     idle_since: int = 0
     #: Local day of the week of its start, 0 is Monday. Only counts with ``WEEKDAY`` and ``WEEKEND``.
     weekday: int = 0

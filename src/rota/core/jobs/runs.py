@@ -228,8 +228,6 @@ class Runs:
         job.alloc = job.alloc_nodes = 0
         self._queue.touch()
         job.end_time = end_time
-        if job.spec.reservation:
-            cluster.reservations.ran(job.spec.reservation)
         if job.state is _PENDING:
             self.finish(job, resources, nodes, requeued=True)
             self._requeue(job)
@@ -249,7 +247,9 @@ class Runs:
         job.suspended = job.exit_code = job.signal = job.tested_nodes = 0
         job.steps = ()
         if job.is_attracted:
+            name = job.spec.reservation
             job.spec, job.is_attracted = job.spec._replace(reservation=""), False
+            self._cluster.reservations.left(name)
         if state.settings.requeue_delay:
             job.spec = job.spec._replace(begin_time=state.now + state.settings.requeue_delay)
         # Of one that is held it is when it could have started.

@@ -112,6 +112,7 @@ def update_job(life: Lifecycle, job: Job, changes: Mapping[str, Any]) -> None:
     fresh = _as_changed(cluster, job, changes)
     spec = fresh.spec
     cluster.withdraw(job)
+    before = job.spec.reservation
     job.spec, job.nice, job.user_name = spec, spec.nice, fresh.user_name
     job.partition, job.units, job.time_limit = fresh.partition, fresh.units, fresh.time_limit
     job.records = tuple(QueueRecord(job, one.partition, one.units, one.rank) for one in fresh.records)
@@ -120,6 +121,8 @@ def update_job(life: Lifecycle, job: Job, changes: Mapping[str, Any]) -> None:
     if "dependency" in changes:
         job.dependencies = dependencies_of(spec)
     cluster.readmit(job)
+    if before and before != spec.reservation:
+        cluster.reservations.left(before)
     if "priority" in changes and spec.priority is not None:
         job.priority, job.admin_priority = spec.priority, True
         job.reason = Reason.JOB_HELD_ADMIN if spec.priority == 0 else Reason.NONE

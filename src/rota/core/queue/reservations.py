@@ -223,7 +223,7 @@ class Reservations:
         """
         if name not in self.all:
             raise RequestError(f"Requested reservation is invalid: there is no {name}", Errno.RESERVATION_INVALID)
-        if any(job.spec.reservation == name for job in self._state.jobs.values()):
+        if self._has_jobs(name):
             raise RequestError(f"Requested reservation is in use: {name} has jobs", Errno.RESERVATION_BUSY)
         del self.all[name]
         self._state.timers.cancel(_timer(name))
@@ -246,19 +246,21 @@ class Reservations:
         self._state.timers.set(time, _timer(one.name))
 
     def _purge_time(self, one: Reservation) -> int:
-        """Give when a reservation that has begun ends as no job has run in it; without `PURGE_COMP` its end."""
-        if "PURGE_COMP" not in one.flags:
-            return one.end_time
-        if any(job.alloc for job in self._state.jobs.values() if job.spec.reservation == one.name):
+        """Give when a reservation that has begun ends as it has no jobs; without `PURGE_COMP` its end."""
+        if "PURGE_COMP" not in one.flags or self._has_jobs(one.name):
             return one.end_time
         return max(one.idle_since, one.start_time) + one.purge_after
 
-    def ran(self, name: str) -> None:
-        """Note that a job of a reservation does not run any more."""
+    def left(self, name: str) -> None:
+        """Note that a job is no more one of a reservation."""
         one = self.all.get(name)
         if one is not None and "PURGE_COMP" in one.flags:
             self.all[name] = one = replace(one, idle_since=self._state.now)
             self._set_timer(one)
+
+    def _has_jobs(self, name: str) -> bool:
+        """Whether jobs run in a reservation, or wait for it."""
+        return any(job.spec.reservation == name for job in self._state.jobs.values())
 
     def begin_or_end(self, name: str) -> None:
         """Handle the begin or end of a reservation. At the end it recurs, or it is removed and its jobs leave it."""
