@@ -11,6 +11,8 @@ import sys
 #: The state directory, and the folder of the package `rota`; the command says them.
 STATE = b""
 PACKAGES = ""
+#: Bytes of a file that are sent at most: more than of any that the controller takes, whose scripts have up to 512 MiB.
+MOST = (512 << 20) + 1
 
 
 def run(state: bytes, packages: str) -> None:
@@ -149,11 +151,12 @@ def save(path: bytes, text: bytes) -> None:
 
 def content(path: bytes) -> tuple[bytes, bytes]:
     """Read a file, or standard input if the path is empty."""
-    parts = []
+    parts, left = [], MOST
     try:
         file = posix.open(path, posix.O_RDONLY) if path else 0
-        while part := posix.read(file, 1 << 20):
+        while part := posix.read(file, min(left, 1 << 20)):  # it may have no end, as /dev/zero
             parts.append(part)
+            left -= len(part)
     except OSError as error:
         return b"-", (error.strerror or "").encode()
     return b"+", b"".join(parts)
