@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from rota.client import thin
 from rota.testing.live import LiveCluster
 
 if TYPE_CHECKING:
@@ -121,6 +122,13 @@ def test_files_that_cannot_be_used(cluster: LiveCluster) -> None:
         assert done.stderr == f"srun: error: {why}\nsrun: error: Invalid --nodefile node file\n"
     done = cluster.run("sbatch", check=False, stdin="#!/bin/bash\n#SBATCH -w ./hf3\ntrue\n")
     assert done.stderr.splitlines()[0] == "sbatch: error: -w: './hf3' is a file: write the names of the nodes"
+    for words in (("sbatch", "--version"), ("srun", "--usage"), ("salloc", "--help"), ("srun", "--mpi=list")):
+        assert not cluster.run(*words, environment={"SLURM_HOSTFILE": "/nonexistent"}).stderr
     digits = "9" * 5000
     done = cluster.run("sbatch", "-n", digits, "--wrap=true", check=False, environment={"SLURM_HOSTFILE": "hf3"})
     assert done.stderr == f'sbatch: error: Invalid numeric value "{digits}" for --ntasks.\n'
+
+
+def test_a_file_without_an_end_is_not_read_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(thin, "MOST", 5)
+    assert thin.content(b"/dev/zero") == (b"+", bytes(5))

@@ -23,6 +23,8 @@ VARIABLE = "SLURM_HOSTFILE"
 _POSSIBLE = re.compile(r"(?:^|\0)-(?:-(?:ex|nodef|nodel)|\w*[Fwx])")
 #: What is said after the reason why a file cannot be used, by what names it.
 FAILED = {VARIABLE: "Failure getting NodeNames from hostfile", "nodefile": "Invalid --nodefile node file"}
+#: Options that ask about the command, for which no file is read.
+_QUESTIONS = frozenset({"help", "usage", "version"})
 _TIMES = re.compile(r"(.*?)\*\s*(\d{1,6})")
 
 
@@ -70,6 +72,8 @@ def files_named(
     plain = {name: one if isinstance(one, Flag) else Option("", str, one.needed) for name, one in table.items()}
     parsed = parse_options(words, plain | {"nodefile": Option("", str)}, letters)
     texts, files = parsed.texts, list[HostFile]()
+    if _QUESTIONS & texts.keys() or texts.get("mpi") == "list":
+        return Named(words, (), ())
     if "/" in texts.get("exclude", ""):
         files.append(HostFile(texts["exclude"], "exclude"))
     kind = texts.get("distribution", environment.get("SLURM_DISTRIBUTION", ""))
