@@ -6,6 +6,7 @@ processors a task has; then it has just as many as its tasks need, and several s
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -76,10 +77,12 @@ def lay_out(request: StepRequest, allocation: Sequence[AllocationLine], held: Ma
         raise StepBusyError("Requested nodes are busy")
     free = {name: everything[name] - others.get(name, 0) for name in chosen}
     if request.places:
-        places = [chosen.index(name) for name in request.places]
+        index = {name: number for number, name in enumerate(chosen)}
+        places = [index[name] for name in request.places]
     else:
         places = _distribute(request, [free[name] // cpus_per_task for name in chosen], tasks)
-    counts = [places.count(index) for index in range(len(chosen))]
+    tally = Counter(places)
+    counts = [tally[number] for number in range(len(chosen))]
     if request.exact:
         cpus = [min(count * cpus_per_task, free[name]) for count, name in zip(counts, chosen, strict=True)]
     else:
