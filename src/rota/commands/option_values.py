@@ -19,7 +19,7 @@ from rota.model import Errno
 from rota.model.array import MOST_TASKS, parse_array
 from rota.model.constraint import parse_constraint
 from rota.model.dependency import parse_dependency
-from rota.model.job_spec import MAX_PRIORITY
+from rota.model.job_spec import MAX_PRIORITY, YEAR
 from rota.model.licenses import parse_licenses
 from rota.model.tres import gres_counts
 from rota.model.units import parse_time_seconds
@@ -159,21 +159,25 @@ def _span(text: str) -> int | None:
     return parse_time_seconds(f"{text}0" if re.fullmatch(r"\d+-", text, re.ASCII) else text)
 
 
-def minutes(text: str) -> int | None:
-    """Read a time limit into seconds of whole minutes, rounded up; ``None`` for no limit, which 0 means as well."""
-    seconds = _span(text)
-    return bounded(-(-seconds // 60), text) * 60 if seconds else None
+def _whole_minutes(text: str) -> int:
+    """Read a time into seconds of whole minutes, rounded up; 0 for no limit."""
+    return bounded(-(-(_span(text) or 0) // 60), text) * 60
+
+
+def minutes(text: str) -> int:
+    """Read a time limit into seconds; `YEAR` for no limit, which 0 means as well."""
+    return _whole_minutes(text) or YEAR
 
 
 def shortest(text: str) -> int:
     """Read ``--time-min``."""
     try:
-        limit = minutes(text)
+        limit = _whole_minutes(text)
     except ValueError as error:
         if _NUMBER.fullmatch(text):
             raise WordedError(errno=Errno.INVALID_TIME_MIN_LIMIT, status=FAILURE) from None
         raise ValueError(str(error)) from None
-    if limit is None:
+    if not limit:
         own = f"{text!r} is no shortest time: write at least a minute"
         raise WordedError(errno=Errno.INVALID_TIME_MIN_LIMIT, status=FAILURE, own=own)
     return limit

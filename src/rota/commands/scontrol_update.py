@@ -13,6 +13,7 @@ from rota.commands.lists import split_list
 from rota.commands.moments import parse_slurm_time
 from rota.commands.option_values import MOST
 from rota.commands.partition_update import PartitionUpdate, parse_partition
+from rota.model.job_spec import YEAR
 from rota.model.units import parse_time_seconds
 
 if TYPE_CHECKING:
@@ -34,8 +35,8 @@ class LimitChange(NamedTuple):
 
     #: ``+``, ``-``, or empty: the new limit.
     sign: str
-    #: ``None``: UNLIMITED.
-    seconds: int | None
+    #: `YEAR`: UNLIMITED.
+    seconds: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,7 +188,7 @@ def _limit(text: str) -> LimitChange:
     seconds = parse_time_seconds(text[len(sign) :])
     if seconds is not None and seconds > MOST:
         raise ValueError(text)
-    return LimitChange(sign, None if seconds is None else -(-seconds // 60) * 60)
+    return LimitChange(sign, YEAR if seconds is None else -(-seconds // 60) * 60)
 
 
 def _number(text: str) -> int:

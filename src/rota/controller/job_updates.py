@@ -124,11 +124,10 @@ def _times(cluster: Cluster, job_id: int, request: JobUpdate) -> dict[str, Any]:
     return found
 
 
-def _limit(asked: LimitChange, now: int) -> int | None:
+def _limit(asked: LimitChange, now: int) -> int:
     if not asked.sign:
         return asked.seconds
-    change = asked.seconds or 0
-    limit = now + change if asked.sign == "+" else now - change
+    limit = now + asked.seconds if asked.sign == "+" else now - asked.seconds
     if limit < 60:
         raise RequestError(message_of(Errno.INVALID_TIME_LIMIT, "")[0], Errno.INVALID_TIME_LIMIT)
     return limit

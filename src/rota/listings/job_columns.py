@@ -197,6 +197,10 @@ class JobColumns:
         end = end_shown(job, self._now)
         return job.end_time if end is None and not job.pending else end
 
+    def _end_text(self, job: JobLine) -> str:
+        end = self._end(job)
+        return "NONE" if job.time_limit is None and (end or 0) > self._now else self._moment(end)
+
     def shown_id(self, job: JobLine) -> str:
         """Give the job id as it is listed."""
         if job.array_job_id is None:
@@ -249,7 +253,7 @@ class JobColumns:
 
     def _times(self) -> dict[str, JobColumn]:
         return {
-            "e": Column("END_TIME", lambda job: self._moment(self._end(job)), lambda job: _late(self._end(job))),
+            "e": Column("END_TIME", self._end_text, lambda job: _late(self._end(job))),
             "l": Column(
                 "TIME_LIMIT", lambda job: _limit(job.time_limit), lambda job: job.time_limit or 2**62, cut=False
             ),

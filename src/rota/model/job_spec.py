@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-#: Run time in seconds that Slurm's backfill assumes for a job without a time limit.
+#: Time limit in seconds of a job that has none: what Slurm's backfill assumes for its run time.
 YEAR = 365 * 24 * 3600
 #: Largest time limit, seconds.
 LONGEST = 2**40
@@ -16,7 +16,7 @@ class JobSpec(NamedTuple):
     """A job's request. A named tuple, since a replay makes hundreds of thousands: immutable and cheap to make."""
 
     num_cpus: int = 1
-    #: Time limit in seconds; ``None``: the partition's default.
+    #: Time limit in seconds; `YEAR`: none; ``None``: the partition's default.
     time_limit: int | None = None
     #: Smallest number of nodes; 0: as many as the processors need.
     min_nodes: int = 0

@@ -30,7 +30,8 @@ def check_update(life: Lifecycle, job: Job, changes: Mapping[str, Any], uid: int
         life: The owner of the jobs.
         job: The job.
         changes: Fields of `JobSpec` with their new values.
-        uid: User id of the user who asks. Users cannot raise priorities or the time limits of running jobs.
+        uid: User id of the user who asks. Users cannot raise priorities, time limits of running jobs, or those of
+            pending ones above ``MaxTime`` of their partition.
 
     Raises:
         RequestError: the new request cannot be met or is not allowed, or the job's state does not permit the change.
@@ -73,8 +74,9 @@ def _check_as_user(job: Job, changes: Mapping[str, Any]) -> None:
         RequestError: they may not.
     """
     spec, priority = job.spec, changes.get("priority")
-    longer = "time_limit" in changes and (changes["time_limit"] is None or changes["time_limit"] > job.time_limit)
-    if longer and job.state is JobState.RUNNING:
+    limit = changes.get("time_limit")
+    most = job.time_limit if job.state is JobState.RUNNING else job.partition.max_time
+    if limit is not None and most is not None and limit > max(most, job.time_limit):
         raise RequestError("Access/permission denied: only an operator gives it more time", Errno.ACCESS_DENIED)
     if changes.get("nice", 0) < 0 or (priority or 0) > job.priority:
         raise RequestError("Access/permission denied: only an operator raises priorities", Errno.ACCESS_DENIED)

@@ -366,8 +366,7 @@ class LimitTest:
 
 def latest_start(job: Job) -> int:
     """Give the last time at which a job can start and end by its deadline, Unix seconds."""
-    without_limit = job.spec.time_limit is None and job.time_limit == YEAR
-    return job.spec.deadline - (job.spec.time_min or (0 if without_limit else job.time_limit))
+    return job.spec.deadline - (job.spec.time_min or (0 if job.time_limit == YEAR else job.time_limit))
 
 
 def _reason_of_several(job: Job) -> Reason:
