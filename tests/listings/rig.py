@@ -19,7 +19,7 @@ from slurm.release import as_upstream
 from rota.listings.privacy import Privacy
 from rota.model import ClusterConfig, JobSpec, JobState, MultifactorConf, StepRecord, TaskUsage
 from rota.model.accounting import AccountingRecord, JobDetails
-from rota.model.association import AccountingLines, QosUsage
+from rota.model.association import AccountingLines, Qos, QosUsage
 from rota.model.lines import (
     AllocationLine,
     AssociationLine,
@@ -140,7 +140,7 @@ class Snapshot:
         return self.downs
 
     def accounting(self) -> AccountingLines:
-        return AccountingLines(accounts=(), users=(), qos=())
+        return AccountingLines(accounts=(), users=(), qos=(Qos(name="urgent", id=2), Qos(name="normal", id=1)))
 
     def qos_usage(self, _name: str) -> QosUsage:
         return QosUsage()

@@ -86,6 +86,42 @@ def test_answer_of_sacct_is_slurms(command: str, view: Snapshot) -> None:
     assert (answer.out, answer.err, answer.code) == (expected.out, expected.err, expected.code)
 
 
+@pytest.mark.parametrize(
+    ("given", "bad"),
+    {
+        "nope": "nope",
+        "NoPe": "NoPe",
+        " nope": " nope",
+        "'nope'": "nope",
+        "normal,urgent,nope,nix": "nope",
+        "1": "1",
+    }.items(),
+)
+def test_sacct_refuses_a_qos_that_there_is_not(given: str, bad: str, view: Snapshot) -> None:
+    """As Slurm 22.05.8 said it, whose QOS were ``normal`` and ``urgent``."""
+    told = f"sacct: error: You gave a bad qos '{bad}'. Valid QOS's are normal,urgent\n"
+    told += "sacct: fatal: problem processing qos list\n"
+    for more in ("", "-n", "--json", "-l", "-j 5", "-u root"):
+        answer = answer_of(view, f'sacct -q "{given}" {more}', view.now)
+        assert (answer.out, answer.err, answer.code) == ("", told, 1)
+
+
+def test_sacct_says_first_what_else_is_wrong(view: Snapshot) -> None:
+    for words, told in {
+        "-j x": "fatal: Bad job/step specified: x",
+        "-s bad": "fatal: unrecognized job state value 'bad'",
+        "-u nobodyhere": "error: Invalid user id: nobodyhere",
+    }.items():
+        assert answer_of(view, f"sacct -q nope {words}", view.now).err == f"sacct: {told}\n"
+
+
+@pytest.mark.parametrize("given", ["NORMAL", "+normal", "normal,,urgent"])
+def test_sacct_of_a_qos(given: str, view: Snapshot) -> None:
+    """In these words, too, Slurm 22.05.8 listed the jobs of the QOS."""
+    found = answer_of(view, f"sacct -j 1,2 -X -n -q {given}", view.now)
+    assert (found.out != "", found) == (True, answer_of(view, "sacct -j 1,2 -X -n -q normal", view.now))
+
+
 #: Fields of `sacct` that differ: what rota does not keep or measure, sums of microseconds, and
 #: - Comment, which Slurm stores only if slurm.conf says so;
 #: - NNodes of a pending job whose smallest number of nodes was raised later;

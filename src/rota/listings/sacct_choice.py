@@ -35,6 +35,7 @@ class Window(NamedTuple):
 class _More(NamedTuple):
     """Further filters; an empty one lets all through."""
 
+    #: In small letters.
     qos: frozenset[str]
     wckeys: frozenset[str]
     #: Names or ids.
@@ -45,7 +46,7 @@ class _More(NamedTuple):
         """Whether a job passes them."""
         job = record.job
         return (
-            (not self.qos or job.qos in self.qos)
+            (not self.qos or job.qos.lower() in self.qos)
             and (not self.wckeys or record.details.wckey in self.wckeys)
             and (not self.groups or not self.groups.isdisjoint((str(job.group_id), view.group_name(job.group_id))))
             and (not self.nodes or not self.nodes.isdisjoint(job.nodes))
@@ -89,7 +90,7 @@ def wanted_by(parsed: Parsed, view: View) -> Wanted:
         every_run=True,
     )
     more = _More(
-        qos=words_of(parsed.last("qos")),
+        qos=_qos_of(parsed, view),
         wckeys=words_of(parsed.last("wckeys")),
         groups=words_of(parsed.last("gid")),
         nodes=_nodes_of(parsed),
@@ -146,6 +147,24 @@ def _window(parsed: Parsed, view: View, *, with_ids: bool, states: frozenset[str
             f"sacct: error: Start time ({clock.moment(first)}) requested is after end time ({clock.moment(last)}).\n"
         )
     return Window(first, last, bool(states))
+
+
+def _qos_of(parsed: Parsed, view: View) -> frozenset[str]:
+    """Give the names after ``-q`` in small letters; a sign before a name does not count.
+
+    Raises:
+        UsageError: there is no such QOS.
+    """
+    given = [word.strip("'\"").lstrip("+-") for word in (parsed.last("qos") or "").split(",")]
+    names = [one.name for one in sorted(view.accounting().qos, key=lambda one: one.id)] if any(given) else []
+    known = {name.lower() for name in names}
+    for word in filter(None, given):
+        if word.lower() not in known:
+            raise UsageError(
+                f"sacct: error: You gave a bad qos '{word}'. Valid QOS's are {','.join(names)}\n"
+                "sacct: fatal: problem processing qos list\n"
+            )
+    return frozenset(word.lower() for word in given if word)
 
 
 def _nodes_of(parsed: Parsed) -> frozenset[str]:
