@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
+
+from rota.listings.answer import Answer
 
 from .rig import Snapshot, answer_of, recorded, rig
 
@@ -145,3 +149,27 @@ def test_all_fields_of_sacct(view: Snapshot) -> None:
         shown, wanted = dict(zip(names, row, strict=True)), dict(zip(names, other, strict=True))
         for name in set(names) - SACCT_OTHERS:
             assert (wanted["JobID"], name, shown[name]) == (wanted["JobID"], name, wanted[name])
+
+
+#: Of a cluster with jobs and without, as a Slurm 22.05.8 said it with job 61 in place of 1.
+_NO_STEPS = {
+    "99999": ("slurm_get_job_steps error: Invalid job id specified", "Job step 99999. not found"),
+    "99999_3.2": ("slurm_get_job_steps error: Invalid job id specified", None),
+    "99999.extern": ("slurm_get_job_steps error: Invalid job id specified", None),
+    "1.7": ("Job step 1.7 not found", None),
+    "1.": ("Job step 1.0 not found", None),
+    "1.x": ("Job step 1.0 not found", None),
+    "2": ("Job step 2. not found", None),
+    "7_9": ("Job step 7_9. not found", None),
+    "all": ("Job step 0.Invalid not found", "Job step 0.Invalid not found"),
+}
+
+
+@pytest.mark.parametrize("name", _NO_STEPS)
+def test_steps_that_there_are_not(name: str, view: Snapshot) -> None:
+    for shown, expected in zip((view, replace(view, job_lines=[])), _NO_STEPS[name], strict=True):
+        if expected is not None:
+            answer = answer_of(shown, f"scontrol show step {name}", view.now)
+            told = ("", f"{expected}\n") if expected.startswith("slurm") else (f"{expected}\n", "")
+            assert (answer.out, answer.err, answer.code) == (*told, 1)
+            assert answer_of(shown, f"scontrol -Q show step {name}", view.now) == Answer(code=1)

@@ -9,18 +9,16 @@ from typing import TYPE_CHECKING
 
 from rota.commands.getopt import Parsed, UsageError
 from rota.commands.hosts import expand_hosts
-from rota.commands.job_ids import parse_job_id
 from rota.commands.lists import split_list
 from rota.commands.scontrol import Other, Scontrol, Show, parse_scontrol
 from rota.listings.answer import VERSION, Answer
 from rota.listings.assoc_mgr import show_assoc_mgr
 from rota.listings.common import clock_of, cluster_heading
-from rota.listings.scontrol_choice import choose_jobs, choose_nodes
+from rota.listings.scontrol_choice import choose_jobs, choose_nodes, choose_steps
 from rota.listings.scontrol_questions import error_text, list_pids, wait_job
 from rota.listings.show_config import ping, show_config
 from rota.listings.show_job import show_job
 from rota.listings.show_machine import show_license, show_node, show_partition, show_reservation, show_step
-from rota.listings.squeue_steps import running_steps
 from rota.listings.text import fold
 from rota.listings.topology import show_topology
 
@@ -114,7 +112,12 @@ def _show(asked: Scontrol, request: Show, environ: Mapping[str, str], view: View
     }
     if request.entity not in found:
         raise UsageError(f"scontrol: error: show {request.entity} is not supported by rota\n")
-    return found[request.entity](request.name)
+    try:
+        return found[request.entity](request.name)
+    except UsageError as error:
+        if asked.quiet:
+            return Answer(code=error.code)
+        raise
 
 
 def _front_ends(name: str | None) -> Answer:
@@ -157,18 +160,7 @@ class _Shown:
         return show_job(job, self._view, self.clock, one_line=self._one_line, detailed=self._detailed)
 
     def steps(self, name: str | None) -> Answer:
-        steps = running_steps(self._view)
-        if name is not None:
-            wanted = parse_job_id(name)
-            if wanted is None or not any(wanted.job_id in {job.job_id, job.array_job_id} for job in self._view.jobs()):
-                raise UsageError("slurm_get_job_steps error: Invalid job id specified\n")
-            steps = [
-                one
-                for one in steps
-                if one.job.job_id == wanted.job_id and (not wanted.step or one.step.step_id == wanted.step)
-            ]
-            if not steps:
-                return Answer(f"Job step {name if wanted.step else f'{name}.'} not found\n", code=1)
+        steps = choose_steps(name, self._view)
         text = "".join(show_step(one, self._view, self.clock, one_line=self._one_line) for one in steps)
         return Answer(text or "No job steps in the system\n")
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from rota.commands.getopt import UsageError
 from rota.commands.hosts import expand_hosts
 from rota.commands.job_ids import parse_job_id
+from rota.listings.squeue_ids import choose
+from rota.listings.squeue_steps import running_steps
 from rota.model.array import parse_array
 
 if TYPE_CHECKING:
+    from rota.listings.squeue_steps import Step
     from rota.listings.view import View
     from rota.model.lines import JobLine, NodeLine
 
@@ -52,6 +56,33 @@ def _task_of(job: JobLine, array: int, task: int) -> list[JobLine]:
     except ValueError:
         return []
     return [job._replace(array_task=str(task))] if task in tasks else []
+
+
+def choose_steps(name: str | None, view: View) -> list[Step]:
+    """Choose running steps.
+
+    Args:
+        name: A job or step, ``7``, ``7_2`` or ``7.0``; ``None``: all steps.
+        view: The cluster.
+
+    Raises:
+        UsageError: there are none. As in Slurm, the job is said to be invalid only where there are other jobs.
+    """
+    running = running_steps(view)
+    if name is None:
+        return running
+    wanted = parse_job_id(name)
+    if wanted is None or not wanted.job_id:
+        number = re.match(r"[1-9]\d*(_\d+)?", name, re.ASCII)
+        raise UsageError("", f"Job step {f'{number[0]}.0' if number else '0.Invalid'} not found\n")
+    jobs = list(view.jobs())
+    if jobs and not any(wanted.job_id in {job.job_id, job.array_job_id} for job in jobs):
+        raise UsageError("slurm_get_job_steps error: Invalid job id specified\n")
+    of_jobs = {job.job_id for job in choose([wanted], [one.job for one in running], jobs)} if jobs else set()
+    found = [one for one in running if one.job.job_id in of_jobs and wanted.step in {"", one.step.step_id}]
+    if not found:
+        raise UsageError("", f"Job step {name if wanted.step else f'{name}.'} not found\n")
+    return found
 
 
 def choose_nodes(name: str | None, view: View) -> tuple[list[NodeLine], list[str]]:
