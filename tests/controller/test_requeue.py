@@ -5,6 +5,7 @@ There a requeued job waits two minutes before it can start, and each run is a re
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -166,6 +167,16 @@ def test_each_run_of_a_job_that_has_ended(cluster: LiveCluster) -> None:
     cluster.idle()
     assert _runs(cluster, job) == earlier + first
     assert _runs(cluster, job, "-n") == first
+    # In Slurm's document each run is a job, with its own steps and times; here only with -D.
+    for words, expected in ((("-D",), ["REQUEUED", "FAILED"]), ((), ["FAILED"])):
+        document = json.loads(cluster.run("sacct", *words, "-j", job, "--json").stdout)
+        assert [one["state"]["current"] for one in document["jobs"]] == expected
+        assert {one["job_id"] for one in document["jobs"]} == {int(job)}
+        assert [[str(step["step"]["id"]) for step in one["steps"]] for one in document["jobs"]] == [
+            ["batch", "0"]
+        ] * len(expected)
+        ends = [one["time"]["end"] for one in document["jobs"]]
+        assert ends == sorted(ends)
     # Without -D it is the last one of those that are chosen.
     assert _runs(cluster, job, "-X", "-s", "RQ", "-S", "00:00", "-E", "now") == [earlier[0]]
     assert _runs(cluster, job, "-X", "-s", "F", "-S", "00:00", "-E", "now") == [first[0]]
