@@ -23,10 +23,16 @@ GPUS = (0, 2, 4, 2, 4, 4)
 class Machine:
     """Nodes with and without GPUs, and what jobs get of them."""
 
-    def __init__(self) -> None:
+    def __init__(self, cpus: int = 8, gpus_of_nodes: tuple[int, ...] = GPUS) -> None:
         nodes = [
-            Node(name=f"n{number}", cpus=8, cores_per_socket=8, real_memory=8000, gres=(f"gpu:{gpus}",) if gpus else ())
-            for number, gpus in enumerate(GPUS)
+            Node(
+                name=f"n{number}",
+                cpus=cpus,
+                cores_per_socket=cpus,
+                real_memory=8000,
+                gres=(f"gpu:{gpus}",) if gpus else (),
+            )
+            for number, gpus in enumerate(gpus_of_nodes)
         ]
         config = cluster(
             nodes=nodes,
@@ -37,6 +43,7 @@ class Machine:
         )
         self.partition = config.partitions[0]
         self.pool: Any = make_pool(config, nodes)
+        self.places = range(len(nodes))
 
     def start(self, **asked: Any) -> list[tuple[int, int, int, int]] | None:
         """Start a job; give places of nodes, and processors, GPUs and MiB there."""
@@ -47,7 +54,7 @@ class Machine:
             return None
         assert pool.suffices(job, resources)
         pool.free -= resources
-        parts = [pool.tres(pool.without(resources, ~(1 << place))) for place in range(len(GPUS))]
+        parts = [pool.tres(pool.without(resources, ~(1 << place))) for place in self.places]
         return [(n, one["cpu"], one["gres/gpu"], one["mem"]) for n, one in enumerate(parts) if one["cpu"]]
 
 
@@ -73,6 +80,17 @@ class Machine:
 )
 def test_gpus_bring_processors_and_memory(asked: dict[str, Any], given: list[tuple[int, int, int, int]] | None) -> None:
     assert Machine().start(**asked) == given
+
+
+def test_without_gpus_nodes_need_the_processors_that_would_go_with_one() -> None:
+    """What a Slurm 22.05.8 did with ``sbatch --cpus-per-gpu``, in this order, on two nodes of 4 processors."""
+    machine = Machine(cpus=4, gpus_of_nodes=(2, 2))
+    assert machine.start(cpus_per_gpu=5) is None
+    assert machine.start(cpus_per_gpu=4) == [(0, 1, 0, 100)]
+    assert machine.start(cpus_per_gpu=3) == [(0, 1, 0, 100)]
+    assert machine.start(cpus_per_gpu=4, num_tasks=2, num_cpus=2) == [(1, 2, 0, 200)]
+    assert machine.start(cpus_per_gpu=3) is None
+    assert [part[0] for part in machine.start(cpus_per_gpu=2, num_tasks=3, num_cpus=3) or ()] == [0, 1]
 
 
 @pytest.mark.parametrize("seed", range(30))

@@ -208,6 +208,8 @@ class Requests(Generic[T]):
         on_each = max(tasks * per_task, spec.min_cpus_per_node, per_gpu * (gpus + on_sockets or of_job))
         on_socket = 0 if spec.overcommit else spec.ntasks_per_socket
         together = spec.ntasks_per_node or on_socket or spec.ntasks_per_core
+        # Without GPUs, a node that has fewer processors than would go with one is of no use, but no more are allocated.
+        with_one = 0 if gpus or of_job or gres_per_task else spec.cpus_per_gpu
         return Needs(
             cpus=cpus,
             per_task=1 if spec.overcommit else per_task,
@@ -215,7 +217,7 @@ class Requests(Generic[T]):
             min_nodes=least,
             max_nodes=most,
             req_nodes=max(_wanted(spec, most, usable), least),
-            min_cpus=max(together * per_task, on_each),
+            min_cpus=max(together * per_task, on_each, with_one),
             tasks_per_node=spec.ntasks_per_node,
             tasks_per_core=spec.ntasks_per_core,
             threads_per_core=_threads(spec),
