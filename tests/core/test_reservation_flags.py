@@ -163,6 +163,18 @@ def test_a_job_names_what_attracts_it_in_the_pass_alone(option: str) -> None:
         assert running
 
 
+def test_a_job_is_not_attracted_in_a_partition_where_it_can_never_run() -> None:
+    parts = [partition("a"), partition("b", deny_accounts=("lab",))]
+    with Harness(cluster(nodes=2, partitions=parts)) as rota:
+        reserve(rota, nodes=0b10, start=0, users=("ann",), flags=("MAGNETIC",))
+        running = [rota.submit(user="bob", nodes=1, limit=600), rota.submit(user="ann", nodes=1, limit=600)]
+        waiting = rota.submit(user="ann", account="lab", nodes=1, limit=600, partition="a,b")
+        rota.until(rota.now + 1)
+        assert [job.state for job in (*running, waiting)] == [JobState.RUNNING, JobState.RUNNING, JobState.PENDING]
+        rota.until(601)
+        assert (waiting.state, waiting.partition.name) == (JobState.RUNNING, "a")
+
+
 def _without(rota: Harness, flag: str) -> Reservation:
     one = rota.engine.view.reservation("maint")
     assert one is not None

@@ -353,9 +353,9 @@ class Reservations:
         return [one for one in magnetic if one.start_time <= now or "FLEX" in one.flags]
 
     def attracted(self, jobs: Iterable[Job], attracting: list[Reservation]) -> Iterator[tuple[Job, str]]:
-        """Give the jobs that name no reservation and may use some, with the name of each."""
+        """Give the queued jobs that name no reservation and may use some, with the name of each."""
         for job in jobs:
-            if not job.spec.reservation:
+            if job.sort_key and not job.spec.reservation:
                 yield from ((job, one.name) for one in attracting if self._allows(one, job))
 
     def _could_serve(self, one: Reservation, job: Job) -> bool:
