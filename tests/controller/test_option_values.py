@@ -153,3 +153,20 @@ def _shown(cluster: LiveCluster, said: Said) -> dict[str, str]:
 def test_what_differs_is_of_the_recording() -> None:
     recorded = {(about, row.case["command"], row.case["value"]) for about, rows in _RECORDED.items() for row in rows}
     assert {(about, *row) for about, rows in _DIFFERENT.items() for row in rows} <= recorded
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [
+        ("salloc --hint=help", 1),
+        ("srun --hint=help true", 1),
+        ("sbatch --mem-bind=help", 255),
+        ("salloc --mem-bind=help", 255),
+        ("srun --mem-bind=help true", 255),
+        ("srun --cpu-bind=help true", 1),
+    ],
+)
+def test_values_are_listed_on_standard_output(cluster: LiveCluster, words: str, status: int) -> None:
+    """Streams and exit codes are those of Slurm 22.05.8; the lists are rota's."""
+    done = cluster.run(*words.split(), check=False)
+    assert (done.stdout != "", done.stderr, done.returncode) == (True, "", status)

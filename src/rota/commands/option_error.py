@@ -38,17 +38,25 @@ class WordedError(ValueError):
         errno: What the controller answers, if it is the controller that refuses the value.
         own: What rota has to say besides.
         heading: What they print before, as it is.
+        listed: What they print on standard output instead: the values that there are.
     """
 
     def __init__(
-        self, *lines: str, status: int = USAGE, errno: Errno | None = None, own: str = "", heading: str = ""
+        self,
+        *lines: str,
+        status: int = USAGE,
+        errno: Errno | None = None,
+        own: str = "",
+        heading: str = "",
+        listed: str = "",
     ) -> None:
-        super().__init__(own or "; ".join(lines) or (MESSAGES[errno] if errno else heading.strip()))
+        super().__init__(own or "; ".join(lines) or (MESSAGES[errno] if errno else (heading or listed).strip()))
         self.lines = lines
         self.status = status
         self.errno = errno
         self.own = own
         self.heading = heading
+        self.listed = listed
 
 
 class OptionError(ValueError):

@@ -53,6 +53,10 @@ _DISTRIBUTION = re.compile(
     re.IGNORECASE | re.ASCII,
 )
 _HINTS = {"multithread": 0, "nomultithread": 1, "compute_bound": 1, "memory_bound": 1}
+_HINTS_LISTED = """--hint takes one or more of these, joined by commas; the last one counts:
+  compute_bound, memory_bound, nomultithread   use one thread of each core
+  multithread                                  use all threads of each core
+"""
 #: Fields that ``--extra-node-info`` sets, and how Slurm counts them.
 _SHAPE = {"sockets_per_node": "first", "cores_per_socket": "second", "threads_per_core": "third"}
 
@@ -386,6 +390,8 @@ def hint(text: str) -> int:
     """Read hints into the number of threads that are used of a core; 0: all. The last one counts."""
     found = 0
     for word in text.split(","):
+        if word.lower() == "help":
+            raise WordedError(status=FAILURE, listed=_HINTS_LISTED)
         if word.lower() not in _HINTS:
             raise WordedError(f'unrecognized --hint argument "{word}", see --hint=help', status=FAILURE)
         found = _HINTS[word.lower()]

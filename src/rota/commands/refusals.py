@@ -39,6 +39,8 @@ class Refusal(NamedTuple):
     status: int = USAGE
     #: What is printed before, as it is.
     heading: str = ""
+    #: What is printed on standard output.
+    listed: str = ""
 
 
 def refusal(command: str, error: OptionError) -> Refusal:
@@ -51,7 +53,7 @@ def refusal(command: str, error: OptionError) -> Refusal:
             lines.append(f"error: {error.option}: {worded.own}")
         if worded.errno is not None:
             lines.append(f"error: {FAILED[command]}: {MESSAGES[worded.errno]}")
-        return Refusal(tuple(lines), worded.status, worded.heading)
+        return Refusal(tuple(lines), worded.status, worded.heading, worded.listed)
     own = (f"error: {error.option}: {error}",) if str(error) else ()
     if (errno := BY_CONTROLLER.get(error.name)) is not None:
         return Refusal((*own, f"error: {FAILED[command]}: {MESSAGES[errno]}"), FAILURE)

@@ -46,6 +46,9 @@ def resource_limits(text: str) -> str:
 
 def memory_binding(text: str) -> str:
     """Check ``--mem-bind``: what is done, and ``quiet`` or ``verbose``, joined by commas or semicolons."""
+    if "help" in re.split("[,;]", text.lower()):
+        words = ", ".join(sorted(_MEMORY))
+        raise WordedError(listed=f"--mem-bind is checked, but not carried out: {words}, map_mem:LIST, mask_mem:LIST\n")
     if problem := _binding_problem("--mem-bind", text, _MEMORY, ["mem"]):
         raise WordedError(problem)
     return text
@@ -53,6 +56,9 @@ def memory_binding(text: str) -> str:
 
 def cpu_binding(text: str) -> str:
     """Check ``--cpu-bind``, as `memory_binding` does."""
+    if "help" in re.split("[,;]", text.lower()):
+        listed = "CPU bind options not supported with current configuration\n"
+        raise WordedError(listed=listed, status=FAILURE)
     if problem := _binding_problem("--cpu-bind", text, _CPUS, ["cpu", "ldom"]):
         raise WordedError(problem, "fatal: Failed to parse --cpu-bind= values.", status=FAILURE)
     return text

@@ -74,7 +74,9 @@ async def telling_problems(name: str, terminal: Terminal, command: Callable[[], 
     try:
         return await command()
     except OptionError as error:
-        lines, status, heading = refusal(name, error)
+        lines, status, heading, listed = refusal(name, error)
+        if listed:
+            terminal.out(listed)
         terminal.error(heading + "".join(f"{name}: {line}\n" for line in lines))
         if error.kind is not Problem.VALUE:
             terminal.error(f'Try "{name} --help" for more information\n')
