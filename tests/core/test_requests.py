@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from rota.core import events as ev
-from rota.model import Errno, JobState, NodeState, PartitionState, Reason, RequestError
+from rota.model import YEAR, Errno, JobState, NodeState, PartitionState, Reason, RequestError
 from rota.testing import Harness, cluster, partition
 
 if TYPE_CHECKING:
@@ -266,3 +266,13 @@ def test_licences_of_a_running_job_change_at_once() -> None:
         rota.wait(100)
         assert rota.state(job.job_id) is JobState.COMPLETED
         assert rota.engine.view.licenses()[0].used == 1
+
+
+def test_users_give_pending_jobs_as_much_time_as_the_partition_allows() -> None:
+    """As Slurm 22.05.8 answered a user who asked for more, and root."""
+    with Harness(cluster(nodes=1, partitions=[partition("main", max_time=3600)])) as rota:
+        job = rota.submit(limit=300, user_id=1000, hold=True)
+        for uid, limit in ((1000, 3600), (1000, 3660), (1000, YEAR), (0, YEAR), (1000, 600)):
+            rota.send(ev.UpdateJob(job_id=job.job_id, uid=uid, changes={"time_limit": limit}))
+            assert (job.time_limit == limit) == (uid == 0 or limit <= 3600)
+        assert [one.errno for one in rota.refused] == [Errno.ACCESS_DENIED] * 2
