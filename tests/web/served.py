@@ -33,6 +33,7 @@ class Feed:
     def __init__(self, rates: dict[str, dict[str, int]], error: str) -> None:
         self._rates = rates
         self._error = error
+        self._was_read = False
 
     def activities(self, end: float) -> list[Activity]:
         """Give what all jobs did in a step."""
@@ -46,7 +47,8 @@ class Feed:
         """Read it."""
         if self._error:
             raise RotaError(self._error)
-        found = self.activities(at)
+        # The first reading of counters tells of nothing: here the store has what was before.
+        found, self._was_read = self.activities(at) if self._was_read else [], True
         return Reading(found, len(found), len(found))
 
 
