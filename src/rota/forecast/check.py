@@ -86,8 +86,8 @@ def check(scenario: Scenario, *, moments: int, futures: int) -> list[Checked]:
             waiting = waiting_jobs(run.engine)
             past = [_past_run(trace, row, starts[row], ends[row], moment) for row in by_start if starts[row] <= moment]
             # other futures at each moment: a group of many jobs waits at many of them, and would have the same luck
-            found_there = run_futures([run.engine], RunTimes(past), moment, first=number * futures, count=futures)
-            outcomes = [one for (one,) in found_there]
+            drawn = run_futures([run.engine], RunTimes(past), moment, first=number * futures, count=futures)
+            outcomes = [one for (one,) in drawn]
             for key, job in waiting.items():
                 start = starts[row_of[_number(key, job)]]
                 if start >= 0:

@@ -65,6 +65,7 @@ def slurmdb_jobs(_: Cluster, view: View, asked: q.Queried) -> dict[str, Any]:
 
     Raises:
         PropertyError: a parameter is not known, or its value cannot be read.
+        UsageError: ``sacct`` refuses the values together.
     """
     query = {name.lower(): value for name, value in asked.query.items()}
     words = ["--allusers", "--duplicates"]
@@ -73,12 +74,9 @@ def slurmdb_jobs(_: Cluster, view: View, asked: q.Queried) -> dict[str, Any]:
     for name, value in query.items():
         try:
             words += _words(name, value, view)
-        except UsageError as error:
-            raise PropertyError(name, _UNREADABLE.get(name, " ".join(str(error).split()))) from None
-    try:
-        return accounting(words, view)
-    except UsageError as error:
-        raise PropertyError("", " ".join(str(error).split())) from None
+        except UsageError:
+            raise PropertyError(name, _UNREADABLE[name]) from None
+    return accounting(words, view)
 
 
 def _words(name: str, value: str, view: View) -> list[str]:
