@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rota.core.job import Job
-from rota.core.sorted_jobs import JobView, SortedJobs
+from rota.core.job_view import PluginJob
+from rota.core.sorted_jobs import JobSequence, SortedJobs
 from rota.model import Partition
 from rota.testing import spec
 
@@ -21,7 +22,7 @@ def _jobs(keys: list[int]) -> dict[int, Job]:
 def test_sorted_jobs_are_sorted_and_what_was_handed_out_stays_as_it_was(steps: list[tuple[str, int]]) -> None:
     jobs, there, sign = _jobs(list(range(16))), set[int](), 1
     container = SortedJobs()
-    views: list[tuple[JobView, list[Job]]] = []
+    views: list[tuple[JobSequence, list[PluginJob]]] = []
     for what, key in steps:
         if what == "add" and key not in there:
             container.add(jobs[key], (sign * key,))
@@ -38,7 +39,7 @@ def test_sorted_jobs_are_sorted_and_what_was_handed_out_stays_as_it_was(steps: l
             assert container.moved((old * key,)) == (max(up_to, default=old * key),)
             container.resort()
         elif what == "look":
-            views.append((container.snapshot(), list(container)))
+            views.append((container.snapshot(), [job.view for job in container]))
         expected = [jobs[i] for i in (sorted(there) if sign > 0 else sorted(there, reverse=True))]
         assert list(container) == expected
         assert container.jobs == expected

@@ -12,6 +12,7 @@ from rota.core.accounts.charging import Accounts
 from rota.core.accounts.policy import AccountingPolicy
 from rota.core.accounts.rights import require_rights
 from rota.core.limits.licenses import LicensePool
+from rota.core.limits.start_limits import NO_LIMITS, StartLimits
 from rota.core.queue.dependencies import JobDependencies
 from rota.core.queue.job_queue import JobQueue
 from rota.core.queue.obstacles import Obstacles
@@ -93,6 +94,7 @@ class Cluster:
     def add(self, job: Job) -> None:
         """Add a live job; the caller then queues or parks it."""
         self.state.jobs[job.job_id] = job
+        self.state.job_views[job.job_id] = job.view
         if self.accounts.usage is not None:
             self.accounts.submitted(job)
         if job.limits is not None:
@@ -112,7 +114,7 @@ class Cluster:
     def readmit(self, job: Job) -> None:
         """Add a withdrawn job again, with its present request; the caller then queues or parks it."""
         for record in (job, *job.records):
-            record.start_limits = () if job.array is None else (job.array,)
+            record.start_limits = NO_LIMITS if job.array is None else StartLimits((job.array,))
         self.policy.apply_limits(job)
         self.give_licenses(job)
         self.add(job)
@@ -122,13 +124,14 @@ class Cluster:
         if job.spec.licenses:
             wanted = self.licenses.wanted(job.spec.licenses)
             for record in (job, *job.records):
-                record.start_limits = (*record.start_limits, wanted)
+                record.start_limits = StartLimits((*record.start_limits, wanted))
             if job.alloc:
                 wanted.started(job)
 
     def add_task(self, task: Job, array: JobArray[Job], task_id: int) -> None:
         """Add a task that was split off an array; the caller then queues or parks it."""
         self.state.jobs[task.job_id] = array.tasks[task_id] = task
+        self.state.job_views[task.job_id] = task.view
         self.policy.split_off(task, array.job_id)
         self.queue.limited += task.may_be_held_back
         self.dependencies.added(task)
@@ -136,7 +139,7 @@ class Cluster:
     def remove(self, job: Job) -> Sequence[int]:
         """Remove a job that has ended; give the ids of the tasks of its array that have ended with it."""
         state = self.state
-        del state.jobs[job.job_id]
+        del state.jobs[job.job_id], state.job_views[job.job_id]
         if job.spec.reservation:
             self.reservations.left(job.spec.reservation)
         if job.limits is not None or job.records:  # it may have had limits in another of its partitions

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from rota.accounting import AssociationTree
     from rota.core.effects import Effect, PluginFault
     from rota.core.job import Job
+    from rota.core.job_view import PluginJob
     from rota.core.timers import Timer
     from rota.interfaces.controller import ControllerOf
     from rota.model import ClusterConfig, Partition
@@ -258,7 +259,7 @@ class Engine:
         self.cluster.policy.schedule_ends()
         return self.drain()
 
-    def _controller(self, guard: PluginGuard) -> ControllerOf[Job]:
+    def _controller(self, guard: PluginGuard) -> ControllerOf[PluginJob]:
         return PluginController(
             guard,
             lifecycle=self.lifecycle,

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
+from rota.core.job_view import PluginJob, PluginQueueRecord, new_view, set_record
+from rota.core.limits.start_limits import NO_LIMITS
 from rota.model import YEAR, JobState, Reason
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from rota.core.arrays import JobArray
     from rota.core.limits.job_limits import JobLimits
-    from rota.core.limits.start_limits import Excess, StartLimit
+    from rota.core.limits.start_limits import Excess, StartLimits
     from rota.model import Association, JobSpec, Partition, StepRecord
     from rota.model.dependency import Dependencies
     from rota.resources.requests.request_class import RequestClass
@@ -57,6 +59,7 @@ class Job:
         "planned_start",
         "priority",
         "reason",
+        "record_views",
         "records",
         "request_class",
         "restart_count",
@@ -79,10 +82,14 @@ class Job:
         "tres_req",
         "units",
         "user_name",
+        "view",
         "waits_since",
     )
 
     def __init__(self, job_id: int, spec: JobSpec, submit_time: int, partition: Partition, units: int) -> None:
+        #: What plugins get of it.
+        self.view = new_view(PluginJob)
+        set_record(self.view, self)
         self.job_id = job_id
         self.spec = spec
         #: User name; if it is not known, one that is made from the user id: ``user7``.
@@ -135,7 +142,7 @@ class Job:
         #: Limits of its association and QOS; ``None``: there are none.
         self.limits: JobLimits[Job] | None = None
         #: All start limits, including ``limits``.
-        self.start_limits: tuple[StartLimit[Job], ...] = ()
+        self.start_limits: StartLimits[Job] = NO_LIMITS
         #: Cached number of each TRES that it requests, in the cluster's order.
         self.tres_req: Sequence[float] | None = None
         #: Whether the reservation that it names is one that has attracted it, and is not asked for.
@@ -165,6 +172,13 @@ class Job:
         self.sort_key: tuple[int, ...] = ()
         #: Queue records, one for each of several partitions, in the order of the request; empty if there is only one.
         self.records: tuple[QueueRecord, ...] = ()
+        #: What plugins get of these.
+        self.record_views: tuple[PluginJob, ...] = ()
+
+    @property
+    def _record(self) -> Self:
+        """The record itself: the rest of the engine may hand records where plugins hand views."""
+        return self
 
     # ---- its parts --------------------------------------------------------------------------------------------
 
@@ -267,6 +281,11 @@ class Job:
 
     # ---- for the engine ---------------------------------------------------------------------------------------
 
+    def give_records(self, records: Iterable[QueueRecord]) -> None:
+        """Set its queue records."""
+        self.records = tuple(records)
+        self.record_views = tuple(one.view for one in self.records)
+
     def hold_all_records(self) -> None:
         """Set the priority of the job and its queue records to 0."""
         for record in (self, *self.records):
@@ -305,6 +324,8 @@ class QueueRecord(Job):
     __slots__ = ("_whole", "obstacle", "rank")
 
     def __init__(self, job: Job, partition: Partition, units: int, rank: int) -> None:
+        self.view = new_view(PluginQueueRecord)
+        set_record(self.view, self)
         self._whole = job
         #: Index of the partition in the request.
         self.rank = rank
@@ -319,7 +340,7 @@ class QueueRecord(Job):
         self.planned_nodes = 0
         self.request_class = None
         self.limits = None
-        self.start_limits = ()
+        self.start_limits = NO_LIMITS
         self.tres_req = None
         self.sort_key = ()
 

@@ -17,6 +17,7 @@ from rota.core.arrays import JobArray
 from rota.core.effects import Kill, Launch, SuspendRun
 from rota.core.job import Job, QueueRecord, Why
 from rota.core.jobs.runs import SIGTERM
+from rota.core.limits.start_limits import StartLimits
 from rota.core.machine import NodeMapping, by_index, by_name, merge, with_changes
 from rota.core.plain import PlainError, shape_of
 from rota.core.reconfigure import units_of
@@ -249,7 +250,7 @@ def _restore_job(cluster: Cluster, data: Mapping[str, Any], machine: Machine) ->
     """Make the record of a saved job."""
     state, spec = cluster.state, shape_of(JobSpec).decode(data["spec"])
     job = Job(data["job_id"], spec, data["submit_time"], state.partitions[data["partition"]], data["units"])
-    job.records = tuple(
+    job.give_records(
         QueueRecord(job, state.partitions[one["partition"]], one["units"], rank)
         for rank, one in enumerate(data["records"])
     )
@@ -294,7 +295,7 @@ def _restore_array_of(cluster: Cluster, job: Job, array_id: int, task_id: int | 
     else:
         array.tasks[task_id] = job
     for record in (job, *job.records):
-        record.start_limits = (array,)
+        record.start_limits = StartLimits((array,))
 
 
 def _reorder(jobs: dict[int, Job], job_ids: Sequence[int]) -> None:

@@ -18,38 +18,41 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rota.core.job import Job
+    from rota.core.job_view import PluginJob
 
 
 _SORT_KEY = attrgetter("sort_key")
+_VIEW = attrgetter("view")
 
 
-class JobView(Sequence["Job"]):
-    """A read-only sequence of jobs."""
+class JobSequence(Sequence["PluginJob"]):
+    """Jobs in some order, as plugins get them: a sequence of views that is not written."""
 
-    __slots__ = ("_jobs",)
+    __slots__ = ("_records",)
 
-    def __init__(self, jobs: list[Job]) -> None:
-        self._jobs = jobs
+    def __init__(self, records: list[Job]) -> None:
+        self._records = records
 
-    def __iter__(self) -> Iterator[Job]:
-        """Iterate over the jobs, as fast as over a list."""
-        return iter(self._jobs)
+    def __iter__(self) -> Iterator[PluginJob]:
+        """Iterate over the views; none is looked up before it is asked for."""
+        return map(_VIEW, self._records)
 
     def __len__(self) -> int:
         """Count the jobs."""
-        return len(self._jobs)
+        return len(self._records)
 
     @overload
-    def __getitem__(self, index: int) -> Job: ...
+    def __getitem__(self, index: int) -> PluginJob: ...
     @overload
-    def __getitem__(self, index: slice) -> list[Job]: ...
-    def __getitem__(self, index: int | slice) -> Job | list[Job]:
+    def __getitem__(self, index: slice) -> list[PluginJob]: ...
+    def __getitem__(self, index: int | slice) -> PluginJob | list[PluginJob]:
         """Give one job, or a list of some."""
-        return self._jobs[index]
+        found = self._records[index]
+        return list(map(_VIEW, found)) if isinstance(found, list) else found.view
 
     def __repr__(self) -> str:
         """Show the jobs."""
-        return repr(self._jobs)
+        return repr(self._records)
 
 
 class SortedJobs:
@@ -63,7 +66,7 @@ class SortedJobs:
         #: Sort key of each job, strictly ascending.
         self._keys: list[tuple[int, ...]] = []
         #: The snapshot that uses the list ``jobs``; ``None``: there is none.
-        self._view: JobView | None = None
+        self._view: JobSequence | None = None
 
     def __len__(self) -> int:
         """Count the jobs."""
@@ -73,11 +76,11 @@ class SortedJobs:
         """Iterate over the jobs. None may be added or removed meanwhile."""
         return iter(self.jobs)
 
-    def snapshot(self) -> JobView:
-        """Give the jobs as a sequence that does not change later."""
+    def snapshot(self) -> JobSequence:
+        """Give the jobs as a sequence that does not change later; nor does the list ``jobs`` that there is now."""
         view = self._view
         if view is None:
-            view = self._view = JobView(self.jobs)
+            view = self._view = JobSequence(self.jobs)
         return view
 
     def add(self, job: Job, key: tuple[int, ...]) -> None:

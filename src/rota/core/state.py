@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rota.core.arrays import JobArray
     from rota.core.effects import Effect
     from rota.core.job import Job
+    from rota.core.job_view import PluginJob
     from rota.model import ClusterConfig, Node, Partition
     from rota.resources.pools.pool import Pool
     from rota.resources.requests.needs import Choose
@@ -53,6 +54,7 @@ class ClusterState:
         "down",
         "effects",
         "is_leaving",
+        "job_views",
         "jobs",
         "leaving_nodes",
         "leaving_partitions",
@@ -90,6 +92,8 @@ class ClusterState:
         self.now = boot_time
         #: All live jobs by id.
         self.jobs: dict[int, Job] = {}
+        #: What plugins get of these, in the same order.
+        self.job_views: dict[int, PluginJob] = {}
         #: Stopped jobs that still hold resources: PENDING if they are requeued, else in their final state.
         self.completing: dict[int, Job] = {}
         #: Job arrays with live tasks, by job id.

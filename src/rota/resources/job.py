@@ -57,3 +57,35 @@ class PlacedJob(Protocol):
 
 
 J = TypeVar("J", bound=PlacedJob)
+J_co = TypeVar("J_co", bound=PlacedJob, covariant=True)
+
+
+class HandedJob(Protocol[J_co]):
+    """A job as plugins have and hand it: it stands for a record of the engine, and has its attributes to be read."""
+
+    @property
+    def _record(self) -> J_co: ...
+
+    @property
+    def spec(self) -> JobSpec:
+        """The request."""
+
+    @property
+    def units(self) -> int:
+        """The fewest units that it needs."""
+
+    @property
+    def time_limit(self) -> int:
+        """Time limit in seconds."""
+
+    @property
+    def start_time(self) -> int | None:
+        """Start, Unix seconds."""
+
+    @property
+    def end_time(self) -> int | None:
+        """Expected end, Unix seconds."""
+
+    @property
+    def alloc_nodes(self) -> int:
+        """Allocated nodes, a bitmap."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rota.core.job import Job
+from rota.core.job_view import PluginJob
 from rota.interfaces import APIS, SLURM_SUCCESS
 from rota.interfaces.stubs import priority as priority_stubs
 from rota.interfaces.stubs import sched as sched_stubs
@@ -27,7 +27,7 @@ def scheduler(plugin_type: str = "sched/test", **functions: object) -> SimpleNam
     """
     plugin = _stubs(plugin_type, sched_stubs)
 
-    def initial_priority(last_prio: int, job_ptr: Job) -> int:
+    def initial_priority(last_prio: int, job_ptr: PluginJob) -> int:
         answer: int = plugin.ctld.priority.set(last_prio, job_ptr)
         return answer
 
@@ -93,7 +93,7 @@ class Recorder:
 
     def _recorded(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         def call(*arguments: object) -> Any:
-            self.calls.append(Call(name, tuple(a.job_id if isinstance(a, Job) else a for a in arguments)))
+            self.calls.append(Call(name, tuple(a.job_id if isinstance(a, PluginJob) else a for a in arguments)))
             return function(*arguments)
 
         return call

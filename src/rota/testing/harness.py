@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager
 from copy import deepcopy
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from rota.core import events as ev
 from rota.core.effects import Refused
@@ -392,8 +392,8 @@ class Harness(EffectLog):
 
     @property
     def ctld(self) -> ControllerOf[Job]:
-        """The scheduler plugin's controller, to read from; see `propose`."""
-        return self.engine.sched_controller
+        """The scheduler plugin's controller, to read from; see `propose`. It takes records of jobs as well as views."""
+        return cast("ControllerOf[Job]", self.engine.sched_controller)
 
     def job(self, job: Job | int) -> Job:
         """Find a job, live or ended, by its id.

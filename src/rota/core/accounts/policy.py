@@ -15,7 +15,7 @@ from rota.core.job import Job
 from rota.core.limits.context import LimitContext
 from rota.core.limits.job_limits import JobLimits
 from rota.core.limits.limit_rules import LimitRules, Owner
-from rota.core.limits.start_limits import LIMIT_REASONS, Excess
+from rota.core.limits.start_limits import LIMIT_REASONS, Excess, StartLimits
 from rota.core.limits.usage_threshold import UsageThreshold, usage_threshold
 from rota.core.plain import shape_of
 from rota.model import Errno, InputError, MultifactorConf, Reason, RequestError
@@ -176,7 +176,7 @@ class AccountingPolicy:
         if self._has_thresholds and (threshold := self._threshold_of(job)) is not None:
             own.insert(0, threshold)
         if own:
-            job.start_limits = (*own, *_others(job))
+            job.start_limits = StartLimits((*own, *_others(job)))
 
     def _check_association(self, job: Job) -> None:
         spec = job.spec
@@ -379,9 +379,9 @@ class AccountingPolicy:
         return 0.0 if usage is None else usage.qos_used(name, index)
 
 
-def _others(job: Job) -> tuple[StartLimit[Job], ...]:
+def _others(job: Job) -> StartLimits[Job]:
     """Give other limits that may hold back a job."""
-    return tuple(one for one in job.start_limits if not isinstance(one, JobLimits | UsageThreshold))
+    return StartLimits([one for one in job.start_limits if not isinstance(one, JobLimits | UsageThreshold)])
 
 
 def _whose(one: Association) -> str:

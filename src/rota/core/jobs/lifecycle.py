@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from rota.core.cluster import Cluster
     from rota.core.job import Job
+    from rota.core.job_view import PluginJob
     from rota.core.jobs.new_jobs import Place
     from rota.model import JobSpec, Node
 
@@ -28,7 +29,7 @@ class AskedScheduler(Scheduler, Protocol):
     """The functions of the scheduler plugin about jobs."""
 
     @property
-    def initial_priority(self) -> Callable[[int, Job], int]:
+    def initial_priority(self) -> Callable[[int, PluginJob], int]:
         """Computes a job's priority, given the lowest priority so far."""
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rota.core.arrays import JobArray
 from rota.core.job import Job, QueueRecord
+from rota.core.limits.start_limits import StartLimits
 from rota.core.jobs.admission import MAX_JOB_ID, admit, check_ids
 from rota.model import Errno, RequestError
 from rota.model.array import fold_tasks, parse_array
@@ -34,7 +35,7 @@ def make_job(job_id: int, spec: JobSpec, submit_time: int, found: Sequence[tuple
         return Job(job_id, spec, submit_time, *found[0])
     serving = (one for one in found if one[1])
     job = Job(job_id, spec, submit_time, *next(serving, found[0]))
-    job.records = tuple(QueueRecord(job, *one, rank) for rank, one in enumerate(found))
+    job.give_records(QueueRecord(job, *one, rank) for rank, one in enumerate(found))
     return job
 
 
@@ -169,4 +170,4 @@ def _tasks_of(state: ClusterState, spec: JobSpec) -> ArrayTasks:
 def _give_array(job: Job, array: JobArray[Job]) -> None:
     job.array = array
     for record in (job, *job.records):
-        record.start_limits = (array,)
+        record.start_limits = StartLimits((array,))

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from rota.core.cluster import Cluster
     from rota.core.job import Job
+    from rota.core.job_view import PluginJob
 
 
 class Priorities:
@@ -27,7 +28,7 @@ class Priorities:
 
     __slots__ = ("_cluster", "_initial_priority", "_queue", "pricing")
 
-    def __init__(self, cluster: Cluster, initial_priority: Callable[[int, Job], int]) -> None:
+    def __init__(self, cluster: Cluster, initial_priority: Callable[[int, PluginJob], int]) -> None:
         self._cluster = cluster
         self._queue = cluster.queue
         self._initial_priority = initial_priority
@@ -44,7 +45,7 @@ class Priorities:
         for record in job.records:
             record.priority = 0
         self.pricing = job
-        job.priority = priority = self._initial_priority(cluster.last_priority, job)
+        job.priority = priority = self._initial_priority(cluster.last_priority, job.view)
         self.pricing = None
         for record in job.records:  # the plugin may have set their priorities
             record.priority = (record.priority or priority) if priority else 0

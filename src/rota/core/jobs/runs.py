@@ -19,6 +19,7 @@ from rota.model.job_state import RUNS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from rota.core.job_view import PluginJob
     from rota.core.cluster import Cluster
     from rota.core.events import JobEnded, LaunchFailed, StepChanged
     from rota.core.jobs.priorities import Priorities
@@ -40,11 +41,11 @@ class Scheduler(Protocol):
     """The functions of the scheduler plugin about allocations."""
 
     @property
-    def newalloc(self) -> Callable[[Job], None] | None:
+    def newalloc(self) -> Callable[[PluginJob], None] | None:
         """Called when resources have been allocated to a job; ``None``: the plugin has no such function."""
 
     @property
-    def freealloc(self) -> Callable[[Job], None] | None:
+    def freealloc(self) -> Callable[[PluginJob], None] | None:
         """Called before the resources of a job are freed; ``None``: the plugin has no such function."""
 
 
@@ -128,7 +129,7 @@ class Runs:
             cluster.accounts.started(job)
         state.effects.append(Launch(job.job_id, job.restart_count, resources))
         if self._newalloc is not None:
-            self._newalloc(job)
+            self._newalloc(job.view)
         if cluster.dependencies.waiting:
             cluster.dependencies.started(job)
         return None
@@ -210,7 +211,7 @@ class Runs:
         """
         state, cluster = self._state, self._cluster
         if self._freealloc is not None:
-            self._freealloc(job)
+            self._freealloc(job.view)
         if job.suspended_since is not None:
             self._count_suspended(job, job.suspended_since)
         if job.sort_key:
@@ -373,7 +374,8 @@ class Runs:
 
     def lose_node(self, index: int) -> None:
         """Stop the jobs on a node that is down: they are requeued if they may be, else they fail."""
-        for job in self._state.running.snapshot():
+        self._state.running.snapshot()
+        for job in self._state.running.jobs:  # not changed meanwhile
             if job.alloc_nodes >> index & 1:
                 requeued = self.may_requeue(job.spec)
                 self.stop(job, Trigger.REQUEUE if requeued else Trigger.NODE_LOST, Reason.NODE_DOWN, SIGKILL)

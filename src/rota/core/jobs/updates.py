@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rota.core.job import QueueRecord
+from rota.core.limits.start_limits import StartLimits
 from rota.core.jobs.admission import admit, check_moved, require_possible
 from rota.core.jobs.checks import require_pending
 from rota.core.jobs.new_jobs import dependencies_of, give_qos, make_job, with_switch_wait
@@ -117,7 +118,7 @@ def update_job(life: Lifecycle, job: Job, changes: Mapping[str, Any]) -> None:
     before = job.spec.reservation
     job.spec, job.nice, job.user_name = spec, spec.nice, fresh.user_name
     job.partition, job.units, job.time_limit = fresh.partition, fresh.units, fresh.time_limit
-    job.records = tuple(QueueRecord(job, one.partition, one.units, one.rank) for one in fresh.records)
+    job.give_records(QueueRecord(job, one.partition, one.units, one.rank) for one in fresh.records)
     job.assoc = job.request_class = None
     job.switches = fresh.switches
     if "dependency" in changes:
@@ -145,7 +146,9 @@ def _change_running(life: Lifecycle, job: Job, changes: Mapping[str, Any]) -> No
             if isinstance(one, LicensesWanted):
                 one.ended(job)
         for record in (job, *job.records):
-            record.start_limits = tuple(one for one in record.start_limits if not isinstance(one, LicensesWanted))
+            record.start_limits = StartLimits(
+                [one for one in record.start_limits if not isinstance(one, LicensesWanted)]
+            )
         job.spec = job.spec._replace(licenses=changes["licenses"])
         cluster.give_licenses(job)
         cluster.queue.limited += job.may_be_held_back

@@ -5,7 +5,7 @@ Over 400 lines: a method for each thing that a plugin can read, ask and propose.
 
 from __future__ import annotations
 
-from operator import index
+from operator import attrgetter, index
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -18,7 +18,7 @@ from rota.core.plugin_api.values import LATEST, bitmap, moment, require_function
 from rota.core.plugin_api.values import time_limit as time_limit_of
 from rota.core.queue.reasons import is_excluded
 from rota.core.scheduling.availability import earliest_start, node_space_of, profile_of
-from rota.core.sorted_jobs import JobView, queue_key
+from rota.core.sorted_jobs import JobSequence, queue_key
 from rota.model import LONGEST, MAX_PRIORITY, Errno, JobState, Reason, RequestError
 from rota.model.tres import CPU
 
@@ -30,15 +30,19 @@ if TYPE_CHECKING:
     from rota.accounting import AssociationTree, Usage
     from rota.core.cluster import Cluster
     from rota.core.job import Job
+    from rota.core.job_view import PluginJob
     from rota.core.jobs.lifecycle import Lifecycle
     from rota.core.limits.start_limits import Excess
     from rota.core.plugin_api.calls import PriorityCalls
     from rota.core.plugin_api.guard import PluginGuard
     from rota.core.plugin_api.plugin_state import PluginState
     from rota.core.plugin_api.plugin_timers import PluginTimers
+    from rota.core.scheduling.availability import Space
     from rota.core.scheduling.preemption import Preemption
-    from rota.interfaces.profile import NodeSpaceOf, ProfileOf
     from rota.model import Association, ClusterConfig, Node, Partition, Qos
+    from rota.resources import FutureProfile
+
+_VIEW, _RECORD = attrgetter("view"), attrgetter("_record")
 
 
 class Passes(Protocol):
@@ -109,7 +113,7 @@ class PluginController:
         self._timers = timers
         self._plugin_state = plugin_state
         self._passes = passes
-        self.jobs: Mapping[int, Job] = MappingProxyType(self._state.jobs)
+        self.jobs: Mapping[int, PluginJob] = MappingProxyType(self._state.job_views)
         self.partitions: Mapping[str, Partition] = MappingProxyType(self._state.partitions)
         self.priority = priority
         self._state.follow_machine(self._read_machine)
@@ -120,12 +124,12 @@ class PluginController:
         self.common = pool.common
         self.size = pool.size
         self.nodes_of = pool.nodes_of
-        self.request_class: Callable[[Job], Hashable] = (
+        self.request_class: Callable[[PluginJob], Hashable] = (
             self._class_with_preemption if self._preemption.is_on else pool.class_of
         )
 
-    def _class_with_preemption(self, job: Job) -> Hashable:
-        return self._state.pool.class_of(job), self._preemption.preemption_class(job)
+    def _class_with_preemption(self, job: PluginJob) -> Hashable:
+        return self._state.pool.class_of(job), self._preemption.preemption_class(job._record)
 
     # ---- read -------------------------------------------------------------------------------------------------
 
@@ -146,25 +150,27 @@ class PluginController:
         return tuple(self._state.nodes)
 
     @property
-    def queue(self) -> JobView:
+    def queue(self) -> JobSequence:
         if (self._queue.mixed or self._queue.untested) and self._cluster.reasons.are_found:
             self._cluster.reasons.pass_begins()
         return self._queue.candidates()
 
     @property
-    def planned_queue(self) -> JobView:
+    def planned_queue(self) -> JobSequence:
         if not self._queue.mixed:
             if self._queue.untested and self._cluster.reasons.are_found:
                 self._cluster.reasons.pass_begins()
             return self._queue.candidates()
-        return JobView(self._cluster.reasons.with_excluded(self.queue))
+        queue = [job._record for job in self.queue]
+        return JobSequence(self._cluster.reasons.with_excluded(queue))
 
     @property
-    def new_jobs(self) -> Sequence[Job] | None:
-        return self._queue.new_candidates()
+    def new_jobs(self) -> Sequence[PluginJob] | None:
+        records = self._queue.new_candidates()
+        return None if records is None else tuple(map(_VIEW, records))
 
     @property
-    def running(self) -> JobView:
+    def running(self) -> JobSequence:
         return self._state.running.snapshot()
 
     @property
@@ -177,11 +183,11 @@ class PluginController:
 
     # ---- ask --------------------------------------------------------------------------------------------------
 
-    def select(self, job: Job, avail: int, nodes: int = 0) -> int:
+    def select(self, job: PluginJob, avail: int, nodes: int = 0) -> int:
         if nodes:
             avail = self._state.pool.without(avail, ~nodes)
         book = self._cluster.reservations
-        return book.select(job, avail) if book.all else self._state.pool.select(job, avail)
+        return book.select(job._record, avail) if book.all else self._state.pool.select(job._record, avail)
 
     def by_node(self, resources: int) -> dict[str, dict[str, int]]:
         return by_name(self._state.pool.by_index(resources), self._state.nodes)
@@ -192,11 +198,11 @@ class PluginController:
         except KeyError as error:
             raise ValueError(f"there is no node {error}") from None
 
-    def profile(self, resolution: int = 1, estimate: Callable[[Job], float] | None = None) -> ProfileOf[Job]:
+    def profile(self, resolution: int = 1, estimate: Callable[[PluginJob], float] | None = None) -> FutureProfile:
         if estimate is None:
             return profile_of(self._cluster, resolution)
         require_functions(estimate)
-        return profile_of(self._cluster, resolution, lambda job: run_time(estimate(job)))
+        return profile_of(self._cluster, resolution, lambda job: run_time(estimate(job.view)))
 
     def node_space(
         self,
@@ -207,7 +213,7 @@ class PluginController:
         reserve_running: bool = False,
         step: int = 0,
         soft_limits: bool = False,
-    ) -> NodeSpaceOf[Job]:
+    ) -> Space:
         return node_space_of(
             self._cluster,
             self._preemption if self._preemption.is_on else None,
@@ -219,24 +225,25 @@ class PluginController:
             soft_limits=soft_limits,
         )
 
-    def earliest_start(self, job: Job) -> tuple[int, int] | None:
-        found = earliest_start(self._cluster, job)
+    def earliest_start(self, job: PluginJob) -> tuple[int, int] | None:
+        found = earliest_start(self._cluster, job._record)
         return None if found is None or found[0] > LATEST else found  # nothing is planned for later
 
-    def held_back(self, job: Job) -> Reason | None:
-        if not job.start_limits:
+    def held_back(self, job: PluginJob) -> Reason | None:
+        record = job._record
+        if not record.start_limits:
             return None
-        excess = self._queue.held_back(job)
-        if (tell := self._queue.limits_tested) is not None and job.is_queued:
-            tell(job, excess)
+        excess = self._queue.held_back(record)
+        if (tell := self._queue.limits_tested) is not None and record.is_queued:
+            tell(record, excess)
         return None if excess is None else excess.reason
 
-    def misses_deadline(self, job: Job) -> bool:
-        return self._queue.misses_deadline(job)
+    def misses_deadline(self, job: PluginJob) -> bool:
+        return self._queue.misses_deadline(job._record)
 
-    def reason(self, job: Job) -> Reason:
+    def reason(self, job: PluginJob) -> Reason:
         self._queue.flush()
-        return self._cluster.reasons.of(job)
+        return self._cluster.reasons.of(job._record)
 
     @property
     def associations(self) -> AssociationTree:
@@ -246,18 +253,19 @@ class PluginController:
     def tres(self) -> tuple[str, ...]:
         return self._cluster.accounts.tres
 
-    def association_of(self, job: Job) -> Association:
-        return self._cluster.accounts.associate(job)
+    def association_of(self, job: PluginJob) -> Association:
+        return self._cluster.accounts.associate(job._record)
 
-    def qos_of(self, job: Job) -> Qos | None:
-        return self._cluster.accounts.qos_of(job)
+    def qos_of(self, job: PluginJob) -> Qos | None:
+        return self._cluster.accounts.qos_of(job._record)
 
-    def tres_of(self, job: Job) -> tuple[float, ...]:
-        return self._cluster.accounts.tres_of(job)
+    def tres_of(self, job: PluginJob) -> tuple[float, ...]:
+        return self._cluster.accounts.tres_of(job._record)
 
-    def cpus_of(self, job: Job) -> int:
-        planned = self._state.resources_on(job, job.tested_nodes) if job.tested_nodes else 0
-        return self._state.pool.tres(planned)["cpu"] if planned else int(self._cluster.accounts.tres_of(job)[CPU])
+    def cpus_of(self, job: PluginJob) -> int:
+        record = job._record
+        planned = self._state.resources_on(record, record.tested_nodes) if record.tested_nodes else 0
+        return self._state.pool.tres(planned)["cpu"] if planned else int(self._cluster.accounts.tres_of(record)[CPU])
 
     def partition_tres(self, partition: Partition) -> tuple[float, ...]:
         return self._cluster.accounts.partition_tres(partition)
@@ -267,37 +275,37 @@ class PluginController:
 
     # ---- propose ----------------------------------------------------------------------------------------------
 
-    def start(self, job: Job, resources: int = 0, time_limit: int = 0) -> Reason | None:
-        state, book = self._state, self._cluster.reservations
-        if not self._waits(job):
-            if is_excluded(job):
-                return self._cluster.reasons.excluded(job)
-            return Reason.BAD_CONSTRAINTS if job.state is not JobState.PENDING else job.reason
-        if self._queue.late and self._queue.misses_deadline(job):
+    def start(self, job: PluginJob, resources: int = 0, time_limit: int = 0) -> Reason | None:
+        state, book, record = self._state, self._cluster.reservations, job._record
+        if not self._waits(record):
+            if is_excluded(record):
+                return self._cluster.reasons.excluded(record)
+            return Reason.BAD_CONSTRAINTS if record.state is not JobState.PENDING else record.reason
+        if self._queue.late and self._queue.misses_deadline(record):
             return Reason.DEADLINE
         pool = state.pool
         resources = index(resources)
         if type(time_limit) is not int or not 0 <= time_limit <= LONGEST:
             time_limit = time_limit_of(time_limit)
-        closed = book.closed(job, state.now, time_limit or job.time_limit) if book.all else 0
+        closed = book.closed(record, state.now, time_limit or record.time_limit) if book.all else 0
         if not resources:
             resources = self.select(job, pool.free)
         elif closed and pool.nodes_of(resources) & closed:
             return Reason.RESERVATION
-        elif pool.common(resources, pool.free) != resources or not pool.suffices(job, resources):
+        elif pool.common(resources, pool.free) != resources or not pool.suffices(record, resources):
             return Reason.RESOURCES
         if not resources:
             return Reason.RESOURCES
-        return self._life.runs.start(job, resources, time_limit)
+        return self._life.runs.start(record, resources, time_limit)
 
-    def preempt(self, job: Job, nodes: int) -> bool:
-        state, preemption, nodes = self._state, self._preemption, index(nodes)
-        if not preemption.is_on or not self._waits(job):
+    def preempt(self, job: PluginJob, nodes: int) -> bool:
+        state, preemption, nodes, record = self._state, self._preemption, index(nodes), job._record
+        if not preemption.is_on or not self._waits(record):
             return False
-        closed = ~nodes | self._cluster.reservations.closed(job, state.now, job.time_limit)
-        has_begun = preemption.make_room(job, self._state.pool.without(self._state.pool.free, closed), closed)
+        closed = ~nodes | self._cluster.reservations.closed(record, state.now, record.time_limit)
+        has_begun = preemption.make_room(record, self._state.pool.without(self._state.pool.free, closed), closed)
         if has_begun and self._queue.limits_tested is not None:  # passes write reasons: it has been tried to start it
-            job.reason, self._queue.behind = Reason.RESOURCES, None
+            record.reason, self._queue.behind = Reason.RESOURCES, None
         return has_begun
 
     def _waits(self, job: Job) -> bool:
@@ -307,33 +315,35 @@ class PluginController:
         known = self._state.jobs.get(job.job_id)
         return known is job or known is job.whole
 
-    def plan(self, job: Job, start_time: int | None, nodes: int = 0) -> Reason | None:
+    def plan(self, job: PluginJob, start_time: int | None, nodes: int = 0) -> Reason | None:
         # Most values are right: functions are called only to make them so, or to say what is wrong.
         if start_time is not None and (type(start_time) is not int or not 0 <= start_time <= LATEST):
             start_time = moment(start_time)
         if type(nodes) is not int or (nodes and (nodes < 0 or nodes >> len(self._state.nodes))):
             nodes = bitmap(nodes, len(self._state.nodes))
-        is_queued = job.sort_key or (type(job) is QueueRecord and is_excluded(job))
-        if job.alloc or not is_queued:
+        record = job._record
+        is_queued = record.sort_key or (type(record) is QueueRecord and is_excluded(record))
+        if record.alloc or not is_queued:
             return None
         excess = None
         if nodes:
-            whole = job.whole if type(job) is QueueRecord else job
+            whole = record.whole if type(record) is QueueRecord else record
             whole.tested_nodes = nodes
-            excess = self._limit_at(job, nodes) if job.limits is not None else None
-        job.planned_start, job.planned_nodes = start_time, 0 if excess else nodes
-        if type(job) is QueueRecord:
-            job.whole.copy_earliest_plan()
+            excess = self._limit_at(record, nodes) if record.limits is not None else None
+        record.planned_start, record.planned_nodes = start_time, 0 if excess else nodes
+        if type(record) is QueueRecord:
+            record.whole.copy_earliest_plan()
         return None if excess is None else excess.reason
 
     def plans_are_read(self, within: int) -> bool:
         self._passes.asks_who_reads_plans = True
         return self._state.plans_unread < within
 
-    def depends_on_plan(self, job: Job) -> bool:
-        if job.restart_count:  # its size may be computed again
+    def depends_on_plan(self, job: PluginJob) -> bool:
+        record = job._record
+        if record.restart_count:  # its size may be computed again
             return True
-        return job.limits is not None and job.limits.depends_on_tres
+        return record.limits is not None and record.limits.depends_on_tres
 
     def _limit_at(self, job: Job, nodes: int) -> Excess | None:
         """Give the limit that a job would exceed on planned nodes if it had them now, and note it; ``None``: none."""
@@ -344,27 +354,28 @@ class PluginController:
             tell(job, excess)
         return excess
 
-    def set_priority(self, job: Job, priority: int) -> None:
+    def set_priority(self, job: PluginJob, priority: int) -> None:
         if type(priority) is not int or not 0 <= priority <= MAX_PRIORITY:
             raise ValueError(f"priority {priority!r} is not an integer from 0 to 2**32 - 1")
-        if job is job.whole or job.whole is not self._life.priorities.pricing:
-            self._require_live(job)
-        self._life.priorities.set(job, priority)
+        record = job._record
+        if record is record.whole or record.whole is not self._life.priorities.pricing:
+            self._require_live(record)
+        self._life.priorities.set(record, priority)
 
-    def set_priorities(self, jobs: Sequence[Job], priorities: Sequence[int] | NDArray[np.integer[Any]]) -> None:
+    def set_priorities(self, jobs: Sequence[PluginJob], priorities: Sequence[int] | NDArray[np.integer[Any]]) -> None:
         values = np.asarray(priorities)
         if values.shape != (len(jobs),) or (len(jobs) and values.dtype.kind not in "iu"):
             raise ValueError("priorities must be whole numbers, as many as jobs")
         if len(jobs) and not (values.min() >= 1 and values.max() <= MAX_PRIORITY):
             raise ValueError("a priority is not from 1 to 2**32 - 1; to hold a job use `hold`")
-        if self._life.priorities.set_many(jobs, values.tolist()):
+        if self._life.priorities.set_many(list(map(_RECORD, jobs)), values.tolist()):
             self._passes.pass_due = True
 
-    def rank_queue(self, key: Callable[[Job], float]) -> None:
+    def rank_queue(self, key: Callable[[PluginJob], float]) -> None:
         queue = self._queue.queued
         jobs = [job for job in queue if not job.admin_priority]
         jobs.sort(key=lambda job: (job.submit_time, job.job_id))
-        keys = [key(job) for job in jobs]
+        keys = [key(job.view) for job in jobs]
         require_numbers(keys)
         order = sorted(range(len(jobs)), key=keys.__getitem__)
         for rank, job in enumerate((jobs[place] for place in reversed(order)), start=1):
@@ -377,19 +388,19 @@ class PluginController:
         queue.resort()
         self._queue.new = self._queue.behind = None
 
-    def hold(self, job: Job) -> Reason | None:
-        return self._propose(job, lambda: self._life.hold(job.whole))
+    def hold(self, job: PluginJob) -> Reason | None:
+        return self._propose(job._record, self._life.hold)
 
-    def release(self, job: Job) -> Reason | None:
-        return self._propose(job, lambda: self._life.release(job.whole))
+    def release(self, job: PluginJob) -> Reason | None:
+        return self._propose(job._record, self._life.release)
 
-    def requeue(self, job: Job) -> Reason | None:
-        return self._propose(job, lambda: self._life.requeue(job.whole))
+    def requeue(self, job: PluginJob) -> Reason | None:
+        return self._propose(job._record, self._life.requeue)
 
-    def _propose(self, job: Job, change: Callable[[], None]) -> Reason | None:
+    def _propose(self, job: Job, change: Callable[[Job], None]) -> Reason | None:
         try:
             self._require_live(job)
-            change()
+            change(job.whole)
         except RequestError:
             return Reason.BAD_CONSTRAINTS
         return None

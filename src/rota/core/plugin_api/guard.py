@@ -17,7 +17,7 @@ from rota.model import MAX_PRIORITY, SLURM_SUCCESS, Errno
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rota.core.job import Job
+    from rota.core.job_view import PluginJob
 
 #: Exceptions of plugins that are caught. ``sys.exit()`` in a plugin does not stop the engine; Ctrl-C does.
 PLUGIN_ERRORS = (Exception, SystemExit)
@@ -139,13 +139,13 @@ class PluginGuard:
 
         return call
 
-    def about_job(self, symbol: str) -> Callable[[Job], None] | None:
+    def about_job(self, symbol: str) -> Callable[[PluginJob], None] | None:
         """Guard an ``int f(job_ptr)`` that is called for every job; ``None``: it is the stub."""
         fn = self.own(symbol)
         if fn is None:
             return None
 
-        def call(job: Job) -> None:
+        def call(job: PluginJob) -> None:
             try:
                 code = fn(job)
             except PLUGIN_ERRORS as error:
@@ -168,11 +168,11 @@ class PluginGuard:
 
         return call
 
-    def priority(self, symbol: str) -> Callable[[int, Job], int]:
+    def priority(self, symbol: str) -> Callable[[int, PluginJob], int]:
         """Guard a ``uint32_t f(last_prio, job_ptr)``; the default is one less than the last priority: FIFO."""
         fn = self.function(symbol)
 
-        def call(last_prio: int, job: Job) -> int:
+        def call(last_prio: int, job: PluginJob) -> int:
             try:
                 value = fn(last_prio, job)
             except PLUGIN_ERRORS as error:

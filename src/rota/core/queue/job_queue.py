@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rota.core.limits.start_limits import LIMIT_REASONS
-from rota.core.sorted_jobs import JobView, SortedJobs, queue_key
+from rota.core.sorted_jobs import JobSequence, SortedJobs, queue_key
 from rota.core.timers import Timer, TimerKind
 from rota.model import YEAR, Reason
 
@@ -300,12 +300,11 @@ class JobQueue:
 
     # ---- for passes -------------------------------------------------------------------------------------------
 
-    def candidates(self) -> JobView:
+    def candidates(self) -> JobSequence:
         """Give the queued jobs that no start limit holds back, in order."""
         if self.unflushed is not None:
             self.flush()
-        view = self.queued.snapshot()
-        return view if not self.limited else JobView(self._not_held_back(view))
+        return JobSequence(self._not_held_back(self.queued)) if self.limited else self.queued.snapshot()
 
     def new_candidates(self) -> list[Job] | None:
         """Give the candidates that are new since the last pass; ``None``: all have to be tested."""

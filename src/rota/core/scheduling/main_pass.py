@@ -129,7 +129,8 @@ class MainPass:
             return
         state, waiting, book = self._cluster.state, self._cluster.queue, self._cluster.reservations
         pool = state.pool
-        queue: Collection[Job] = waiting.queued.snapshot()
+        waiting.queued.snapshot()
+        queue: Collection[Job] = waiting.queued.jobs
         if waiting.mixed or waiting.untested:
             self._cluster.reasons.pass_begins()
         if waiting.mixed:
@@ -201,7 +202,7 @@ class MainPass:
             resources = 0
             if reserved:  # the nodes reserved against a job depend on its time limit
                 resources = book.select(job, pool.common(avail, pool.free))
-            elif not failed or pool.class_of(job) not in failed:
+            elif not failed or pool.class_of(job.view) not in failed:
                 # A plugin may have started other jobs when it was told of a start.
                 resources = pool.select(job, pool.common(avail, pool.free))
             if resources and job.spec.prefer and self._cluster.reasons.waits_for_preferred(job, resources, closed):
@@ -240,7 +241,7 @@ class MainPass:
             else:
                 taken = state.required_nodes(job)
                 if not taken:
-                    failed.add(pool.class_of(job))
+                    failed.add(pool.class_of(job.view))
             may_end = not (reserved or of_partition or starts)
             if may_end and waiting_in is None and len(blocked) < len(state.partitions):
                 # If those of then and those of what has entered since are blocked, there can be no others.

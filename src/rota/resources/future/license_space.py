@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Generic
 
 from rota.model.licenses import parse_licenses
-from rota.resources.job import J
+from rota.resources.job import HandedJob, J
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -55,13 +55,13 @@ class LicenseSpace(Generic[J]):
         """Number of time slots."""
         return self._space.size
 
-    def _wanted(self, job: J) -> Mapping[str, int]:
+    def _wanted(self, job: HandedJob[J] | J) -> Mapping[str, int]:
         text = job.spec.licenses
         if text not in self._known:
             self._known[text] = parse_licenses(text)
         return self._known[text]
 
-    def _take(self, job: J, start: int, end: int) -> None:
+    def _take(self, job: HandedJob[J] | J, start: int, end: int) -> None:
         grid = self._resolution
         for name, count in self._wanted(job).items():
             self._taken.setdefault(name, []).append((start // grid * grid, -(-end // grid) * grid, count))
@@ -83,7 +83,7 @@ class LicenseSpace(Generic[J]):
                 return start
             start = min(until for begin, until, _ in overlapping if begin <= max(too_many) < until)
 
-    def earliest(self, job: J, duration: int, after: int, *, now_only: bool = False) -> tuple[int, int] | None:
+    def earliest(self, job: HandedJob[J], duration: int, after: int, *, now_only: bool = False) -> tuple[int, int] | None:
         """Find the earliest time at which nodes and licences for the job are free."""
         wanted = self._wanted(job)
         while True:
@@ -97,25 +97,25 @@ class LicenseSpace(Generic[J]):
                 return None
             after = start
 
-    def startable(self, job: J, duration: int) -> int:
+    def startable(self, job: HandedJob[J], duration: int) -> int:
         """Give the nodes on which the job might start now, whatever licences it needs; 0: it cannot."""
         return self._space.startable(job, duration)
 
-    def open_nodes(self, job: J, start: int, duration: int) -> int:
+    def open_nodes(self, job: HandedJob[J], start: int, duration: int) -> int:
         """Give the nodes that are not reserved at that time."""
         return self._space.open_nodes(job, start, duration)
 
-    def is_open(self, job: J, start: int, duration: int, nodes: int) -> bool:
+    def is_open(self, job: HandedJob[J], start: int, duration: int, nodes: int) -> bool:
         """Whether the nodes and enough licences are not reserved at that time."""
         free = all(self._free_from(name, count, start, duration) == start for name, count in self._wanted(job).items())
         return free and self._space.is_open(job, start, duration, nodes)
 
-    def reserve(self, job: J, start: int, duration: int, nodes: int) -> None:
+    def reserve(self, job: HandedJob[J], start: int, duration: int, nodes: int) -> None:
         """Reserve nodes and licences."""
         self._take(job, start, start + duration)
         self._space.reserve(job, start, duration, nodes)
 
-    def started(self, job: J) -> None:
+    def started(self, job: HandedJob[J]) -> None:
         """Include a job that has just started."""
         self._take(job, job.start_time or 0, job.end_time or 0)
         self._space.started(job)

@@ -25,7 +25,7 @@ from rota.resources.job import J
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
-    from rota.resources.job import PlacedJob
+    from rota.resources.job import HandedJob, PlacedJob
     from rota.resources.pools.pool import NodePool, Pool
 
 
@@ -82,20 +82,20 @@ class ProcessorSpace:
         """Number of time slots."""
         return len(self._profile)
 
-    def earliest(self, job: PlacedJob, duration: int, after: int, *, now_only: bool = False) -> tuple[int, int] | None:
+    def earliest(self, job: HandedJob[PlacedJob], duration: int, after: int, *, now_only: bool = False) -> tuple[int, int] | None:
         """Find the earliest time at which the job fits."""
         found = self._profile.earliest(job, duration, after, before=after + 1 if now_only else self._before)
         return None if found is None else (found[0], 1)
 
-    def startable(self, job: PlacedJob, duration: int) -> int:
+    def startable(self, job: HandedJob[PlacedJob], duration: int) -> int:
         """Give the only node if the job could start now, else 0."""
         return self._profile.earliest(job, duration, self._now, before=self._now + 1) is not None
 
-    def open_nodes(self, job: PlacedJob, start: int, duration: int) -> int:  # noqa: ARG002 - whatever is taken
+    def open_nodes(self, job: HandedJob[PlacedJob], start: int, duration: int) -> int:  # noqa: ARG002 - whatever is taken
         """Give the only node."""
         return 1
 
-    def is_open(self, job: PlacedJob, start: int, duration: int, nodes: int) -> bool:  # noqa: ARG002 - there is one node
+    def is_open(self, job: HandedJob[PlacedJob], start: int, duration: int, nodes: int) -> bool:  # noqa: ARG002 - there is one node
         """Whether the job's processors are not reserved at that time."""
         end = start + duration
         steps = self._profile.steps()
@@ -105,15 +105,15 @@ class ProcessorSpace:
             if begin < end and (after > start or after == end)
         )
 
-    def reserve(self, job: PlacedJob, start: int, duration: int, nodes: int) -> None:  # noqa: ARG002 - there is one node
+    def reserve(self, job: HandedJob[PlacedJob], start: int, duration: int, nodes: int) -> None:  # noqa: ARG002 - there is one node
         """Reserve the job's processors."""
         end = (start + duration + self._later) // self._resolution * self._resolution
         self._profile.take(start, max(end, start + 1), job.units)
 
-    def started(self, job: PlacedJob) -> None:
+    def started(self, job: HandedJob[PlacedJob]) -> None:
         """Include a job that has just started."""
         start = job.start_time or 0
-        end = soft_end(job, start) if self._soft else start + job.time_limit
+        end = soft_end(job._record, start) if self._soft else start + job.time_limit
         self.reserve(job, start, end - start, job.alloc_nodes)
 
 
@@ -219,20 +219,20 @@ class NodeSpace(Generic[J]):
         """Number of time slots."""
         return len(self._begin)
 
-    def earliest(self, job: J, duration: int, after: int, *, now_only: bool = False) -> tuple[int, int] | None:
+    def earliest(self, job: HandedJob[J], duration: int, after: int, *, now_only: bool = False) -> tuple[int, int] | None:
         """Find the earliest time at which the job fits, and its nodes; `None` if there is none within the window."""
-        pool, start = self._pool, after
-        usable, least = pool.ever_feasible_nodes(job), pool.least_nodes(job)
-        feasible, gains, begins, opened = self._releases.feasible_nodes(job), self._gains, self._begin, self._open
+        pool, start, record = self._pool, after, job._record
+        usable, least = pool.ever_feasible_nodes(record), pool.least_nodes(record)
+        feasible, gains, begins, opened = self._releases.feasible_nodes(record), self._gains, self._begin, self._open
         if start <= self._now:
             nodes = self.open_nodes(job, start, duration) & usable
             could = nodes & feasible[start] if feasible.one else nodes
-            if could.bit_count() >= least and (found := pool.find_now(job, self._releases.view(0), nodes)):
+            if could.bit_count() >= least and (found := pool.find_now(record, self._releases.view(0), nodes)):
                 return start, found
             if now_only:
                 return None
         if self._preemption_rules is not None:
-            feasible = self._releases_for(job, self._preemption_rules).feasible_nodes(job)
+            feasible = self._releases_for(record, self._preemption_rules).feasible_nodes(record)
         windows = Windows(opened)
         while True:
             slot = max(bisect_right(begins, start) - 1, 0)
@@ -245,7 +245,7 @@ class NodeSpace(Generic[J]):
                 and ((nodes := windows.move(slot, end)) & could).bit_count() >= least
             ):
                 nodes &= usable
-                begin, taken = self._will_run(job, feasible, nodes, start, later)
+                begin, taken = self._will_run(record, feasible, nodes, start, later)
                 if taken and (later is None or begin <= later):
                     if begin == start or self._can_be_reserved(begin, duration, taken):
                         return begin, taken
@@ -254,12 +254,13 @@ class NodeSpace(Generic[J]):
                 return None
             start = later
 
-    def startable(self, job: J, duration: int) -> int:
+    def startable(self, job: HandedJob[J], duration: int) -> int:
         """Give the nodes on which a job might start now; 0: it cannot."""
-        pool, feasible = self._pool, self._releases
+        pool, feasible, record = self._pool, self._releases, job._record
         if self._preemption_rules is not None:
-            feasible = self._releases_for(job, self._preemption_rules)
-        nodes, least = pool.ever_feasible_nodes(job) & feasible.feasible_nodes(job)[self._now], pool.least_nodes(job)
+            feasible = self._releases_for(record, self._preemption_rules)
+        nodes = pool.ever_feasible_nodes(record) & feasible.feasible_nodes(record)[self._now]
+        least = pool.least_nodes(record)
         if nodes.bit_count() < least:
             return 0
         nodes &= self.open_nodes(job, self._now, duration)
@@ -345,12 +346,12 @@ class NodeSpace(Generic[J]):
                 return releases.ends[gone - 1], found
         return self._now, 0
 
-    def open_nodes(self, job: J, start: int, duration: int) -> int:  # noqa: ARG002 - as for processors
+    def open_nodes(self, job: HandedJob[J], start: int, duration: int) -> int:  # noqa: ARG002 - as for processors
         """Give the nodes that are not reserved at that time."""
         first = max(bisect_right(self._begin, start) - 1, 0)
         return reduce(and_, self._open[first : bisect_right(self._begin, start + duration)])
 
-    def is_open(self, job: J, start: int, duration: int, nodes: int) -> bool:  # noqa: ARG002 - as for processors
+    def is_open(self, job: HandedJob[J], start: int, duration: int, nodes: int) -> bool:  # noqa: ARG002 - as for processors
         """Whether the nodes are not reserved at that time."""
         first = max(bisect_right(self._begin, self._floor(start)) - 1, 0)
         last = bisect_left(self._begin, self._end(start, duration))
@@ -368,7 +369,7 @@ class NodeSpace(Generic[J]):
     def _reserved_until(self, start: int, duration: int) -> int:
         return max(self._floor(start + duration + self._later), self._floor(start) + self._resolution)
 
-    def reserve(self, job: J | None, start: int, duration: int, nodes: int) -> None:
+    def reserve(self, job: HandedJob[J] | J | None, start: int, duration: int, nodes: int) -> None:
         """Reserve whole nodes for a job; ``None``: for something else, whose end is always rounded up."""
         first = self._split(max(self._floor(start), self._begin[0]))
         end = self._end(start, duration) if job is None else self._reserved_until(start, duration)
@@ -388,11 +389,12 @@ class NodeSpace(Generic[J]):
             self._open.insert(index, self._open[index - 1])
         return index
 
-    def started(self, job: J) -> None:
+    def started(self, job: HandedJob[J]) -> None:
         """Include a job that has just started; whole nodes are reserved until its end."""
-        if self._pool.is_whole(job):
-            self.reserve(job, job.start_time or 0, job.time_limit, job.alloc_nodes)
-        self._releases.started(job, soft_end(job, self._now) if self._soft else job.end_time or 0)
+        record = job._record
+        if self._pool.is_whole(record):
+            self.reserve(job, record.start_time or 0, record.time_limit, record.alloc_nodes)
+        self._releases.started(record, soft_end(record, self._now) if self._soft else record.end_time or 0)
         self._preempted.clear()
         if self._busy:
-            self._busy |= job.alloc_nodes
+            self._busy |= record.alloc_nodes

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from rota.resources.job import PlacedJob
+    from rota.resources.job import HandedJob, PlacedJob
     from rota.resources.pools.pool import Pool
 
 
@@ -62,10 +62,11 @@ class FutureProfile:
         return list(zip(self._times, self._avail, strict=True))
 
     def earliest(
-        self, job: PlacedJob, duration: int, after: int, before: int | None = None, held: int = 0
+        self, job: HandedJob[PlacedJob], duration: int, after: int, before: int | None = None, held: int = 0
     ) -> tuple[int, int] | None:
         """Find the earliest time at which the job fits; see `rota.interfaces.profile.Profile.earliest`."""
-        times, sizes, need = self._times, self._sizes, job.units
+        times, sizes, record = self._times, self._sizes, job._record
+        need = record.units
         horizon = _FOREVER if before is None else before
         count = len(times)
         i = max(bisect_right(times, after) - 1, 0)
@@ -87,7 +88,7 @@ class FutureProfile:
             if j < count and times[j] < end:
                 i = j + 1
                 continue
-            resources = self._place(job, i, j, start + duration, held)
+            resources = self._place(record, i, j, start + duration, held)
             if resources:
                 return start, resources
             i += 1

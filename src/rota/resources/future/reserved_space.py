@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Generic
 
 from rota.model import YEAR
-from rota.resources.job import J
+from rota.resources.job import HandedJob, J
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -50,7 +50,7 @@ class ReservationSpace(Generic[J]):
         #: Maps for jobs in a reservation, by its name.
         self._within: dict[str, NodeSpace[J]] = {}
         #: What has been planned so far, for maps that are made later.
-        self._plans: list[tuple[J, int, int, int]] = []
+        self._plans: list[tuple[HandedJob[J], int, int, int]] = []
 
     def _take(self, space: NodeSpace[J], one: Reservation, nodes: int) -> None:
         """Reserve nodes at each occurrence of a reservation within a year, up to the first one after ``last``.
@@ -70,7 +70,7 @@ class ReservationSpace(Generic[J]):
                     break
                 start, end = start + every, end + every
 
-    def _space(self, job: J) -> NodeSpace[J]:
+    def _space(self, job: HandedJob[J]) -> NodeSpace[J]:
         one = self._reservations.get(job.spec.reservation) if job.spec.reservation else None
         if one is None:
             return self._main
@@ -96,29 +96,29 @@ class ReservationSpace(Generic[J]):
         """Number of time slots."""
         return self._main.size
 
-    def earliest(self, job: J, duration: int, after: int, *, now_only: bool = False) -> tuple[int, int] | None:
+    def earliest(self, job: HandedJob[J], duration: int, after: int, *, now_only: bool = False) -> tuple[int, int] | None:
         """Find the earliest time at which the job fits, and its nodes."""
         return self._space(job).earliest(job, duration, after, now_only=now_only)
 
-    def startable(self, job: J, duration: int) -> int:
+    def startable(self, job: HandedJob[J], duration: int) -> int:
         """Give the nodes on which the job might start now; 0: it cannot."""
         return self._space(job).startable(job, duration)
 
-    def open_nodes(self, job: J, start: int, duration: int) -> int:
+    def open_nodes(self, job: HandedJob[J], start: int, duration: int) -> int:
         """Give the nodes that are not reserved at that time."""
         return self._space(job).open_nodes(job, start, duration)
 
-    def is_open(self, job: J, start: int, duration: int, nodes: int) -> bool:
+    def is_open(self, job: HandedJob[J], start: int, duration: int, nodes: int) -> bool:
         """Whether the nodes are not reserved at that time."""
         return self._space(job).is_open(job, start, duration, nodes)
 
-    def reserve(self, job: J, start: int, duration: int, nodes: int) -> None:
+    def reserve(self, job: HandedJob[J], start: int, duration: int, nodes: int) -> None:
         """Reserve nodes."""
         self._plans.append((job, start, duration, nodes))
         for space in (self._main, *self._within.values()):
             space.reserve(job, start, duration, nodes)
 
-    def started(self, job: J) -> None:
+    def started(self, job: HandedJob[J]) -> None:
         """Include a job that has just started."""
         for space in (self._main, *self._within.values()):
             space.started(job)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rota.model import ClusterConfig, JobSpec, Node, Partition
-    from rota.resources.job import PlacedJob
+    from rota.resources.job import HandedJob, PlacedJob
     from rota.resources.requests.needs import Gres, Needs
     from rota.resources.requests.whole_nodes import WholeNodeNeeds
     from rota.resources.view import View
@@ -248,9 +248,9 @@ class OversubscribedNodePool(PackedPool):
         """Give the smallest number of nodes that the job needs: its units."""
         return job.units
 
-    def class_of(self, job: PlacedJob) -> Hashable:
+    def class_of(self, job: HandedJob[PlacedJob]) -> Hashable:
         """Give the identity of the evaluated request, which equal requests share."""
-        return id(self._needs(job))
+        return id(self._needs(job._record))
 
     def is_whole(self, job: PlacedJob) -> bool:
         """Whether the job is exclusive."""

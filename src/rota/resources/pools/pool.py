@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from rota.model import ClusterConfig, JobSpec, Node, Partition
     from rota.resources.blocks import Blocks
-    from rota.resources.job import PlacedJob
+    from rota.resources.job import HandedJob, PlacedJob
     from rota.resources.pools.one_node import OneNode
     from rota.resources.requests.needs import Choose
     from rota.resources.view import Shares
@@ -88,7 +88,7 @@ class Pool(Protocol):
     def gpu_ids(self, resources: int, node: int) -> dict[str, tuple[int, ...]]:
         """Say which GPUs of a node are in a resource set, by ``gpu`` or their type; empty: only numbers are known."""
 
-    def class_of(self, job: PlacedJob) -> Hashable:
+    def class_of(self, job: HandedJob[PlacedJob]) -> Hashable:
         """Give the request class of a job."""
 
     def by_index(self, resources: int) -> Shares:
@@ -270,9 +270,10 @@ class ProcessorPool:
         """Give nothing: there are no GPUs."""
         return {}
 
-    def class_of(self, job: PlacedJob) -> Hashable:
+    def class_of(self, job: HandedJob[PlacedJob]) -> Hashable:
         """Give the request class: partition and number of processors."""
-        return job.partition.name, job.units
+        record = job._record
+        return record.partition.name, record.units
 
     def by_index(self, resources: int) -> Shares:
         """Give the processors of the only node."""

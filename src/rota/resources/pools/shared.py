@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rota.model import ClusterConfig, JobSpec, Node, Partition
-    from rota.resources.job import PlacedJob
+    from rota.resources.job import HandedJob, PlacedJob
     from rota.resources.pools.allocations import AllocatedShares
     from rota.resources.pools.near_cores import Usable
     from rota.resources.requests.needs import Choose
@@ -482,9 +482,9 @@ class SharedNodePool(PackedPool):
         counts = {"cpu": self.processors(resources), **({"mem": view[MEMORY]} if self._counts_memory else {})}
         return counts | {f"gres/{kind}": view[row] for kind, row in self._gres_rows.items()}
 
-    def class_of(self, job: PlacedJob) -> Hashable:
+    def class_of(self, job: HandedJob[PlacedJob]) -> Hashable:
         """Give the evaluated request, which equal requests share."""
-        return self._needs(job)
+        return self._needs(job._record)
 
     def problem(self, held: Sequence[int]) -> str:
         """Say whether resources are allocated twice or lost; empty: they are not."""

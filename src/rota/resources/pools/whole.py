@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rota.model import ClusterConfig, JobSpec, Node, Partition
-    from rota.resources.job import PlacedJob
+    from rota.resources.job import HandedJob, PlacedJob
     from rota.resources.requests.needs import Needs
     from rota.resources.view import Shares
 
@@ -149,9 +149,9 @@ class WholeNodePool:
         """Give the smallest number of nodes that the job needs: its units."""
         return job.units
 
-    def class_of(self, job: PlacedJob) -> Hashable:
+    def class_of(self, job: HandedJob[PlacedJob]) -> Hashable:
         """Give the identity of the evaluated request, which equal requests share."""
-        return id(self._needs(job))
+        return id(self._needs(job._record))
 
     def is_whole(self, job: PlacedJob) -> bool:  # noqa: ARG002 - all do
         """Give ``True``: all jobs get whole nodes."""
