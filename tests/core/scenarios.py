@@ -442,7 +442,7 @@ class Player:
         """Show the live jobs, and the ended ones that Slurm showed."""
         pool = self._rota.engine.state.pool
         # Else a scheduler that picks it could not have started the job so.
-        assert all(pool.suffices(job, job.alloc) for job in self._rota.ctld.running)
+        assert all(pool.suffices(job, job.alloc) for job in self._rota.engine.state.running)
         told = {answer.partition(" ")[0] for answer in answers}
         live = self._rota.known
         jobs = {name: job for job in live for name in (self._names(job) if by_task else [self._name(job)])}

@@ -8,7 +8,7 @@ import pytest
 
 from rota.accounting import AssociationTree
 from rota.core import events as ev
-from rota.core.job import QueueRecord
+from rota.core.job_view import PluginQueueRecord
 from rota.model import Errno, JobState, Node, NodeState, PartitionState, Qos, Reason, RequestError
 from rota.testing import Harness, cluster, partition
 
@@ -35,9 +35,9 @@ def test_each_partition_has_its_own_record() -> None:
     with _machine() as rota:
         rota.submit(cpus=16, limit=60)
         job = rota.submit(partition="short,batch,express", cpus=4, limit=60)
-        records = [one for one in rota.ctld.queue if one.job_id == job.job_id]
+        records = [one._record for one in rota.ctld.queue if one.job_id == job.job_id]
         assert [one.partition.name for one in records] == ["express", "short", "batch"]  # by tier, then as requested
-        assert all(isinstance(one, QueueRecord) and one.whole is job for one in records)
+        assert all(type(one.view) is PluginQueueRecord and one.view.whole is job.view for one in records)
         rota.until(60)
         assert (job.state, job.partition.name, len(rota.ctld.queue)) == (JobState.RUNNING, "express", 0)
 

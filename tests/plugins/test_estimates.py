@@ -16,12 +16,12 @@ from rota.testing import Harness, cluster, scheduler
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rota.core.job import Job
+    from rota.core.job_view import PluginJob
 
 MINUTE, HOUR = 60, 3600
 
 
-def ends(rota: Harness, estimate: Callable[[Job], float] | None = None) -> list[int]:
+def ends(rota: Harness, estimate: Callable[[PluginJob], float] | None = None) -> list[int]:
     """Give the times at which resources become free, as of now."""
     rota.send(ev.Tick())
     return [time for time, _ in rota.engine.sched_controller.profile(estimate=estimate).steps()[1:]]
@@ -92,7 +92,7 @@ def test_each_running_job_is_asked_about_once_and_no_other(rota: Harness) -> Non
         rota.submit(cpus=cpus, limit=HOUR)
     asked: list[int] = []
 
-    def estimate(job: Job) -> int:
+    def estimate(job: PluginJob) -> int:
         asked.append(job.job_id)
         return MINUTE
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rota.core.job import Job
+    from rota.core.job_view import PluginJob
     from rota.results.schedule import ReplayResult, Schedule
     from rota.workload import Workload
 
@@ -77,7 +77,7 @@ def result(out: Path) -> ReplayResult:
     return read_result(out)
 
 
-def given(run: Replay, job: Job) -> NDArray[np.int64]:
+def given(run: Replay, job: PluginJob) -> NDArray[np.int64]:
     """Read off what a job was given: processors, memory and GPUs, a row a node."""
     pool = run.engine.state.pool
     assert isinstance(pool, SharedNodePool)

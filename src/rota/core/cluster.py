@@ -12,7 +12,6 @@ from rota.core.accounts.charging import Accounts
 from rota.core.accounts.policy import AccountingPolicy
 from rota.core.accounts.rights import require_rights
 from rota.core.limits.licenses import LicensePool
-from rota.core.limits.start_limits import NO_LIMITS, StartLimits
 from rota.core.queue.dependencies import JobDependencies
 from rota.core.queue.job_queue import JobQueue
 from rota.core.queue.obstacles import Obstacles
@@ -114,9 +113,10 @@ class Cluster:
     def readmit(self, job: Job) -> None:
         """Add a withdrawn job again, with its present request; the caller then queues or parks it."""
         for record in (job, *job.records):
-            record.start_limits = NO_LIMITS if job.array is None else StartLimits((job.array,))
+            record.start_limits = () if job.array is None else (job.array,)
         self.policy.apply_limits(job)
         self.give_licenses(job)
+        job.show()
         self.add(job)
 
     def give_licenses(self, job: Job) -> None:
@@ -124,7 +124,8 @@ class Cluster:
         if job.spec.licenses:
             wanted = self.licenses.wanted(job.spec.licenses)
             for record in (job, *job.records):
-                record.start_limits = StartLimits((*record.start_limits, wanted))
+                record.start_limits = (*record.start_limits, wanted)
+            job.show()
             if job.alloc:
                 wanted.started(job)
 
@@ -140,6 +141,7 @@ class Cluster:
         """Remove a job that has ended; give the ids of the tasks of its array that have ended with it."""
         state = self.state
         del state.jobs[job.job_id], state.job_views[job.job_id]
+        job.view = None  # type: ignore[assignment] # as `Job.view` says
         if job.spec.reservation:
             self.reservations.left(job.spec.reservation)
         if job.limits is not None or job.records:  # it may have had limits in another of its partitions

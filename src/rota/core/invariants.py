@@ -39,11 +39,23 @@ def check_invariants(cluster: Cluster) -> None:
     for job in state.completing.values():
         if not job.completing or job.sort_key:
             raise InvariantError(f"{job} is among the completing jobs")
+    _check_views(state)
     _check_resources(state)
     _check_order(cluster)
     _check_counts(cluster)
     _check_ledgers(cluster)
     _check_timers(cluster)
+
+
+def _check_views(state: ClusterState) -> None:
+    """What plugins are shown of a job is what it is."""
+    if [job.view for job in state.jobs.values()] != list(state.job_views.values()):
+        raise InvariantError("plugins get other jobs than there are")
+    for job in state.jobs.values():
+        for one in (job, *job.records):
+            shown = (one.view.partition, one.view.units, one.view.time_limit, one.view.start_limits)
+            if shown != (one.partition, one.units, one.time_limit, len(one.start_limits)):
+                raise InvariantError(f"plugins are shown {shown} of {one}")
 
 
 def _check_places(cluster: Cluster) -> None:

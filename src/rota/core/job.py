@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from rota.core.job_view import PluginJob, PluginQueueRecord, new_view, set_record
-from rota.core.limits.start_limits import NO_LIMITS
+from rota.core.job_view import OpenView, PluginJob, PluginQueueRecord, copy_to, make_view
 from rota.model import YEAR, JobState, Reason
 
 if TYPE_CHECKING:
@@ -13,7 +12,7 @@ if TYPE_CHECKING:
 
     from rota.core.arrays import JobArray
     from rota.core.limits.job_limits import JobLimits
-    from rota.core.limits.start_limits import Excess, StartLimits
+    from rota.core.limits.start_limits import Excess, StartLimit
     from rota.model import Association, JobSpec, Partition, StepRecord
     from rota.model.dependency import Dependencies
     from rota.resources.requests.request_class import RequestClass
@@ -87,9 +86,6 @@ class Job:
     )
 
     def __init__(self, job_id: int, spec: JobSpec, submit_time: int, partition: Partition, units: int) -> None:
-        #: What plugins get of it.
-        self.view = new_view(PluginJob)
-        set_record(self.view, self)
         self.job_id = job_id
         self.spec = spec
         #: User name; if it is not known, one that is made from the user id: ``user7``.
@@ -142,7 +138,7 @@ class Job:
         #: Limits of its association and QOS; ``None``: there are none.
         self.limits: JobLimits[Job] | None = None
         #: All start limits, including ``limits``.
-        self.start_limits: StartLimits[Job] = NO_LIMITS
+        self.start_limits: tuple[StartLimit[Job], ...] = ()
         #: Cached number of each TRES that it requests, in the cluster's order.
         self.tres_req: Sequence[float] | None = None
         #: Whether the reservation that it names is one that has attracted it, and is not asked for.
@@ -174,6 +170,13 @@ class Job:
         self.records: tuple[QueueRecord, ...] = ()
         #: What plugins get of these.
         self.record_views: tuple[PluginJob, ...] = ()
+        # What plugins get of it, made here as `make_view` does: a call for each job would cost more.
+        view = OpenView()
+        view._record, view.job_id = self, job_id
+        view.partition, view.units, view.time_limit, view.start_limits = partition, units, self.time_limit, 0
+        view.__class__ = PluginJob
+        #: What plugins get of it. ``None`` once it is no live job, as the two refer to each other: see `shown`.
+        self.view: PluginJob = view  # type: ignore[assignment] # it is one now
 
     @property
     def _record(self) -> Self:
@@ -281,6 +284,17 @@ class Job:
 
     # ---- for the engine ---------------------------------------------------------------------------------------
 
+    @property
+    def shown(self) -> PluginJob:
+        """What plugins get of it, live or not."""
+        live = self.view is not None  # it is declared as it is while the job is live
+        return self.view if live else make_view(self, PluginJob)
+
+    def show(self) -> None:
+        """Copy to its views what they hold, after partition, units, time limit or start limits were written."""
+        for record in (self, *self.records):
+            copy_to(record.view, record)
+
     def give_records(self, records: Iterable[QueueRecord]) -> None:
         """Set its queue records."""
         self.records = tuple(records)
@@ -324,8 +338,6 @@ class QueueRecord(Job):
     __slots__ = ("_whole", "obstacle", "rank")
 
     def __init__(self, job: Job, partition: Partition, units: int, rank: int) -> None:
-        self.view = new_view(PluginQueueRecord)
-        set_record(self.view, self)
         self._whole = job
         #: Index of the partition in the request.
         self.rank = rank
@@ -340,9 +352,10 @@ class QueueRecord(Job):
         self.planned_nodes = 0
         self.request_class = None
         self.limits = None
-        self.start_limits = NO_LIMITS
+        self.start_limits = ()
         self.tres_req = None
         self.sort_key = ()
+        self.view = make_view(self, PluginQueueRecord)
 
     @property
     def whole(self) -> Job:
@@ -381,6 +394,7 @@ class QueueRecord(Job):
         job.request_class, job.tres_req = self.request_class, self.tres_req
         job.limits, job.start_limits = self.limits, self.start_limits
         job.priority = self.priority
+        job.show()
         return job
 
     def __getattr__(self, name: str) -> Any:

@@ -1,8 +1,9 @@
 """A job as plugins get it: what `rota.interfaces.Job` documents, to be read and not to be written.
 
-A record of the engine has one view for its whole life, so plugins can compare views and use them as keys. A view copies
-nothing: its attributes are C functions that read the record, so reading one is no Python call. The record is at
-``_record``, for the functions that plugins hand jobs to; like all names that begin with ``_`` it is not for plugins.
+A live job has one view, so plugins can compare views and use them as keys. Reading a view is no Python call: what
+schedulers read of every job in the queue is copied, see `Job.show`, and all else are C functions that read the record.
+The record is at ``_record``, for the functions that plugins hand jobs to; like all names that begin with ``_`` it is not
+for plugins.
 """
 
 from __future__ import annotations
@@ -38,21 +39,28 @@ def _read(name: str) -> Any:
     return property(attrgetter(f"_record.{name}"))
 
 
-class PluginJob:
-    """The view of a job or queue record; the attributes are documented in `rota.interfaces.Job`."""
+class OpenView:
+    """What a view holds, as long as it is being made: then it becomes a `PluginJob`, which is not written to."""
 
-    __slots__ = ("_record",)
+    __slots__ = ("_record", "job_id", "partition", "start_limits", "time_limit", "units")
 
     _record: Job
+    job_id: int
+    partition: Partition
+    units: int
+    time_limit: int
+    start_limits: int
 
-    job_id: int = _read("job_id")
+
+class PluginJob(OpenView):
+    """The view of a job or queue record; the attributes are documented in `rota.interfaces.Job`."""
+
+    __slots__ = ()
+
     spec: JobSpec = _read("spec")
     user_id: int = _read("spec.user_id")
     user_name: str = _read("user_name")
     num_cpus: int = _read("spec.num_cpus")
-    partition: Partition = _read("partition")
-    units: int = _read("units")
-    time_limit: int = _read("time_limit")
     priority: int = _read("priority")
     admin_priority: bool = _read("admin_priority")
     nice: int = _read("nice")
@@ -61,7 +69,6 @@ class PluginJob:
     state: JobState = _read("state")
     reason: Reason = _read("reason")
     sort_key: tuple[int, ...] = _read("sort_key")
-    start_limits: int = _read("start_limits.number")
     submit_time: int = _read("submit_time")
     eligible_time: int | None = _read("eligible_time")
     planned_start: int | None = _read("planned_start")
@@ -83,12 +90,12 @@ class PluginJob:
 
     def in_partition(self, name: str) -> PluginJob:
         """Give the job's record in a partition; the job itself if it has no records."""
-        return self._record.in_partition(name).view
+        return self._record.in_partition(name).shown
 
     @property
     def latest_task(self) -> PluginJob:
         """The task of the job array that was started last; for other jobs, the job itself."""
-        return self._record.latest_task.view
+        return self._record.latest_task.shown
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         """Refuse to write.
@@ -139,9 +146,30 @@ class PluginQueueRecord(PluginJob):
 
     __slots__ = ()
 
-    whole: PluginJob = property(attrgetter("_record.whole.view"))  # type: ignore[assignment] # read-only, as above
+    @property
+    def whole(self) -> PluginJob:
+        """The job that it belongs to."""
+        return self._record.whole.shown
 
 
-#: Make a view without a record, and give it one; both are C functions, as each job is made one.
-new_view: Callable[[type[PluginJob]], PluginJob] = object.__new__
-set_record: Callable[[PluginJob, Job], None] = PluginJob.__dict__["_record"].__set__
+_SET_PARTITION, _SET_UNITS, _SET_TIME_LIMIT, _SET_START_LIMITS = (
+    OpenView.__dict__[name].__set__ for name in ("partition", "units", "time_limit", "start_limits")
+)
+
+
+def make_view(record: Job, kind: type[PluginJob]) -> PluginJob:
+    """Make the view of a record."""
+    view = OpenView()
+    view._record, view.job_id = record, record.job_id
+    view.partition, view.units, view.time_limit = record.partition, record.units, record.time_limit
+    view.start_limits = len(record.start_limits)
+    view.__class__ = kind
+    return view  # type: ignore[return-value] # it is one now
+
+
+def copy_to(view: PluginJob, record: Job) -> None:
+    """Copy to a view what it has copied of a record, after this was written."""
+    _SET_PARTITION(view, record.partition)
+    _SET_UNITS(view, record.units)
+    _SET_TIME_LIMIT(view, record.time_limit)
+    _SET_START_LIMITS(view, len(record.start_limits))

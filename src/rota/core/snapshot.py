@@ -17,7 +17,6 @@ from rota.core.arrays import JobArray
 from rota.core.effects import Kill, Launch, SuspendRun
 from rota.core.job import Job, QueueRecord, Why
 from rota.core.jobs.runs import SIGTERM
-from rota.core.limits.start_limits import StartLimits
 from rota.core.machine import NodeMapping, by_index, by_name, merge, with_changes
 from rota.core.plain import PlainError, shape_of
 from rota.core.reconfigure import units_of
@@ -269,6 +268,7 @@ def _restore_job(cluster: Cluster, data: Mapping[str, Any], machine: Machine) ->
     job.switches, job.waits_since = data.get("switches", (0, None))  # states saved before do not have it
     if data["array"] is not None:
         _restore_array_of(cluster, job, *data["array"])
+    job.show()
     if data["dependencies"] is not None:
         job.dependencies = parse_dependency(data["dependencies"])
     job.state = JobState(data["state"])
@@ -295,7 +295,7 @@ def _restore_array_of(cluster: Cluster, job: Job, array_id: int, task_id: int | 
     else:
         array.tasks[task_id] = job
     for record in (job, *job.records):
-        record.start_limits = StartLimits((array,))
+        record.start_limits = (array,)
 
 
 def _reorder(jobs: dict[int, Job], job_ids: Sequence[int]) -> None:

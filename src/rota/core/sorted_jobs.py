@@ -28,18 +28,18 @@ _VIEW = attrgetter("view")
 class JobSequence(Sequence["PluginJob"]):
     """Jobs in some order, as plugins get them: a sequence of views that is not written."""
 
-    __slots__ = ("_records",)
+    __slots__ = ("_jobs",)
 
-    def __init__(self, records: list[Job]) -> None:
-        self._records = records
+    def __init__(self, jobs: list[PluginJob]) -> None:
+        self._jobs = jobs
 
     def __iter__(self) -> Iterator[PluginJob]:
-        """Iterate over the views; none is looked up before it is asked for."""
-        return map(_VIEW, self._records)
+        """Iterate over the jobs, as fast as over a list."""
+        return iter(self._jobs)
 
     def __len__(self) -> int:
         """Count the jobs."""
-        return len(self._records)
+        return len(self._jobs)
 
     @overload
     def __getitem__(self, index: int) -> PluginJob: ...
@@ -47,26 +47,29 @@ class JobSequence(Sequence["PluginJob"]):
     def __getitem__(self, index: slice) -> list[PluginJob]: ...
     def __getitem__(self, index: int | slice) -> PluginJob | list[PluginJob]:
         """Give one job, or a list of some."""
-        found = self._records[index]
-        return list(map(_VIEW, found)) if isinstance(found, list) else found.view
+        return self._jobs[index]
 
     def __repr__(self) -> str:
         """Show the jobs."""
-        return repr(self._records)
+        return repr(self._jobs)
 
 
 class SortedJobs:
     """Jobs in ascending order of a unique key. Adding and removing cost a binary search."""
 
-    __slots__ = ("_keys", "_view", "jobs")
+    __slots__ = ("_handed_out", "_keys", "_snapshot", "_views", "jobs")
 
     def __init__(self) -> None:
         #: The sorted jobs. Others may read this list while no jobs are added or removed.
         self.jobs: list[Job] = []
         #: Sort key of each job, strictly ascending.
         self._keys: list[tuple[int, ...]] = []
-        #: The snapshot that uses the list ``jobs``; ``None``: there is none.
-        self._view: JobSequence | None = None
+        #: What plugins get of the jobs.
+        self._views: list[PluginJob] = []
+        #: The snapshot that uses this list; ``None``: there is none.
+        self._snapshot: JobSequence | None = None
+        #: Whether somebody who has the list ``jobs`` relies on it as it is.
+        self._handed_out = False
 
     def __len__(self) -> int:
         """Count the jobs."""
@@ -77,33 +80,40 @@ class SortedJobs:
         return iter(self.jobs)
 
     def snapshot(self) -> JobSequence:
-        """Give the jobs as a sequence that does not change later; nor does the list ``jobs`` that there is now."""
-        view = self._view
-        if view is None:
-            view = self._view = JobSequence(self.jobs)
-        return view
+        """Give the jobs as plugins get them, in a sequence that does not change later."""
+        snapshot = self._snapshot
+        if snapshot is None:
+            snapshot = self._snapshot = JobSequence(self._views)
+        return snapshot
+
+    def hand_out(self) -> list[Job]:
+        """Give the jobs in a list that does not change later, and is not to be changed."""
+        self._handed_out = True
+        return self.jobs
 
     def add(self, job: Job, key: tuple[int, ...]) -> None:
         """Insert a job."""
-        if self._view is not None:
+        if self._handed_out or self._snapshot is not None:
             self._unshare()
         job.sort_key = key
         keys = self._keys
         if not keys or key > keys[-1]:
             keys.append(key)
             self.jobs.append(job)
+            self._views.append(job.view)
         else:
             i = bisect_left(keys, key)
             keys.insert(i, key)
             self.jobs.insert(i, job)
+            self._views.insert(i, job.view)
 
     def remove(self, job: Job) -> None:
         """Remove a job."""
-        if self._view is not None:
+        if self._handed_out or self._snapshot is not None:
             self._unshare()
         i = bisect_left(self._keys, job.sort_key)
         del self._keys[i]
-        del self.jobs[i]
+        del self.jobs[i], self._views[i]
         job.sort_key = ()
 
     def moved(self, key: tuple[int, ...]) -> tuple[int, ...]:
@@ -115,19 +125,23 @@ class SortedJobs:
         keys = list(map(_SORT_KEY, self.jobs))
         if moved := not all(map(lt, keys, islice(keys, 1, None))):
             self.jobs = sorted(self.jobs, key=_SORT_KEY)
-            self._view = None
+            self._views = list(map(_VIEW, self.jobs))
+            self._snapshot, self._handed_out = None, False
             keys = list(map(_SORT_KEY, self.jobs))
         self._keys = keys
         return moved
 
     def _unshare(self) -> None:
-        self.jobs = self.jobs.copy()
-        self._view = None
+        if self._snapshot is not None:
+            self._views, self._snapshot = self._views.copy(), None
+        if self._handed_out:
+            self.jobs, self._handed_out = self.jobs.copy(), False
 
     def check(self) -> bool:
         """Whether order, keys and jobs are consistent."""
         ascending = all(a < b for a, b in zip(self._keys, self._keys[1:], strict=False))
-        return ascending and self._keys == [job.sort_key for job in self.jobs]
+        shown = self._views == [job.view for job in self.jobs]
+        return ascending and shown and self._keys == [job.sort_key for job in self.jobs]
 
 
 def queue_key(job: Job) -> tuple[int, ...]:

@@ -15,7 +15,7 @@ from rota.core.job import Job
 from rota.core.limits.context import LimitContext
 from rota.core.limits.job_limits import JobLimits
 from rota.core.limits.limit_rules import LimitRules, Owner
-from rota.core.limits.start_limits import LIMIT_REASONS, Excess, StartLimits
+from rota.core.limits.start_limits import LIMIT_REASONS, Excess
 from rota.core.limits.usage_threshold import UsageThreshold, usage_threshold
 from rota.core.plain import shape_of
 from rota.model import Errno, InputError, MultifactorConf, Reason, RequestError
@@ -144,6 +144,7 @@ class AccountingPolicy:
             limits = self.limits_of(record)
             if limits.max_wall is not None and record.spec.time_limit is None and not record.partition.default_time:
                 record.time_limit = min(record.time_limit, int(limits.max_wall.most))
+                record.show()
             self._set_limits(record, limits)
             if record.records:
                 continue  # each of several partitions is checked
@@ -176,7 +177,8 @@ class AccountingPolicy:
         if self._has_thresholds and (threshold := self._threshold_of(job)) is not None:
             own.insert(0, threshold)
         if own:
-            job.start_limits = StartLimits((*own, *_others(job)))
+            job.start_limits = (*own, *_others(job))
+            job.show()
 
     def _check_association(self, job: Job) -> None:
         spec = job.spec
@@ -259,6 +261,7 @@ class AccountingPolicy:
             record.start_limits = _others(record)
             if self._limits:
                 self._set_limits(record, self.limits_of(record))
+        job.show()
         if job.alloc and job.limits is not None and job.limits.can_hold_back:
             job.limits.started(job)
             if job.suspended_since is not None:
@@ -379,9 +382,9 @@ class AccountingPolicy:
         return 0.0 if usage is None else usage.qos_used(name, index)
 
 
-def _others(job: Job) -> StartLimits[Job]:
+def _others(job: Job) -> tuple[StartLimit[Job], ...]:
     """Give other limits that may hold back a job."""
-    return StartLimits([one for one in job.start_limits if not isinstance(one, JobLimits | UsageThreshold)])
+    return tuple(one for one in job.start_limits if not isinstance(one, JobLimits | UsageThreshold))
 
 
 def _whose(one: Association) -> str:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rota.core.arrays import JobArray
 from rota.core.job import Job, QueueRecord
-from rota.core.limits.start_limits import StartLimits
 from rota.core.jobs.admission import MAX_JOB_ID, admit, check_ids
 from rota.model import Errno, RequestError
 from rota.model.array import fold_tasks, parse_array
@@ -170,4 +169,5 @@ def _tasks_of(state: ClusterState, spec: JobSpec) -> ArrayTasks:
 def _give_array(job: Job, array: JobArray[Job]) -> None:
     job.array = array
     for record in (job, *job.records):
-        record.start_limits = StartLimits((array,))
+        record.start_limits = (array,)
+    job.show()

@@ -104,13 +104,15 @@ class Runs:
         job.alloc = resources
         job.alloc_nodes = state.pool.nodes_of(resources)
         job.start_time = job.charged_since = state.now
-        job.time_limit = time_limit or job.time_limit
-        spec = job.spec
+        before, spec = job.time_limit, job.spec
+        job.time_limit = time_limit or before
         if spec.time_min is not None and cluster.obstacles.is_too_long(job):
             job.time_limit = job.partition.default_time or job.partition.max_time or job.time_limit
         if spec.deadline:
             job.time_limit = max(min(job.time_limit, spec.deadline - state.now), 1)
             state.timers.cancel(Timer(TimerKind.DEADLINE, job.job_id))
+        if job.time_limit != before:
+            job.show()
         if job.switches:
             state.timers.cancel(Timer(TimerKind.SWITCHES, job.job_id))
         end = state.now + job.time_limit
@@ -374,8 +376,7 @@ class Runs:
 
     def lose_node(self, index: int) -> None:
         """Stop the jobs on a node that is down: they are requeued if they may be, else they fail."""
-        self._state.running.snapshot()
-        for job in self._state.running.jobs:  # not changed meanwhile
+        for job in self._state.running.hand_out():
             if job.alloc_nodes >> index & 1:
                 requeued = self.may_requeue(job.spec)
                 self.stop(job, Trigger.REQUEUE if requeued else Trigger.NODE_LOST, Reason.NODE_DOWN, SIGKILL)

@@ -36,6 +36,7 @@ def split_off(cluster: Cluster, job: Job, array: JobArray[Job], task_id: int | N
         new.time_limit, new.priority = old.time_limit, old.priority
         new.request_class, new.tres_req = old.request_class, old.tres_req
         new.limits, new.start_limits = old.limits, old.start_limits
+    task.show()
     task.is_attracted = whole.is_attracted
     task.switches, task.waits_since = whole.switches, whole.waits_since
     task.nice, task.site_factor, task.admin_priority = whole.nice, whole.site_factor, whole.admin_priority

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rota.core.job import QueueRecord
-from rota.core.limits.start_limits import StartLimits
 from rota.core.jobs.admission import admit, check_moved, require_possible
 from rota.core.jobs.checks import require_pending
 from rota.core.jobs.new_jobs import dependencies_of, give_qos, make_job, with_switch_wait
@@ -121,6 +120,7 @@ def update_job(life: Lifecycle, job: Job, changes: Mapping[str, Any]) -> None:
     job.give_records(QueueRecord(job, one.partition, one.units, one.rank) for one in fresh.records)
     job.assoc = job.request_class = None
     job.switches = fresh.switches
+    job.show()
     if "dependency" in changes:
         job.dependencies = dependencies_of(spec)
     cluster.readmit(job)
@@ -146,9 +146,7 @@ def _change_running(life: Lifecycle, job: Job, changes: Mapping[str, Any]) -> No
             if isinstance(one, LicensesWanted):
                 one.ended(job)
         for record in (job, *job.records):
-            record.start_limits = StartLimits(
-                [one for one in record.start_limits if not isinstance(one, LicensesWanted)]
-            )
+            record.start_limits = tuple(one for one in record.start_limits if not isinstance(one, LicensesWanted))
         job.spec = job.spec._replace(licenses=changes["licenses"])
         cluster.give_licenses(job)
         cluster.queue.limited += job.may_be_held_back
@@ -157,4 +155,5 @@ def _change_running(life: Lifecycle, job: Job, changes: Mapping[str, Any]) -> No
     if "time_limit" in changes:
         job.time_limit = changes["time_limit"]
         life.runs.expect_end(job, max((job.start_time or 0) + job.time_limit, cluster.state.now))
+    job.show()
     cluster.queue.changed = True

@@ -6,7 +6,7 @@ one of them holds it back, it stays in the queue, is skipped, and blocks no othe
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from rota.model import Reason
 
@@ -68,16 +68,3 @@ class StartLimit(Protocol[J_contra]):
 
     def ended(self, job: J_contra) -> None:
         """Remove a job that has ended from the counts."""
-
-
-class StartLimits(tuple[StartLimit[J_contra], ...]):
-    """The start limits of a job."""
-
-    __slots__ = ()
-
-    #: Number of limits: what plugins get of them. As a C function, since schedulers read it of each job that they test.
-    number: int = property(len)  # type: ignore[assignment] # a property with a C function
-
-
-#: Those of a job without any.
-NO_LIMITS: StartLimits[Any] = StartLimits()

@@ -161,8 +161,8 @@ class PluginController:
             if self._queue.untested and self._cluster.reasons.are_found:
                 self._cluster.reasons.pass_begins()
             return self._queue.candidates()
-        queue = [job._record for job in self.queue]
-        return JobSequence(self._cluster.reasons.with_excluded(queue))
+        queue = self._cluster.reasons.with_excluded([job._record for job in self.queue])
+        return JobSequence([job.view for job in queue])
 
     @property
     def new_jobs(self) -> Sequence[PluginJob] | None:

@@ -304,7 +304,9 @@ class JobQueue:
         """Give the queued jobs that no start limit holds back, in order."""
         if self.unflushed is not None:
             self.flush()
-        return JobSequence(self._not_held_back(self.queued)) if self.limited else self.queued.snapshot()
+        if not self.limited:
+            return self.queued.snapshot()
+        return JobSequence([job.view for job in self._not_held_back(self.queued)])
 
     def new_candidates(self) -> list[Job] | None:
         """Give the candidates that are new since the last pass; ``None``: all have to be tested."""

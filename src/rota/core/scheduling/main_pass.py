@@ -129,8 +129,7 @@ class MainPass:
             return
         state, waiting, book = self._cluster.state, self._cluster.queue, self._cluster.reservations
         pool = state.pool
-        waiting.queued.snapshot()
-        queue: Collection[Job] = waiting.queued.jobs
+        queue: Collection[Job] = waiting.queued.hand_out()
         if waiting.mixed or waiting.untested:
             self._cluster.reasons.pass_begins()
         if waiting.mixed:
