@@ -10,6 +10,7 @@ import pytest
 from rota.config import interchangeable, read_slurm_conf, with_keys, with_settings
 from rota.config.text import lines_of, partition_line
 from rota.model import ClusterConfig, InputError, Node, NodeState, Partition, PartitionState
+from rota.model.read_only import write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -224,7 +225,7 @@ def test_the_machine_of_a_log_can_be_changed() -> None:
 
 def test_who_may_use_a_partition_stays(conf: Path) -> None:
     config = read_slurm_conf(conf).config
-    config.partitions[0].allow_users = frozenset({"ann"})
+    write(config.partitions[0], allow_users=frozenset({"ann"}))
     with_users = with_settings(config, ["PartitionName=general MaxTime=5"]).config
     assert with_users.partitions[0].allow_users == frozenset({"ann"})
     opened = with_settings(config, ["PartitionName=general AllowGroups=ALL"]).config

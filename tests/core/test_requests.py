@@ -8,6 +8,7 @@ import pytest
 
 from rota.core import events as ev
 from rota.model import YEAR, Errno, JobState, NodeState, PartitionState, Reason, RequestError
+from rota.model.read_only import write
 from rota.testing import Harness, cluster, partition
 
 if TYPE_CHECKING:
@@ -203,7 +204,7 @@ def test_none_of_a_kind_of_gres_can_be_had_anywhere(gres: str) -> None:
 
 def test_without_a_default_partition_one_must_be_named() -> None:
     config = cluster(cpus=4)
-    config.partitions[0].default = False
+    write(config.partitions[0], default=False)
     with Harness(config) as rota:
         with pytest.raises(RequestError) as caught:
             rota.submit()

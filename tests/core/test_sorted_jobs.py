@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rota.core.job import Job
-from rota.core.job_view import PluginJob
 from rota.core.sorted_jobs import JobSequence, SortedJobs
 from rota.model import Partition
 from rota.testing import spec
+
+if TYPE_CHECKING:
+    from rota.core.job_view import PluginJob
 
 PART = Partition(name="p", nodes=1)
 

@@ -10,7 +10,8 @@ rank with the accounts' siblings, under the nearest ancestor that has shares of 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -178,6 +179,7 @@ class AssociationTree:
             while (parent := self.associations[rows[-1]].parent_id) != 0:
                 rows.append(self._row[parent])
             path = self._paths[row] = np.array(rows)
+            path.flags.writeable = False
         return path
 
     def target_share(self, row: int) -> float:
@@ -292,7 +294,7 @@ class AssociationTree:
             levels.append(Level(rows, fs_parent[rows], ~is_user[rows]))
         for one in reversed(levels):
             np.add.at(users, one.above, users[one.rows])
-        return TreeColumns(
+        columns = TreeColumns(
             parent=parent,
             fs_parent=fs_parent,
             is_user=is_user,
@@ -303,6 +305,10 @@ class AssociationTree:
             users=users,
             user_rows=np.flatnonzero(is_user),
         )
+        for array in (*(getattr(columns, one.name) for one in fields(columns)), *chain.from_iterable(levels)):
+            if isinstance(array, np.ndarray):  # plugins read them as well
+                array.flags.writeable = False
+        return columns
 
 
 def _key(one: Association) -> tuple[str, str, str]:

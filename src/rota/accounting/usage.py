@@ -155,6 +155,7 @@ class Usage:
         """Billable TRES seconds of each association, by row; not to be modified."""
         self._associations.grow(len(self._tree))
         raw: NDArray[np.float64] = self._associations.values[:, _BILLABLE]
+        raw.flags.writeable = False  # plugins get it as well
         return raw
 
     @property
@@ -162,13 +163,16 @@ class Usage:
         """Wall clock seconds of the jobs of each association, by row."""
         self._associations.grow(len(self._tree))
         wall: NDArray[np.float64] = self._associations.values[:, _WALL]
+        wall.flags.writeable = False
         return wall
 
     @property
     def tres_raw(self) -> NDArray[np.float64]:
         """Seconds of each TRES, one row for each association."""
         self._associations.grow(len(self._tree))
-        return self._associations.values[:, _TRES:]
+        tres_raw: NDArray[np.float64] = self._associations.values[:, _TRES:]
+        tres_raw.flags.writeable = False
+        return tres_raw
 
     def qos_raw(self, name: str) -> float:
         """Give the billable TRES seconds of a QOS; 0 if it is unknown."""

@@ -9,7 +9,8 @@ Exit status, for every command:
 130 interrupted (Ctrl-C)
 === =============================================================================================================
 
-Commands are used in shell loops and completions, so start-up must be fast: this module imports nothing but click.
+Commands are used in shell loops and completions, so start-up must be fast: this module imports nothing but click
+and what notes Ctrl-C.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from rota import __version__
+from rota.interrupts import watching
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -102,7 +104,8 @@ def main(args: Sequence[str] | None = None) -> int:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         words = list(sys.argv[1:] if args is None else args)
-        status = cli.main(words, prog_name="rota", standalone_mode=False, obj=words)
+        with watching():  # a plugin may catch the KeyboardInterrupt that is meant for us
+            status = cli.main(words, prog_name="rota", standalone_mode=False, obj=words)
         sys.stdout.flush()  # here, where a closed pipe can still be handled
     except click.ClickException as error:
         error.show()

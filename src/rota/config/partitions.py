@@ -13,6 +13,7 @@ from rota.config.text import partition_line
 from rota.config.values import MAX_16, Record
 from rota.model import Partition, PartitionState
 from rota.model.partition import MAX_SHARE
+from rota.model.read_only import write
 from rota.model.tres import cluster_tres, parse_tres_weights
 from rota.model.units import UNLIMITED
 
@@ -111,7 +112,7 @@ def read_partitions(
         if name in partitions:
             raise record.error("partitionname", f"partition {name} is defined twice")
         partition = _partition(name, record, _nodes(record, bits, machine), tres)
-        partition.over_time_limit = read_over_time_limit(record, over_time_limit)
+        write(partition, over_time_limit=read_over_time_limit(record, over_time_limit))
         partitions[name] = partition
         if not partition.nodes:
             warnings.append(record.warning("nodes", f"partition {name} has no nodes: it can run no jobs"))
@@ -120,7 +121,7 @@ def read_partitions(
         if partition.default:
             if chosen is not None:
                 # Only one partition can be the default, and Slurm takes the last.
-                chosen.default = False
+                write(chosen, default=False)
                 warnings.append(record.warning("default", f"{name} takes the place of {chosen.name}"))
             chosen = partition
     return tuple(partitions.values())
@@ -143,7 +144,7 @@ def with_keys(config: ClusterConfig, before: Partition, keys: Mapping[str, str])
     def read(line: Line) -> Partition:
         record = Record(line, {})
         partition = _partition(before.name, record, _nodes(record, bits, machine), tres)
-        partition.over_time_limit = read_over_time_limit(record, before.over_time_limit)
+        write(partition, over_time_limit=read_over_time_limit(record, before.over_time_limit))
         return partition
 
     line = partition_line(config, before)

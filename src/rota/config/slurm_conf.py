@@ -16,6 +16,7 @@ from rota.config.text import lines_of
 from rota.config.topology import read_topology
 from rota.config.values import Record
 from rota.model import ClusterConfig, InputError
+from rota.model.read_only import write
 from rota.model.tres import cluster_tres
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def with_settings(config: ClusterConfig, settings: Sequence[str], plugins: Itera
     users = {one.name: one.allow_users for one in config.partitions}
     for one in loaded.config.partitions:
         if not _sets_groups(changed, one.name):  # who was in them where the file was read
-            one.allow_users = users.get(one.name, one.allow_users)
+            write(one, allow_users=users.get(one.name, one.allow_users))
     return loaded
 
 

@@ -39,6 +39,7 @@ from rota.core.scheduling.preemption import Preemption, PreemptionOptions
 from rota.core.timers import TimerKind
 from rota.core.view.cluster_view import ClusterView
 from rota.model import Errno, PolicyError, RequestError, RotaError
+from rota.model.read_only import write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -461,8 +462,10 @@ class Engine:
             set_of_node(self.cluster, index, event.features, event.weight)
             self._machine_changed(before)
         node = self.state.nodes[self.state.index_of(event.name)]
-        node.comment = node.comment if event.comment is None else event.comment
-        node.extra = node.extra if event.extra is None else event.extra
+        if event.comment is not None:
+            write(node, comment=event.comment)
+        if event.extra is not None:
+            write(node, extra=event.extra)
         if event.state is not None or event.reason:
             state = node.state if event.state is None else event.state
             if self.lifecycle.update_node(node, state, event.reason, event.uid):
@@ -478,7 +481,7 @@ class Engine:
             set_partition(self.cluster, replace(event.partition, name=partition.name))
             self._machine_changed(before)
         if event.state is not None:
-            partition.state = event.state
+            write(partition, state=event.state)
             self._partitions_changed()
 
     def _on_create_partition(self, event: ev.CreatePartition) -> None:

@@ -2,8 +2,8 @@
 
 A live job has one view, so plugins can compare views and use them as keys. Reading a view is no Python call: what
 schedulers read of every job in the queue is copied, see `Job.show`, and all else are C functions that read the record.
-The record is at ``_record``, for the functions that plugins hand jobs to; like all names that begin with ``_`` it is not
-for plugins.
+The record is at ``_record``, for the functions that plugins hand jobs to; like all names that begin with ``_`` it is
+not for plugins.
 """
 
 from __future__ import annotations
@@ -12,8 +12,6 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from rota.core.job import Job
     from rota.model import JobSpec, JobState, Partition, Reason
 

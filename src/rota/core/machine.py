@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rota.model import LONGEST, NodeState, PartitionState
 from rota.model.partition import MAX_SHARE
+from rota.model.read_only import write
 from rota.model.tres import MAX_FACTOR, gres_counts
 from rota.resources.nodeset import indices
 
@@ -157,7 +158,7 @@ def merge(
     found = {part.name: replace(part) for part in config.partitions}
     for part in partitions:
         if part.name in found and part.name in keep_state_of:
-            found[part.name].state = part.state
+            write(found[part.name], state=part.state)
         elif part.name not in found and part.name in used_partitions:
             left = move.bitmap(part.nodes)
             inactive = PartitionState.INACTIVE

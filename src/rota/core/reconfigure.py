@@ -10,6 +10,7 @@ from rota.core.limits.licenses import read_licenses
 from rota.core.machine import by_index, by_name, check, merge
 from rota.core.settings import Settings
 from rota.model import Errno, Partition, RequestError
+from rota.model.read_only import write
 from rota.resources.nodeset import indices
 
 if TYPE_CHECKING:
@@ -209,8 +210,7 @@ def _carry_out(cluster: Cluster, change: _Change) -> None:
     partitions = {}
     for new in machine.partitions.values():
         known = partitions[new.name] = state.partitions.get(new.name, new)  # jobs refer to this object
-        for one in fields(Partition):
-            setattr(known, one.name, getattr(new, one.name))
+        write(known, **{one.name: getattr(new, one.name) for one in fields(Partition)})
     state.set_machine(machine.nodes, partitions, change.pool)
     for job, resources in change.held:
         job.alloc, job.alloc_nodes = resources, change.pool.nodes_of(resources)

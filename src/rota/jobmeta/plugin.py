@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from rota.interfaces.jobmeta import DEFAULT_BATCH, DEFAULT_TTL, Answer, Command, LookupFailedError
+from rota.interrupts import raise_if_interrupted
 from rota.jobmeta.pairing import Item, clean, pair
 from rota.jobmeta.run import NOT_STARTED, Runner
 from rota.loader.loaded import blame
@@ -75,7 +76,8 @@ class Plugin:
             return True
         try:
             return bool(self._matches(job_id))
-        except Exception:  # noqa: BLE001 - a plugin may raise anything
+        except BaseException:  # noqa: BLE001 - a plugin may raise anything
+            raise_if_interrupted()
             return False
 
     def normalize(self, job_id: str) -> str:
@@ -84,7 +86,8 @@ class Plugin:
             return job_id
         try:
             return str(self._normalize(job_id))
-        except Exception:  # noqa: BLE001 - a plugin may raise anything
+        except BaseException:  # noqa: BLE001 - a plugin may raise anything
+            raise_if_interrupted()
             return job_id
 
     def parse(self, text: str) -> dict[str, Metadata]:
@@ -99,7 +102,8 @@ class Plugin:
             return {self.normalize(str(row["id"])): clean(row) for row in self._parse(text)}
         except LookupFailedError:
             raise
-        except Exception as exc:
+        except BaseException as exc:
+            raise_if_interrupted()
             raise PluginError(f"plugin jobmeta/{self.name}: parse raised {blame(exc, self._candidate)}") from exc
 
     def ask(self, ids: Sequence[str]) -> Batch:
@@ -139,7 +143,8 @@ class Plugin:
                     return answers, f"fetch gave more than {MAX_EXTRA:,} answers too many"
         except LookupFailedError as exc:
             return answers, str(exc)
-        except (Exception, SystemExit) as exc:  # noqa: BLE001 - a plugin may raise anything
+        except BaseException as exc:  # noqa: BLE001 - a plugin may raise anything
+            raise_if_interrupted()
             return answers, f"fetch raised {blame(exc, self._candidate)}"
         return answers, ""
 

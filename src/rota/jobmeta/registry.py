@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rota.interrupts import raise_if_interrupted
 from rota.jobmeta.plugin import Plugin
 from rota.jobmeta.run import Runner
 from rota.loader import PluginHost
@@ -69,7 +70,8 @@ class Registry:
             if (use_format := loaded.functions.get("use_format")) is not None and self._jobid_name:
                 try:
                     use_format(self._jobid_name)
-                except Exception as exc:
+                except BaseException as exc:
+                    raise_if_interrupted()
                     raise PluginError(f"plugin jobmeta/{name}: jobid_name={self._jobid_name!r}: {exc}") from exc
             plugin = self._plugins[name] = Plugin(loaded, Runner(self._timeout))
         return plugin

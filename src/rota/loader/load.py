@@ -20,6 +20,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from rota.interfaces import APIS
+from rota.interrupts import raise_if_interrupted
 from rota.loader.candidate import PluginRefusedError, Source
 from rota.loader.identity import IDENTITY
 from rota.loader.loaded import LoadedPlugin, blame, forget
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from types import CodeType, ModuleType
 
     from rota.interfaces import PluginApi
-    from rota.loader.candidate import Candidate
+from rota.loader.candidate import Candidate
 
 #: Numbers of the copies, for unique names.
 _serial = count(1)
@@ -110,7 +111,8 @@ def _execute(candidate: Candidate, name: str) -> ModuleType:
         module = module_from_spec(spec)
         sys.modules[name] = module
         loader.exec_module(module)
-    except (Exception, SystemExit) as exc:
+    except BaseException as exc:
+        raise_if_interrupted()
         raise PluginRefusedError(candidate, [f"loading it raised {blame(exc, candidate)}"]) from exc
     return module
 
@@ -122,7 +124,8 @@ def _container(candidate: Candidate, module: ModuleType) -> object:
         for part in filter(None, candidate.attr.split(".")):
             container = getattr(container, part)
         return container() if isinstance(container, type) else container
-    except (Exception, SystemExit) as exc:
+    except BaseException as exc:
+        raise_if_interrupted()
         raise PluginRefusedError(candidate, [f"{candidate.attr}: {blame(exc, candidate)}"]) from exc
 
 
@@ -133,8 +136,9 @@ def _identity_problems(candidate: Candidate, api: PluginApi, container: object, 
         looked = getattr(candidate.identity, symbol)
         try:
             value = getattr(container, symbol, getattr(module, symbol, None))
-        except Exception as exc:  # noqa: BLE001  (an object may compute its attributes)
-            problems.append(f"{symbol} cannot be read: {type(exc).__name__}: {exc}")
+        except BaseException as exc:  # noqa: BLE001  (an object may compute its attributes)
+            raise_if_interrupted()
+            problems.append(f"{symbol} cannot be read: {blame(exc, candidate)}")
             continue
         if value is None and api.identity_optional:
             continue

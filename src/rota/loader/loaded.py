@@ -16,6 +16,7 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, Any
 
 from rota.interfaces import SLURM_SUCCESS, Errno, InputError, RotaError
+from rota.interrupts import raise_if_interrupted
 from rota.loader.candidate import PluginRefusedError, Source
 from rota.loader.symbols import FINI, INIT, accepts
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from rota.interfaces.controller import ControllerOf
-    from rota.loader.candidate import Candidate
+from rota.loader.candidate import Candidate
 
 
 class _State(Enum):
@@ -108,7 +109,8 @@ class LoadedPlugin:
         try:
             if started and self._fini is not None:
                 self._fini()
-        except (Exception, SystemExit) as exc:  # noqa: BLE001  (a plugin may raise anything)
+        except BaseException as exc:  # noqa: BLE001  (a plugin may raise anything)
+            raise_if_interrupted()
             report(f"plugin {self.plugin_type} ({self.candidate.where}): fini raised {blame(exc, self.candidate)}")
         finally:
             self._unload()
@@ -118,7 +120,8 @@ class LoadedPlugin:
             result = init(ctld) if accepts(init, 1) else init()
         except InputError:
             raise  # an error in the configuration, not in the plugin
-        except (Exception, SystemExit) as exc:
+        except BaseException as exc:
+            raise_if_interrupted()
             errno = exc.errno if isinstance(exc, RotaError) else self._own_errno()
             raise PluginRefusedError(self.candidate, [f"init raised {blame(exc, self.candidate)}"], errno) from exc
         if type(result) is not bool and isinstance(result, int) and result == SLURM_SUCCESS:
@@ -149,8 +152,8 @@ def forget(name: str) -> None:
 def blame(exc: BaseException, candidate: Candidate) -> str:
     """Describe an exception in one line, with the place in the plugin."""
     try:
-        text = " ".join(str(exc).split())
-    except Exception:  # noqa: BLE001  (even that may fail in an exception of the plugin's own)
+        text = " ".join(str(exc)[:2000].split())
+    except BaseException:  # noqa: BLE001  (even that may fail in an exception of the plugin's own)
         text = "(its text cannot be printed)"
     return f"{type(exc).__name__} at {_place(exc, candidate.file)}" + (f": {text}" if text else "")
 

@@ -11,6 +11,7 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from rota.interfaces import Symbol
+from rota.interrupts import raise_if_interrupted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,8 +41,9 @@ def check_symbols(container: object, api: PluginApi) -> tuple[dict[str, Callable
     for symbol in ({INIT.name: INIT, FINI.name: FINI} | listed).values():
         try:
             value: Any = getattr(container, symbol.name, _ABSENT)
-        except Exception as exc:  # noqa: BLE001  (an object may compute its attributes)
-            problems.append(f"{symbol.name} cannot be read: {type(exc).__name__}: {exc}")
+        except BaseException as exc:  # noqa: BLE001  (an object may compute its attributes)
+            raise_if_interrupted()
+            problems.append(f"{symbol.name} cannot be read: it raised {type(exc).__name__}")
             continue
         if value is not _ABSENT:
             if problem := _problem(symbol, value):

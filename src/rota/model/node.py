@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from rota.model.read_only import read_only
+
 
 class NodeState(Enum):
     """The part of a node's state that an administrator sets. Whether it is idle or allocated follows from the jobs."""
@@ -18,7 +20,8 @@ class NodeState(Enum):
     DOWN = "DOWN"
 
 
-@dataclass(slots=True, kw_only=True)
+@read_only("nodes are changed by `scontrol update`")
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
     """A compute node. Its index in the configuration is its bit in node bitmaps."""
 

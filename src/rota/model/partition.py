@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
+from rota.model.read_only import ReadOnlyDict, read_only, write
+
 #: Largest number of jobs that may share a core.
 MAX_SHARE = 64
 
@@ -26,7 +28,8 @@ class PartitionState(Enum):
     __hash__ = object.__hash__
 
 
-@dataclass(slots=True, kw_only=True)
+@read_only("partitions are changed by `scontrol update`")
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Partition:
     """A partition: a job queue with nodes and limits. A node may be in several partitions."""
 
@@ -88,11 +91,15 @@ class Partition:
     allow_qos: tuple[str, ...] = ()
     deny_qos: tuple[str, ...] = ()
     #: Options of slurm.conf that rota does not use, by lower-case key.
-    options: dict[str, str] = field(default_factory=dict)
+    options: Mapping[str, str] = field(default_factory=dict)
     #: Names of the attributes that an administrator has set in place of slurm.conf's, until this is read again; and
     #: whether the partition was created so, and is not in slurm.conf. The state is kept anyway.
     set_fields: frozenset[str] = frozenset()
     created: bool = False
+
+    def __post_init__(self) -> None:
+        """Keep the dictionaries from being written to."""
+        write(self, billing_weights=ReadOnlyDict(self.billing_weights), options=ReadOnlyDict(self.options))
 
     def default_memory(self, otherwise: tuple[int, int]) -> tuple[int, int]:
         """Give the default memory per node and per processor in MiB: one of them is 0, both where there is none.

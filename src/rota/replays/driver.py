@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 
 from rota.core.effects import Accepted, Background, JobFinished, Kill, Launch, Refused, RunRequeued
 from rota.core.events import Cancel, JobEnded, SchedulePass, Submit, Tick, UpdateNode
+from rota.interrupts import NOTED
 from rota.model.array import MOST_TASKS, parse_array
 from rota.replays.refusals import never_runs
 from rota.replays.trace import OPERATORS
@@ -203,6 +204,8 @@ class ReplayDriver:
                 passes += 1
                 self._send(_PASS, now)
             instants += 1
+            if NOTED.came:  # and the code of a plugin has caught what Python raised for it
+                raise KeyboardInterrupt
             if self._on_progress is not None and instants % _PROGRESS_EVERY == 0:
                 self._on_progress(place)
         self._place, self._instants, self._idle = place, instants, idle

@@ -8,6 +8,7 @@ from rota.core import effects as ef
 from rota.core.events import BackgroundDone
 from rota.core.plain import shape_of
 from rota.core.plugin_api.guard import PLUGIN_ERRORS, describe_error
+from rota.interrupts import raise_if_interrupted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,8 +74,9 @@ def background_done(effect: ef.Background) -> BackgroundDone:
     """Run a background function immediately. Its result has to be JSON data."""
     try:
         result = effect.fn()
+        if problem := shape_of(object).problem(result):
+            return BackgroundDone(token=effect.token, error=f"returned what JSON cannot hold{problem}")
     except PLUGIN_ERRORS as error:
+        raise_if_interrupted()
         return BackgroundDone(token=effect.token, error=describe_error(error))
-    if problem := shape_of(object).problem(result):
-        return BackgroundDone(token=effect.token, error=f"returned what JSON cannot hold{problem}")
     return BackgroundDone(token=effect.token, result=result)

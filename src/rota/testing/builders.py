@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rota.core.events import AssociationKey, AssociationRecord, UpdateAccounting
 from rota.model import ClusterConfig, JobSpec, Node, Partition, PartitionState
+from rota.model.read_only import write
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -47,11 +48,11 @@ def cluster(
     parts = list(partitions) or [Partition(name="batch", nodes=whole)]
     for part in parts:
         if part.nodes == ALL_NODES:
-            part.nodes = whole
+            write(part, nodes=whole)
         if part.nodes & ~whole:
             raise ValueError(f"partition {part.name} has nodes that the machine has not")
     if not any(part.default for part in parts):
-        parts[0].default = True
+        write(parts[0], default=True)
     if len(nodes) > 1 and not any(key.lower() == "selecttype" for key in parameters):
         parameters["SelectType"] = "select/linear"
     return with_parameters(ClusterConfig(nodes=tuple(nodes), partitions=tuple(parts)), **parameters)

@@ -14,6 +14,7 @@ from rota.core.jobs.transitions import Trigger, change_state
 from rota.core.machine import leave
 from rota.model import JobState, NodeState, PolicyError, Reason, RequestError
 from rota.model.job_state import RUNS
+from rota.model.read_only import write
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -247,10 +248,9 @@ class Lifecycle:
         """
         state = self.state
         index = state.node_index[node.name]
-        node.state = node_state
+        write(node, state=node_state)
         if node_state is NodeState.UP or reason:
-            node.reason, node.reason_uid = reason, uid if reason else 0
-            node.reason_time = state.now if reason else 0
+            write(node, reason=reason, reason_uid=uid if reason else 0, reason_time=state.now if reason else 0)
         if state.leaving_nodes >> index & 1:
             state.nodes[index] = leave(node, state.config)
         if node_state is NodeState.DOWN:

@@ -19,9 +19,9 @@ from rota.model.job_state import RUNS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from rota.core.job_view import PluginJob
     from rota.core.cluster import Cluster
     from rota.core.events import JobEnded, LaunchFailed, StepChanged
+    from rota.core.job_view import PluginJob
     from rota.core.jobs.priorities import Priorities
     from rota.model import JobSpec
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from rota.core.plugin_api.guard import PLUGIN_ERRORS
+from rota.core.plugin_api.guard import PLUGIN_ERRORS, describe_error
 from rota.core.plugin_api.values import problem_of_factors, right_shares
 from rota.model import PriorityFactors
 from rota.resources import first_fit
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from rota.core.plugin_api.guard import PluginGuard
     from rota.model import Association, PriorityFactorsRequest
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     #: Needs, and the arrays of the candidates: nodes, processors, busy, weights.
     _Question = tuple[Needs, bytes, bytes, bytes, bytes, bytes]
 
+T = TypeVar("T")
 #: Largest number of candidates in all cached calls of the node selection plugin: some tens of MB.
 _REMEMBERED = 2_000_000
 
@@ -55,11 +56,15 @@ class PriorityCalls:
             factors = [] if answer is None else list(answer)
         except PLUGIN_ERRORS:
             factors = [answer]
-        if not all(isinstance(item, PriorityFactors) for item in factors):
+        if not all(type(item) is PriorityFactors for item in factors):
             self._guard.returned(symbol, None, answer, "PriorityFactors in a list, or None")
             return []
         for item in factors:
-            if problem := problem_of_factors(item):
+            try:
+                problem = problem_of_factors(item)
+            except PLUGIN_ERRORS as error:
+                problem = f"of which {describe_error(error)}"
+            if problem:
                 self._guard.report(symbol, None, f"returned PriorityFactors {problem}")
                 return []
         return factors
@@ -153,10 +158,13 @@ class SchedCalls:
         self.job_is_pending = guard.notify(pending) if guard.own(pending) else None
         self.partition_change = guard.notify("slurm_sched_p_partition_change")
 
-    @property
-    def statistics(self) -> object:
-        """The plugin's statistics of its cycles; ``None``: it has none."""
-        return self._guard.kept("statistics")
+    def statistics(self, read: Callable[[object], T]) -> T | None:
+        """Read the plugin's statistics of its cycles with a function; ``None`` by default."""
+        try:
+            return read(self._guard.kept("statistics"))
+        except PLUGIN_ERRORS as error:
+            self._guard.raised("statistics", None, error)
+            return None
 
     def get_conf(self) -> str | None:
         """``slurm_sched_p_get_conf()``; ``None`` by default."""
@@ -166,7 +174,7 @@ class SchedCalls:
         except PLUGIN_ERRORS as error:
             self._guard.raised(symbol, None, error)
             return None
-        if text is None or isinstance(text, str):
+        if text is None or type(text) is str:
             return text
         self._guard.returned(symbol, None, text, "text or None")
         return None

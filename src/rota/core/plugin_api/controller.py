@@ -5,21 +5,24 @@ Over 400 lines: a method for each thing that a plugin can read, ask and propose.
 
 from __future__ import annotations
 
-from operator import attrgetter, index
+from dataclasses import replace
+from operator import attrgetter
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 import numpy as np
 
 from rota.core.effects import Background, Log
 from rota.core.job import QueueRecord
 from rota.core.machine import by_index, by_name
-from rota.core.plugin_api.values import LATEST, bitmap, moment, require_functions, require_numbers, run_time
+from rota.core.plugin_api.accounting_views import AccountingViews, PluginTree
+from rota.core.plugin_api.values import LATEST, bitmap, moment, require_functions, require_numbers, run_time, whole
 from rota.core.plugin_api.values import time_limit as time_limit_of
 from rota.core.queue.reasons import is_excluded
 from rota.core.scheduling.availability import earliest_start, node_space_of, profile_of
 from rota.core.sorted_jobs import JobSequence, queue_key
 from rota.model import LONGEST, MAX_PRIORITY, Errno, JobState, Reason, RequestError
+from rota.model.read_only import ReadOnlyDict
 from rota.model.tres import CPU
 
 if TYPE_CHECKING:
@@ -70,11 +73,18 @@ class Passes(Protocol):
         """Function that gives local time minus UTC in seconds, at a Unix time."""
 
 
+class _PriorityPlugin(NamedTuple):
+    """What a scheduler may call of the priority plugin."""
+
+    set: Callable[[int, PluginJob], int]
+
+
 class PluginController:
     """The controller of one plugin; the methods are documented in `rota.interfaces.controller.Controller`."""
 
     __slots__ = (
         "_cluster",
+        "_config",
         "_guard",
         "_life",
         "_passes",
@@ -83,6 +93,8 @@ class PluginController:
         "_queue",
         "_state",
         "_timers",
+        "_tree",
+        "_views",
         "common",
         "jobs",
         "nodes_of",
@@ -115,7 +127,10 @@ class PluginController:
         self._passes = passes
         self.jobs: Mapping[int, PluginJob] = MappingProxyType(self._state.job_views)
         self.partitions: Mapping[str, Partition] = MappingProxyType(self._state.partitions)
-        self.priority = priority
+        self.priority = _PriorityPlugin(priority.set)
+        self._views = AccountingViews()
+        self._tree = cast("AssociationTree", PluginTree(lifecycle.cluster.accounts.tree, self._views))
+        self._config: tuple[ClusterConfig, ClusterConfig] | None = None
         self._state.follow_machine(self._read_machine)
 
     def _read_machine(self) -> None:
@@ -143,7 +158,11 @@ class PluginController:
 
     @property
     def config(self) -> ClusterConfig:
-        return self._state.config
+        if self._config is None or self._config[0] is not self._state.config:
+            config = self._state.config
+            parameters, places = ReadOnlyDict(config.parameters), ReadOnlyDict(config.places)
+            self._config = config, replace(config, parameters=parameters, places=places)
+        return self._config[1]
 
     @property
     def nodes(self) -> Sequence[Node]:
@@ -247,17 +266,21 @@ class PluginController:
 
     @property
     def associations(self) -> AssociationTree:
-        return self._cluster.accounts.tree
+        return self._tree
 
     @property
     def tres(self) -> tuple[str, ...]:
         return self._cluster.accounts.tres
 
     def association_of(self, job: PluginJob) -> Association:
-        return self._cluster.accounts.associate(job._record)
+        one, views = self._cluster.accounts.associate(job._record), self._views
+        known: Association = views[id(one)] if id(one) in views else views.of(one)
+        return known
 
     def qos_of(self, job: PluginJob) -> Qos | None:
-        return self._cluster.accounts.qos_of(job._record)
+        one, views = self._cluster.accounts.qos_of(job._record), self._views
+        known: Qos | None = None if one is None else views[id(one)] if id(one) in views else views.of(one)
+        return known
 
     def tres_of(self, job: PluginJob) -> tuple[float, ...]:
         return self._cluster.accounts.tres_of(job._record)
@@ -284,7 +307,8 @@ class PluginController:
         if self._queue.late and self._queue.misses_deadline(record):
             return Reason.DEADLINE
         pool = state.pool
-        resources = index(resources)
+        if type(resources) is not int:
+            resources = whole(resources)
         if type(time_limit) is not int or not 0 <= time_limit <= LONGEST:
             time_limit = time_limit_of(time_limit)
         closed = book.closed(record, state.now, time_limit or record.time_limit) if book.all else 0
@@ -299,7 +323,8 @@ class PluginController:
         return self._life.runs.start(record, resources, time_limit)
 
     def preempt(self, job: PluginJob, nodes: int) -> bool:
-        state, preemption, nodes, record = self._state, self._preemption, index(nodes), job._record
+        state, preemption, record = self._state, self._preemption, job._record
+        nodes = nodes if type(nodes) is int else whole(nodes)
         if not preemption.is_on or not self._waits(record):
             return False
         closed = ~nodes | self._cluster.reservations.closed(record, state.now, record.time_limit)
@@ -415,7 +440,7 @@ class PluginController:
     # ---- time and life ----------------------------------------------------------------------------------------
 
     def at(self, time: int, fn: Callable[[], object]) -> Callable[[], None]:
-        time = index(time)
+        time = time if type(time) is int else whole(time)
         if time <= self._state.now:
             raise ValueError(f"time {time} is not after now, {self._state.now}")
         return self._timers.at(time, self._guard.callback(fn), self._guard.name_of(fn))
@@ -423,7 +448,7 @@ class PluginController:
     def every(
         self, seconds: int, fn: Callable[[], object], *, only_after_change: bool = False, quiet: bool = False
     ) -> Callable[[], None]:
-        seconds = index(seconds)
+        seconds = seconds if type(seconds) is int else whole(seconds)
         if seconds < 1:
             raise ValueError(f"a period of {seconds} s: at least 1 s is needed")
         guarded, name = self._guard.callback(fn), self._guard.name_of(fn)
@@ -460,4 +485,4 @@ class PluginController:
         self._queue.planned_reasons = frozenset({Reason.LICENSES} if on else ())
 
     def log(self, message: str) -> None:
-        self._state.effects.append(Log(message=str(message)))
+        self._state.effects.append(Log(message=str.__str__(str(message))))

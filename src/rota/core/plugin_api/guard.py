@@ -7,10 +7,10 @@ is used. The time is measured with the driver's clock. What a plugin hands to it
 
 from __future__ import annotations
 
-import operator
 from typing import TYPE_CHECKING, Any
 
 from rota.core.effects import PluginFault
+from rota.core.plugin_api.values import class_name, shown, whole
 from rota.interfaces.stubs import sched as stubs
 from rota.model import MAX_PRIORITY, SLURM_SUCCESS, Errno
 
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
     from rota.core.job_view import PluginJob
 
-#: Exceptions of plugins that are caught. ``sys.exit()`` in a plugin does not stop the engine; Ctrl-C does.
-PLUGIN_ERRORS = (Exception, SystemExit)
+#: What plugins may raise and is caught: everything. A driver in which Ctrl-C raises KeyboardInterrupt has to see for
+#: itself whether it was pressed.
+PLUGIN_ERRORS = BaseException
 #: Number of seconds after which a call is reported as slow.
 SLOW_S = 2.0
 
@@ -77,7 +78,8 @@ class PluginGuard:
 
     def name_of(self, fn: Callable[..., object]) -> str:
         """Give the names of the plugin and of one of its functions."""
-        return f"{self.plugin_type}: {getattr(fn, '__name__', 'callback')}"
+        name = getattr(fn, "__name__", "callback")
+        return f"{self.plugin_type}: {name if type(name) is str else 'callback'}"
 
     def raised(self, symbol: str, job_id: int | None, error: BaseException) -> None:
         """Report an exception, with the innermost line of the plugin's code."""
@@ -85,16 +87,19 @@ class PluginGuard:
 
     def returned(self, symbol: str, job_id: int | None, value: object, expected: str) -> None:
         """Report a wrong result."""
-        self.report(symbol, job_id, f"returned {_show(value)}; expected {expected}")
+        self.report(symbol, job_id, f"returned {shown(value)}; expected {expected}")
 
     def failed(self, symbol: str, job_id: int | None, value: object) -> None:
         """Report a return code other than SLURM_SUCCESS, with the plugin's errno if it has one."""
-        errno = getattr(self._container, "errno", SLURM_SUCCESS)
-        if not isinstance(errno, int) or errno == SLURM_SUCCESS:
+        try:
+            errno = getattr(self._container, "errno", SLURM_SUCCESS)
+        except PLUGIN_ERRORS:
+            errno = SLURM_SUCCESS
+        if type(errno) not in {int, Errno} or errno == SLURM_SUCCESS:
             self.returned(symbol, job_id, value, "SLURM_SUCCESS (0)")
         else:
             name = Errno(errno).name if errno in Errno.__members__.values() else "unknown"
-            self.report(symbol, job_id, f"returned {_show(value)} with errno {errno} ({name})")
+            self.report(symbol, job_id, f"returned {shown(value)} with errno {errno} ({name})")
 
     def slow(self, symbol: str, took: float) -> None:
         """Report a call that has taken too long."""
@@ -195,8 +200,9 @@ class PluginGuard:
             TypeError: it is no function.
         """
         if not callable(fn):
-            raise TypeError(f"{_show(fn)} is no function")
-        symbol, clock = getattr(fn, "__name__", "callback"), self._clock
+            raise TypeError(f"{shown(fn)} is no function")
+        name, clock = getattr(fn, "__name__", "callback"), self._clock
+        symbol = name if type(name) is str else "callback"  # it may be any object that can be called
 
         def call(*args: object) -> object:
             begun = clock() if clock is not None else 0.0
@@ -214,12 +220,18 @@ class PluginGuard:
 
 def describe_error(error: BaseException) -> str:
     """Describe an exception, with the innermost line of code that raised it."""
-    where = ""
-    traceback = error.__traceback__
+    innermost = of_plugin = ""
+    traceback = _traceback_of(error)
     while traceback is not None:
-        where = f" at {traceback.tb_frame.f_code.co_filename}:{traceback.tb_lineno}"
+        innermost = f" at {traceback.tb_frame.f_code.co_filename}:{traceback.tb_lineno}"
+        if not str(traceback.tb_frame.f_globals.get("__name__")).startswith("rota."):
+            of_plugin = innermost
         traceback = traceback.tb_next
-    return f"raised {type(error).__name__}: {_show(error, str)}{where}"
+    return f"raised {class_name(error)}: {shown(error, str)}{of_plugin or innermost}"
+
+
+#: Of the class itself: exceptions of plugins may have attributes of these names, which raise.
+_traceback_of = BaseException.__dict__["__traceback__"].__get__
 
 
 def _is_success(code: object) -> bool:
@@ -229,20 +241,14 @@ def _is_success(code: object) -> bool:
 
 def _index(value: object) -> int:
     """Convert an integer of any type, such as NumPy's, to an int; -1: it is not an integer."""
-    if isinstance(value, bool):
+    if type(value) is int:
+        return value
+    if type(value) is bool:
         return -1
     try:
-        return operator.index(value)  # type: ignore[arg-type] # the error is caught
+        return whole(value)
     except PLUGIN_ERRORS:
         return -1
-
-
-def _show(value: object, text: Callable[[object], str] = repr) -> str:
-    """Format a plugin's value in one short line."""
-    try:
-        return " ".join(text(value).split())[:200]
-    except PLUGIN_ERRORS:
-        return f"a {type(value).__name__} that cannot be shown"
 
 
 def fifo_priority(last_prio: int) -> int:

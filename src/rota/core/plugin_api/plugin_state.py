@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rota.core.plain import shape_of
+from rota.core.plugin_api.guard import PLUGIN_ERRORS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,10 +34,13 @@ class PluginState:
         kept = dict(self._kept)
         for name, (guard, save) in self._sources.items():
             found = guard.callback(save)()
-            if problem := shape_of(object).problem(found):
-                guard.report("keep", None, f"returned what JSON cannot hold{problem}")
-            else:
-                kept[name] = shape_of(object).encode(found)
+            try:
+                if problem := shape_of(object).problem(found):
+                    guard.report("keep", None, f"returned what JSON cannot hold{problem}")
+                else:
+                    kept[name] = shape_of(object).encode(found)
+            except PLUGIN_ERRORS as error:
+                guard.raised("keep", None, error)
         return kept
 
     def restore(self, saved: dict[str, Any]) -> None:

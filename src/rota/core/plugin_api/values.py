@@ -13,10 +13,13 @@ from typing import TYPE_CHECKING
 from rota.model import LONGEST
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from rota.model import Association, PriorityFactors
 
+_name_of_class = type.__dict__["__name__"].__get__
+#: Longest text of a plugin in a message.
+LONGEST_TEXT = 200
 #: The last second of the year 9999, after which there are no dates.
 LATEST = 253_402_300_799
 _SHARES = ("shares_norm", "usage_norm", "usage_efctv", "fs_factor")
@@ -30,6 +33,16 @@ _FACTORS = (
     "priority_part",
     "priority_qos",
 )
+
+
+def whole(value: object) -> int:
+    """Give a whole number as Python's own: a class derived from ``int`` may do anything when it is compared.
+
+    Raises:
+        TypeError: it is none.
+    """
+    number = index(value)  # type: ignore[arg-type] # it raises the error
+    return number if type(number) is int else int.__index__(number)
 
 
 def moment(time: object) -> int:
@@ -74,14 +87,14 @@ def bitmap(nodes: object, count: int) -> int:
         TypeError: it is no whole number.
         ValueError: it has other nodes.
     """
-    number = index(nodes)  # type: ignore[arg-type] # it raises the error
+    number = nodes if type(nodes) is int else whole(nodes)
     if number < 0 or number >> count:
         raise ValueError(f"bitmap {number:#x} has other nodes than the machine's {count}")
     return number
 
 
 def _within(what: str, value: object, most: int) -> int:
-    number = index(value)  # type: ignore[arg-type] # it raises the error
+    number = value if type(value) is int else whole(value)
     if not 0 <= number <= most:
         raise ValueError(f"{what} {number} is not from 0 to {most}")
     return number
@@ -132,15 +145,42 @@ def right_shares(one: Association) -> str:
     """Make the shares of an association numbers, wrong ones 0; say what was wrong, empty: nothing."""
     problem = ""
     for name in _SHARES:
-        if not _is_finite(value := getattr(one, name)):
-            problem = problem or f"set {name} to {value!r}; expected a finite number"
-            setattr(one, name, 0.0)
-    level: object = one.level_fs
-    if not (level is None or (isinstance(level, Real) and float(level) >= 0)):
-        problem = problem or f"set level_fs to {level!r}; expected a number of at least 0, or None"
-        one.level_fs = None
+        number = _number(value := getattr(one, name))
+        if number is None or not isfinite(number):
+            problem = problem or f"set {name} to {shown(value)}; expected a finite number"
+            number = 0.0
+        setattr(one, name, number)
+    if one.level_fs is not None:
+        level = _number(one.level_fs)
+        if level is None or not level >= 0:
+            problem = problem or f"set level_fs to {shown(one.level_fs)}; expected a number of at least 0, or None"
+            level = None
+        one.level_fs = level
     return problem
+
+
+def _number(value: object) -> float | None:
+    # Whatever the value is, its own code runs here.
+    try:
+        number = float(value) if isinstance(value, Real) else None
+    except BaseException:  # noqa: BLE001 - whatever a plugin raises
+        return None
+    return number if number is None or type(number) is float else float.__float__(number)
 
 
 def _is_finite(value: object) -> bool:
     return isinstance(value, Real) and isfinite(value)
+
+
+def shown(value: object, text: Callable[[object], str] = repr) -> str:
+    """Format a plugin's value in one short line."""
+    try:
+        return " ".join(str.__str__(text(value))[: 10 * LONGEST_TEXT].split())[:LONGEST_TEXT]
+    except BaseException:  # noqa: BLE001 - whatever a plugin raises
+        return f"a {class_name(value)} that cannot be shown"
+
+
+def class_name(value: object) -> str:
+    """Give the name of a value's class, whatever attributes the class has."""
+    name: str = _name_of_class(type(value))
+    return name

@@ -199,7 +199,7 @@ class ClusterView:
 
     def backfill(self) -> BackfillStatistics | None:
         """Give the statistics of backfill; ``None``: the scheduler keeps none."""
-        return _backfill(self._sched.statistics)
+        return self._sched.statistics(_backfill)
 
     # ---- jobs -------------------------------------------------------------------------------------------------
 

@@ -83,7 +83,9 @@ class LicenseSpace(Generic[J]):
                 return start
             start = min(until for begin, until, _ in overlapping if begin <= max(too_many) < until)
 
-    def earliest(self, job: HandedJob[J], duration: int, after: int, *, now_only: bool = False) -> tuple[int, int] | None:
+    def earliest(
+        self, job: HandedJob[J], duration: int, after: int, *, now_only: bool = False
+    ) -> tuple[int, int] | None:
         """Find the earliest time at which nodes and licences for the job are free."""
         wanted = self._wanted(job)
         while True:

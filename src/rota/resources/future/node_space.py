@@ -82,7 +82,9 @@ class ProcessorSpace:
         """Number of time slots."""
         return len(self._profile)
 
-    def earliest(self, job: HandedJob[PlacedJob], duration: int, after: int, *, now_only: bool = False) -> tuple[int, int] | None:
+    def earliest(
+        self, job: HandedJob[PlacedJob], duration: int, after: int, *, now_only: bool = False
+    ) -> tuple[int, int] | None:
         """Find the earliest time at which the job fits."""
         found = self._profile.earliest(job, duration, after, before=after + 1 if now_only else self._before)
         return None if found is None else (found[0], 1)
@@ -219,7 +221,9 @@ class NodeSpace(Generic[J]):
         """Number of time slots."""
         return len(self._begin)
 
-    def earliest(self, job: HandedJob[J], duration: int, after: int, *, now_only: bool = False) -> tuple[int, int] | None:
+    def earliest(
+        self, job: HandedJob[J], duration: int, after: int, *, now_only: bool = False
+    ) -> tuple[int, int] | None:
         """Find the earliest time at which the job fits, and its nodes; `None` if there is none within the window."""
         pool, start, record = self._pool, after, job._record
         usable, least = pool.ever_feasible_nodes(record), pool.least_nodes(record)

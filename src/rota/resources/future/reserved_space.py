@@ -96,7 +96,9 @@ class ReservationSpace(Generic[J]):
         """Number of time slots."""
         return self._main.size
 
-    def earliest(self, job: HandedJob[J], duration: int, after: int, *, now_only: bool = False) -> tuple[int, int] | None:
+    def earliest(
+        self, job: HandedJob[J], duration: int, after: int, *, now_only: bool = False
+    ) -> tuple[int, int] | None:
         """Find the earliest time at which the job fits, and its nodes."""
         return self._space(job).earliest(job, duration, after, now_only=now_only)
 

@@ -278,5 +278,5 @@ class OversubscribedNodePool(PackedPool):
     def without_jobs(self, jobs: Sequence[PlacedJob]) -> Self:
         """Give a copy in which the resources of some jobs are free."""
         other = super().without_jobs(jobs)
-        other._running = [job for job in self._running if job not in jobs]  # noqa: SLF001 - its own
+        other._running = [job for job in self._running if job not in jobs]
         return other
