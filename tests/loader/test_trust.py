@@ -96,6 +96,65 @@ def test_private_is_a_group_of_the_users_own_name_and_of_nobody_else(monkeypatch
     assert not trust._is_private(99, 7)
 
 
+# ---- further up ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def deep(tmp_path: Path, write_plugin: WritePlugin) -> Path:
+    """A plugin some directories down: ``tmp_path/site/rota/plugins/sched_mine.py``."""
+    directory = tmp_path / "site" / "rota" / "plugins"
+    directory.mkdir(parents=True)
+    return write_plugin(directory, "sched/mine")
+
+
+@pytest.mark.parametrize("up", [1, 2])
+@pytest.mark.parametrize("mode", [0o757, 0o777, 0o775])
+def test_a_directory_further_up_that_others_may_write_to(
+    deep: Path, up: int, mode: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trust, "_is_private", lambda gid, uid: False)
+    above = deep.parents[up]
+    assert file_problems(deep, strict=True) == ()
+    above.chmod(mode)
+    whose, advice = ("others", "o-w") if mode & 0o002 else (f"group {above.stat().st_gid}", "g-w")
+    assert problem_of(deep) == f"directory {above} is writable by {whose}: chmod {advice} {above}"
+    assert file_problems(deep, strict=False) == ()
+
+
+def test_a_sticky_directory_further_up_is_like_tmp(deep: Path) -> None:
+    deep.parents[1].chmod(0o1777)
+    assert file_problems(deep, strict=True) == ()
+
+
+@as_root
+def test_in_a_sticky_directory_what_leads_on_must_be_ours(deep: Path) -> None:
+    deep.parents[2].chmod(0o1777)
+    os.chown(deep.parents[1], STRANGER, -1)
+    assert problem_of(deep) == (
+        f"directory {deep.parents[1]} belongs to user {STRANGER}, not to root or to you: chown 0 {deep.parents[1]}"
+    )
+
+
+def test_each_link_on_the_way_is_followed(deep: Path, tmp_path: Path) -> None:
+    open_to_all = tmp_path / "open" / "below"
+    open_to_all.mkdir(parents=True)
+    (open_to_all / "link").symlink_to(os.path.relpath(deep.parents[1], open_to_all))
+    (tmp_path / "first").symlink_to(open_to_all / "link")
+    plugin = tmp_path / "first" / "plugins" / deep.name
+    assert plugin.exists()
+    assert file_problems(plugin, strict=True) == ()
+    open_to_all.parent.chmod(0o777)
+    assert problem_of(plugin) == f"directory {open_to_all.parent} is writable by others: chmod o-w {open_to_all.parent}"
+
+
+@as_root
+def test_a_link_on_the_way_that_is_another_users(deep: Path, tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(deep.parents[1])
+    os.chown(link, STRANGER, -1, follow_symlinks=False)
+    assert f"link {link} belongs to user {STRANGER}" in problem_of(link / "plugins" / deep.name)
+
+
 class TestLinks:
     """A symbolic link is as good as what it leads to."""
 

@@ -6,7 +6,8 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from rota.lustre.job_ids import decode, escape, printable, to_bytes, to_text, unescape
+from rota.lustre.job_ids import decode, escape, to_bytes, to_text, unescape
+from rota.model.printable import printable
 
 # Bytes that have a meaning somewhere are drawn often.
 IDS = st.binary(max_size=31) | st.lists(st.sampled_from(list(b'\\x5Cc3a"\xc3\xa9\n: @'))).map(bytes)

@@ -10,8 +10,8 @@ import click
 from rich import box
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
+from rota.cli.echo import echo, shown
 from rota.model import InputError
 from rota.results.report import wording
 from rota.results.report.metrics import say_difference
@@ -45,7 +45,7 @@ def compare(results: tuple[Path, ...], out: Path | None, by: tuple[str, ...], as
     if out is not None:
         comparison.report(out)
     if as_json:
-        click.echo(json.dumps(comparison.as_dict(), indent=2, ensure_ascii=False, allow_nan=False))
+        echo(json.dumps(comparison.as_dict(), indent=2, allow_nan=False))
     else:
         _print_table(comparison, by)
 
@@ -57,14 +57,15 @@ def _print_table(comparison: Comparison, by: tuple[str, ...]) -> None:
         console = Console(width=_FILE_WIDTH)
     first = comparison.results[0]
     console.print(
-        f"{first.workload}: {len(first.schedule)} jobs, {first.machine_procs} processors, "
-        f"figures of {len(comparison.common)} jobs",
-        markup=False,
+        shown(
+            f"{first.workload}: {len(first.schedule)} jobs, {first.machine_procs} processors, "
+            f"figures of {len(comparison.common)} jobs"
+        )
     )
     for doubt in comparison.doubts():
-        console.print(doubt, markup=False, highlight=False, style="bold")
+        console.print(shown(doubt, "bold"))
     console.print(_table(comparison))
-    console.print(_legend(comparison), markup=False, highlight=False)
+    console.print(shown(_legend(comparison)))
     for way in by:
         console.print(_classes(comparison, way))
 
@@ -81,11 +82,11 @@ def _classes(comparison: Comparison, way: str) -> Table:
         ways = ", ".join(found)
         raise InputError(f"all jobs have the same, or the first run does not tell it: take one of {ways}", field="--by")
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column(Text(f"Mean wait by {way}"), overflow="fold")
+    table.add_column(shown(f"Mean wait by {way}"), overflow="fold")
     for name in ("Jobs", *comparison.names):
-        table.add_column(Text(name), justify="right", overflow="fold")
+        table.add_column(shown(name), justify="right", overflow="fold")
     for row in found[way]:
-        table.add_row(*map(Text, (row.label, f"{row.jobs:,}", *map(wording.duration, row.mean_wait))))
+        table.add_row(*map(shown, (row.label, f"{row.jobs:,}", *map(wording.duration, row.mean_wait))))
     return table
 
 
@@ -114,9 +115,9 @@ def _table(comparison: Comparison) -> Table:
         # Aligned here: rich would strip the blanks that stand for a missing ratio or mark.
         width = max(map(len, column)) if i else 0
         columns[i] = [cell.rjust(width) for cell in column]
-        table.add_column(Text(columns[i][0]), overflow="fold")
+        table.add_column(shown(columns[i][0]), overflow="fold")
     for line in list(zip(*columns, strict=True))[1:]:
-        table.add_row(*(Text(cell, style="bold" if cell.endswith("*") else "") for cell in line))
+        table.add_row(*(shown(cell, style="bold" if cell.endswith("*") else "") for cell in line))
     return table
 
 

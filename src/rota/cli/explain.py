@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rota.cli.echo import echo
 from rota.cli.live import ask
 from rota.cli.scenario import keep_option, read_scenario, required, scenario_or_cluster
 from rota.inspect.description import describe
@@ -38,7 +39,7 @@ def explain(*, job: str, at: str | None, keep: Path | None, as_json: bool, **wor
     if words["workload"] is None:
         if at is not None:
             raise InputError("the live cluster is explained as of now: leave it out, or name a workload", field="--at")
-        click.echo(ask("explain", job, *(["json"] if as_json else [])), nl=False)
+        echo(ask("explain", job, *(["json"] if as_json else [])), nl=False)
         return
     if not (job.isascii() and job.isdigit()):
         context = click.get_current_context()
@@ -66,6 +67,6 @@ def explain(*, job: str, at: str | None, keep: Path | None, as_json: bool, **wor
 def _print(explanation: Explanation, start: int | None, utc_offset: Callable[[int], int], *, as_json: bool) -> None:
     start = explanation.start_time if start is None else start
     if as_json:
-        click.echo(json.dumps({**asdict(explanation), "starts": start}))
+        echo(json.dumps({**asdict(explanation), "starts": start}))
     else:
-        click.echo(describe(explanation, start, utc_offset), nl=False)
+        echo(describe(explanation, start, utc_offset), nl=False)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rota.cli.echo import echo
 from rota.cli.live import ask, known_state, state_option
 from rota.cli.scenario import say
 from rota.config.local_time import system_utc_offset
@@ -66,7 +67,7 @@ def forecast(
     say_faults(faults, outcomes)
     if as_json:
         record = {"now": present.now, "futures": len(outcomes), "past_runs": run_times.ended}
-        click.echo(json.dumps({**record, "jobs": [asdict(one) for one in found]}))
+        echo(json.dumps({**record, "jobs": [asdict(one) for one in found]}))
     else:
         _print(found, present.now, len(outcomes), run_times.ended)
 
@@ -74,7 +75,7 @@ def forecast(
 def say_faults(faults: Sequence[str], outcomes: Sequence[Outcome]) -> None:
     """Warn of faults of plugins, each kind once."""
     for fault in dict.fromkeys([*faults, *(one.fault for one in outcomes if one.fault)]):
-        click.echo(f"rota: warning: {' '.join(fault.split())}", err=True)
+        echo(f"rota: warning: {' '.join(fault.split())}", err=True)
 
 
 def _wanted(engine: Engine, jobs: Sequence[str]) -> frozenset[str]:
@@ -97,17 +98,17 @@ def _wanted(engine: Engine, jobs: Sequence[str]) -> frozenset[str]:
 
 def _print(found: Sequence[Forecast], now: int, futures: int, past_runs: int) -> None:
     if not found:
-        click.echo("No job waits.")
+        echo("No job waits.")
         return
     clock = Clock(now, system_utc_offset)
     print_table(
         [("job", "name", "user", "partition", "starts", "in", "early", "late"), *_rows(found, now, clock.moment)]
     )
     few = ": too few for ranges, more --seconds give more" if futures < _FEW else ""
-    click.echo(f"\n{futures:,} futures{few}. Four in five starts should be between early and late.")
+    echo(f"\n{futures:,} futures{few}. Four in five starts should be between early and late.")
     if past_runs < _FEW:
-        click.echo(f"Run times are guesses: {past_runs:,} jobs have ended so far.")
-    click.echo("How often such ranges have held here: rota forecast --check")
+        echo(f"Run times are guesses: {past_runs:,} jobs have ended so far.")
+    echo("How often such ranges have held here: rota forecast --check")
 
 
 def _rows(found: Sequence[Forecast], now: int, moment: Callable[[int], str]) -> Iterator[tuple[str, ...]]:
@@ -137,7 +138,7 @@ def print_table(rows: Sequence[tuple[str, ...]], right: frozenset[int] = frozens
             text.rjust(width) if place in right else text.ljust(width)
             for place, (text, width) in enumerate(zip(row, widths, strict=True))
         )
-        click.echo("  ".join(cells).rstrip())
+        echo("  ".join(cells).rstrip())
 
 
 def _check(state: Path, *, as_json: bool) -> None:
@@ -148,9 +149,9 @@ def _check(state: Path, *, as_json: bool) -> None:
     scenario = Scenario.from_files(state, report=say)
     found = held(check(scenario, moments=_MOMENTS, futures=_CHECKED))
     if as_json:
-        click.echo(json.dumps(found._asdict()))
+        echo(json.dumps(found._asdict()))
         return
-    click.echo(
+    echo(
         f"In a replay of the {len(scenario.workload):,} jobs that have run, {found.jobs:,} waited at {found.moments} "
         f"moments.\n"
         f"{found.inside:.0%} of them started between early and late, of which 80% should.\n"

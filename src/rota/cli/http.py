@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from rota.cli.echo import echo
 from rota.cli.http_process import check_http
 from rota.cli.live import ask, known_state, seconds_of, state_option
 from rota.model import InputError
@@ -39,7 +40,7 @@ def http(*, state: Path | None, path: Path | None, tcp: str, lifeline: bool) -> 
         path,
         tcp,
         lifeline=lifeline,
-        ready=lambda where: click.echo(f"HTTP at {', '.join(where)}"),
+        ready=lambda where: echo(f"HTTP at {', '.join(where)}"),
     )
 
 
@@ -54,12 +55,12 @@ def token(*, state: Path | None, user: str, lifetime: str | None, shown: bool, r
     if shown:
         for one in json.loads(ask("token", "list", state=state)):
             until = "for ever" if one["until"] is None else f"until {_date(one['until'])}"
-            click.echo(f"{one['id']}  {one['user']}  made {_date(one['made'])}, valid {until}")
+            echo(f"{one['id']}  {one['user']}  made {_date(one['made'])}, valid {until}")
     elif revoke:
         ask("token", "revoke", revoke, state=state)
     else:
         seconds = seconds_of(lifetime, "--lifetime") if lifetime else 0
-        click.echo(ask("token", "make", user, str(seconds), state=state), nl=False)
+        echo(ask("token", "make", user, str(seconds), state=state), nl=False)
 
 
 def _date(seconds: int) -> str:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rota.cli.echo import echo
 from rota.cli.iostat_frame import COLUMNS, frame
 from rota.cli.iostat_from import Asked, Server, read_sources
 from rota.cli.jobstats_serve import default_store, names_options, source_option, store_option
@@ -98,12 +99,12 @@ def iostat(
     names = Lookups(plugin_dir, variable=variable, jobid_name=jobid_name, timeout=timeout)
     with names, read_sources(sources, interval, timeout, names) if sources else nullcontext(server) as numbers:
         if as_json:
-            click.echo(json.dumps({"top": numbers.top(asked), "status": numbers.status()}))
+            echo(json.dumps({"top": numbers.top(asked), "status": numbers.status()}))
         elif once or not (sys.stdin.isatty() and sys.stdout.isatty()):
             lines = frame(
                 numbers.top(asked), numbers.status(), shutil.get_terminal_size((100, 24)).columns, asked.top + 9
             )
-            click.echo("\n".join(line.rstrip() for line in lines))
+            echo("\n".join(line.rstrip() for line in lines))
         else:
             _live(numbers, asked, fits=count is None)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich.cells import cell_len, set_cell_size
 
-from rota.lustre.job_ids import printable
+from rota.model.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rota.cli.echo import echo
+
 if TYPE_CHECKING:
     from rota.jobmeta import Answers
 
@@ -75,14 +77,14 @@ def lookup(
             answers = lookups.read(_text(recorded), ids, plugin)
     if as_json:
         found = {name: value for name, value in asdict(answers).items() if name != "pending"}
-        click.echo(json.dumps({"plugin": plugin, **found}, indent=2))
+        echo(json.dumps({"plugin": plugin, **found}, indent=2))
     else:
         _print(answers)
     ctx.exit(1 if answers.failed else 0)
 
 
 def _report(fault: str) -> None:
-    click.echo(f"rota: {fault}", err=True)
+    echo(f"rota: {fault}", err=True)
 
 
 def _text(path: Path) -> str:
@@ -102,11 +104,11 @@ def _print(answers: Answers) -> None:
         rows += [[job_id, *(str(job.get(name, "-")) for name in columns)] for job_id, job in answers.jobs.items()]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         for row in rows:
-            click.echo("  ".join(f"{text:<{width}}" for text, width in zip(row, widths, strict=True)).rstrip())
+            echo("  ".join(f"{text:<{width}}" for text, width in zip(row, widths, strict=True)).rstrip())
     for remark, ids in (
         ("not known to its scheduler", answers.unknown),
         ("not an id of this scheduler: nobody was asked", answers.refused),
         ("could not be looked up", answers.failed),
     ):
         for job_id in ids:
-            click.echo(f"{json.dumps(job_id, ensure_ascii=False)}: {remark}")
+            echo(f"{json.dumps(job_id, ensure_ascii=False)}: {remark}")

@@ -31,7 +31,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rota.lustre.job_ids import printable
+from rota.cli.echo import echo
+from rota.model.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,12 +76,12 @@ def parse(source: str, as_json: bool, timeout: float) -> None:
         counters += findings.counters + findings.zeros
         bad_lines += findings.bad_lines
         for bad in findings.shown:
-            click.echo(f"{bad.target}: line {bad.number}: {bad.reason}: {bad.text!r}", err=True)
+            echo(f"{bad.target}: line {bad.number}: {bad.reason}: {bad.text!r}", err=True)
     if not as_json:
         table.end()
     seconds = time.perf_counter() - begun
     sys.stdout.flush()
-    click.echo(f"{jobs} jobs, {counters} counters, {bad_lines} bad lines, {seconds:.3f} s", err=True)
+    echo(f"{jobs} jobs, {counters} counters, {bad_lines} bad lines, {seconds:.3f} s", err=True)
     if failures:
         raise SourceError("; ".join(failures))
 

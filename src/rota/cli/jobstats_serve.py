@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rota.cli.echo import echo
 from rota.cli.http_process import check_http
 from rota.cli.live import default_state
 from rota.model import InputError
@@ -103,7 +104,7 @@ def serve(
             tcp,
             group=group,
             public=public,
-            ready=lambda where: click.echo(f"HTTP at {', '.join(where)}"),
+            ready=lambda where: echo(f"HTTP at {', '.join(where)}"),
             pages=lustre_pages(),
         )
 
@@ -136,4 +137,4 @@ def _absolute(source: str) -> str:
 
 
 def _report(line: str) -> None:
-    click.echo(line, err=True)
+    echo(line, err=True)

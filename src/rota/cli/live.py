@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rota.cli.echo import echo
 from rota.client import thin
 from rota.model import InputError, RotaError
 from rota.model.units import parse_time_seconds
@@ -115,7 +116,7 @@ def up(
 
         check_http()
     if foreground:
-        serve(settings, lambda: click.echo(f"rota: up, state in {settings.state}; end with Ctrl-C", err=True))
+        serve(settings, lambda: echo(f"rota: up, state in {settings.state}; end with Ctrl-C", err=True))
         return
     receiver, sender = os.pipe()
     if os.fork() == 0:
@@ -131,7 +132,7 @@ def up(
     problem = _told(receiver)
     if problem:
         raise InputError(problem)
-    click.echo(f"rota is up. For its commands in this shell: {_env_command(settings.state)}")
+    echo(f"rota is up. For its commands in this shell: {_env_command(settings.state)}")
 
 
 def seconds_of(text: str, option: str) -> int:
@@ -160,7 +161,7 @@ def down(*, state: Path | None, jobs: str) -> None:
     directory = (state or known_state()).absolute()
     _call(directory, "down", *(["cancel"] if jobs == "cancel" else []))
     _wait_until_unlocked(directory)
-    click.echo("rota is down." + (" Its running jobs run on." if jobs == "keep" else ""))
+    echo("rota is down." + (" Its running jobs run on." if jobs == "keep" else ""))
 
 
 @click.command()
@@ -170,7 +171,7 @@ def status(*, state: Path | None, as_json: bool) -> None:
     """Show a live cluster: its nodes and jobs, and how processes are supervised here."""
     found: dict[str, Any] = json.loads(_call((state or known_state()).absolute(), "status"))
     if as_json:
-        click.echo(json.dumps(found, indent=2))
+        echo(json.dumps(found, indent=2))
         return
     jobs = ", ".join(f"{count:,} {name.lower()}" for name, count in sorted(found["jobs"].items())) or "none"
     rows = {
@@ -186,7 +187,7 @@ def status(*, state: Path | None, as_json: bool) -> None:
     for name, count in found["plugin_faults"].items():
         rows[f"fault of {name}"] = f"{count:,} times"
     for name, text in rows.items():
-        click.echo(f"{name:<18}{text}")
+        echo(f"{name:<18}{text}")
 
 
 @click.command()
@@ -194,8 +195,8 @@ def status(*, state: Path | None, as_json: bool) -> None:
 def env(*, state: Path | None) -> None:
     """Print shell commands that put Slurm's commands for a live cluster on the path: eval "$(rota env)"."""
     directory = (state or known_state()).absolute()
-    click.echo(f"export ROTA_STATE={shlex.quote(str(directory))}")
-    click.echo(f'export PATH={shlex.quote(str(directory / "bin"))}:"$PATH"')
+    echo(f"export ROTA_STATE={shlex.quote(str(directory))}")
+    echo(f'export PATH={shlex.quote(str(directory / "bin"))}:"$PATH"')
 
 
 @click.command()
@@ -215,7 +216,7 @@ def unit(
         words += [option, value] if value else []
     words += ["--http"] if http else []
     target = "multi-user.target" if system else "default.target"
-    click.echo(_UNIT.format(command=" ".join(map(_unit_word, words)), target=target), nl=False)
+    echo(_UNIT.format(command=" ".join(map(_unit_word, words)), target=target), nl=False)
 
 
 def _unit_word(word: str) -> str:

@@ -108,6 +108,9 @@ def main(args: Sequence[str] | None = None) -> int:
             status = cli.main(words, prog_name="rota", standalone_mode=False, obj=words)
         sys.stdout.flush()  # here, where a closed pipe can still be handled
     except click.ClickException as error:
+        from rota.model.printable import printable_lines
+
+        vars(error)["message"] = printable_lines(error.message)
         error.show()
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
@@ -124,21 +127,28 @@ def main(args: Sequence[str] | None = None) -> int:
 
 def _report(error: Exception) -> int:
     """Report an error: in one line if it is the user's, with a traceback if it is a defect of rota."""
+    from rota.cli.echo import echo
     from rota.model import InvariantError, PluginFaultError, RotaError
 
     if isinstance(error, PluginFaultError):
         if error.__cause__ is not None:
-            traceback.print_exception(error.__cause__)
-        print(f"rota: error: {' '.join(str(error).splitlines())}", file=sys.stderr)
-        print("rota: the replay ends here; --tolerate-faults goes on with rota's default, FIFO", file=sys.stderr)
+            _print_trace(error.__cause__)
+        echo(f"rota: error: {' '.join(str(error).splitlines())}", err=True)
+        echo("rota: the replay ends here; --tolerate-faults goes on with rota's default, FIFO", err=True)
         return 2
     if isinstance(error, RotaError) and not isinstance(error, InvariantError):
-        print(f"rota: error: {' '.join(str(error).splitlines())}", file=sys.stderr)
+        echo(f"rota: error: {' '.join(str(error).splitlines())}", err=True)
         return 2
-    traceback.print_exception(error)
-    print(
+    _print_trace(error)
+    echo(
         "rota: this is a defect of rota, not of your input. Please report it with the text above and the command.\n"
         f"rota: version {__version__}, Python {platform.python_version()}, {platform.platform()}",
-        file=sys.stderr,
+        err=True,
     )
     return 1
+
+
+def _print_trace(error: BaseException) -> None:
+    from rota.cli.echo import echo
+
+    echo("".join(traceback.format_exception(error)), nl=False, err=True)

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rota.cli.echo import echo
 from rota.cli.live import ask
 from rota.cli.scenario import keep_option, read_scenario, required, scenario_or_cluster
 from rota.listings.clock import duration
 from rota.model import InputError
+from rota.model.printable import printable
 from rota.replays.moment import Moment
 from rota.replays.queue_plan import Planned
 from rota.replays.run import Replay
@@ -43,7 +45,7 @@ def plan(*, at: str | None, keep: Path | None, as_json: bool, **words: Any) -> N
     else:
         planned = _plan(at, words) if keep is None else Moment(read_scenario(**words), required(at), keep).plan()
     if as_json:
-        click.echo(json.dumps([_record(one) for one in planned]))
+        echo(json.dumps([_record(one) for one in planned]))
     else:
         _print(planned)
 
@@ -68,8 +70,8 @@ def _print(planned: Sequence[Planned]) -> None:
     for one in planned:
         when = "-" if one.start is None else "now" if not one.start else duration(one.start)
         job = str(one.job_id) if one.array_job_id is None else f"{one.array_job_id}_{one.array_task}"
-        rows.append((job, one.name, one.state, when, one.nodes))
+        rows.append((job, printable(one.name), one.state, when, one.nodes))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for job, name, state, when, nodes in rows:
         cells = (job.rjust(widths[0]), name.ljust(widths[1]), state.ljust(widths[2]), when.rjust(widths[3]), nodes)
-        click.echo("  ".join(cells).rstrip())
+        echo("  ".join(cells).rstrip())

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
+from rota.cli.echo import echo, shown
 from rota.interfaces import APIS
 from rota.loader import PluginHost, PluginRefusedError, SearchPath, Source, State, candidate_from_file, load
 from rota.loader.describe import describe, describe_functions
@@ -32,6 +32,8 @@ from rota.loader.negotiate import format_range, version_range
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+    from rich.text import Text
 
     from rota.loader import Selection, Verdict
 
@@ -95,7 +97,7 @@ def show_plugin(plugin_type: str, plugin_dir: str, as_json: bool) -> None:
         console.print(_card(verdict))
         if verdict is chosen:
             for one in functions or ():
-                console.print(Text(f"  {one['signature']}{_remark(one)}"))
+                console.print(shown(f"  {one['signature']}{_remark(one)}"))
         console.print()
 
 
@@ -144,7 +146,7 @@ def _check(verdict: Verdict) -> dict[str, Any]:
             problems = exc.problems
         else:
             functions = sorted(loaded.functions)
-            loaded.close(click.echo)
+            loaded.close(echo)
     return {
         "type": candidate.plugin_type,
         "where": candidate.where,
@@ -160,15 +162,15 @@ def _check(verdict: Verdict) -> dict[str, Any]:
 
 def _print_check(result: dict[str, Any]) -> None:
     """Print the result: a line with the verdict, then one for each problem and warning."""
-    click.echo(f"{result['type']} ({result['where']})")
+    echo(f"{result['type']} ({result['where']})")
     for problem in result["problems"]:
-        click.echo(f"  problem: {problem}")
+        echo(f"  problem: {problem}")
     for warning in result["warnings"]:
-        click.echo(f"  warning: {warning}")
+        echo(f"  warning: {warning}")
     if result["ok"]:
-        click.echo(f"  good: every function can be called as documented; API {result['spoken']}; init() was not called")
+        echo(f"  good: every function can be called as documented; API {result['spoken']}; init() was not called")
     elif not result["executed"]:
-        click.echo("  not run: mend this first, its functions were not looked at")
+        echo("  not run: mend this first, its functions were not looked at")
 
 
 def _console() -> Console:
@@ -180,7 +182,7 @@ def _console() -> Console:
 
 
 def _print_json(data: dict[str, Any]) -> None:
-    click.echo(json.dumps(data, indent=2))
+    echo(json.dumps(data, indent=2))
 
 
 def _table(selections: Iterable[Selection]) -> Table:
@@ -201,12 +203,12 @@ def _row(verdict: Verdict) -> tuple[Text, ...]:
     lines += [] if verdict.state is State.CHOSEN else [verdict.why]
     lines += verdict.warnings
     return (
-        Text(candidate.plugin_type),
-        Text(_version(verdict)),
-        Text(_api_range(verdict)),
-        Text("-" if verdict.spoken is None else str(verdict.spoken)),
-        Text(verdict.state.value, STYLES[verdict.state]),
-        Text("\n".join(lines)),
+        shown(candidate.plugin_type),
+        shown(_version(verdict)),
+        shown(_api_range(verdict)),
+        shown("-" if verdict.spoken is None else str(verdict.spoken)),
+        shown(verdict.state.value, STYLES[verdict.state]),
+        shown("\n".join(lines)),
     )
 
 
@@ -229,7 +231,7 @@ def _card(verdict: Verdict) -> Table:
     table.add_column(overflow="fold")
     for label, value in rows.items():
         if value:
-            table.add_row(Text(label, "dim"), Text(value, STYLES[verdict.state] if label == "state" else ""))
+            table.add_row(shown(label, "dim"), shown(value, STYLES[verdict.state] if label == "state" else ""))
     return table
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rota.cli.echo import echo
 from rota.cli.progress import progress
 from rota.cli.scenario import read_scenario, scenario_options
 from rota.model import InputError
@@ -74,7 +75,7 @@ def replay(
     if out is not None:
         result.save(out, scenario.workload)
     if as_json:
-        click.echo(json.dumps(result.summary.as_dict()))
+        echo(json.dumps(result.summary.as_dict()))
     else:
         _print_summary(result, out)
 
@@ -100,13 +101,13 @@ def _show(names: list[str], run: Replay, *, as_json: bool) -> None:
         )
     view = EngineView(run.engine.view)
     if as_json:
-        click.echo(json.dumps({name: [_strict(one) for one in to_json(name, view)] for name in names}, default=str))
+        echo(json.dumps({name: [_strict(one) for one in to_json(name, view)] for name in names}, default=str))
         return
     listings = [render(name, view) for name in names]  # all are made before the first is printed, as one may fail
     for number, (name, text) in enumerate(zip(names, listings, strict=True)):
         if len(names) > 1:
-            click.echo(f"{chr(10) if number else ''}$ {name}")
-        click.echo(text, nl=False)
+            echo(f"{chr(10) if number else ''}$ {name}")
+        echo(text, nl=False)
 
 
 def _strict(record: dict[str, Any]) -> dict[str, Any]:
@@ -123,4 +124,4 @@ def _print_summary(result: Result, out: Path | None) -> None:
             rows.append(("calibration", str(out / "calibration.html")))
     width = max(len(name) for name, _ in rows)
     for name, value in rows:
-        click.echo(f"{name:<{width}}  {value}")
+        echo(f"{name:<{width}}  {value}")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from rota.cli.echo import echo
 from rota.model import InputError
 from rota.replays.driver import PASS_PER
 from rota.replays.scenario import Scenario
@@ -169,7 +170,7 @@ def read_scenario(**words: Any) -> Scenario:
 
 def say(message: str) -> None:
     """Print a message for the user to standard error."""
-    click.echo(f"rota: {message}", err=True)
+    echo(f"rota: {message}", err=True)
 
 
 def command_line() -> str:

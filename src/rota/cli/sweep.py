@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from rota.cli.echo import echo
 from rota.cli.progress import progress
 from rota.cli.scenario import command_line, say, scenario_options
 from rota.cli.sweep_words import Words, check, fingerprint, read_run
@@ -104,7 +105,7 @@ def sweep(ctx: click.Context, /, **given: Any) -> None:
     for message in dict.fromkeys(message for row in rows for message in row.messages if message not in told):
         say(message)
     if given["as_json"]:
-        click.echo(json.dumps(summary.as_dict(), indent=2, ensure_ascii=False, allow_nan=False))
+        echo(json.dumps(summary.as_dict(), indent=2, allow_nan=False))
     else:
         _print(summary, page)
     if summary.failed and not given["tolerate_failures"]:
@@ -159,7 +160,7 @@ def _print(summary: Summary, page: Path) -> None:
     for line in (labels, *lines):
         first, *others, note = line
         cells = [first.ljust(widths[0]), *(one.rjust(width) for one, width in zip(others, widths[1:], strict=False))]
-        click.echo("  ".join((*cells, note)).rstrip())
+        echo("  ".join((*cells, note)).rstrip())
     if len(summary.ranked) > _PRINTED:
-        click.echo(f"and {len(summary.ranked) - _PRINTED} others")
-    click.echo(f"page  {page}")
+        echo(f"and {len(summary.ranked) - _PRINTED} others")
+    echo(f"page  {page}")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rota.cli.echo import echo
 from rota.cli.forecast import print_table, say_faults
 from rota.cli.live import ask, state_option
 from rota.cli.scenario import say, setting_options
@@ -101,7 +102,7 @@ def whatif(
         found = compare(engines[0], pairs, present.now, _GROUPS[by] if by else None)
     say_faults(faults, [one for pair in pairs for one in pair])
     if as_json:
-        click.echo(json.dumps({"now": present.now, "futures": len(pairs), "within": WITHIN, **asdict(found)}))
+        echo(json.dumps({"now": present.now, "futures": len(pairs), "within": WITHIN, **asdict(found)}))
     else:
         _print(found, len(pairs), by, present.now)
 
@@ -172,12 +173,12 @@ def _change_states(engine: Engine, before: ClusterConfig, after: ClusterConfig) 
 
 def _print(found: Comparison, futures: int, by: str | None, now: int) -> None:
     if not found.jobs:
-        click.echo("No job waits.")
+        echo("No job waits.")
         return
-    click.echo(f"{found.jobs:,} jobs wait. On average over {futures:,} futures:\n")
+    echo(f"{found.jobs:,} jobs wait. On average over {futures:,} futures:\n")
     if found.reached is not None:
         ahead = duration(found.reached - now)
-        click.echo(f"There was time to look {ahead} ahead; more --seconds look further.\n")
+        echo(f"There was time to look {ahead} ahead; more --seconds look further.\n")
     numbers = frozenset({1, 2, 3})
     print_table([("", "now", "what if", "change"), *_lines(found.present, found.other)], numbers)
     if by:
@@ -185,12 +186,12 @@ def _print(found: Comparison, futures: int, by: str | None, now: int) -> None:
             (name, f"{count:,}", _time(one), _time(two), _change(two - one))
             for name, (count, one, two) in found.groups.items()
         ]
-        click.echo()
+        echo()
         print_table([(by, "jobs", "mean wait", "what if", "change"), *rows], frozenset({1, 2, 3, 4}))
     changed = [one for one in found.differences if one.other != one.present][:_LISTED]
     if changed:
         jobs = [(one.job, one.name, one.user, _change(one.other - one.present)) for one in changed]
-        click.echo()
+        echo()
         print_table([("job", "name", "user", "starts"), *jobs], frozenset({0, 3}))
 
 

@@ -63,10 +63,3 @@ def to_bytes(text: str) -> bytes:
         UnicodeEncodeError: The text holds half of a surrogate pair: it never came from `to_text`.
     """
     return _ESCAPE.sub(lambda match: bytes.fromhex(match[1].decode()), text.encode())
-
-
-def printable(text: str) -> str:
-    r"""Write control characters, and all else that is not for printing, as ``\xHH`` and ``\uHHHH``."""
-    if text.isprintable():
-        return text
-    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text)
