@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import islice
 from operator import attrgetter, lt
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, NoReturn, overload
 
 from rota.core.job import QueueRecord
 
@@ -30,8 +30,18 @@ class JobSequence(Sequence["PluginJob"]):
 
     __slots__ = ("_jobs",)
 
+    _jobs: list[PluginJob]
+
     def __init__(self, jobs: list[PluginJob]) -> None:
-        self._jobs = jobs
+        object.__setattr__(self, "_jobs", jobs)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        """Refuse to write.
+
+        Raises:
+            AttributeError: always.
+        """
+        raise AttributeError("a sequence of jobs is read-only: `list(jobs)` is yours", name=name, obj=self)
 
     def __iter__(self) -> Iterator[PluginJob]:
         """Iterate over the jobs, as fast as over a list."""

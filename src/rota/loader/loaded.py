@@ -77,8 +77,11 @@ class LoadedPlugin:
     @property
     def errno(self) -> int:
         """The plugin's ``errno``; `SLURM_SUCCESS` if it has none."""
-        value = getattr(self.container, "errno", SLURM_SUCCESS)
-        return value if isinstance(value, int) else SLURM_SUCCESS  # the module `errno` does not count
+        try:
+            value = getattr(self.container, "errno", SLURM_SUCCESS)
+        except BaseException:  # noqa: BLE001  (an object may compute its attributes)
+            return SLURM_SUCCESS
+        return value if type(value) in {int, Errno} else SLURM_SUCCESS  # the module `errno` does not count
 
     def start(self, ctld: ControllerOf[Any]) -> None:
         """Call ``init``, with the controller if it takes an argument. A second call does nothing.
@@ -122,13 +125,13 @@ class LoadedPlugin:
             raise  # an error in the configuration, not in the plugin
         except BaseException as exc:
             raise_if_interrupted()
-            errno = exc.errno if isinstance(exc, RotaError) else self._own_errno()
+            errno = exc.errno if issubclass(type(exc), RotaError) else self._own_errno()  # type: ignore[attr-defined]
             raise PluginRefusedError(self.candidate, [f"init raised {blame(exc, self.candidate)}"], errno) from exc
-        if type(result) is not bool and isinstance(result, int) and result == SLURM_SUCCESS:
+        if type(result) in {int, Errno} and result == SLURM_SUCCESS:
             return
         hint = ": it must `return SLURM_SUCCESS`" if result is None else ""
         number = f", errno {self.errno}" if self.errno else ""
-        problem = f"init returned {result!r}{number}, expected SLURM_SUCCESS{hint}"
+        problem = f"init returned {_shown(result)}{number}, expected SLURM_SUCCESS{hint}"
         raise PluginRefusedError(self.candidate, [problem], self._own_errno())
 
     def _own_errno(self) -> Errno | None:
@@ -151,17 +154,25 @@ def forget(name: str) -> None:
 
 def blame(exc: BaseException, candidate: Candidate) -> str:
     """Describe an exception in one line, with the place in the plugin."""
-    try:
-        text = " ".join(str(exc)[:2000].split())
-    except BaseException:  # noqa: BLE001  (even that may fail in an exception of the plugin's own)
-        text = "(its text cannot be printed)"
+    text = _shown(exc, str)
     return f"{type(exc).__name__} at {_place(exc, candidate.file)}" + (f": {text}" if text else "")
 
 
+#: Of the class itself: an exception of a plugin may have an attribute of this name, which raises.
+_traceback_of = BaseException.__dict__["__traceback__"].__get__
+
+
+def _shown(value: object, text: Callable[[object], str] = repr) -> str:
+    try:
+        return " ".join(str.__str__(text(value))[:2000].split())
+    except BaseException:  # noqa: BLE001  (even that may fail in a class of the plugin's own)
+        return "(it cannot be printed)"
+
+
 def _place(exc: BaseException, file: str) -> str:
-    if isinstance(exc, SyntaxError) and exc.filename:
+    if type(exc) is SyntaxError and exc.filename:
         return f"{exc.filename}:{exc.lineno}"
-    place, trace = file, exc.__traceback__
+    place, trace = file, _traceback_of(exc)
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == file:  # the innermost line of the plugin itself
             place = f"{file}:{trace.tb_lineno}"

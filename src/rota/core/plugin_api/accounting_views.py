@@ -9,6 +9,7 @@ from types import FunctionType, MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn, overload
 
 from rota.model import Account, Association, Qos, User
+from rota.model.read_only import write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -88,13 +89,23 @@ class PluginTree:
 
     __slots__ = ("_qos", "_tree", "_views", "path", "row", "target_share")
 
+    _tree: AssociationTree
+    _views: AccountingViews
+    #: The QOS by name, and what is made of them: schedulers ask often.
+    _qos: tuple[Mapping[str, Any], Mapping[str, Any]]
+
     def __init__(self, tree: AssociationTree, views: AccountingViews) -> None:
-        self._tree = tree
-        self._views = views
-        #: The QOS by name, and what is made of them: schedulers ask often.
-        self._qos: tuple[Mapping[str, Any], Mapping[str, Any]] = {}, {}
-        # Its own functions: the priority plugin asks for these of each job.
-        self.row, self.path, self.target_share = tree.row, tree.path, tree.target_share
+        # `row` and `path` are its own functions: the priority plugin asks for these of each job.
+        write(self, _tree=tree, _views=views, _qos=({}, {}))
+        write(self, row=tree.row, path=tree.path, target_share=tree.target_share)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        """Refuse to write.
+
+        Raises:
+            AttributeError: always.
+        """
+        raise AttributeError("associations are read-only: they are changed by sacctmgr", name=name, obj=self)
 
     columns = property(attrgetter("_tree.columns"))
     cluster = property(attrgetter("_tree.cluster"))
@@ -132,7 +143,7 @@ class PluginTree:
     def qos(self) -> Mapping[str, Any]:
         """The QOS by name."""
         if self._qos[0] is not self._tree.qos or len(self._qos[0]) != len(self._qos[1]):
-            self._qos = self._tree.qos, self._all(self._tree.qos)
+            write(self, _qos=(self._tree.qos, self._all(self._tree.qos)))
         return self._qos[1]
 
     def _all(self, records: Mapping[str, Any]) -> Mapping[str, Any]:

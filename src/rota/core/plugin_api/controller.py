@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from operator import attrgetter
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol, cast
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from rota.core.queue.reasons import is_excluded
 from rota.core.scheduling.availability import earliest_start, node_space_of, profile_of
 from rota.core.sorted_jobs import JobSequence, queue_key
 from rota.model import LONGEST, MAX_PRIORITY, Errno, JobState, Reason, RequestError
-from rota.model.read_only import ReadOnlyDict
+from rota.model.read_only import ReadOnlyDict, write
 from rota.model.tres import CPU
 
 if TYPE_CHECKING:
@@ -86,6 +86,7 @@ class PluginController:
         "_cluster",
         "_config",
         "_guard",
+        "_is_made",
         "_life",
         "_passes",
         "_plugin_state",
@@ -103,6 +104,11 @@ class PluginController:
         "request_class",
         "size",
     )
+
+    common: Callable[[int, int], int]
+    size: Callable[[int], int]
+    nodes_of: Callable[[int], int]
+    request_class: Callable[[PluginJob], Hashable]
 
     def __init__(
         self,
@@ -130,18 +136,24 @@ class PluginController:
         self.priority = _PriorityPlugin(priority.set)
         self._views = AccountingViews()
         self._tree = cast("AssociationTree", PluginTree(lifecycle.cluster.accounts.tree, self._views))
+        #: The configuration, and what plugins get of it.
         self._config: tuple[ClusterConfig, ClusterConfig] | None = None
         self._state.follow_machine(self._read_machine)
+        self._is_made = True
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if hasattr(self, "_is_made"):
+            raise AttributeError(f"ctld.{name} is read-only: see `rota.interfaces.Controller` for what it can do")
+        object.__setattr__(self, name, value)
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"ctld.{name} is read-only: see `rota.interfaces.Controller` for what it can do")
 
     def _read_machine(self) -> None:
         # The pool's own functions: schedulers ask for these several times a job.
         pool = self._state.pool
-        self.common = pool.common
-        self.size = pool.size
-        self.nodes_of = pool.nodes_of
-        self.request_class: Callable[[PluginJob], Hashable] = (
-            self._class_with_preemption if self._preemption.is_on else pool.class_of
-        )
+        classify = self._class_with_preemption if self._preemption.is_on else pool.class_of
+        write(self, common=pool.common, size=pool.size, nodes_of=pool.nodes_of, request_class=classify)
 
     def _class_with_preemption(self, job: PluginJob) -> Hashable:
         return self._state.pool.class_of(job), self._preemption.preemption_class(job._record)
@@ -158,11 +170,12 @@ class PluginController:
 
     @property
     def config(self) -> ClusterConfig:
-        if self._config is None or self._config[0] is not self._state.config:
-            config = self._state.config
+        known, config = self._config, self._state.config
+        if known is None or known[0] is not config:
             parameters, places = ReadOnlyDict(config.parameters), ReadOnlyDict(config.places)
-            self._config = config, replace(config, parameters=parameters, places=places)
-        return self._config[1]
+            known = config, replace(config, parameters=parameters, places=places)
+            write(self, _config=known)
+        return known[1]
 
     @property
     def nodes(self) -> Sequence[Node]:
