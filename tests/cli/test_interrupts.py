@@ -31,10 +31,15 @@ _WAITS_OF = {
 }
 
 
+def _replay(log: Path, plugins: Path) -> list[str]:
+    words = ["replay", str(log), "--scheduler", "sched/mine", "--plugin-dir", str(plugins)]
+    return [sys.executable, "-m", "rota", *words]
+
+
 @pytest.mark.parametrize("wait", _WAITS_OF.values(), ids=_WAITS_OF)
 def test_ctrl_c_while_a_plugin_runs(wait: str, small_log: Path, plugins: Path, write_plugin: WritePlugin) -> None:
     write_plugin("sched/mine", _WAITS.format(wait=wait))
-    command = [sys.executable, "-m", "rota", "replay", small_log, "--scheduler", "sched/mine", "--plugin-dir", plugins]
+    command = _replay(small_log, plugins)
     with subprocess.Popen(
         [*command, "--tolerate-faults"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as replay:
@@ -48,7 +53,7 @@ def test_ctrl_c_while_a_plugin_runs(wait: str, small_log: Path, plugins: Path, w
 
 def test_one_that_a_plugin_raises_is_a_fault(small_log: Path, plugins: Path, write_plugin: WritePlugin) -> None:
     write_plugin("sched/mine", "def slurm_sched_p_newalloc(job_ptr):\n    raise KeyboardInterrupt('mine')\n")
-    command = [sys.executable, "-m", "rota", "replay", small_log, "--scheduler", "sched/mine", "--plugin-dir", plugins]
+    command = _replay(small_log, plugins)
     done = subprocess.run([*command, "--tolerate-faults", "--json"], capture_output=True, text=True, check=True)
     assert "sched/mine: slurm_sched_p_newalloc" in json.loads(done.stdout)["faults"]
     assert "raised KeyboardInterrupt: mine at " in done.stderr
