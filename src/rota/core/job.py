@@ -1,4 +1,7 @@
-"""The engine's record of a job."""
+"""The engine's record of a job.
+
+Over 400 lines: it has many attributes, and each is explained.
+"""
 
 from __future__ import annotations
 

@@ -12,7 +12,6 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
-    from rota.core.job import Job
     from rota.model import JobSpec, JobState, Partition, Reason
 
 #: What a plugin uses in place of writing an attribute.
@@ -42,7 +41,8 @@ class OpenView:
 
     __slots__ = ("_record", "job_id", "partition", "start_limits", "time_limit", "units")
 
-    _record: Job
+    #: The `Job` that it stands for; the layer of jobs is above this one.
+    _record: Any
     job_id: int
     partition: Partition
     units: int
@@ -88,12 +88,14 @@ class PluginJob(OpenView):
 
     def in_partition(self, name: str) -> PluginJob:
         """Give the job's record in a partition; the job itself if it has no records."""
-        return self._record.in_partition(name).shown
+        found: PluginJob = self._record.in_partition(name).shown
+        return found
 
     @property
     def latest_task(self) -> PluginJob:
         """The task of the job array that was started last; for other jobs, the job itself."""
-        return self._record.latest_task.shown
+        found: PluginJob = self._record.latest_task.shown
+        return found
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         """Refuse to write.
@@ -147,7 +149,8 @@ class PluginQueueRecord(PluginJob):
     @property
     def whole(self) -> PluginJob:
         """The job that it belongs to."""
-        return self._record.whole.shown
+        found: PluginJob = self._record.whole.shown
+        return found
 
 
 _SET_PARTITION, _SET_UNITS, _SET_TIME_LIMIT, _SET_START_LIMITS = (
@@ -155,7 +158,7 @@ _SET_PARTITION, _SET_UNITS, _SET_TIME_LIMIT, _SET_START_LIMITS = (
 )
 
 
-def make_view(record: Job, kind: type[PluginJob]) -> PluginJob:
+def make_view(record: Any, kind: type[PluginJob]) -> PluginJob:
     """Make the view of a record."""
     view = OpenView()
     view._record, view.job_id = record, record.job_id
@@ -165,7 +168,7 @@ def make_view(record: Job, kind: type[PluginJob]) -> PluginJob:
     return view  # type: ignore[return-value] # it is one now
 
 
-def copy_to(view: PluginJob, record: Job) -> None:
+def copy_to(view: PluginJob, record: Any) -> None:
     """Copy to a view what it has copied of a record, after this was written."""
     _SET_PARTITION(view, record.partition)
     _SET_UNITS(view, record.units)

@@ -4,6 +4,8 @@
 association has the job's QOS, and limits. Limits are checked in Slurm's order: those of the partition's QOS, of the
 job's QOS (in reverse order with its flag OverPartQOS), of the association, and of the accounts above it. A limit set by
 a QOS replaces the same limit further down this list.
+
+Over 400 lines: each limit of Slurm is enforced in one place.
 """
 
 from __future__ import annotations
