@@ -93,3 +93,24 @@ def test_whatever_else_is_told_of_the_nodes_makes_another_question(field: str, v
         guarded.job_test(needs, candidates(4, 4)._replace(**{field: np.array(one)}))
     assert plugin.asked == 2
     assert {*candidates(4, 4)._fields} == {"nodes", "cpus", "weight", "busy", "idle"}  # all are tried here or above
+
+
+def test_what_the_plugin_is_handed_it_does_not_write_to() -> None:
+    def answer(given: Candidates) -> Any:
+        given.cpus[:] = 99
+        return [(0, 99)]
+
+    faults: list[str] = []
+    guarded, given = calls(Plugin(answer), faults), candidates(4, 4)
+    assert guarded.job_test(needs_of(2), given) == [(0, 2)]  # the default
+    assert given.cpus.tolist() == [4, 4]
+    assert "read-only" in faults[0]
+
+
+def test_numbers_of_a_class_of_the_plugin_are_no_answer() -> None:
+    class Odd(int):
+        pass
+
+    faults: list[str] = []
+    assert calls(Plugin(lambda _: [(0, Odd(4))]), faults).job_test(needs_of(2), candidates(4, 4)) == [(0, 2)]
+    assert len(faults) == 1

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 class Job(Protocol):
     """A job that has not ended, or a `queue record` of one. Plugins read it, and change it through the `Controller`.
 
+    It shows what becomes of the job. Writing an attribute raises an error. A job that has not ended is one object, so that
+    jobs can be compared and used as keys.
+
     A queue record stands for a job with several partitions in one of these. It has partition, units, time limit,
     priority and plan of its own; everything else is that of the `whole` job.
     """
@@ -88,8 +91,8 @@ class Job(Protocol):
         """Key by which the queue is sorted, ascending; empty if the job is not in the queue."""
 
     @property
-    def start_limits(self) -> Sequence[object]:
-        """Limits that may hold the job back, see `Controller.held_back`; empty: nothing ever does."""
+    def start_limits(self) -> int:
+        """Number of limits that may hold the job back, see `Controller.held_back`; 0: nothing ever does."""
 
     @property
     def submit_time(self) -> int:

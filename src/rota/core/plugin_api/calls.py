@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
 
 from rota.core.plugin_api.guard import PLUGIN_ERRORS, describe_error
 from rota.core.plugin_api.values import problem_of_factors, right_shares
@@ -20,6 +23,9 @@ if TYPE_CHECKING:
     _Question = tuple[Needs, bytes, bytes, bytes, bytes, bytes]
 
 T = TypeVar("T")
+#: Classes of whole numbers; those derived from them may do anything when they are compared.
+_INTEGERS = frozenset({int, np.int32, np.int64, np.uint32, np.uint64, np.intp, np.int16, np.uint16, np.int8, np.uint8})
+_ARRAYS = attrgetter("required", "least_loaded", "granule", "own_granule", "together")
 #: Largest number of candidates in all cached calls of the node selection plugin: some tens of MB.
 _REMEMBERED = 2_000_000
 
@@ -100,6 +106,9 @@ class SelectCalls:
         )
         if question in self._answers:
             return self._answers[question]
+        for array in (*candidates, *_ARRAYS(needs), *(nodes for nodes, _ in needs.counted)):
+            if array is not None:  # the pool knows these arrays as well
+                array.flags.writeable = False
         symbol = "select_p_job_test"
         try:
             picked = self._test(needs, candidates)
@@ -128,7 +137,11 @@ def _is_choice(picked: list[tuple[int, int]], needs: Needs, candidates: Candidat
     positions = candidates.nodes.searchsorted(nodes).tolist()
     known, cpus, last = candidates.nodes, candidates.cpus, len(candidates.nodes)
     return sum(count for _, count in picked) >= needs.cpus and all(
-        position < last and known[position] == node and 0 < count <= cpus[position]
+        position < last
+        and known[position] == node
+        and 0 < count <= cpus[position]
+        and type(node) in _INTEGERS
+        and type(count) in _INTEGERS
         for position, (node, count) in zip(positions, picked, strict=True)
     )
 
