@@ -9,7 +9,7 @@ from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from rota.model.array import parse_array
+from rota.model.array import check_array
 
 if TYPE_CHECKING:
     from rota.controller.clock import ClusterClock
@@ -51,7 +51,7 @@ class KnownJobs:
         """Say why one more job or array cannot be taken: there would be ``MaxJobCount``; empty: it can."""
         settings, new = self._driver.engine.view.settings, 1
         with suppress(ValueError):  # the engine says what is wrong with it
-            new = len(parse_array(spec.array, settings.max_array_size).ids) if spec.array else 1
+            new = sum(map(len, check_array(spec.array, settings.max_array_size)[0])) if spec.array else 1
         most = settings.max_job_count
         if self.count() + new < most:
             return ""

@@ -11,6 +11,7 @@ from rota.commands.partition_update import PartitionUpdate
 from rota.commands.scontrol import Change, JobsRequest, Other, Show, parse_scontrol
 from rota.commands.scontrol_update import JobUpdate, NodeUpdate
 from rota.commands.slurm_messages import message_of
+from rota.config.hostlist import expand_hostlist
 from rota.controller.job_orders import Order, carry_out, order, problems_of
 from rota.controller.job_updates import update_job
 from rota.controller.live_view import LiveView
@@ -18,7 +19,7 @@ from rota.controller.partitions import delete_partition, set_partition
 from rota.controller.reservations import change_reservation
 from rota.controller.zone import utc_offset_for
 from rota.core import events as ev
-from rota.model import InputError, NodeState, RequestError
+from rota.model import Errno, InputError, NodeState, RequestError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -156,8 +157,14 @@ async def _update_jobs(cluster: Cluster, request: JobUpdate, uid: int) -> list[s
 async def _update_nodes(cluster: Cluster, request: NodeUpdate, uid: int) -> list[str]:
     if request.state is not None and request.state not in _NODE_STATES:
         return [_NOT_SUPPORTED.format(f"State={request.state}")]
+    if uid:
+        return [f"slurm_update error: {message_of(Errno.INVALID_USER_ID, '')[0]}"]
     features = None if request.features is None else tuple(split_list(request.features))
-    for name in request.nodes:
+    try:
+        names = expand_hostlist(request.nodes)
+    except ValueError:
+        return [f"slurm_update error: {message_of(Errno.INVALID_NODE_NAME, '')[0]}"]
+    for name in names:
         event = ev.UpdateNode(
             name=name,
             state=_node_state(cluster, name, request.state),
