@@ -13,6 +13,7 @@ from rota.controller.child import in_child
 from rota.controller.job_orders import live_job
 from rota.controller.live_view import LiveView
 from rota.controller.present import present
+from rota.controller.slices import together
 from rota.controller.srun import serve_step
 from rota.controller.submitting import host_name
 from rota.controller.token_call import token_call
@@ -150,7 +151,8 @@ async def _down(cluster: Cluster, call: Call, terminal: Terminal, *, cancel: boo
         return 1
     if cancel:
         jobs = cluster.driver.engine.jobs
-        await asyncio.gather(*(cluster.driver.request(ev.Cancel(job_id=job_id)) for job_id in list(jobs)))
+        async for _ in together(cluster.driver.request(ev.Cancel(job_id=job_id)) for job_id in list(jobs)):
+            pass
         await cluster.driver.idle()
     cluster.stop()
     return 0

@@ -7,7 +7,6 @@ each. Jobs that have ended are known for ``MinJobAge``; they can be queued again
 
 from __future__ import annotations
 
-from asyncio import gather
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,6 +14,7 @@ from rota.commands.job_ids import parse_job_id
 from rota.commands.slurm_messages import message_of
 from rota.controller.live_view import OneJobView
 from rota.controller.requeue import queue_again, tasks_of
+from rota.controller.slices import together
 from rota.core import events as ev
 from rota.model import Errno, JobState, Reason, RequestError
 from rota.model.array import fold_tasks
@@ -119,15 +119,16 @@ async def carry_out(cluster: Cluster, wanted: JobId, what: Order) -> list[Answer
         is_array = is_array or any(one.job.array_job_id == wanted.job_id for one in over)
     if not is_array and wanted.tasks:
         return [_answer(wanted.tasks, Errno.INVALID_JOB_ID)]
+    asked: Iterable[Awaitable[Answer]]
     if is_array:
-        asked = [*_each_task(wanted, what, live, over)]
+        asked = _each_task(wanted, what, live, over)
     elif live:
         asked = [_live_job(what, (), live[0], wanted.job_id, None)]
     elif over:
         asked = [_ended_job(what, (), over[0])]
     else:
         return [_answer((), Errno.INVALID_JOB_ID)]
-    return _merged(await gather(*asked))
+    return _merged([one async for one in together(asked)])
 
 
 def live_job(view: ClusterView, text: str) -> int:
