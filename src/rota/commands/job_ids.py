@@ -59,7 +59,7 @@ def parse_job_id(text: str) -> JobId | None:
 def parse_job_ids(
     command: str, texts: Iterable[str], refused: Callable[[str], UsageError], *, steps: bool | None = None
 ) -> list[JobId]:
-    """Parse lists of ids.
+    """Parse lists of ids, in their order, without duplicates.
 
     Args:
         command: For the message that they are too many.
@@ -80,4 +80,4 @@ def parse_job_ids(
         if one is None or steps not in {None, bool(one.step)}:
             raise refused(word)
         found.append(one)
-    return found
+    return list(dict.fromkeys(found))

@@ -11,7 +11,7 @@ import re
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from rota.model.bounds import host_items, quoted
+from rota.model.bounds import MOST_NODES, MOST_OF_MACHINE, host_items, quoted
 from rota.resources.nodeset import indices
 
 if TYPE_CHECKING:
@@ -42,27 +42,35 @@ def expand(text: str, line: Line, field: str) -> list[str]:
         InputError: the text is no hostlist.
     """
     try:
-        return expand_hostlist(text)
+        return expand_hostlist(text, MOST_OF_MACHINE)
     except ValueError as error:
         raise line.error(str(error), field) from None
 
 
-def expand_hostlist(text: str) -> list[str]:
+def expand_hostlist(text: str, most: int = MOST_NODES) -> list[str]:
     """Expand a hostlist, in the order in which it is written, without duplicates.
+
+    Args:
+        text: The hostlist.
+        most: The most nodes that it may name.
 
     Raises:
         ValueError: the text is no hostlist, or names too many nodes.
     """
-    return list(dict.fromkeys(hosts_in_order(text)))
+    return list(dict.fromkeys(hosts_in_order(text, most)))
 
 
-def hosts_in_order(text: str) -> list[str]:
+def hosts_in_order(text: str, most: int = MOST_NODES) -> list[str]:
     """Expand a hostlist in the order in which it is written, with those that come again.
+
+    Args:
+        text: The hostlist.
+        most: The most nodes that it may name.
 
     Raises:
         ValueError: see `expand_hostlist`.
     """
-    items = host_items(text)
+    items = host_items(text, most)
     if _LIST.fullmatch(text) is None:
         raise ValueError(f"{quoted(text)} is not a list of nodes")
     if "[" not in text:
@@ -78,8 +86,8 @@ def _names(item: str) -> list[str]:
     first, *parts = _BRACKETS.split(item)
     names = [first]
     for inside, after in zip(parts[::2], parts[1::2], strict=True):
-        numbers = [f"{number}{after}" for one in inside.split(",") for number in _numbers(one)]
-        names = [f"{name}{number}" for name in names for number in numbers] if len(names) > 1 or names[0] else numbers
+        numbers = [number for one in inside.split(",") for number in _numbers(one)]
+        names = [name + number + after for name in names for number in numbers]
     return names
 
 
@@ -91,7 +99,8 @@ def _numbers(text: str) -> Iterable[str]:
     if not match[2]:
         return (match[1],)
     width = len(match[1])
-    return (f"{number:0{width}}" for number in range(int(match[1]), int(match[2]) + 1))
+    numbers = range(int(match[1]), int(match[2]) + 1)
+    return [f"{number:0{width}}" for number in numbers] if match[1][0] == "0" else map(str, numbers)
 
 
 def fold(names: Iterable[str]) -> str:

@@ -13,7 +13,7 @@ from rota.controller.slices import in_slices, together
 from rota.core import events as ev
 from rota.listings.answer import VERSION
 from rota.listings.common import unknown_cluster
-from rota.model import Errno, JobState
+from rota.model import Errno, JobState, RequestError
 from rota.users import find_user
 
 if TYPE_CHECKING:
@@ -145,6 +145,10 @@ async def end_job(
     Returns:
         What was wrong; ``None``: nothing.
     """
+    try:
+        cluster.driver.engine.view.find(job_id, task_id)
+    except RequestError as error:
+        return error.errno, message_of(error.errno, str(error))[0]
     counts_as = cluster.rights.over_job(uid, job_id)
     job = cluster.driver.engine.jobs.get(job_id)
     event: ev.Event

@@ -14,7 +14,7 @@ from rota.commands.scontrol_update import JobUpdate, NodeUpdate
 from rota.commands.slurm_messages import message_of
 from rota.config.hostlist import expand_hostlist
 from rota.controller.child import ChildError, from_child
-from rota.controller.job_orders import Order, carry_out, order, problems_of
+from rota.controller.job_orders import Answer, Order, carry_out, order, order_each, problems_of
 from rota.controller.job_updates import update_job
 from rota.controller.live_view import LiveView
 from rota.controller.partitions import delete_partition, set_partition
@@ -26,7 +26,7 @@ from rota.core.plain import shape_of
 from rota.model import ClusterConfig, Errno, InputError, NodeState, RequestError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable
+    from collections.abc import AsyncIterator, Awaitable, Iterable
 
     from rota.commands.scontrol import Scontrol
     from rota.controller.cluster import Cluster
@@ -130,9 +130,12 @@ async def _targets(cluster: Cluster, ids: Iterable[JobId], name: str, uid: int) 
 
 
 async def _jobs(cluster: Cluster, request: JobsRequest, uid: int) -> list[str]:
-    problems = []
-    async for one in _targets(cluster, request.jobs, request.name, uid):
-        answers = await order(cluster, request.command, one, uid, incomplete=request.incomplete)
+    def carry(one: JobId) -> Awaitable[list[Answer]]:
+        return order(cluster, request.command, one, uid, incomplete=request.incomplete)
+
+    problems: list[str] = []
+    targets = [one async for one in _targets(cluster, request.jobs, request.name, uid)]
+    async for one, answers in order_each(targets, carry):
         found = problems_of(one, answers)
         if found and not answers[0].tasks and request.command in {"hold", "release", "uhold"}:
             found.append(f"slurm_suspend error: {answers[0].message}")
@@ -145,15 +148,20 @@ async def _update_jobs(cluster: Cluster, request: JobUpdate, uid: int) -> list[s
     targets = [one async for one in _targets(cluster, request.jobs, request.of_name, uid)]
     if request.of_name and not targets:
         return [f"scontrol: error: No jobs with name '{request.of_name}'"]
-    async for one in in_slices(targets):
+
+    async def carry(one: JobId) -> list[Answer]:
         what = Order(
             request=lambda job_id, task_id: update_job(cluster, request, job_id, task_id, uid),
             uid=cluster.rights.over_job(uid, one.job_id),
         )
         try:
-            problems += problems_of(one, await carry_out(cluster, one, what))
+            return await carry_out(cluster, one, what)
         except RequestError as error:
             problems.append(f"{error} for job {one.job_id}")
+            return []
+
+    async for one, answers in order_each(targets, carry):
+        problems += problems_of(one, answers)
     return problems
 
 

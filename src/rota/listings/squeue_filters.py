@@ -78,8 +78,8 @@ def on_nodes(text: str, view: View) -> Callable[[JobLine], bool]:
         wanted = frozenset(expand_hostlist(text))
     except ValueError:
         raise UsageError(f"squeue: error: '{text}' invalid entry for --nodelist\n") from None
-    if unknown := sorted(wanted - {node.name for node in view.nodes()}):
-        raise UsageError(f"squeue: error: Invalid node name {unknown[0]}\n")
+    if unknown := wanted - {node.name for node in view.nodes()}:
+        raise UsageError(f"squeue: error: Invalid node name {min(unknown)}\n")
     return lambda job: not wanted.isdisjoint(job.nodes)
 
 

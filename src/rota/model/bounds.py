@@ -11,12 +11,12 @@ from __future__ import annotations
 import re
 from math import prod
 
-#: Most nodes of a list, and of a machine, as in Slurm.
-MOST_NODES = 65_536
+#: Most nodes of a list in a request, and of a machine and of each list in its files.
+MOST_NODES, MOST_OF_MACHINE = 32_768, 262_144
 #: Most characters of a name and of a list, and most pairs of brackets of a list, each of which takes its time.
-_LONGEST_NAME, _LONGEST_LIST, _MOST_BRACKETS = 255, 1 << 19, 8_192
+_LONGEST_NAME, _LONGEST_LIST, _MOST_BRACKETS = 255, 1 << 19, 4_096
 #: Most jobs, and tasks of job arrays, that one command names.
-MOST_JOBS = 20_000
+MOST_JOBS = 5_000
 #: Characters of a list that an error quotes.
 _QUOTED = 60
 _BRACKETS = re.compile(r"\[([^\[\]]*)\]")
@@ -43,20 +43,25 @@ def count_numbers(text: str) -> int:
     return text.count(",") + 1 + sum(max(int(high) - int(low), 0) for low, high in _RANGE.findall(text))
 
 
-def host_items(text: str) -> list[str]:
+def host_items(text: str, most: int = MOST_NODES) -> list[str]:
     """Split a hostlist at the commas that are not in brackets, and count the nodes that it names.
+
+    Args:
+        text: The hostlist.
+        most: The most nodes that it may name; for other lists than those of requests, the rest may be more as well.
 
     Raises:
         TooManyError: it names too many; those that come again count again.
         ValueError: it has brackets that are not closed, or in each other, or an item is empty or too long.
     """
-    if len(text) > _LONGEST_LIST or text.count(",") >= MOST_NODES or text.count("[") > _MOST_BRACKETS:
-        raise TooManyError(text, MOST_NODES, "nodes")
+    times = most // MOST_NODES
+    if len(text) > _LONGEST_LIST * times or text.count(",") >= most or text.count("[") > _MOST_BRACKETS * times:
+        raise TooManyError(text, most, "nodes")
     items = _split(text) if "[" in text or "]" in text else text.split(",")
     if not all(items):
         raise ValueError(f"{quoted(text)} is not a list of nodes: a name is missing")
-    if sum(prod(map(count_numbers, _BRACKETS.findall(item))) if "[" in item else 1 for item in items) > MOST_NODES:
-        raise TooManyError(text, MOST_NODES, "nodes")
+    if sum(prod(map(count_numbers, _BRACKETS.findall(item))) if "[" in item else 1 for item in items) > most:
+        raise TooManyError(text, most, "nodes")
     if len(longest := max((_BRACKETS.sub("", item) for item in items), key=len)) > _LONGEST_NAME:
         raise ValueError(f"{quoted(longest)} is not the name of a node: it has more than {_LONGEST_NAME} characters")
     return items
