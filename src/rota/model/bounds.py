@@ -17,6 +17,8 @@ MOST_NODES, MOST_OF_MACHINE = 32_768, 262_144
 _LONGEST_NAME, _LONGEST_LIST, _MOST_BRACKETS = 255, 1 << 19, 4_096
 #: Most jobs, and tasks of job arrays, that one command names.
 MOST_JOBS = 5_000
+#: Most groups whose members are looked up for one partition.
+MOST_GROUPS = 1_000
 #: Characters of a list that an error quotes.
 _QUOTED = 60
 _BRACKETS = re.compile(r"\[([^\[\]]*)\]")
