@@ -17,6 +17,7 @@ from rota.commands.signals import signal_number
 from rota.config.hostlist import expand_hostlist
 from rota.model import Errno
 from rota.model.array import MOST_TASKS, check_array
+from rota.model.bounds import MOST_NAMES, TooManyError
 from rota.model.constraint import parse_constraint
 from rota.model.dependency import parse_dependency
 from rota.model.job_spec import MAX_PRIORITY, YEAR
@@ -233,6 +234,8 @@ def gpus(text: str) -> str:
 
 
 def _checked_gres(text: str) -> str:
+    if text.count(",") >= MOST_NAMES:
+        raise no_gres()
     for item in text.split(","):
         if not _GRES.fullmatch(item):
             raise no_gres()
@@ -339,6 +342,8 @@ def lower_case(text: str) -> str:
 
 def licenses(text: str) -> str:
     """Read ``--licenses``."""
+    if text.count(",") + text.count(";") >= MOST_NAMES:
+        raise TooManyError(text, MOST_NAMES, "licenses")
     parse_licenses(text)
     return text
 

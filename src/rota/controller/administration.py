@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from rota.controller.cluster import Cluster
     from rota.controller.wire import Call, Terminal
 
+_ID = re.compile(r"\d{1,10}", re.ASCII)
 #: Seconds for which `rota status` waits for the disk.
 _PATIENCE = 5.0
 
@@ -55,9 +57,9 @@ async def rota_call(cluster: Cluster, call: Call, terminal: Terminal) -> int | N
         return None
     if name == "explain" and words:
         return _explain(cluster, terminal, words[0], as_json=words[1:] == ["json"])
-    if name == "attach" and len(words) == 2 and words[0].isdigit():
+    if name == "attach" and len(words) == 2 and _ID.fullmatch(words[0]):
         return await _attach(cluster, call, terminal, int(words[0]), words[1])
-    if name == "join" and len(words) == 1 and words[0].isdigit():
+    if name == "join" and len(words) == 1 and _ID.fullmatch(words[0]):
         return await _join(cluster, call, int(words[0]))
     if name == "token":
         return await token_call(cluster, call, terminal, words)

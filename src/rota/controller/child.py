@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from rota.controller.memory import limit_child
 from rota.listings import Answer
+from rota.model.bounds import quoted
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -66,7 +67,7 @@ async def in_child(
         except MemoryError:
             found = Answer("", _too_much(call), 1)
         except Exception as error:  # noqa: BLE001 - the user is to know
-            cluster.log(f"error: {' '.join(call.words)!r} of user {call.uid}:\n{traceback.format_exc()}")
+            cluster.log(f"error: {quoted(' '.join(call.words))} of user {call.uid}:\n{traceback.format_exc()}")
             found = Answer("", f"{call.words[0]}: error: this is a defect of rota: {error!r}\n", 1)
         os.write(done, _HAS_ANSWER)
         os.close(done)

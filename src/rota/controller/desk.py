@@ -20,6 +20,7 @@ from rota.controller.scancel import scancel
 from rota.controller.srun import srun
 from rota.controller.wire import Terminal, TooManyTextsError, WireError, read_call
 from rota.listings.answer import VERSION
+from rota.model.bounds import quoted
 
 if TYPE_CHECKING:
     from asyncio import StreamReader, StreamWriter
@@ -141,7 +142,7 @@ class Desk:
             terminal.error(f"{call.words[0]}: error: there is not enough memory: ask for less, or try again later\n")
             return 1
         except Exception as error:  # noqa: BLE001 - a defect must not end the controller
-            self._cluster.log(f"error: {' '.join(call.words)!r} of user {call.uid}: {error!r}")
+            self._cluster.log(f"error: {quoted(' '.join(call.words))} of user {call.uid}: {error!r}")
             terminal.error(f"{call.words[0]}: error: this is a defect of rota: {error!r}\n")
             return 1
         finally:

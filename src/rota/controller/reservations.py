@@ -15,6 +15,7 @@ from rota.commands.slurm_messages import message_of
 from rota.commands.update_reservation import NOT_UPDATED, update_reservation
 from rota.core import events as ev
 from rota.model import Errno, RequestError
+from rota.model.bounds import MOST_NAMES
 from rota.users import find_user
 
 if TYPE_CHECKING:
@@ -129,6 +130,8 @@ def _of_known(cluster: Cluster, one: Reservation) -> Reservation:
     for names, errno in ((one.users, Errno.INVALID_USER_ID), (one.accounts, Errno.INVALID_ACCOUNT)):
         if len({name.startswith("-") for name in names}) > 1:
             raise _refusal(errno, f"{','.join(names)} mixes names with and without -")
+    if max(len(one.users), 1) * max(len(one.accounts), 1) > MOST_NAMES:
+        raise _refusal(Errno.INVALID_USER_ID, f"it is for more than {MOST_NAMES:,} users and accounts")
     users = []
     for name in one.users:
         plain = name.removeprefix("-")

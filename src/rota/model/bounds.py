@@ -17,8 +17,10 @@ MOST_NODES, MOST_OF_MACHINE = 32_768, 262_144
 _LONGEST_NAME, _LONGEST_LIST, _MOST_BRACKETS = 255, 1 << 19, 4_096
 #: Most jobs, and tasks of job arrays, that one command names.
 MOST_JOBS = 5_000
+#: Most users and accounts that one command of ``sacctmgr`` names, and associations that it makes.
+MOST_NAMES = 2_000
 #: Most groups whose members are looked up for one partition.
-MOST_GROUPS = 1_000
+MOST_GROUPS = 200
 #: Characters of a list that an error quotes.
 _QUOTED = 60
 _BRACKETS = re.compile(r"\[([^\[\]]*)\]")
