@@ -164,9 +164,9 @@ def test_scancel(command: str, expected: ScancelRequest) -> None:
         ("update jobid=1 arraytaskthrottle=0", JobUpdate(jobs=(JobId(1),), array_throttle=0)),
         (
             "update nodename=n[1-2] state=drain reason='bad disk'",
-            NodeUpdate(nodes=("n1", "n2"), state="DRAIN", reason="bad disk"),
+            NodeUpdate(nodes="n[1-2]", state="DRAIN", reason="bad disk"),
         ),
-        ("update nodename=n1 state=resume", NodeUpdate(nodes=("n1",), state="RESUME")),
+        ("update nodename=n1 state=resume", NodeUpdate(nodes="n1", state="RESUME")),
         ("update partitionname=p state=down", PartitionUpdate(name="p", state="DOWN")),
         (
             "create reservation reservationname=r nodes=n1 users=ann",

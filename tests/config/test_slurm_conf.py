@@ -216,7 +216,7 @@ def test_any_text_is_read_or_refused_in_one_line(text: str) -> None:
         (f"{MACHINE}NodeName=m CPUs=0", 3, "CPUs", "from 1 to 65535"),
         (f"{MACHINE}NodeName=m CPUs=010", 3, "CPUs", "'010' is not a whole number"),  # 8 to Slurm
         (f"{MACHINE}NodeName=m CPUs=70000", 3, "CPUs", "from 1 to 65535"),
-        (f"{MACHINE}NodeName=m[1-2000000]", 3, "NodeName", "more than 1,000,000 nodes"),
+        (f"{MACHINE}NodeName=m[1-2000000]", 3, "NodeName", "more than 262,144 nodes"),
         (f"{MACHINE}NodeName=m[3-1]", 3, "NodeName", "not a list of nodes"),
         (f"{MACHINE}NodeName=m1!m2", 3, "NodeName", "not a list of nodes"),
         (f"{MACHINE}NodeName=@all", 3, "NodeName", "not a list of nodes"),

@@ -117,7 +117,7 @@ def test_a_batch_job(cluster: LiveCluster) -> None:
 def test_files_that_cannot_be_used(cluster: LiveCluster) -> None:
     (cluster.directory / "empty").write_text("# nothing\n")
     (cluster.directory / "huge").write_text("n01*99999\n")
-    for name, why in (("empty", "Hostlist is empty!"), ("huge", "it names more than 65,536 nodes")):
+    for name, why in (("empty", "Hostlist is empty!"), ("huge", "it names more than 32,768 nodes")):
         done = cluster.run("srun", "-F", name, "true", check=False)
         assert done.stderr == f"srun: error: {why}\nsrun: error: Invalid --nodefile node file\n"
     done = cluster.run("sbatch", check=False, stdin="#!/bin/bash\n#SBATCH -w ./hf3\ntrue\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import select
 import shlex
 import sys
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 #: Seconds for which `rota up` waits for the controller.
 _PATIENCE = 60.0
+#: Bytes with which a controller can begin.
+_LEAST_MEMORY = 256 << 20
 _SYSTEM_STATE = Path("/var/lib/rota")
 #: Only the controller is stopped with the unit: jobs run on, in control groups below it.
 _UNIT = """\
@@ -81,6 +84,11 @@ def up_options(command: Callable[..., None]) -> Callable[..., None]:
             metavar="TIME",
             help="Keep ended jobs for so long, such as 90-0 for 90 days.  [default: for ever]",
         ),
+        click.option(
+            "--memory",
+            metavar="SIZE",
+            help="Refuse what takes more memory, such as 4G.  [default: by MaxJobCount and nodes, up to half]",
+        ),
         click.option("--config", "conf", type=click.Path(path_type=Path), help="slurm.conf.  [default: this machine]"),
     ):
         command = option(command)
@@ -96,6 +104,7 @@ def up(
     state: Path | None,
     conf: Path | None,
     keep: str | None,
+    memory: str | None,
     database: str,
     http: bool,
     http_tcp: str,
@@ -109,7 +118,13 @@ def up(
 
     directory = (state or default_state()).absolute()
     settings = Settings(
-        directory, conf, keep=seconds_of(keep, "--keep") if keep else 0, database=database, http=http, http_tcp=http_tcp
+        directory,
+        conf,
+        keep=seconds_of(keep, "--keep") if keep else 0,
+        memory=_bytes_of(memory) if memory else 0,
+        database=database,
+        http=http,
+        http_tcp=http_tcp,
     )
     if settings.http:
         from rota.cli.http_process import check_http
@@ -145,6 +160,19 @@ def seconds_of(text: str, option: str) -> int:
         return parse_time_seconds(text) or 0
     except ValueError as error:
         raise InputError(str(error), field=option) from None
+
+
+def _bytes_of(text: str) -> int:
+    """Read a size such as ``4G``.
+
+    Raises:
+        InputError: it is none, or too small for a controller.
+    """
+    match = re.fullmatch(r"(\d{1,9})([MGT])B?", text.upper(), re.ASCII)
+    size = int(match[1]) << {"M": 20, "G": 30, "T": 40}[match[2]] if match else 0
+    if size < _LEAST_MEMORY:
+        raise InputError(f"{text!r} is no size of at least 256M: write 512M, or 4G", field="--memory")
+    return size
 
 
 @click.command()
@@ -204,15 +232,26 @@ def env(*, state: Path | None) -> None:
 @up_options
 @click.option("--system", is_flag=True, help="For root, who starts it with the machine; else for a user.")
 def unit(
-    *, state: Path | None, conf: Path | None, keep: str | None, database: str, http: bool, http_tcp: str, system: bool
+    *,
+    state: Path | None,
+    conf: Path | None,
+    keep: str | None,
+    memory: str | None,
+    database: str,
+    http: bool,
+    http_tcp: str,
+    system: bool,
 ) -> None:
     """Print a systemd unit that keeps a live cluster up, with the options of `rota up`."""
     directory = (state or (_SYSTEM_STATE if system else default_state())).absolute()
     if keep:
         seconds_of(keep, "--keep")
+    if memory:
+        _bytes_of(memory)
     words = [sys.executable, "-m", "rota", "up", "--foreground", "--state", str(directory)]
     words += ["--config", str(conf.absolute())] if conf else []
-    for option, value in (("--keep", keep), ("--database", database), ("--http-tcp", http_tcp)):
+    values = {"--keep": keep, "--memory": memory, "--database": database, "--http-tcp": http_tcp}
+    for option, value in values.items():
         words += [option, value] if value else []
     words += ["--http"] if http else []
     target = "multi-user.target" if system else "default.target"

@@ -37,6 +37,7 @@ from rota.controller.known_jobs import KnownJobs
 from rota.controller.live_runs import LiveRuns
 from rota.controller.mail.carrier import Carrier
 from rota.controller.mail.post import Post
+from rota.controller.memory import limit_memory, usual_limit
 from rota.controller.reports import Reports
 from rota.controller.spool import Spool
 from rota.controller.steps.clients import StepClients
@@ -44,7 +45,7 @@ from rota.controller.steps.registry import Steps
 from rota.controller.tokens import Tokens
 from rota.executor.local import LocalExecutor
 from rota.listings.text import plain
-from rota.model import InputError
+from rota.model import InputError, RotaError
 from rota.runtime.boot import LIVE_PLUGINS, boot_live
 from rota.store import Database, make_or_upgrade
 from rota.store.location import database_url, set_database_url
@@ -61,6 +62,8 @@ _SWITCH = 0.0002
 _LOG_SIZE = 5_000_000
 #: Name of the fact that is the path of slurm.conf.
 _CONF = "slurm_conf"
+#: Default of ``MaxJobCount``.
+_JOBS = 10_000
 
 
 class Settings:
@@ -70,6 +73,7 @@ class Settings:
         state: Directory of its state.
         conf: slurm.conf; ``None``: as before or, if there was none, this machine.
         keep: Seconds for which jobs that have ended are kept; 0: for ever.
+        memory: Bytes that the controller may take; 0: as many as the jobs and nodes of slurm.conf may need.
         database: URL of the database; empty: as before, or SQLite in the state directory.
         http: Whether it is served over HTTP.
         http_tcp: ``HOST:PORT`` on loopback where this is done beside the Unix socket; empty: nowhere.
@@ -81,6 +85,7 @@ class Settings:
         conf: Path | None,
         *,
         keep: int = 0,
+        memory: int = 0,
         database: str = "",
         http: bool = False,
         http_tcp: str = "",
@@ -90,6 +95,7 @@ class Settings:
         self.http_tcp = http_tcp
         self.state = state
         self.keep = keep
+        self.memory = memory
         self.conf = None if conf is None else conf.absolute()
 
     def read(self) -> ClusterConfig:
@@ -156,15 +162,23 @@ def serve(settings: Settings, ready: Callable[[], None]) -> None:
         DatabaseError: the database cannot be used.
     """
     os.umask(0o077)  # what is kept is nobody else's to read
+    callers = limit_memory(settings.memory or usual_limit(_JOBS, 0))
+    try:
+        _serve_alone(settings, ready, callers)
+    except MemoryError:
+        raise RotaError("slurm.conf, or the saved state, takes more memory than `rota up --memory` permits") from None
+
+
+def _serve_alone(settings: Settings, ready: Callable[[], None], memory: int) -> None:
     with _OnlyOne(settings.state) as lock:
         if settings.database:
             set_database_url(settings.state, settings.database)
         os.chdir(settings.state)  # its path may be longer than that of a socket may be
         sys.setswitchinterval(_SWITCH)
-        asyncio.run(_serve(settings, lock, ready))
+        asyncio.run(_serve(settings, lock, ready, memory))
 
 
-async def _serve(settings: Settings, lock: int, ready: Callable[[], None]) -> None:
+async def _serve(settings: Settings, lock: int, ready: Callable[[], None], memory: int) -> None:
     state, log = settings.state, _log_to(settings.state / "controller.log")
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
     loop.set_exception_handler(lambda _, context: log(f"error: this is a defect of rota: {_describe(context)}"))
@@ -174,10 +188,12 @@ async def _serve(settings: Settings, lock: int, ready: Callable[[], None]) -> No
     if settings.conf is None and facts.get(_CONF):
         settings.conf = Path(facts[_CONF])
     config = settings.read()
+    if not settings.memory:
+        limit_memory(usual_limit(config.integer("MaxJobCount", _JOBS, 1, 2**31), len(config.nodes)))
     clock = ClusterClock(json.loads(facts[CLOCK]) if CLOCK in facts else None, last=database.last_time())
     booter = Booter(clock, log)
     reports = Reports(clock, loop, log)
-    executor = LocalExecutor(state, reports, options=(f"--files={allow_many_files()}",))
+    executor = LocalExecutor(state, reports, options=(f"--files={allow_many_files()}", f"--memory={memory}"))
     clients = StepClients()
     runs = LiveRuns(
         database,

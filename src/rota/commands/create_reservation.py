@@ -100,13 +100,16 @@ class ReservationRequest(NamedTuple):
         )
 
 
-def parse_reservation(words: Iterable[str], config: ClusterConfig, after: str = "") -> ReservationRequest:
+def parse_reservation(
+    words: Iterable[str], config: ClusterConfig, after: str = "", *, uid: int = 0
+) -> ReservationRequest:
     """Read the words of one ``scontrol create reservation``.
 
     Args:
         words: Keys and values.
         config: The machine on which nodes are to be reserved.
         after: How messages of scontrol end: with what it has not done.
+        uid: Who asks; who is not 0, an operator, is refused before anything that the words name is looked for.
 
     Raises:
         OptionError: a key is not known, is missing, or has a value that cannot be used; so says scontrol.
@@ -142,6 +145,8 @@ def parse_reservation(words: Iterable[str], config: ClusterConfig, after: str = 
         raise OptionError("Flags", f"PART_NODES flag requires specifying a Partition and ALL nodes.{after}")
     if not (values.get("Users") or values.get("Accounts")) and "MAINT" not in names:
         raise OptionError("Users", f"Either Users/Groups and/or Accounts must be specified.{after}")
+    if uid:
+        raise RequestError("Invalid user id: only operators reserve nodes", Errno.INVALID_USER_ID)
     if signed:
         raise RequestError("Invalid user id: there is nobody yet", Errno.INVALID_USER_ID)
     nodes, partition = _nodes(values, config)

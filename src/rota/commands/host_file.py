@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from rota.commands.hosts import MOST_HOSTS, expand_hosts
 from rota.commands.lists import split_list
 from rota.commands.sbatch import parse_options
 from rota.commands.sbatch_options import Flag, Option
+from rota.config.hostlist import expand_hostlist
+from rota.model.bounds import MOST_NODES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -126,9 +127,9 @@ def read_host_file(file: HostFile, text: str) -> list[str]:
         for item in split_list(line.partition("#")[0]):
             match = _TIMES.fullmatch(item.strip())
             name, times = (match[1], int(match[2])) if match else (item.strip(), 1)
-            found = expand_hosts(name) if name else []
-            if len(names) + len(found) * times > MOST_HOSTS:
-                raise ValueError(f"it names more than {MOST_HOSTS:,} nodes")
+            found = expand_hostlist(name) if name else []
+            if len(names) + len(found) * times > MOST_NODES:
+                raise ValueError(f"it names more than {MOST_NODES:,} nodes")
             names += found * times
         if file.most and len(names) == file.most:
             break

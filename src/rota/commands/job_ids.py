@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from rota.model.array import parse_array
+from rota.commands.getopt import UsageError
+from rota.commands.lists import split_list
+from rota.model.array import MOST_TASKS, parse_array
+from rota.model.bounds import MOST_JOBS, TooManyError, count_numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
 
 #: Job ids have at most so many digits.
 _ID = re.compile(
@@ -13,9 +19,6 @@ _ID = re.compile(
     r"(?:\+(?P<offset>\d{1,6}))?(?:\.(?P<step>\d{1,10}|batch|extern|interactive))?",
     re.ASCII,
 )
-_RANGE = re.compile(r"(\d+)-(\d+)")
-#: Task ids are smaller than this, and one list names no more of them.
-_LARGEST = 4_000_001
 
 
 class JobId(NamedTuple):
@@ -44,10 +47,37 @@ def parse_job_id(text: str) -> JobId | None:
         return None
     tasks: tuple[int, ...] = (int(match["task"]),) if match["task"] else ()
     if match["tasks"]:
-        if sum(int(high) - int(low) for low, high in _RANGE.findall(match["tasks"])) > _LARGEST:
+        if count_numbers(match["tasks"]) > MOST_JOBS:
             return None
         try:
-            tasks = parse_array(match["tasks"], _LARGEST).ids
+            tasks = parse_array(match["tasks"], MOST_TASKS).ids
         except ValueError:
             return None
     return JobId(int(match["job"]), tasks, match["step"] or "", bool(match["tasks"]))
+
+
+def parse_job_ids(
+    command: str, texts: Iterable[str], refused: Callable[[str], UsageError], *, steps: bool | None = None
+) -> list[JobId]:
+    """Parse lists of ids, in their order, without duplicates.
+
+    Args:
+        command: For the message that they are too many.
+        texts: The lists.
+        refused: Says that a word is no id.
+        steps: Whether all have to be steps; ``None``: some may be.
+
+    Raises:
+        UsageError: a word is none, or they are too many; those that come again count again.
+    """
+    lists = list(texts)
+    if sum(map(count_numbers, lists)) > MOST_JOBS:
+        problem = TooManyError(",".join(lists), MOST_JOBS, "jobs")
+        raise UsageError(f"{command}: error: {problem}: name fewer at a time\n")
+    found = []
+    for word in (one for text in lists for one in split_list(text)):
+        one = parse_job_id(word)
+        if one is None or steps not in {None, bool(one.step)}:
+            raise refused(word)
+        found.append(one)
+    return list(dict.fromkeys(found))

@@ -12,11 +12,12 @@ import re
 import signal
 from typing import TYPE_CHECKING
 
-from rota.commands.hosts import expand_hosts
 from rota.commands.option_error import FAILURE, WordedError
 from rota.commands.signals import signal_number
+from rota.config.hostlist import expand_hostlist
 from rota.model import Errno
-from rota.model.array import MOST_TASKS, parse_array
+from rota.model.array import MOST_TASKS, check_array
+from rota.model.bounds import MOST_NAMES, TooManyError
 from rota.model.constraint import parse_constraint
 from rota.model.dependency import parse_dependency
 from rota.model.job_spec import MAX_PRIORITY, YEAR
@@ -233,6 +234,8 @@ def gpus(text: str) -> str:
 
 
 def _checked_gres(text: str) -> str:
+    if text.count(",") >= MOST_NAMES:
+        raise no_gres()
     for item in text.split(","):
         if not _GRES.fullmatch(item):
             raise no_gres()
@@ -261,14 +264,14 @@ def enforces_binding(text: str) -> bool:
 
 
 def hosts(text: str) -> tuple[str, ...]:
-    """Expand a hostlist, sorted and without duplicates. What commas leave empty is of no account."""
+    """Expand a hostlist, short names first, without duplicates. What commas leave empty is of no account."""
     if "/" in text:
         raise _no_hosts(f"{text!r} is a file: write the names of the nodes")
     names = ",".join(filter(None, re.split(r"[,\s]+", text)))
     if not names:
         return ()
     try:
-        return tuple(expand_hosts(names))
+        return tuple(sorted(sorted(expand_hostlist(names)), key=len))
     except ValueError as error:
         raise _no_hosts(str(error)) from None
 
@@ -339,6 +342,8 @@ def lower_case(text: str) -> str:
 
 def licenses(text: str) -> str:
     """Read ``--licenses``."""
+    if text.count(",") + text.count(";") >= MOST_NAMES:
+        raise TooManyError(text, MOST_NAMES, "licenses")
     parse_licenses(text)
     return text
 
@@ -346,7 +351,7 @@ def licenses(text: str) -> str:
 def array(text: str) -> str:
     """Read ``--array``."""
     if text:
-        parse_array(text, MOST_TASKS)
+        check_array(text, MOST_TASKS)
     return text
 
 

@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from rota.commands.getopt import Option, Parsed, UsageError, parse, table
+from rota.model.bounds import MOST_NAMES, TooManyError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -179,7 +180,13 @@ def _unquoted(value: str) -> str:
 
 
 def split_names(text: str) -> list[str]:
-    """Split a list of names, which Slurm turns into lower case."""
+    """Split a list of names, which Slurm turns into lower case.
+
+    Raises:
+        UsageError: they are too many.
+    """
+    if text.count(",") >= MOST_NAMES:
+        raise UsageError(f"sacctmgr: error: {TooManyError(text, MOST_NAMES, 'users or accounts')}\n")
     return [name.strip().strip("\"'").lower() for name in text.split(",") if name.strip()]
 
 

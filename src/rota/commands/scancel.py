@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rota.commands.getopt import NEEDED, Option, UsageError, parse, table
-from rota.commands.hosts import expand_hosts
-from rota.commands.job_ids import JobId, parse_job_id
-from rota.commands.lists import split_list
+from rota.commands.job_ids import parse_job_ids
 from rota.commands.signals import signal_number
+from rota.config.hostlist import expand_hostlist
 from rota.model import JobState
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from rota.commands.job_ids import JobId
 
 _OPTIONS = table(
     "scancel",
@@ -105,7 +106,7 @@ def parse_scancel(argv: Sequence[str], environ: Mapping[str, str], user: str) ->
     given = {
         key: parsed.last(key) or environ.get(f"SCANCEL_{_VARIABLES.get(key, key).upper()}", "") for key in _FILTERS
     }
-    jobs = tuple(_job(word) for words in parsed.words for word in split_list(words))
+    jobs = tuple(parse_job_ids("scancel", parsed.words, _no_id))
     state = given["state"].upper()
     if state and state not in _KNOWN:
         raise UsageError(
@@ -142,18 +143,15 @@ def parse_scancel(argv: Sequence[str], environ: Mapping[str, str], user: str) ->
 _VARIABLES = {"jobname": "name"}
 
 
-def _job(word: str) -> JobId:
-    found = parse_job_id(word)
-    if found is None:
-        raise UsageError(f"scancel: error: Invalid job id {word}\n")
-    return found
+def _no_id(word: str) -> UsageError:
+    return UsageError(f"scancel: error: Invalid job id {word}\n")
 
 
 def _nodes(text: str) -> tuple[str, ...]:
     if not text:
         return ()
     try:
-        return tuple(expand_hosts(text))
+        return tuple(expand_hostlist(text))
     except ValueError:
         raise UsageError(f"scancel: error: '{text}' invalid entry for --nodelist\n") from None
 

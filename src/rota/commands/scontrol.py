@@ -6,14 +6,14 @@ words or lists joined by commas; ``name=NAME`` stands for all jobs of that name.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rota.commands.assoc_mgr import AssocMgrQuery, parse_assoc_mgr
 from rota.commands.forms import form_of
 from rota.commands.getopt import NEEDED, Option, UsageError, parse, table
-from rota.commands.job_ids import JobId, parse_job_id
-from rota.commands.lists import split_list
+from rota.commands.job_ids import parse_job_ids
 from rota.commands.partition_update import PartitionUpdate, parse_partition
 from rota.commands.scontrol_update import JOB_KEYS, JobUpdate, NodeUpdate, parse_update
 from rota.commands.update_reservation import NOT_UPDATED
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from rota.commands.forms import Form
     from rota.commands.getopt import Parsed
+    from rota.commands.job_ids import JobId
 
 _ALONE = "rota has no federation"
 _OPTIONS = table(
@@ -272,6 +273,8 @@ def _show(words: Sequence[str]) -> Show:
     return Show(entity="jobs" if found == "jobid" else found, name=name)
 
 
+#: What may stand before a job id.
+_JOB_ID_KEY = re.compile(r"(?<![^,])jobid=", re.IGNORECASE)
 #: Commands for all jobs of a name.
 _BY_NAME = frozenset({"hold", "holdu", "uhold", "release"})
 
@@ -291,12 +294,14 @@ def _jobs(command: str, words: Sequence[str]) -> JobsRequest:
     if equals and key.lower() in {"name", "jobname"} and command in _BY_NAME:
         return JobsRequest(command="uhold" if command == "holdu" else command, name=value)
     also = "slurm_suspend error: Invalid job id specified\n" if command in {"hold", "holdu", "uhold", "release"} else ""
-    found = []
-    for word in (one for words in rest for one in split_list(words)):
-        one = parse_job_id(word.lower().removeprefix("jobid="))
-        if one is None or one.step or "+" in word:
-            raise UsageError(f"Invalid job id specified for job {word}\n{also}")
-        found.append(one)
+
+    def no_id(word: str) -> UsageError:
+        return UsageError(f"Invalid job id specified for job {word}\n{also}")
+
+    lists = [_JOB_ID_KEY.sub("", words) for words in rest]
+    if wrong := next((one for one in lists if "+" in one), ""):
+        raise no_id(wrong)
+    found = parse_job_ids("scontrol", lists, no_id, steps=False)
     return JobsRequest(
         command="uhold" if command == "holdu" else command,
         jobs=tuple(found),

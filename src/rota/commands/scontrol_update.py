@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rota.commands.getopt import UsageError
-from rota.commands.hosts import expand_hosts
-from rota.commands.job_ids import JobId, parse_job_id
-from rota.commands.lists import split_list
+from rota.commands.job_ids import parse_job_ids
 from rota.commands.moments import parse_slurm_time
 from rota.commands.option_values import MOST
 from rota.commands.partition_update import PartitionUpdate, parse_partition
@@ -18,6 +16,8 @@ from rota.model.units import parse_time_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+
+    from rota.commands.job_ids import JobId
 
 _SIZE = re.compile(r"(?P<number>\d{1,12})(?P<unit>[KMGT]?)B?", re.IGNORECASE | re.ASCII)
 _MIB = {"K": 2**-10, "M": 1, "": 1, "G": 2**10, "T": 2**20}
@@ -96,7 +96,8 @@ class JobUpdate:
 class NodeUpdate:
     """Changes of nodes; ``None``: not changed."""
 
-    nodes: tuple[str, ...]
+    #: A hostlist, which the controller expands for those who may change nodes.
+    nodes: str = ""
     #: In upper case: DRAIN, DOWN, RESUME, UNDRAIN, IDLE, FAIL …
     state: str | None = None
     reason: str | None = None
@@ -172,15 +173,14 @@ def _full(key: str) -> str:
 
 
 def _ids(text: str) -> tuple[JobId, ...]:
-    found = []
-    for word in split_list(text):
-        one = parse_job_id(word)
-        if one is None or one.step:
-            raise UsageError(f"Invalid job id specified for job {word}\n")
-        found.append(one)
+    found = parse_job_ids("scontrol", [text], _no_id, steps=False)
     if not found:
-        raise UsageError(f"Invalid job id specified for job {text}\n")
+        raise _no_id(text)
     return tuple(found)
+
+
+def _no_id(word: str) -> UsageError:
+    return UsageError(f"Invalid job id specified for job {word}\n")
 
 
 def _limit(text: str) -> LimitChange:
@@ -324,10 +324,7 @@ def _node(pairs: Iterable[tuple[str, str, str, bool]]) -> NodeUpdate:
     for word, key, value, _ in pairs:
         low = key.lower()
         if low in {"nodename", "node", "nodes"}:
-            try:
-                changes["nodes"] = tuple(expand_hosts(value))
-            except ValueError:
-                raise UsageError("slurm_update error: Invalid node name specified\n") from None
+            changes["nodes"] = value
         elif low == "state":
             changes["state"] = _node_state(word, value)
         elif low in {"reason", "comment", "extra"}:

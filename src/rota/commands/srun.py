@@ -8,13 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rota.commands.hosts import hosts_in_order
 from rota.commands.option_error import OptionError, Problem
 from rota.commands.option_values import not_supported, number_of, warning_of_allocation
 from rota.commands.sbatch import options_of, parse_options
 from rota.commands.sbatch_options import OPTIONS, SHORT, Flag, Option, in_order
 from rota.commands.submission import ScriptError, check_for_one_component, check_for_oneself
 from rota.commands.unused_values import accelerator_binding, cpu_binding, number_as_text
+from rota.config.hostlist import hosts_in_order
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -10,10 +10,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rota.commands.create_reservation import duration_of, flags_of_nodes
-from rota.commands.hosts import expand_hosts
 from rota.commands.lists import split_list
 from rota.commands.option_error import OptionError
 from rota.commands.reservation_words import read_flags, read_words
+from rota.config.hostlist import expand_hostlist
 from rota.model import Errno, RequestError
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def _duration(one: Reservation, word: Word) -> int:
 def _nodes(before: int, sign: str, value: str, names: Sequence[str]) -> int:
     everything = {name: 1 << index for index, name in enumerate(names)}
     try:
-        given = names if value.upper() == "ALL" else expand_hosts(value)
+        given = names if value.upper() == "ALL" else expand_hostlist(value)
         found = sum(everything[name] for name in set(given))
     except (ValueError, KeyError):
         raise RequestError("Invalid node name specified", Errno.INVALID_NODE_NAME) from None

@@ -1,8 +1,8 @@
 """Hostlists, ``n[001-087],gn[1-2]``, and numbers for each of several nodes, ``32(x4),8``.
 
-Hostlists in input are parsed with ClusterShell, see docs/decisions, with the widths of numbers as Slurm has them.
-Bitmaps of the configuration's nodes, of which a replay writes tens of thousands, are formatted by `NodeNames`, which
-works on runs of consecutive nodes: ClusterShell takes 30 µs for each node of each set.
+Whatever somebody has written is expanded here, after `rota.model.bounds` has counted what it names. ClusterShell
+formats lists, see docs/decisions. Bitmaps of the configuration's nodes, of which a replay writes tens of thousands, are
+formatted by `NodeNames`, which works on runs of consecutive nodes: ClusterShell takes 30 µs for each node of each set.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ import re
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from rota.model.bounds import MOST_NODES, MOST_OF_MACHINE, host_items, quoted
 from rota.resources.nodeset import indices
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from rota.config.lines import Line
 
-#: Characters of hostlists. ClusterShell's operators and group names are not Slurm's.
+#: Characters of hostlists.
 _LIST = re.compile(r"[\w.:,\[\]-]+", re.ASCII)
+#: Text outside of brackets and in them, in turn.
 _BRACKETS = re.compile(r"\[([^\[\]]*)\]")
-_RANGE = re.compile(r"(\d+)-(\d+)")
-#: Largest number of nodes in a range.
-_TOO_MANY = 1_000_000
+_RANGE = re.compile(r"(\d{1,18})(?:-(\d{1,18}))?", re.ASCII)
 _NUMBERED = re.compile(r"(.*?)(\d+)", re.DOTALL)
 #: A name, or a prefix with numbers in brackets.
 _PART = re.compile(r"([^\[\],]+)(?:\[([\d,-]+)\])?(?:,|$)")
@@ -42,27 +42,65 @@ def expand(text: str, line: Line, field: str) -> list[str]:
         InputError: the text is no hostlist.
     """
     try:
-        return expand_hostlist(text)
+        return expand_hostlist(text, MOST_OF_MACHINE)
     except ValueError as error:
         raise line.error(str(error), field) from None
 
 
-def expand_hostlist(text: str) -> list[str]:
-    """Expand a hostlist, without duplicates.
+def expand_hostlist(text: str, most: int = MOST_NODES) -> list[str]:
+    """Expand a hostlist, in the order in which it is written, without duplicates.
+
+    Args:
+        text: The hostlist.
+        most: The most nodes that it may name.
 
     Raises:
-        ValueError: the text is no hostlist.
+        ValueError: the text is no hostlist, or names too many nodes.
     """
-    if _LIST.fullmatch(text) is None:
-        raise ValueError(f"{text!r} is not a list of nodes")
-    if "[" not in text and "]" not in text and "," not in text:
-        return [text]
-    from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetParseError
+    return list(dict.fromkeys(hosts_in_order(text, most)))
 
+
+def hosts_in_order(text: str, most: int = MOST_NODES) -> list[str]:
+    """Expand a hostlist in the order in which it is written, with those that come again.
+
+    Args:
+        text: The hostlist.
+        most: The most nodes that it may name.
+
+    Raises:
+        ValueError: see `expand_hostlist`.
+    """
+    items = host_items(text, most)
+    if _LIST.fullmatch(text) is None:
+        raise ValueError(f"{quoted(text)} is not a list of nodes")
+    if "[" not in text:
+        return items
     try:
-        return list(NodeSet(_BRACKETS.sub(_normal, text), resolver=RESOLVER_NOGROUP))
-    except (NodeSetParseError, ValueError) as error:
-        raise ValueError(f"{text!r} is not a list of nodes: {error}") from None
+        return [name for item in items for name in (_names(item) if "[" in item else (item,))]
+    except ValueError as error:
+        raise ValueError(f"{quoted(text)} is not a list of nodes: {error}") from None
+
+
+def _names(item: str) -> list[str]:
+    """Expand an item with brackets; those at the end count fastest."""
+    first, *parts = _BRACKETS.split(item)
+    names = [first]
+    for inside, after in zip(parts[::2], parts[1::2], strict=True):
+        numbers = [number for one in inside.split(",") for number in _numbers(one)]
+        names = [name + number + after for name in names for number in numbers]
+    return names
+
+
+def _numbers(text: str) -> Iterable[str]:
+    """Expand a number or range. As in Slurm, all numbers have at least the width of the first."""
+    match = _RANGE.fullmatch(text)
+    if match is None or int(match[2] or match[1]) < int(match[1]):
+        raise ValueError(f"{quoted(text)} is no range such as 1-3")
+    if not match[2]:
+        return (match[1],)
+    width = len(match[1])
+    numbers = range(int(match[1]), int(match[2]) + 1)
+    return [f"{number:0{width}}" for number in numbers] if match[1][0] == "0" else map(str, numbers)
 
 
 def fold(names: Iterable[str]) -> str:
@@ -73,27 +111,6 @@ def fold(names: Iterable[str]) -> str:
     from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet
 
     return str(NodeSet.fromlist(listed, resolver=RESOLVER_NOGROUP))
-
-
-def _normal(brackets: re.Match[str]) -> str:
-    items = brackets[1].split(",")
-    return "[" + ",".join(part for item in items for part in _same_width(item)) + "]"
-
-
-def _same_width(item: str) -> Iterator[str]:
-    """Split a range into ranges with ends of equal width, as ClusterShell needs; Slurm uses the lower end's width."""
-    match = _RANGE.fullmatch(item)
-    if match is None or int(match[1]) > int(match[2]):
-        yield item  # ClusterShell parses or refuses it
-        return
-    low, high, width = int(match[1]), int(match[2]), len(match[1])
-    if high - low >= _TOO_MANY:
-        raise ValueError(f"{item} has more than {_TOO_MANY:,} nodes")
-    while low <= high:
-        width = max(width, len(str(low)))
-        top = min(high, 10**width - 1)
-        yield f"{low:0{width}}-{top:0{width}}"
-        low = top + 1
 
 
 class NodeNames:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rota.config.hostlist import expand
 from rota.config.values import MAX_16, Record
 from rota.model import Node, NodeState
+from rota.model.bounds import MOST_OF_MACHINE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -60,6 +61,8 @@ def read_nodes(lines: Iterable[Line], down_lines: Iterable[Line], warnings: list
         for name in expand(names, line, "NodeName"):
             if name in nodes:
                 raise record.error("nodename", f"node {name} is defined twice")
+            if len(nodes) == MOST_OF_MACHINE:
+                raise record.error("nodename", f"the machine has more than {MOST_OF_MACHINE:,} nodes")
             nodes[name] = None if state is None else replace(pattern, name=name, state=state)
     _take_down(nodes, down_lines, warnings)
     present = sorted((node for node in nodes.values() if node is not None), key=lambda node: _natural(node.name))

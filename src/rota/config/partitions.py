@@ -12,6 +12,7 @@ from rota.config.nodes import ReadNodes
 from rota.config.text import partition_line
 from rota.config.values import MAX_16, Record
 from rota.model import Partition, PartitionState
+from rota.model.bounds import MOST_GROUPS, quoted
 from rota.model.partition import MAX_SHARE
 from rota.model.read_only import write
 from rota.model.tres import cluster_tres, parse_tres_weights
@@ -249,6 +250,8 @@ def _partition(name: str, record: Record, nodes: int, tres: Sequence[str]) -> Pa
 def _groups(record: Record) -> tuple[str, ...]:
     """Read AllowGroups. ``ALL`` is an empty list."""
     text = record.text("allowgroups") or ""
+    if text.count(",") >= MOST_GROUPS:
+        raise record.error("allowgroups", f"{quoted(text)} names more than {MOST_GROUPS:,} groups")
     return () if text.upper() == "ALL" else tuple(filter(None, (name.strip() for name in text.split(","))))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from rota.controller.child import in_child
 from rota.controller.job_orders import live_job
 from rota.controller.live_view import LiveView
 from rota.controller.present import present
+from rota.controller.slices import together
 from rota.controller.srun import serve_step
 from rota.controller.submitting import host_name
 from rota.controller.token_call import token_call
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from rota.controller.cluster import Cluster
     from rota.controller.wire import Call, Terminal
 
+_ID = re.compile(r"\d{1,10}", re.ASCII)
 #: Seconds for which `rota status` waits for the disk.
 _PATIENCE = 5.0
 
@@ -54,9 +57,9 @@ async def rota_call(cluster: Cluster, call: Call, terminal: Terminal) -> int | N
         return None
     if name == "explain" and words:
         return _explain(cluster, terminal, words[0], as_json=words[1:] == ["json"])
-    if name == "attach" and len(words) == 2 and words[0].isdigit():
+    if name == "attach" and len(words) == 2 and _ID.fullmatch(words[0]):
         return await _attach(cluster, call, terminal, int(words[0]), words[1])
-    if name == "join" and len(words) == 1 and words[0].isdigit():
+    if name == "join" and len(words) == 1 and _ID.fullmatch(words[0]):
         return await _join(cluster, call, int(words[0]))
     if name == "token":
         return await token_call(cluster, call, terminal, words)
@@ -150,7 +153,8 @@ async def _down(cluster: Cluster, call: Call, terminal: Terminal, *, cancel: boo
         return 1
     if cancel:
         jobs = cluster.driver.engine.jobs
-        await asyncio.gather(*(cluster.driver.request(ev.Cancel(job_id=job_id)) for job_id in list(jobs)))
+        async for _ in together(cluster.driver.request(ev.Cancel(job_id=job_id)) for job_id in list(jobs)):
+            pass
         await cluster.driver.idle()
     cluster.stop()
     return 0

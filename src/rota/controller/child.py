@@ -1,10 +1,11 @@
-"""Answers that take long are made by a child of the controller, which goes on meanwhile.
+"""What takes long is done by a child of the controller, which goes on meanwhile.
 
 A child begins as a copy of the controller at one moment, so it answers from one consistent state. It must not be made
 while the thread that commits is in the database, whose locks it would copy.
 
-Few children work at a time. One whose client does not read its answer waits by itself, and keeps only the user of this
-client from having many more.
+Few children work at a time, and of one user fewer; administrators have places of their own. One whose client does not
+read its answer waits by itself, and keeps only the user of this client from having many more. What a child may take of
+memory and processors is limited, see `rota.controller.memory`: what is beyond that is refused.
 """
 
 from __future__ import annotations
@@ -15,21 +16,36 @@ import os
 import signal
 import traceback
 from collections import defaultdict
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
+from rota.controller.memory import limit_child
 from rota.listings import Answer
+from rota.model.bounds import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncIterator, Callable
+    from typing import NoReturn
 
     from rota.controller.cluster import Cluster
     from rota.controller.wire import Call, Terminal
 
 #: Signals that the controller handles, and a child must not.
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-#: Largest number of children that work at a time, and of children of each user.
-_WORKING = asyncio.Semaphore(4)
+#: Largest number of children that work at a time for users and for administrators, for each user, and largest number
+#: of children of each user.
+_WORKING, _OF_ADMINISTRATORS = asyncio.Semaphore(8), asyncio.Semaphore(4)
+_AT_WORK: defaultdict[int, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(2))
 _OF_USER: defaultdict[int, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(16))
+#: By how much children of users give way to the controller.
+_NICE = 5
+#: What a child says first when it has an answer.
+_HAS_ANSWER = b"+"
+_PIECE = 1 << 20
+
+
+class ChildError(Exception):
+    """A child has ended without a result: it has reached a limit."""
 
 
 async def in_child(
@@ -44,25 +60,109 @@ async def in_child(
         answer: Gives the answer.
         is_last: Whether the client is to end with its exit status.
     """
+
+    def work(done: int) -> None:
+        try:
+            found = answer()
+        except MemoryError:
+            found = Answer("", _too_much(call), 1)
+        except Exception as error:  # noqa: BLE001 - the user is to know
+            cluster.log(f"error: {quoted(' '.join(call.words))} of user {call.uid}:\n{traceback.format_exc()}")
+            found = Answer("", f"{call.words[0]}: error: this is a defect of rota: {error!r}\n", 1)
+        os.write(done, _HAS_ANSWER)
+        os.close(done)
+        terminal.send_all(found.out, found.err, found.code if is_last else None)
+
     await terminal.drain()
     async with _OF_USER[call.uid]:
-        async with _WORKING:
-            working, done = os.pipe()
+        async with _place(cluster, call.uid):
+            pid, working = _fork(cluster, call.uid, work)
             try:
-                with cluster.driver.no_commit():
-                    pid = os.fork()
-                    if pid == 0:
-                        _be_child(cluster, call, terminal, answer, done, is_last=is_last)
+                await _readable(working)  # it has the answer, or has ended
+                has_answer = os.read(working, 1) == _HAS_ANSWER
             finally:
-                os.close(done)
-            await _readable(working)  # the child has closed its end: it has the answer
-            os.close(working)
-        pidfd = os.pidfd_open(pid)
+                os.close(working)
+        await _end_of(pid)
+    if not has_answer:
+        terminal.error(_too_much(call))
+        if is_last:
+            terminal.end(1)
+
+
+async def from_child(cluster: Cluster, uid: int, make: Callable[[], bytes]) -> bytes:
+    """Have a child make something.
+
+    Args:
+        cluster: The cluster, which the function may use up: it is a copy.
+        uid: The user for whom it is.
+        make: Makes it.
+
+    Raises:
+        ChildError: it cannot be made within the limits.
+    """
+
+    def work(done: int) -> None:
+        left = memoryview(_HAS_ANSWER + make())
+        while left:
+            left = left[os.write(done, left) :]
+
+    async with _place(cluster, uid):
+        pid, working = _fork(cluster, uid, work)
+        data = bytearray()
         try:
-            await _readable(pidfd)
+            while True:
+                await _readable(working)
+                if not (piece := os.read(working, _PIECE)):
+                    break
+                data += piece
         finally:
-            os.close(pidfd)
-            os.waitpid(pid, 0)  # noqa: ASYNC222 - it has ended
+            os.close(working)
+        status = await _end_of(pid)
+    if status or not data.startswith(_HAS_ANSWER):
+        raise ChildError("it takes more memory or time than it may take")
+    return bytes(data[len(_HAS_ANSWER) :])
+
+
+def _too_much(call: Call) -> str:
+    return f"{call.words[0]}: error: the answer takes more memory or time than it may take: ask for less\n"
+
+
+@asynccontextmanager
+async def _place(cluster: Cluster, uid: int) -> AsyncIterator[None]:
+    """Give a context in which a child of a user works, once it is its turn."""
+    if cluster.rights.as_administrator(uid) == 0:
+        async with _OF_ADMINISTRATORS:
+            yield
+    else:
+        async with _AT_WORK[uid], _WORKING:
+            yield
+
+
+def _fork(cluster: Cluster, uid: int, work: Callable[[int], None]) -> tuple[int, int]:
+    """Make a child; give its process id, and a pipe that can be read when it says something or has ended."""
+    working, done = os.pipe()
+    try:
+        with cluster.driver.no_commit():
+            pid = os.fork()
+            if pid == 0:
+                _be_child(cluster, uid, work, done)
+    except OSError:
+        os.close(working)
+        raise
+    finally:
+        os.close(done)
+    return pid, working
+
+
+async def _end_of(pid: int) -> int:
+    """Wait for the end of a child; give its status, as the kernel says it."""
+    pidfd = os.pidfd_open(pid)
+    try:
+        await _readable(pidfd)
+    finally:
+        os.close(pidfd)
+        status = os.waitpid(pid, 0)[1]  # noqa: ASYNC222 - it has ended
+    return status
 
 
 async def _readable(file: int) -> None:
@@ -75,9 +175,8 @@ async def _readable(file: int) -> None:
         loop.remove_reader(file)
 
 
-def _be_child(
-    cluster: Cluster, call: Call, terminal: Terminal, answer: Callable[[], Answer], done: int, *, is_last: bool
-) -> None:
+def _be_child(cluster: Cluster, uid: int, work: Callable[[int], None], done: int) -> NoReturn:
+    status = 1
     try:
         signal.set_wakeup_fd(-1)
         for number in _SIGNALS:
@@ -85,12 +184,10 @@ def _be_child(
         gc.disable()
         os.close(cluster.lock)  # or another controller could not begin before this child has ended
         cluster.database.after_fork()
-        try:
-            found = answer()
-        except Exception as error:  # noqa: BLE001 - the user is to know
-            cluster.log(f"error: {' '.join(call.words)!r} of user {call.uid}:\n{traceback.format_exc()}")
-            found = Answer("", f"{call.words[0]}: error: this is a defect of rota: {error!r}\n", 1)
-        os.close(done)
-        terminal.send_all(found.out, found.err, found.code if is_last else None)
+        limit_child(len(cluster.driver.engine.jobs))
+        if cluster.rights.as_administrator(uid):
+            os.nice(_NICE)
+        work(done)
+        status = 0
     finally:
-        os._exit(0)  # nothing may return to the controller's code
+        os._exit(status)  # nothing may return to the controller's code

@@ -77,10 +77,11 @@ class Committer:
             try:
                 with self.writing:
                     self._database.write(writes)
-            except DatabaseError as error:
+            except Exception as error:  # noqa: BLE001 - as for want of memory: nobody would hear of this thread's end
+                failure = error if isinstance(error, DatabaseError) else DatabaseError(repr(error))
                 with self._wakes:
                     self._failed = True
-                self._call([lambda error=error: self._on_failure(error)])  # type: ignore[misc]
+                self._call([lambda failure=failure: self._on_failure(failure)])  # type: ignore[misc]
             else:
                 self._call(callbacks)
 

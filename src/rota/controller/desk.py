@@ -18,8 +18,9 @@ from rota.controller.salloc import salloc
 from rota.controller.sbatch import sbatch
 from rota.controller.scancel import scancel
 from rota.controller.srun import srun
-from rota.controller.wire import Terminal, WireError, read_call
+from rota.controller.wire import Terminal, TooManyTextsError, WireError, read_call
 from rota.listings.answer import VERSION
+from rota.model.bounds import quoted
 
 if TYPE_CHECKING:
     from asyncio import StreamReader, StreamWriter
@@ -91,6 +92,9 @@ class Desk:
         except CrowdedError:
             terminal.error("error: you have too many commands running at a time: try it again later\n")
             terminal.end(1)
+        except TooManyTextsError as error:
+            terminal.error(f"error: {error}\n")
+            terminal.end(1)
         except (WireError, ConnectionError, TimeoutError):
             pass  # nobody is there to be told
         except asyncio.CancelledError:
@@ -133,8 +137,12 @@ class Desk:
             return error.code
         except (WireError, ConnectionError, asyncio.CancelledError):
             raise
+        except MemoryError:
+            self._cluster.log(f"error: {call.words[0]} of user {call.uid}: there is not enough memory")
+            terminal.error(f"{call.words[0]}: error: there is not enough memory: ask for less, or try again later\n")
+            return 1
         except Exception as error:  # noqa: BLE001 - a defect must not end the controller
-            self._cluster.log(f"error: {' '.join(call.words)!r} of user {call.uid}: {error!r}")
+            self._cluster.log(f"error: {quoted(' '.join(call.words))} of user {call.uid}: {error!r}")
             terminal.error(f"{call.words[0]}: error: this is a defect of rota: {error!r}\n")
             return 1
         finally:

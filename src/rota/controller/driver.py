@@ -7,6 +7,10 @@ what is lost with it, nobody has seen.
 When it cannot write, it goes back to what is written: it reads the state anew, refuses all requests, and goes on when
 the disk can be written again. Running jobs are not touched, and ends that are reported meanwhile are asked for again.
 
+It does the same when handling an event has failed, as for want of memory, because the engine may be half changed then:
+what came before is written first, and of the event itself nothing is. A request is refused, and that is its end; a
+report or a pass is tried again later.
+
 Over 400 lines: it is one circle, event, commit, effect, and half of a circle explains nothing.
 """
 
@@ -22,13 +26,14 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from rota.controller.activity import Tally
 from rota.controller.changes import changes_of
 from rota.controller.committer import Committer
+from rota.controller.second_tries import SecondTries
 from rota.core import events as ev
 from rota.core.effects import Accepted, JobFinished, Kill, Launch, Log, PluginFault, Refused, RunRequeued
 from rota.core.event_codec import decode, encode
 from rota.core.plain import shape_of
 from rota.core.snapshot import outstanding, save
 from rota.model import ClusterConfig, Errno
-from rota.model.array import MOST_TASKS, parse_array
+from rota.model.array import MOST_TASKS, count_tasks
 from rota.runtime.dispatch import background_done, dispatch_table
 from rota.store import DatabaseError
 from rota.store.database import compress
@@ -132,6 +137,7 @@ class LiveDriver:
         self._first_job_id = first_job_id
         self._loop = asyncio.get_running_loop()
         self._committer = Committer(database, self._loop, self._on_failure)
+        self._second_tries = SecondTries(self._loop)
         self._perform = dispatch_table(self)
         self._background: set[asyncio.Task[None]] = set()
         #: Changes to write, effects to perform and answers to give once they are written.
@@ -153,9 +159,10 @@ class LiveDriver:
         self.on_handled: list[Callable[[ev.Event, list[Effect], int], list[Write]]] = []
         #: When the state last changed, Unix seconds.
         self.changed_at = clock.now()
-        #: Numbers of the last event, and of the last one before the last snapshot.
+        #: Numbers of the last event, of the last one before the last snapshot, and of one before which none is made.
         self._seq = 0
         self.saved_seq = 0
+        self._no_snapshot_before = 0
         #: Whether there is a snapshot from which events lead to the present state.
         self._is_saved = True
         self._commit_due = self._pass_due = False
@@ -209,10 +216,20 @@ class LiveDriver:
 
     def _save(self) -> None:
         """Save the engine's state."""
-        self.saved_seq, self._is_saved = self._seq, True
         config = shape_of(ClusterConfig).encode(self.engine.view.config)
         self._writes += add_snapshot(self._seq, compress({"engine": save(self.engine), "config": config}))
+        self.saved_seq, self._is_saved = self._seq, True
         self._writes += set_fact(NEXT_JOB_ID, str(self.next_job_id))
+
+    def _save_if_due(self) -> None:
+        """Save the engine's state after many events, if there is memory for it."""
+        many = max(_SNAPSHOT_AFTER, 2 * len(self.engine.jobs))
+        if self._seq - self.saved_seq > many and self._seq >= self._no_snapshot_before:
+            try:
+                self._save()
+            except MemoryError:
+                self._no_snapshot_before = self._seq + many
+                self._log("error: there is no memory to save the state: it is in its journal, and saved later")
 
     # ---- events -----------------------------------------------------------------------------------------------
 
@@ -240,7 +257,7 @@ class LiveDriver:
         """Hand a request to the engine; give its answer, and what this will be."""
         answer: Answer = self._loop.create_future()
         if self.trouble:
-            refused: Refused | None = _cannot_write(self.trouble)
+            refused: Refused | None = _no_work(self.trouble)
             answer.set_result(refused)
             return answer, refused
         place = len(self._writes)
@@ -268,7 +285,7 @@ class LiveDriver:
         """Write something else with the next commit; the answer comes when it is on disk."""
         answer: Answer = self._loop.create_future()
         if self.trouble:
-            answer.set_result(_cannot_write(self.trouble))
+            answer.set_result(_no_work(self.trouble))
             return answer
         self._writes += writes
         self._answers.append((answer, None))
@@ -303,13 +320,36 @@ class LiveDriver:
 
     def report(self, event: ev.Event, then: Callable[[], None] | None = None) -> None:
         """Hand a report to the engine; ``then`` is called when it is on disk."""
-        if self.trouble:
+        if self.trouble or self._second_tries.waits(event):
             return
-        self._handle(event)
-        if then is not None:
+        self._handle(event, lambda: self.report(event, then))
+        if then is not None and not self.trouble:
             self._then.append(then)
 
-    def _handle(self, event: ev.Event) -> list[Effect]:
+    def _handle(self, event: ev.Event, again: Callable[[], None] | None = None) -> list[Effect]:
+        """Have the engine handle an event, and note what is to be written and performed.
+
+        Args:
+            event: The event.
+            again: Tries it again, should that fail; ``None``: it is a request, which is refused then.
+        """
+        seq, writes, performed = self._seq, len(self._writes), len(self._effects)
+        try:
+            effects = self._handled(event)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the engine may be half changed
+            self._seq = seq
+            del self._writes[writes:], self._effects[performed:]
+            self._go_back(error)
+            if again is not None:
+                pause = self._second_tries.failed(event, again)
+                self._log(f"{type(event).__name__} is tried again in {pause:g} s")
+            return [_failed(error)]
+        self._second_tries.succeeded(event)
+        self._follow_up()
+        self._commit_soon()  # after the pass, which is in the same commit
+        return effects
+
+    def _handled(self, event: ev.Event) -> list[Effect]:
         now, began = self._clock.now(), perf_counter()
         effects = self.engine.handle(event, now)
         if isinstance(event, ev.SchedulePass | ev.Tick):
@@ -337,8 +377,6 @@ class LiveDriver:
             self.changed_at = now
         if self.on_changes:
             self._changes += changes_of(event, effects, self.engine, now)
-        self._follow_up()
-        self._commit_soon()  # after the pass, which is in the same commit
         return effects
 
     def _follow_up(self) -> None:
@@ -357,16 +395,18 @@ class LiveDriver:
 
     def _make_pass(self) -> None:
         self._pass_due = False
-        if self.engine.pass_due and not self.trouble:
-            self._handle(ev.SchedulePass())
+        event = ev.SchedulePass()
+        if self.engine.pass_due and not self.trouble and not self._second_tries.waits(event):
+            self._handle(event, self._follow_up)
 
     def _wake(self) -> None:
         self._wakeup_at = self._wakeup = None
-        if self.trouble:
+        event = ev.Tick()
+        if self.trouble or self._second_tries.waits(event):
             return
         at = self.engine.wakeup
         if at is not None and at <= self._clock.now():
-            self._handle(ev.Tick())
+            self._handle(event, self._wake)
         else:
             self._follow_up()
 
@@ -381,8 +421,7 @@ class LiveDriver:
         self._commit_due = False
         if self.trouble:
             return
-        if self._seq - self.saved_seq > max(_SNAPSHOT_AFTER, 2 * len(self.engine.jobs)):
-            self._save()
+        self._save_if_due()
         writes, self._writes = self._writes, []
         effects, self._effects = self._effects, []
         answers, self._answers = self._answers, []
@@ -416,25 +455,34 @@ class LiveDriver:
 
     def _on_failure(self, error: DatabaseError) -> None:
         """Go back to what is written down, and refuse what is not."""
-        self.trouble = str(error)
+        self.trouble = f"it cannot write its state: {error}"
         self._log(f"error: the database cannot be written: {error}; no work is taken until it can")
         lost = [*self._committing, *(answer for answer, _ in self._answers)]
         self._writes, self._effects, self._answers, self._then, self._committing = [], [], [], [], set()
         self._changes = []
         for answer in lost:
             if not answer.done():
-                answer.set_result(_cannot_write(self.trouble))
+                answer.set_result(_no_work(self.trouble))
         self._loop.call_later(_RETRY, self._retry)
+
+    def _go_back(self, error: Exception) -> None:
+        """Go back to what is written down after an event has failed. What came before it is written first."""
+        self._log(f"error: {_what_failed(error)}:\n{''.join(traceback.format_exception(error))}")
+        self._commit()
+        self.trouble = _what_failed(error)
+        self._committer.commit([], self._retry)
 
     def _retry(self) -> None:
         try:
             self._database.write(set_fact(CLOCK, json.dumps(self._clock.save())))
             self._read_state()
-        except DatabaseError:
+        except Exception as error:  # noqa: BLE001 - there is no other state to go on with
+            if not isinstance(error, DatabaseError):
+                self._log(f"error: the state cannot be read: {error!r}; it is tried again")
             self._loop.call_later(_RETRY, self._retry)
             return
         self.trouble = ""
-        self._log("the database can be written again")
+        self._log("the controller has gone back to what is written down, and takes work again")
         self._committer.resume()
         self.start()
 
@@ -498,7 +546,7 @@ class LiveDriver:
 
 def _ids_of(event: ev.Submit) -> int:
     """Count the job ids that a job takes: one, or one for each task of an array."""
-    return len(parse_array(event.spec.array, MOST_TASKS).ids) if event.spec.array else 1
+    return count_tasks(event.spec.array, MOST_TASKS)
 
 
 def _equal(one: ClusterConfig, other: ClusterConfig) -> bool:
@@ -506,6 +554,18 @@ def _equal(one: ClusterConfig, other: ClusterConfig) -> bool:
     return replace(one, places={}) == replace(other, places={})
 
 
-def _cannot_write(trouble: str) -> Refused:
-    message = f"the controller cannot write its state ({trouble}): nothing was changed; try again later"
+def _no_work(trouble: str) -> Refused:
+    message = f"the controller takes no work ({trouble}): nothing was changed; try again later"
     return Refused(job_id=0, errno=Errno.INTERNAL, message=message)
+
+
+def _failed(error: Exception) -> Refused:
+    advice = "ask for less, or try again later" if isinstance(error, MemoryError) else "controller.log says more"
+    message = f"{_what_failed(error)}: nothing was changed; {advice}"
+    return Refused(job_id=0, errno=Errno.INTERNAL, message=message)
+
+
+def _what_failed(error: Exception) -> str:
+    if isinstance(error, MemoryError):
+        return "there is not enough memory"
+    return f"this is a defect of rota: {error!r}"

@@ -7,22 +7,21 @@ each. Jobs that have ended are known for ``MinJobAge``; they can be queued again
 
 from __future__ import annotations
 
-from asyncio import gather
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rota.commands.job_ids import parse_job_id
+from rota.commands.job_ids import JobId, parse_job_id
 from rota.commands.slurm_messages import message_of
 from rota.controller.live_view import OneJobView
 from rota.controller.requeue import queue_again, tasks_of
+from rota.controller.slices import in_slices, together
 from rota.core import events as ev
 from rota.model import Errno, JobState, Reason, RequestError
 from rota.model.array import fold_tasks
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 
-    from rota.commands.job_ids import JobId
     from rota.controller.cluster import Cluster
     from rota.core.effects import Refused
     from rota.core.job import Job
@@ -114,20 +113,45 @@ async def carry_out(cluster: Cluster, wanted: JobId, what: Order) -> list[Answer
     live = _live(cluster, wanted.job_id)
     is_array = any(_is_of(job, wanted.job_id) for job in live)
     over: list[Accounted] = []
-    if is_array or not live:
+    if (is_array or not live) and cluster.known_jobs.has_ended(wanted.job_id):
         over = [one for one in OneJobView(cluster, 0, wanted.job_id).over() if not _is_forgotten(one.job)]
         is_array = is_array or any(one.job.array_job_id == wanted.job_id for one in over)
     if not is_array and wanted.tasks:
         return [_answer(wanted.tasks, Errno.INVALID_JOB_ID)]
+    asked: Iterable[Awaitable[Answer]]
     if is_array:
-        asked = [*_each_task(wanted, what, live, over)]
+        asked = _each_task(wanted, what, live, over)
     elif live:
         asked = [_live_job(what, (), live[0], wanted.job_id, None)]
     elif over:
         asked = [_ended_job(what, (), over[0])]
     else:
         return [_answer((), Errno.INVALID_JOB_ID)]
-    return _merged(await gather(*asked))
+    return _merged([one async for one in together(asked)])
+
+
+async def order_each(
+    ids: Iterable[JobId], carry: Callable[[JobId], Awaitable[list[Answer]]]
+) -> AsyncIterator[tuple[JobId, list[Answer]]]:
+    """Carry out an order about each of many ids, in slices; give what is answered.
+
+    Those that name tasks of one array are one order, so that its records are looked through once.
+
+    Args:
+        ids: The ids.
+        carry: Carries it out about one, see `carry_out`.
+    """
+    of_arrays: dict[tuple[int, bool], list[JobId]] = {}
+    for one in ids:
+        of_arrays.setdefault((one.job_id, bool(one.tasks)), []).append(one)
+    async for (job_id, _), ones in in_slices(of_arrays.items()):
+        if len(ones) == 1:
+            yield ones[0], await carry(ones[0])
+            continue
+        answers = await carry(JobId(job_id, tuple(sorted({task for one in ones for task in one.tasks}))))
+        of_task = {task: answer for answer in answers for task in answer.tasks}
+        for one in ones:
+            yield one, _merged(of_task[task]._replace(tasks=(task,)) for task in one.tasks if task in of_task)
 
 
 def live_job(view: ClusterView, text: str) -> int:

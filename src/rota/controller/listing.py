@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 #: Number of jobs, or of tasks of job arrays, above which an answer takes long.
 _MANY = 1_000
+#: Number of nodes above which an answer about them takes long, and the commands that may list them.
+_MANY_NODES, _OF_NODES = 300, frozenset({"scontrol", "sinfo"})
 #: Largest number of associations, users and QOS that are listed at once: it takes longer to make a child.
 _FEW = 100
 #: Number of characters of a command line above which an answer takes long, as it may name any number of columns.
@@ -80,6 +82,8 @@ def _takes_long(cluster: Cluster, call: Call) -> bool:
     """Whether an answer could be about many jobs, or is a document; `BriefView` knows more of ``sacct``."""
     command, *words = call.words
     jobs = cluster.driver.engine.jobs
+    if command in _OF_NODES and len(cluster.driver.engine.view.config.nodes) > _MANY_NODES:
+        return True
     if len(jobs) > _MANY or sum(map(len, words)) > _LONG or command in {"sreport", "sstat"} or "listpids" in words:
         return True
     if any(_DOCUMENT.match(word) for word in words):

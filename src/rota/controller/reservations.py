@@ -15,6 +15,7 @@ from rota.commands.slurm_messages import message_of
 from rota.commands.update_reservation import NOT_UPDATED, update_reservation
 from rota.core import events as ev
 from rota.model import Errno, RequestError
+from rota.model.bounds import MOST_NAMES
 from rota.users import find_user
 
 if TYPE_CHECKING:
@@ -58,10 +59,10 @@ async def change_reservation(
     event: ev.Event
     try:
         if request.command == "create":
-            event = ev.CreateReservation(reservation=_new(cluster, request.words, moment), uid=uid)
+            event = ev.CreateReservation(reservation=_new(cluster, request.words, moment, uid), uid=uid)
             done = f"Reservation created: {event.reservation.name}\n"
         elif request.command == "update":
-            event = ev.UpdateReservation(reservation=_changed(cluster, request, moment), uid=uid)
+            event = ev.UpdateReservation(reservation=_changed(cluster, request, moment, uid), uid=uid)
             done = "Reservation updated.\n"
         else:
             event, done = ev.DeleteReservation(name=request.name, uid=uid), ""
@@ -80,8 +81,8 @@ async def change_reservation(
     return [f"{failed}: {sentence}", *([more] if more else [])]
 
 
-def _new(cluster: Cluster, words: Sequence[str], moment: Moment) -> Reservation:
-    found = parse_reservation(words, cluster.driver.engine.view.config, _NOT_CREATED)
+def _new(cluster: Cluster, words: Sequence[str], moment: Moment, uid: int) -> Reservation:
+    found = parse_reservation(words, cluster.driver.engine.view.config, _NOT_CREATED, uid=uid)
     start, end = (
         moment(found.words[key], after=_NOT_CREATED) if key in found.words else None for key in ("StartTime", "EndTime")
     )
@@ -92,7 +93,9 @@ def _new(cluster: Cluster, words: Sequence[str], moment: Moment) -> Reservation:
     return _of_known(cluster, one)
 
 
-def _changed(cluster: Cluster, request: Change, moment: Moment) -> Reservation:
+def _changed(cluster: Cluster, request: Change, moment: Moment, uid: int) -> Reservation:
+    if uid:
+        raise RequestError("Invalid user id: only operators change reservations", Errno.INVALID_USER_ID)
     engine, now = cluster.driver.engine, cluster.clock.now()
     before = engine.view.reservation(request.name)
     if before is None:
@@ -127,6 +130,8 @@ def _of_known(cluster: Cluster, one: Reservation) -> Reservation:
     for names, errno in ((one.users, Errno.INVALID_USER_ID), (one.accounts, Errno.INVALID_ACCOUNT)):
         if len({name.startswith("-") for name in names}) > 1:
             raise _refusal(errno, f"{','.join(names)} mixes names with and without -")
+    if max(len(one.users), 1) * max(len(one.accounts), 1) > MOST_NAMES:
+        raise _refusal(Errno.INVALID_USER_ID, f"it is for more than {MOST_NAMES:,} users and accounts")
     users = []
     for name in one.users:
         plain = name.removeprefix("-")

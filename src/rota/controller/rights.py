@@ -21,7 +21,6 @@ from rota.users import user_name
 
 if TYPE_CHECKING:
     from rota.core import Engine
-    from rota.core.job import Job
 
 _ADMINISTRATOR, _OPERATOR = "Administrator", "Operator"
 
@@ -50,7 +49,9 @@ class Rights:
         user = engine.view.tree.users.get(user_name(uid))
         if not found or user is None or not user.coordinator:
             return found
-        job = next((one for one in engine.jobs.values() if job_id in {one.job_id, _array_of(one)}), None)
+        job = engine.jobs.get(job_id)
+        if job is None and engine.view.has_array(job_id):
+            job = next(iter(engine.view.find(job_id, None)), None)
         return uid if job is None else self.over_account(uid, engine.view.line(job).account, job.user_id)
 
     def over_account(self, uid: int, account: str, owner: int) -> int:
@@ -63,7 +64,3 @@ class Rights:
     def _level(self, uid: int) -> str:
         user = self._engine.view.tree.users.get(user_name(uid))
         return "" if user is None else user.admin_level
-
-
-def _array_of(job: Job) -> int:
-    return job.job_id if job.array is None else job.array.job_id

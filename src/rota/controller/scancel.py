@@ -5,19 +5,20 @@ from __future__ import annotations
 import signal
 from typing import TYPE_CHECKING
 
+from rota.commands.job_ids import JobId
 from rota.commands.scancel import parse_scancel
 from rota.commands.slurm_messages import message_of
 from rota.controller.live_view import LiveView
+from rota.controller.slices import in_slices, together
 from rota.core import events as ev
 from rota.listings.answer import VERSION
 from rota.listings.common import unknown_cluster
-from rota.model import Errno, JobState
+from rota.model import Errno, JobState, RequestError
 from rota.users import find_user
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import AsyncIterator
 
-    from rota.commands.job_ids import JobId
     from rota.commands.scancel import ScancelRequest
     from rota.controller.cluster import Cluster
     from rota.controller.wire import Call, Terminal
@@ -55,13 +56,14 @@ async def scancel(cluster: Cluster, call: Call, terminal: Terminal) -> int:
             return
         terminal.error(f"scancel: error: Kill job error on job id {shown}: {text}\n")
 
-    for one in request.jobs:
+    async for one in in_slices(request.jobs):
         if one.step and (errno := _end_step(cluster, call, request, one)) is not None and not request.quiet:
             is_there = one.job_id in cluster.driver.engine.jobs
             status = errno & 255 if is_there else 1
             step = one.job_id if is_there else one
             terminal.error(f"scancel: error: Kill job error on job step id {step}: {message_of(errno, '')[0]}\n")
-    for job_id, task_id in _targets(cluster, request, LiveView(cluster, call.uid).privacy):
+
+    async def end(job_id: int, task_id: int | None) -> None:
         shown = str(job_id) if task_id is None else f"{job_id}_{task_id}"
         if request.verbose:
             terminal.error(f"scancel: Terminating job {shown}\n")
@@ -70,6 +72,10 @@ async def scancel(cluster: Cluster, call: Call, terminal: Terminal) -> int:
         )
         if wrong is not None:
             problem(*wrong, shown)
+
+    targets = [one async for one in _targets(cluster, request, LiveView(cluster, call.uid).privacy)]
+    async for _ in together(end(*one) for one in targets):
+        pass
     return status
 
 
@@ -86,19 +92,16 @@ def _end_step(cluster: Cluster, call: Call, request: ScancelRequest, one: JobId)
     return None
 
 
-def _targets(cluster: Cluster, request: ScancelRequest, privacy: Privacy) -> Iterable[Target]:
+async def _targets(cluster: Cluster, request: ScancelRequest, privacy: Privacy) -> AsyncIterator[Target]:
     """Give the jobs that are meant: filters find none that the user may not see."""
-    if not request.jobs:
-        jobs = list(cluster.driver.engine.jobs.values())
-        return [(job.job_id, None) for job in jobs if _passes(cluster, request, job, privacy)]
-    chosen: list[Target] = []
-    for one in request.jobs:
+    jobs = request.jobs or [JobId(job_id) for job_id in cluster.driver.engine.jobs]
+    async for one in in_slices(jobs):
         if one.step:
             continue
         job = cluster.driver.engine.jobs.get(one.job_id)
         if job is None or not request.has_filters or _passes(cluster, request, job, privacy):
-            chosen += [(one.job_id, task) for task in one.tasks] or [(one.job_id, None)]
-    return chosen
+            for task in one.tasks or (None,):
+                yield one.job_id, task
 
 
 def _passes(cluster: Cluster, request: ScancelRequest, job: Job, privacy: Privacy) -> bool:
@@ -142,6 +145,10 @@ async def end_job(
     Returns:
         What was wrong; ``None``: nothing.
     """
+    try:
+        cluster.driver.engine.view.find(job_id, task_id)
+    except RequestError as error:
+        return error.errno, message_of(error.errno, str(error))[0]
     counts_as = cluster.rights.over_job(uid, job_id)
     job = cluster.driver.engine.jobs.get(job_id)
     event: ev.Event

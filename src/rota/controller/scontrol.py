@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -11,17 +12,21 @@ from rota.commands.partition_update import PartitionUpdate
 from rota.commands.scontrol import Change, JobsRequest, Other, Show, parse_scontrol
 from rota.commands.scontrol_update import JobUpdate, NodeUpdate
 from rota.commands.slurm_messages import message_of
-from rota.controller.job_orders import Order, carry_out, order, problems_of
+from rota.config.hostlist import expand_hostlist
+from rota.controller.child import ChildError, from_child
+from rota.controller.job_orders import Answer, Order, carry_out, order, order_each, problems_of
 from rota.controller.job_updates import update_job
 from rota.controller.live_view import LiveView
 from rota.controller.partitions import delete_partition, set_partition
 from rota.controller.reservations import change_reservation
+from rota.controller.slices import in_slices, together
 from rota.controller.zone import utc_offset_for
 from rota.core import events as ev
-from rota.model import InputError, NodeState, RequestError
+from rota.core.plain import shape_of
+from rota.model import ClusterConfig, Errno, InputError, NodeState, RequestError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import AsyncIterator, Awaitable, Iterable
 
     from rota.commands.scontrol import Scontrol
     from rota.controller.cluster import Cluster
@@ -111,21 +116,26 @@ def _sentence(refused: Refused) -> str:
 # ---- jobs -------------------------------------------------------------------------------------------------------
 
 
-def _targets(cluster: Cluster, ids: Iterable[JobId], name: str, uid: int) -> list[JobId]:
+async def _targets(cluster: Cluster, ids: Iterable[JobId], name: str, uid: int) -> AsyncIterator[JobId]:
     """Give the jobs that are meant: a name finds none that the user may not see."""
+    async for one in in_slices(ids):
+        yield one
     engine, privacy = cluster.driver.engine, LiveView(cluster, uid).privacy
-    named = [
-        job.array_job_id
-        for job in engine.jobs.values()
-        if name and job.spec.name == name and privacy.shows("jobs", job.user_name, engine.view.line(job).account)
-    ]
-    return [*ids, *(JobId(job_id) for job_id in dict.fromkeys(named))]
+    known: set[int] = set()
+    async for job in in_slices(list(engine.jobs.values()) if name else ()):
+        if job.spec.name == name and privacy.shows("jobs", job.user_name, engine.view.line(job).account):
+            if job.array_job_id not in known:
+                yield JobId(job.array_job_id)
+            known.add(job.array_job_id)
 
 
 async def _jobs(cluster: Cluster, request: JobsRequest, uid: int) -> list[str]:
-    problems = []
-    for one in _targets(cluster, request.jobs, request.name, uid):
-        answers = await order(cluster, request.command, one, uid, incomplete=request.incomplete)
+    def carry(one: JobId) -> Awaitable[list[Answer]]:
+        return order(cluster, request.command, one, uid, incomplete=request.incomplete)
+
+    problems: list[str] = []
+    targets = [one async for one in _targets(cluster, request.jobs, request.name, uid)]
+    async for one, answers in order_each(targets, carry):
         found = problems_of(one, answers)
         if found and not answers[0].tasks and request.command in {"hold", "release", "uhold"}:
             found.append(f"slurm_suspend error: {answers[0].message}")
@@ -135,18 +145,23 @@ async def _jobs(cluster: Cluster, request: JobsRequest, uid: int) -> list[str]:
 
 async def _update_jobs(cluster: Cluster, request: JobUpdate, uid: int) -> list[str]:
     problems: list[str] = []
-    targets = _targets(cluster, request.jobs, request.of_name, uid)
+    targets = [one async for one in _targets(cluster, request.jobs, request.of_name, uid)]
     if request.of_name and not targets:
         return [f"scontrol: error: No jobs with name '{request.of_name}'"]
-    for one in targets:
+
+    async def carry(one: JobId) -> list[Answer]:
         what = Order(
             request=lambda job_id, task_id: update_job(cluster, request, job_id, task_id, uid),
             uid=cluster.rights.over_job(uid, one.job_id),
         )
         try:
-            problems += problems_of(one, await carry_out(cluster, one, what))
+            return await carry_out(cluster, one, what)
         except RequestError as error:
             problems.append(f"{error} for job {one.job_id}")
+            return []
+
+    async for one, answers in order_each(targets, carry):
+        problems += problems_of(one, answers)
     return problems
 
 
@@ -156,11 +171,20 @@ async def _update_jobs(cluster: Cluster, request: JobUpdate, uid: int) -> list[s
 async def _update_nodes(cluster: Cluster, request: NodeUpdate, uid: int) -> list[str]:
     if request.state is not None and request.state not in _NODE_STATES:
         return [_NOT_SUPPORTED.format(f"State={request.state}")]
+    if uid:
+        return [f"slurm_update error: {message_of(Errno.INVALID_USER_ID, '')[0]}"]
     features = None if request.features is None else tuple(split_list(request.features))
-    for name in request.nodes:
-        event = ev.UpdateNode(
+    try:
+        names = expand_hostlist(request.nodes)
+    except ValueError:
+        return [f"slurm_update error: {message_of(Errno.INVALID_NODE_NAME, '')[0]}"]
+    view = cluster.driver.engine.view
+    known, drained = {name for name, _ in view.machine}, frozenset(view.names(view.nodes_in(NodeState.DRAIN)))
+    there = next((place for place, name in enumerate(names) if name not in known), len(names))
+    events = (
+        ev.UpdateNode(
             name=name,
-            state=_node_state(cluster, name, request.state),
+            state=_node_state(name, request.state, drained),
             reason=request.reason or "",
             comment=request.comment,
             extra=request.extra,
@@ -168,25 +192,37 @@ async def _update_nodes(cluster: Cluster, request: NodeUpdate, uid: int) -> list
             weight=request.weight,
             uid=uid,
         )
-        refused = await cluster.driver.request(event)
+        for name in names[: there + 1]  # as in Slurm, those before one that is not there are changed
+    )
+    async for refused in together(map(cluster.driver.request, events)):
         if refused is not None:
             return [_sentence(refused)]
     return []
 
 
-def _node_state(cluster: Cluster, name: str, wanted: str | None) -> NodeState | None:
+def _node_state(name: str, wanted: str | None, drained: frozenset[str]) -> NodeState | None:
     """Give the state that a node is to have; ``None``: it stays. Only one that is drained can be undrained."""
-    if wanted == "UNDRAIN":
-        view = cluster.driver.engine.view
-        wanted = wanted if name in view.names(view.nodes_in(NodeState.DRAIN)) else None
-    return None if wanted is None else _NODE_STATES[wanted]
+    return None if wanted is None or (wanted == "UNDRAIN" and name not in drained) else _NODE_STATES[wanted]
 
 
 async def _reconfigure(cluster: Cluster, uid: int) -> list[str]:
+    if uid:
+        return [f"slurm_reconfigure error: {message_of(Errno.INVALID_USER_ID, '')[0]}"]
+    shape = shape_of(ClusterConfig)
+
+    def read() -> bytes:
+        try:
+            return json.dumps({"config": shape.encode(cluster.read_config())}).encode()
+        except InputError as error:
+            return json.dumps({"problem": str(error)}).encode()
+
     try:
-        config = cluster.read_config()
-    except InputError as error:
-        return [f"slurm_reconfigure error: {error}"]
+        found = json.loads(await from_child(cluster, uid, read))
+    except ChildError as error:
+        return [f"slurm_reconfigure error: slurm.conf: {error}"]
+    if "problem" in found:
+        return [f"slurm_reconfigure error: {found['problem']}"]
+    config = shape.decode(found["config"])
     refused = await cluster.driver.reconfigure(config, uid)
     if refused is None:
         return []

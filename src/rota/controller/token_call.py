@@ -17,12 +17,14 @@ if TYPE_CHECKING:
     from rota.controller.cluster import Cluster
     from rota.controller.wire import Call, Terminal
 
+#: Seconds have fewer digits.
+_DIGITS = 12
 _DENIED = "rota: error: Access/permission denied\n"
 
 
 async def token_call(cluster: Cluster, call: Call, terminal: Terminal, words: list[str]) -> int:
     """Carry the command out; give the exit status."""
-    if len(words) == 3 and words[0] == "make" and words[2].isdecimal():
+    if len(words) == 3 and words[0] == "make" and words[2].isdecimal() and len(words[2]) < _DIGITS:
         return await _make(cluster, call, terminal, words[1], int(words[2]))
     if words == ["list"]:
         mine = call.uid if cluster.rights.as_administrator(call.uid) else None

@@ -41,8 +41,16 @@ _LENGTH = struct.Struct(">I")
 _CALL, _FILE, _RESULT = 8 << 20, 16 << 20, 64 << 10
 
 
+#: Most arguments and variables of a call, each of which takes its time.
+_TEXTS = 50_000
+
+
 class WireError(Exception):
     """A client does not say what it should, or has gone."""
+
+
+class TooManyTextsError(Exception):
+    """A command has too many arguments and variables."""
 
 
 class TooLargeError(OSError):
@@ -202,9 +210,13 @@ async def read_call(reader: StreamReader, credentials: tuple[int, int, int]) -> 
 
     Raises:
         WireError: it is no such message.
+        TooManyTextsError: the command has too many arguments and variables.
     """
     pid, uid, gid = credentials
-    texts = (await _message(reader, _CALL)).decode(errors="surrogateescape").split("\0")
+    data = await _message(reader, _CALL)
+    if data.count(0) > _TEXTS:
+        raise TooManyTextsError(f"there are more than {_TEXTS:,} arguments and variables: name fewer")
+    texts = data.decode(errors="surrogateescape").split("\0")
     if texts.pop() or len(texts) < 4 or texts[0] != VERSION:
         raise WireError("no message of this version")
     try:

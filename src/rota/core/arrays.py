@@ -7,6 +7,7 @@ the record's. Tasks that have ended can be queued again, each with the job id th
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from rota.core.limits.start_limits import Excess, Limit
@@ -96,6 +97,11 @@ class JobArray(Generic[T]):
         """Whether a task id belongs to the array."""
         return task_id in self._ids
 
+    def waits(self, task_id: int) -> bool:
+        """Whether a task has not been split off, and has not ended."""
+        place = bisect_left(self.pending, task_id)
+        return place < len(self.pending) and self.pending[place] == task_id
+
     def take_id(self) -> int:
         """Give the job id for a task that is split off."""
         self._next_id += 1
@@ -137,7 +143,7 @@ class JobArray(Generic[T]):
 
     def has_ended(self, job_id: int, tasks: Sequence[int]) -> bool:
         """Whether a job of these tasks can be one that has ended: one task, or several in the array's record."""
-        if not tasks or any(not self.has(one) or one in self.tasks or one in self.pending for one in tasks):
+        if not tasks or any(not self.has(one) or one in self.tasks or self.waits(one) for one in tasks):
             return False
         if job_id == self.job_id:
             return not self.pending

@@ -210,7 +210,7 @@ class ClusterState:
             return [(job, None) for job in (*(array.tasks[task] for task in sorted(array.tasks)), *waiting)]
         elif task_id in array.tasks:
             return [(array.tasks[task_id], None)]
-        elif task_id in array.pending and array.record is not None:
+        elif array.waits(task_id) and array.record is not None:
             return [(array.record, task_id)]
         name = job_id if task_id is None else f"{job_id}_{task_id}"
         raise RequestError(f"there is no live job {name}", Errno.INVALID_JOB_ID)

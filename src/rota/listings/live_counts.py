@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from rota.model.array import MOST_TASKS, parse_array
+from rota.model.array import MOST_TASKS, count_tasks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping
@@ -113,4 +113,4 @@ def _tasks(job: JobLine) -> int:
     """Count the tasks for which a pending record stands."""
     if not job.array_task.startswith("["):
         return 1
-    return len(parse_array(job.array_task.strip("[]"), MOST_TASKS).ids)
+    return count_tasks(job.array_task.strip("[]"), MOST_TASKS)

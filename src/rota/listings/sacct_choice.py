@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from rota.commands.getopt import Parsed, UsageError
-from rota.commands.hosts import expand_hosts
 from rota.commands.moments import parse_slurm_time
+from rota.config.hostlist import expand_hostlist
 from rota.listings.common import clock_of, words_of
 from rota.listings.sacct_table import ids_of
 from rota.listings.text import NULL
@@ -172,7 +172,7 @@ def _nodes_of(parsed: Parsed) -> frozenset[str]:
     if not text:
         return frozenset()
     try:
-        return frozenset(expand_hosts(text))
+        return frozenset(expand_hostlist(text))
     except ValueError:
         raise UsageError(f"sacct: error: '{text}' is no list of nodes\n") from None
 

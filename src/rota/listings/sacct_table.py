@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from rota.commands.getopt import UsageError
-from rota.commands.job_ids import parse_job_id
-from rota.commands.lists import split_list
+from rota.commands.job_ids import parse_job_ids
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -40,14 +39,13 @@ def ids_of(command: str, texts: Iterable[str]) -> list[JobId]:
     Raises:
         UsageError: one of them is none.
     """
-    found = []
-    for word in (part for text in texts for part in split_list(text)):
-        one = parse_job_id(word)
-        if one is not None and one.bracketed:
-            raise UsageError(f"{command}: fatal: Bad job array element specified: {one.job_id}\n")
-        if one is None:
-            raise UsageError(f"{command}: fatal: Bad job/step specified: {word}\n")
-        found.append(one)
+
+    def no_id(word: str) -> UsageError:
+        return UsageError(f"{command}: fatal: Bad job/step specified: {word}\n")
+
+    found = parse_job_ids(command, texts, no_id)
+    if bracketed := next((one for one in found if one.bracketed), None):
+        raise UsageError(f"{command}: fatal: Bad job array element specified: {bracketed.job_id}\n")
     return found
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rota.commands.getopt import Parsed, UsageError
-from rota.commands.hosts import expand_hosts
 from rota.commands.lists import split_list
 from rota.commands.scontrol import Other, Scontrol, Show, parse_scontrol
+from rota.config.hostlist import expand_hostlist
 from rota.listings.answer import VERSION, Answer
 from rota.listings.assoc_mgr import show_assoc_mgr
 from rota.listings.common import clock_of, cluster_heading
@@ -227,7 +227,7 @@ class _Shown:
 
 def _hosts(text: str) -> list[str]:
     """Expand a hostlist in its order, with duplicates."""
-    return [name for part in split_list(text) for name in expand_hosts(part)]
+    return [name for part in split_list(text) for name in expand_hostlist(part)]
 
 
 def _natural(name: str) -> tuple[str, int]:

@@ -6,11 +6,11 @@ import re
 from typing import TYPE_CHECKING
 
 from rota.commands.getopt import UsageError
-from rota.commands.hosts import expand_hosts
 from rota.commands.job_ids import parse_job_id
+from rota.config.hostlist import expand_hostlist
 from rota.listings.squeue_ids import choose
 from rota.listings.squeue_steps import running_steps
-from rota.model.array import parse_array
+from rota.model.array import MOST_TASKS, parse_array
 
 if TYPE_CHECKING:
     from rota.listings.squeue_steps import Step
@@ -52,7 +52,7 @@ def _task_of(job: JobLine, array: int, task: int) -> list[JobLine]:
     if job.array_task.isdecimal():
         return [job] if int(job.array_task) == task else []
     try:
-        tasks = parse_array(job.array_task.strip("[]").partition("%")[0], 2**31).ids
+        tasks = parse_array(job.array_task.strip("[]").partition("%")[0], MOST_TASKS).ids
     except ValueError:
         return []
     return [job._replace(array_task=str(task))] if task in tasks else []
@@ -97,7 +97,7 @@ def choose_nodes(name: str | None, view: View) -> tuple[list[NodeLine], list[str
         return list(nodes), []
     by_name = {node.name: node for node in nodes}
     try:
-        named = expand_hosts(name)
+        named = expand_hostlist(name)
     except ValueError:
         named = [name]
     return [by_name[one] for one in named if one in by_name], [one for one in named if one not in by_name]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rota.commands.forms import form_of
 from rota.commands.getopt import NEEDED, Option, Parsed, UsageError, parse, table
-from rota.commands.hosts import expand_hosts
+from rota.config.hostlist import expand_hostlist
 from rota.listings.answer import Answer
 from rota.listings.clock import full_duration
 from rota.listings.columns import Format, parse_format, parse_named_format
@@ -303,7 +303,7 @@ def _filter(parsed: Parsed) -> Callable[[NodeLine], bool]:
     conditions: list[Callable[[NodeLine], bool]] = []
     if (text := parsed.last("nodes")) is not None:
         try:
-            named = frozenset(expand_hosts(text)) if text else frozenset()
+            named = frozenset(expand_hostlist(text)) if text else frozenset()
         except ValueError:
             raise UsageError(f"sinfo: error: '{text}' is an invalid node list\n") from None
         conditions.append(lambda node: node.name in named)

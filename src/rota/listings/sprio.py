@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rota.commands.getopt import NEEDED, OPTIONAL, Option, Parsed, UsageError, parse, table
-from rota.commands.job_ids import parse_job_id
+from rota.commands.job_ids import parse_job_ids
 from rota.listings.answer import Answer
 from rota.listings.columns import Column, parse_format, sort_records
 from rota.listings.columns import table as as_table
@@ -109,13 +109,12 @@ def check(argv: Sequence[str]) -> tuple[Parsed, frozenset[int]]:
     texts = [words.pop(0) if value is None and words else value or "" for key, value in parsed.options if key == "jobs"]
     if words:
         raise UsageError(f"sprio: error: Unrecognized option: {words[0]}\n", _USAGE)
-    ids = set()
-    for word in (one for text in texts for one in text.split(",") if one.strip()):
-        found = parse_job_id(word.strip())
-        if found is None or found.step:
-            raise UsageError(f"sprio: error: Invalid job id: {word}\n")
-        ids.add(found.job_id)
-    return parsed, frozenset(ids)
+    found = parse_job_ids("sprio", ["".join(text.split()) for text in texts], _no_id, steps=False)
+    return parsed, frozenset(one.job_id for one in found)
+
+
+def _no_id(word: str) -> UsageError:
+    return UsageError(f"sprio: error: Invalid job id: {word}\n")
 
 
 def _default_format(weights: PriorityWeights, *, long: bool, norm: bool, with_user: bool) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rota.commands.getopt import UsageError
-from rota.commands.hosts import expand_hosts
+from rota.config.hostlist import expand_hostlist
 from rota.listings.text import NULL
 from rota.model import JobState
 
@@ -75,11 +75,11 @@ def on_nodes(text: str, view: View) -> Callable[[JobLine], bool]:
         UsageError: it is none, or there is no such node.
     """
     try:
-        wanted = frozenset(expand_hosts(text))
+        wanted = frozenset(expand_hostlist(text))
     except ValueError:
         raise UsageError(f"squeue: error: '{text}' invalid entry for --nodelist\n") from None
-    if unknown := sorted(wanted - {node.name for node in view.nodes()}):
-        raise UsageError(f"squeue: error: Invalid node name {unknown[0]}\n")
+    if unknown := wanted - {node.name for node in view.nodes()}:
+        raise UsageError(f"squeue: error: Invalid node name {min(unknown)}\n")
     return lambda job: not wanted.isdisjoint(job.nodes)
 
 

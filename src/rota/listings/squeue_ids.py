@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rota.commands.getopt import UsageError
-from rota.commands.job_ids import parse_job_id
-from rota.commands.lists import split_list
-from rota.model.array import fold_tasks, parse_array
+from rota.commands.job_ids import parse_job_ids
+from rota.model.array import MOST_TASKS, fold_tasks, parse_array
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from rota.model.lines import JobLine
 
 #: Most task ids that ``-r`` lists apart for one record.
-_MOST_TASKS = 100_000
+_APART = 100_000
 
 
 def parse_ids(text: str) -> list[JobId]:
@@ -25,48 +24,50 @@ def parse_ids(text: str) -> list[JobId]:
     Raises:
         UsageError: one of them is no job id.
     """
-    found = []
-    for word in split_list("".join(text.split()[:1])):
-        one = parse_job_id(word)
-        if one is None:
-            raise UsageError(f"squeue: error: Invalid job id: {word}\n")
-        found.append(one)
-    return found
+    return parse_job_ids("squeue", text.split()[:1], _no_id)
+
+
+def _no_id(word: str) -> UsageError:
+    return UsageError(f"squeue: error: Invalid job id: {word}\n")
 
 
 def choose(ids: list[JobId], shown: list[JobLine], everything: list[JobLine]) -> list[JobLine]:
-    """Choose the jobs that were asked for.
+    """Choose the jobs that were asked for, in the order in which they were; each record is looked at once.
 
     Raises:
         UsageError: only one was asked for, and there is no such job.
     """
+    wanted: dict[int, set[int]] = {}
+    for one in ids:
+        wanted.setdefault(one.job_id, set()).update(one.tasks)
+    whole = {one.job_id for one in ids if not one.tasks}
     by_id: dict[int, list[JobLine]] = {}
     for job in shown:
         by_id.setdefault(job.job_id, []).append(job)
         if job.array_job_id is not None and job.array_job_id != job.job_id:
             by_id.setdefault(job.array_job_id, []).append(job)
-    chosen: dict[str, JobLine] = {}
-    for one in ids:
-        for job in by_id.get(one.job_id, ()):
-            part = job if not one.tasks else _part_of(job, one)
+    chosen: dict[int, JobLine] = {}
+    for job_id, tasks in wanted.items():
+        for job in by_id.get(job_id, ()):
+            part = job if job_id in whole else _part_of(job, job_id, tasks)
             if part is not None:
-                chosen.setdefault(part.shown_id, part)
+                chosen.setdefault(part.job_id, part)
     if len(ids) == 1:
         number = ids[0].job_id
         if not any(number in {job.job_id, job.array_job_id} for job in everything):
             raise UsageError("slurm_load_jobs error: Invalid job id specified\n")
-    return _together(list(chosen.values()))
+    return list(chosen.values())
 
 
-def _part_of(job: JobLine, wanted: JobId) -> JobLine | None:
+def _part_of(job: JobLine, array_job_id: int, wanted: set[int]) -> JobLine | None:
     """Give a task, or the record of pending tasks with only those asked for; ``None``: it has none of them."""
-    if job.array_job_id != wanted.job_id:
+    if job.array_job_id != array_job_id:
         return None
     if job.array_task.isdecimal():
-        return job if int(job.array_task) in wanted.tasks else None
+        return job if int(job.array_task) in wanted else None
     listed = job.array_task.strip("[]").partition("%")[0]
     try:
-        tasks = sorted(set(parse_array(listed, 2**31).ids).intersection(wanted.tasks))
+        tasks = sorted(wanted.intersection(parse_array(listed, MOST_TASKS).ids))
     except ValueError:
         return None
     if not tasks:
@@ -76,30 +77,12 @@ def _part_of(job: JobLine, wanted: JobId) -> JobLine | None:
     return job._replace(array_task=f"[{fold_tasks(tasks)}]")
 
 
-def _together(jobs: list[JobLine]) -> list[JobLine]:
-    """Put pending tasks of one record, chosen one by one, together again."""
-    parts: dict[int, list[int]] = {}
-    for job in jobs:
-        if job.pending and job.array_task.isdecimal() and job.array_job_id is not None:
-            parts.setdefault(job.job_id, []).append(int(job.array_task))
-    found: list[JobLine] = []
-    seen: set[int] = set()
-    for job in jobs:
-        tasks = parts.get(job.job_id, [])
-        if len(tasks) < 2 or not job.array_task.isdecimal():  # one task, or not of an array
-            found.append(job)
-        elif job.job_id not in seen:
-            seen.add(job.job_id)
-            found.append(job._replace(array_task=f"[{fold_tasks(sorted(tasks))}]"))
-    return found
-
-
 def tasks_apart(job: JobLine) -> Iterable[JobLine]:
     """Give each pending task of a job array as a record of its own."""
     if job.array_task[:1] != "[":
         return (job,)
     try:
-        tasks = parse_array(job.array_task.strip("[]").partition("%")[0], 2**31).ids[:_MOST_TASKS]
+        tasks = parse_array(job.array_task.strip("[]").partition("%")[0], MOST_TASKS).ids[:_APART]
     except ValueError:
         return (job,)
     return [job._replace(array_task=str(task)) for task in tasks]

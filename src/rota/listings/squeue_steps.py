@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from rota.commands.getopt import UsageError
-from rota.commands.job_ids import parse_job_id
-from rota.commands.lists import split_list
+from rota.commands.job_ids import parse_job_ids
 from rota.listings.answer import Answer
 from rota.listings.clock import duration
 from rota.listings.columns import Column, parse_format, parse_named_format, sort_records
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rota.commands.getopt import Parsed
-    from rota.commands.job_ids import JobId
     from rota.listings.clock import Clock
     from rota.listings.view import View
     from rota.model.lines import JobLine
@@ -86,7 +84,7 @@ def steps_table(chosen: str, jobs: str | None, parsed: Parsed, view: View, clock
     else:
         form = parse_format(parsed.last("format") or _DEFAULT, letters)
     err = "".join(f"squeue: error: Invalid job step format specification: {one}\n" for one in form.unknown)
-    ids = [_id(word) for word in split_list(chosen)]
+    ids = {(one.job_id, one.step) for one in parse_job_ids("squeue", [chosen], _no_step, steps=True)}
     running = running_steps(view)
     if jobs is not None:
         of_jobs = {job.job_id for job in choose(parse_ids(jobs), [one.job for one in running], list(view.jobs()))}
@@ -94,8 +92,7 @@ def steps_table(chosen: str, jobs: str | None, parsed: Parsed, view: View, clock
     shown = [
         one
         for one in running
-        if (not ids or any(one.job.job_id == wanted.job_id and one.step.step_id == wanted.step for wanted in ids))
-        and _passes(one.job, parsed, view)
+        if (not ids or (one.job.job_id, one.step.step_id) in ids) and _passes(one.job, parsed, view)
     ]
     if unknown := sort_records(shown, parsed.last("sort") or "P,i", letters):
         return Answer("", f"{err}squeue: error: Invalid sort specification: {unknown[:1]}\n", 1)
@@ -110,11 +107,8 @@ def _passes(job: JobLine, parsed: Parsed, view: View) -> bool:
     )
 
 
-def _id(word: str) -> JobId:
-    found = parse_job_id(word)
-    if found is None or not found.step:
-        raise UsageError(f"squeue: error: Invalid job_step id: {word}.??\n")
-    return found
+def _no_step(word: str) -> UsageError:
+    return UsageError(f"squeue: error: Invalid job_step id: {word}.??\n")
 
 
 def _columns(clock: Clock) -> dict[str, Column[Step]]:

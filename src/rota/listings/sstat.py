@@ -7,6 +7,7 @@ processor time of those that they have waited for too.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from rota.commands.job_ids import JobId
     from rota.listings.view import View
+    from rota.model.lines import JobLine
     from rota.model.step import TaskUsage
 
     #: What is measured of a task; what is made of the numbers of all tasks; the least or the most of something.
@@ -103,7 +105,8 @@ def sstat(argv: Sequence[str], environ: Mapping[str, str], view: View) -> Answer
     text = _PIDS if parsed.has("pidformat") else parsed.last("format") or _DEFAULT
     fields = fields_of(text, FIELDS, "sstat")
     errors: list[str] = []
-    rows = [row for wanted in ids for row in _rows(wanted, parsed, view, errors)]
+    known = _Known(view)
+    rows = [row for wanted in ids for row in _rows(wanted, parsed, known, errors)]
     texts = _texts(convert=not parsed.has("noconvert"))
     shown = put([(name, width, texts[name]) for name, width in fields], rows, parsed)
     return Answer(shown, "".join(f"sstat: error: {error}\n" for error in errors))
@@ -119,18 +122,32 @@ def _ids(parsed: Parsed) -> list[JobId]:
     return found
 
 
-def _rows(wanted: JobId, parsed: Parsed, view: View, errors: list[str]) -> list[_Row]:
+class _Known:
+    """What there is, by job id and by the id of the job array, so that a long list of ids does not take its square."""
+
+    def __init__(self, view: View) -> None:
+        self.view = view
+        self.jobs: defaultdict[int | None, list[JobLine]] = defaultdict(list)
+        for job in view.jobs(ended=False):
+            for number in {job.job_id, job.array_job_id}:
+                self.jobs[number].append(job)
+        self.ids = {number for job in view.jobs() for number in (job.job_id, job.array_job_id)}
+        self.steps: defaultdict[int, list[Step]] = defaultdict(list)
+        for one in running_steps(view):
+            self.steps[one.job.job_id].append(one)
+
+
+def _rows(wanted: JobId, parsed: Parsed, known: _Known, errors: list[str]) -> list[_Row]:
     """Give the rows of a job or step, and add what is wrong with it."""
     number = wanted.job_id
     task = str(wanted.tasks[0]) if wanted.tasks else None
-    jobs = [job for job in view.jobs(ended=False) if number in {job.job_id, job.array_job_id}]
+    jobs = known.jobs.get(number, ())
     jobs = [job for job in jobs if task is None or (job.array_job_id == number and job.array_task == task)]
     if not jobs:
-        ended = any(number in {job.job_id, job.array_job_id} for job in view.jobs())
-        errors.append(f"No steps running for job {number}" if ended else f"couldn't get steps for job {number}")
+        is_over = number in known.ids
+        errors.append(f"No steps running for job {number}" if is_over else f"couldn't get steps for job {number}")
         return []
-    ids = {job.job_id for job in jobs}
-    steps = [one for one in running_steps(view) if one.job.job_id in ids]
+    steps = [one for job in jobs for one in known.steps.get(job.job_id, ())]
     if not steps:
         errors.append(f"No steps running for job {number}")
         return []
@@ -141,7 +158,7 @@ def _rows(wanted: JobId, parsed: Parsed, view: View, errors: list[str]) -> list[
     elif not parsed.has("allsteps"):
         steps = [min(some, key=_number) for some in _numbered(steps).values()]
     steps.sort(key=lambda one: one.step.step_id.isdigit())  # the batch step first
-    return [row for one in steps for row in _rows_of(one, parsed, view, errors)]
+    return [row for one in steps for row in _rows_of(one, parsed, known.view, errors)]
 
 
 def _numbered(steps: list[Step]) -> dict[int, list[Step]]:

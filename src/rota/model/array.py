@@ -6,6 +6,7 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from rota.model.bounds import quoted
 from rota.model.numbers import fold_numbers
 
 if TYPE_CHECKING:
@@ -29,12 +30,15 @@ class ArrayTasks(NamedTuple):
     throttle: int = 0
 
 
-def parse_array(text: str, size: int = MAX_ARRAY_SIZE) -> ArrayTasks:
-    """Read what follows ``--array=``.
+def check_array(text: str, size: int = MAX_ARRAY_SIZE) -> tuple[list[range], int]:
+    """Read what follows ``--array=`` without making anything of it.
 
     Args:
         text: Task ids and ranges, such as ``1,3-9:2``; ``%N`` at the end limits how many tasks run at a time.
-        size: ``MaxArraySize``: task ids must be smaller than this.
+        size: ``MaxArraySize``: task ids must be smaller than this, and no more are named.
+
+    Returns:
+        The ranges as they are written, and how many tasks may run at a time, see `ArrayTasks`.
 
     Raises:
         ValueError: the text has another form, or an id is too large.
@@ -43,22 +47,50 @@ def parse_array(text: str, size: int = MAX_ARRAY_SIZE) -> ArrayTasks:
     if listed.startswith("[") and listed.endswith("]"):
         listed = listed[1:-1]
     if percent and _THROTTLE.fullmatch(throttle) is None:
-        raise ValueError(f"{_PROBLEM}: {text!r}: after % stands how many tasks may run at a time")
-    ids: set[int] = set()
+        raise ValueError(f"{_PROBLEM}: {quoted(text)}: after % stands how many tasks may run at a time")
+    found: list[range] = []
+    left = size
     for item in filter(None, listed.split(",")):
         match = _ITEM.fullmatch(item.lstrip())
         if match is None:
-            raise ValueError(f"{_PROBLEM}: {item!r} is no task id, 1-5, or 0-15:4")
+            raise ValueError(f"{_PROBLEM}: {quoted(item)} is no task id, 1-5, or 0-15:4")
         first = int(match["first"])
         last, step = int(match["last"] or first), int(match["step"] or 1)
         if last < first or step < 1:
             raise ValueError(f"{_PROBLEM}: {item!r} has no tasks")
         if last >= size:
             raise ValueError(f"{_PROBLEM}: task {last} is not below {size}: MaxArraySize")
-        ids.update(range(first, last + 1, step))
-    if not ids:
-        raise ValueError(f"{_PROBLEM}: {text!r} has no tasks")
-    return ArrayTasks(tuple(sorted(ids)), max(int(throttle or 0), 0))
+        found.append(range(first, last + 1, step))
+        left -= len(found[-1])
+        if left < 0:
+            raise ValueError(f"{_PROBLEM}: {quoted(text)} names more than {size:,} tasks: MaxArraySize")
+    if not found:
+        raise ValueError(f"{_PROBLEM}: {quoted(text)} has no tasks")
+    return found, max(int(throttle or 0), 0)
+
+
+def parse_array(text: str, size: int = MAX_ARRAY_SIZE) -> ArrayTasks:
+    """Read what follows ``--array=``, see `check_array`.
+
+    Raises:
+        ValueError: the text has another form, or an id is too large.
+    """
+    ranges, throttle = check_array(text, size)
+    if len(ranges) == 1:
+        return ArrayTasks(tuple(ranges[0]), throttle)
+    return ArrayTasks(tuple(sorted(set().union(*ranges))), throttle)
+
+
+def count_tasks(text: str, size: int = MAX_ARRAY_SIZE) -> int:
+    """Count the tasks of an array, see `check_array`; 1 for an empty text, which is no array.
+
+    Raises:
+        ValueError: the text has another form, or an id is too large.
+    """
+    if not text:
+        return 1
+    ranges, _ = check_array(text, size)
+    return len(ranges[0]) if len(ranges) == 1 else len(set().union(*ranges))
 
 
 #: Task ids are written with a step if the last is larger than the first by more than this.

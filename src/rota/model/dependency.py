@@ -6,6 +6,8 @@ import re
 from enum import StrEnum
 from typing import NamedTuple
 
+from rota.model.bounds import MOST_JOBS, TooManyError
+
 _JOB = re.compile(r"(?P<job>\d{1,10})(?:_(?P<task>\d{1,9}))?(?:\+(?P<minutes>\d{1,7}))?", re.ASCII)
 
 _PROBLEM = "Job dependency problem"
@@ -73,6 +75,8 @@ def parse_dependency(text: str) -> Dependencies:
         ValueError: the text is not ``type:job[+minutes][:job …]``, a job id alone or ``singleton``, joined by ``,``
             (all of them must be satisfied) or ``?`` (any one; also where both are used).
     """
+    if len(re.findall("[,?:]", text)) > MOST_JOBS:
+        raise TooManyError(text, MOST_JOBS, "jobs")
     found: list[Dependency] = []
     for item in re.split("[,?]", text):
         name, *jobs = item.split(":")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from rota.model.bounds import count_numbers, quoted
 from rota.model.numbers import fold_numbers
 from rota.model.tres import gres_counts
 
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
 
 GPU = "gpu"
 _CORES = re.compile(r"\(C:([\d+-]+)\)$")
-_RANGE = re.compile(r"(\d+)(?:-(\d+))?")
+_RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
+#: Cores of a list, and the largest number of one.
+_MOST_CORES = 2**16
 
 
 class Gpus(NamedTuple):
@@ -59,10 +62,12 @@ def parse_cores(text: str) -> tuple[int, ...]:
         ValueError: the text has another form.
     """
     found: set[int] = set()
+    if count_numbers(text) > _MOST_CORES:
+        raise ValueError(f"{quoted(text)} names more than {_MOST_CORES:,} cores")
     for part in text.split(","):
         match = _RANGE.fullmatch(part.strip())
-        if match is None or int(match[2] or match[1]) > 2**16:
-            raise ValueError(f"{text!r} is no list of cores such as 0-3,8")
+        if match is None or int(match[2] or match[1]) > _MOST_CORES:
+            raise ValueError(f"{quoted(text)} is no list of cores such as 0-3,8")
         found.update(range(int(match[1]), int(match[2] or match[1]) + 1))
     return tuple(sorted(found))
 

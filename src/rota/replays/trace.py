@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rota.model import InputError, JobSpec
-from rota.model.array import MOST_TASKS, parse_array
+from rota.model.array import MOST_TASKS, count_tasks
 
 if TYPE_CHECKING:
     from rota.workload import Workload
@@ -172,7 +172,7 @@ def _check_arrays(jobs: Workload) -> None:
     requests, row = jobs.requests or (), 0
     while row < len(requests):
         array = requests[row].array
-        tasks = len(parse_array(array, MOST_TASKS).ids) if array else 1
+        tasks = count_tasks(array, MOST_TASKS)
         line = int(jobs.line[row])
         if array and jobs.line[row : row + tasks].tolist() != [line] * tasks:
             raise InputError(

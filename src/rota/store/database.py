@@ -154,12 +154,11 @@ class Database:
         """Give the number of the last record of a job: at least as many as there are, and found at once."""
         return int(self._rows(select(func.max(jobs.c.id)))[0][0] or 0)
 
-    def end_times(self, since: int) -> Iterator[int]:
-        """Give when jobs ended that have ended since a time, Unix seconds, in order."""
-        for (end_time,) in self._rows(
-            select(jobs.c.end_time).where(jobs.c.end_time >= since, LAST_RUN).order_by(jobs.c.end_time)
-        ):
-            yield end_time
+    def recent_ends(self, since: int) -> Iterator[tuple[int, int, int | None]]:
+        """Give the jobs that have ended since a time, in order: when, Unix seconds, their ids and those of arrays."""
+        columns = jobs.c.end_time, jobs.c.job_id, jobs.c.array_job_id
+        for row in self._rows(select(*columns).where(jobs.c.end_time >= since, LAST_RUN).order_by(jobs.c.end_time)):
+            yield row.end_time, row.job_id, row.array_job_id
 
     def _rows(self, query: Select[Any]) -> list[Any]:
         try:

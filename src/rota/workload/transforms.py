@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rota.model import InputError
-from rota.model.array import MOST_TASKS, parse_array
+from rota.model.array import MOST_TASKS, count_tasks
 from rota.workload.fields import FIELD_NAMES
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ def _units(workload: Workload) -> NDArray[np.intp]:
     units, row, unit = np.zeros(count, np.intp), 0, 0
     while row < count:
         array = workload.requests[row].array
-        tasks = len(parse_array(array, MOST_TASKS).ids) if array else 1
+        tasks = count_tasks(array, MOST_TASKS)
         units[row : row + tasks] = unit
         row, unit = row + tasks, unit + 1
     return units

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rota.model.array import MOST_TASKS, parse_array
+from rota.model.array import MOST_TASKS, count_tasks
 from rota.workload.checks import ColumnError, first_fault, partial_executions
 from rota.workload.fields import FIELD_NAMES, LIMIT, UNKNOWN
 from rota.workload.header import header_int, is_comment
@@ -160,7 +160,7 @@ class Workload:
         rows = [
             (row if lines is None else lines[row - 1], submit, run, spec)
             for row, (submit, run, spec) in enumerate(jobs, start=1)
-            for _ in range(len(parse_array(spec.array, MOST_TASKS).ids) if spec.array else 1)
+            for _ in range(count_tasks(spec.array, MOST_TASKS))
         ]
         if not rows:
             raise ValueError("a workload needs at least one job")

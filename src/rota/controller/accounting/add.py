@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rota.commands.getopt import UsageError
 from rota.controller.accounting import texts
 from rota.controller.accounting.plan import PLACE, Draft, Given, Plan
+from rota.model.bounds import MOST_NAMES
 from rota.sacctmgr.keys import QOS
 
 if TYPE_CHECKING:
@@ -96,6 +97,8 @@ def add_users(draft: Draft) -> Plan:
 def _associate(draft: Draft, names: list[str], accounts: list[str], given: list[Given]) -> list[Association]:
     """Add users to accounts where they are not; give their new associations."""
     partitions = _values(given, "Partition") or [""]
+    if len(names) * len(accounts) * len(partitions) > MOST_NAMES:
+        raise UsageError(f" Too many associations at a time: at most {MOST_NAMES:,}.\n")
     made = []
     for name in names:
         for account in accounts:

@@ -9,6 +9,7 @@ from rota.commands.script_environment import exported
 from rota.commands.submission import join_path
 from rota.controller.run_environment import VISIBLE, expand, run_environment
 from rota.controller.steps.environment import gpu_environment, node_environment, step_environment
+from rota.model.bounds import MOST_NODES, count_numbers, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -166,10 +167,12 @@ def read_programs(text: str, path: str, tasks: int) -> list[tuple[str, ...]]:
 
 def _numbers(text: str, path: str) -> list[int]:
     found: list[int] = []
+    if count_numbers(text) > MOST_NODES:
+        raise ValueError(f"{path}: {quoted(text)} names more than {MOST_NODES:,} tasks")
     for item in text.split(","):
         low, dash, high = item.partition("-")
         if not low.isdigit() or (dash and not high.isdigit()) or int(high or low) >= 1 << 20:
-            raise ValueError(f"{path}: {text!r} is no list of tasks")
+            raise ValueError(f"{path}: {quoted(text)} is no list of tasks")
         found += range(int(low), int(high or low) + 1)
     return found
 

@@ -274,7 +274,7 @@ class JobDependencies:
         array = self._state.arrays.get(one.job_id)
         if array is None:
             return one.task_id is None and one.job_id in self._state.jobs
-        return one.task_id is None or one.task_id in array.tasks or one.task_id in array.pending
+        return one.task_id is None or one.task_id in array.tasks or array.waits(one.task_id)
 
     def _start_of(self, one: Dependency) -> int | None:
         """Give the start of the job that a dependency is on, for an array of its last task; ``None``: none so far."""

@@ -1,7 +1,8 @@
 """The program: ``python -I -S main.py STATE_DIR`` becomes the keeper of a state directory, unless it has one.
 
 ``--no-cgroups`` leaves control groups alone, ``--no-memory-cgroups`` only those that limit memory. ``--files=N`` is the
-limit on open files of runs that have none of their own, by default that of the caller. The program returns
+limit on open files of runs that have none of their own, by default that of the caller; ``--memory=N`` replaces the
+caller's limit of memory, ``RLIMIT_DATA``, for all. The program returns
 when it has become a process of its own; the caller then waits until it can connect.
 """
 
@@ -75,6 +76,8 @@ def _keep(directory: str, options: set[str], umask: int) -> None:
     for option in options:
         if option.startswith("--files="):
             soft = min(int(option[8:]), hard)
+        elif option.startswith("--memory="):
+            resource.setrlimit(resource.RLIMIT_DATA, (int(option[9:]), resource.getrlimit(resource.RLIMIT_DATA)[1]))
     around.files = soft, hard
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     # The kernel is to end a run rather than the one that watches all.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from rota.listings.job_facts import eligible_time, least_memory, throttle
 from rota.listings.sacct_fields import Row, Rows, allocated, exit_status, nodes, reason, state
-from rota.model.array import parse_array
+from rota.model.array import MOST_TASKS, parse_array
 from rota.model.tres import STATIC_TRES
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ def _bitmap(tasks: str) -> str | None:
     """Give task ids as Slurm stores them: ``3-6`` is 0x78, a bit for each; ``None``: there are none."""
     if not tasks:
         return None
-    ids = parse_array(tasks, 2**31).ids
+    ids = parse_array(tasks, MOST_TASKS).ids
     bits = bytearray(ids[-1] // 8 + 1)
     for task in ids:
         bits[task // 8] |= 1 << task % 8

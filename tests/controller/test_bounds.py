@@ -1,0 +1,109 @@
+"""No request costs the controller much, whatever lists it has: 100 ms of its thread and 50 MB at most.
+
+Requests are drawn: all commands, and hostile texts in every option, key and word that takes one. What a request costs
+is what the kernel counts of the controller: the processor time of its thread, and the growth of its largest size. Who
+measures while others work on the machine measures too much: a request that seems to cost too much is tried again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rota.testing.live import LiveCluster
+
+from .hostile import CALLS, Measured, with_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+#: Seconds of the controller's thread, bytes, and how often a request is tried.
+_SECONDS, _BYTES, _TRIES = 0.1, 50 << 20, 5
+_CONF = """
+ClusterName=rig
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core_Memory
+PriorityType=priority/multifactor
+GresTypes=gpu
+AccountingStorageEnforce=limits
+NodeName=n[0-299] CPUs=4 RealMemory=8000 Gres=gpu:2 Feature=virt
+PartitionName=debug Nodes=ALL Default=YES DefMemPerCPU=100 MaxTime=INFINITE
+PartitionName=high Nodes=ALL MaxTime=60
+"""
+
+_COUNT = st.sampled_from([1, 2, 16, 300, 5_000, 40_000])
+_NUMBER = st.sampled_from(
+    ["0", "7", "00001", "999", "99999", "65535", "4000000", "9" * 9, "9" * 18, "9" * 19, "9" * 5000]
+)
+_RANGE = st.one_of(
+    st.tuples(_NUMBER, _NUMBER).map("-".join),
+    st.sampled_from(
+        ["0-9", "0-99", "0-999", "000-999", "0-9999:2", "1,3,5-7", "0-", "-", "", "a-b", "0-9%5", "0-65535"]
+    ),
+)
+_BRACKETS = st.tuples(_RANGE, st.integers(1, 6)).map(lambda one: "-".join([f"[{one[0]}]"] * one[1]))
+_HEAD = st.sampled_from(["n", "", "0_", "1_", "3_", "n1", "gpu:", "afterok:", "x" * 300, "-", "+", "!", "%", "ü"])
+_TERM = st.one_of(
+    st.tuples(_HEAD, _BRACKETS).map("".join),
+    st.tuples(_HEAD, _BRACKETS, st.sampled_from(["x", "[0-9]", ".0", ":5", "*9"])).map("".join),
+    st.tuples(_HEAD, _NUMBER).map("".join),
+    st.sampled_from(
+        ["root", "n1", "1", "1_1", "3_[0-999]", "2.0", "debug", "PENDING", "virt", "%i", "%.999999999i", "i:9"]
+    ),
+    st.sampled_from(
+        ["[", "]", "[" * 5000, "n[" * 2000 + "0" + "]" * 2000, "(" * 900 + "virt" + ")" * 900, "&|", "=", "@@"]
+    ),
+    st.text(max_size=8),
+)
+_JOIN = st.sampled_from([",", ",", ",", "", " ", ":", "&", "|", "\n", ",,", ";", "?"])
+
+
+def _numbered(term: str, count: int) -> list[str]:
+    """Make many different terms of one."""
+    return [term.replace("0", str(number), 1) if number else term for number in range(count)]
+
+
+_HOSTILE = st.one_of(
+    st.tuples(_TERM, _COUNT, _JOIN).map(lambda one: one[2].join([one[0]] * one[1])),
+    st.tuples(_TERM, _COUNT, _JOIN).map(lambda one: one[2].join(_numbered(one[0], one[1]))),
+    st.tuples(st.lists(_TERM, max_size=8), _JOIN).map(lambda one: one[1].join(one[0])),
+    st.tuples(_HEAD, _COUNT).map(lambda one: ",".join(f"{one[0]}{number}" for number in range(one[1]))),
+    st.sampled_from(["x", "0", "9", ",", "[0-9]", "%i", "a=b,", "-"]).flatmap(
+        lambda one: _COUNT.map(lambda n: one * n)
+    ),
+).map(lambda text: text.replace("\0", "")[:400_000])
+
+
+def _check(measured: Measured, words: Sequence[str]) -> None:
+    """Give a command until it has cost little enough."""
+    costs = []
+    for _ in range(_TRIES):
+        costs.append(measured.cost(words))
+        if costs[-1].seconds < _SECONDS and costs[-1].bytes_ < _BYTES:
+            return
+    shown = [word[:200] for word in words]
+    assert min(one.seconds for one in costs) < _SECONDS, (shown, costs)
+    assert min(one.bytes_ for one in costs) < _BYTES, (shown, costs)
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Measured]:
+    """A cluster of 300 nodes with jobs that wait, an array of 40 tasks, and a reservation."""
+    with LiveCluster(tmp_path_factory.mktemp("bounds"), _CONF) as cluster:
+        for options in ("-H", "-H", "-H -a 0-39"):
+            cluster.submit(*options.split(), "--wrap", "true")
+        made = "create reservation reservationname=kept starttime=now+9hours duration=1 users=root nodes=n[1-9]"
+        cluster.run("scontrol", *made.split())
+        found = Measured(cluster)
+        for words in CALLS:  # what is only needed at the first time is loaded
+            found.cost([word.replace("@", "1") for word in words if words[0] not in {"scancel", "sbatch", "srun"}])
+        yield found
+
+
+@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(words=st.sampled_from(CALLS), text=_HOSTILE)
+def test_no_request_costs_much(measured: Measured, words: list[str], text: str) -> None:
+    _check(measured, with_text(words, text))

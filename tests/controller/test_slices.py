@@ -1,0 +1,55 @@
+"""Long work of requests leaves others their turn, however many do it."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import pairwise
+from time import thread_time
+
+from rota.controller import slices
+
+
+def test_others_have_their_turn() -> None:
+    """Ten requests with half a second of work each: what else there is to do waits for little work."""
+
+    async def long() -> None:
+        async for _ in slices.in_slices(range(250)):
+            began = thread_time()
+            while thread_time() < began + 0.002:
+                pass
+
+    async def test() -> float:
+        work = [asyncio.create_task(long()) for _ in range(10)]
+        await asyncio.sleep(0)  # all begin with a slice
+        longest = 0.0
+        while not all(one.done() for one in work):
+            began = thread_time()
+            await asyncio.sleep(0)
+            longest = max(longest, thread_time() - began)
+        return longest
+
+    assert asyncio.run(test()) < 0.1
+
+
+def test_some_of_many_are_asked_together() -> None:
+    asked: list[int] = []
+    turns: list[int] = []
+
+    async def ask(number: int) -> int:
+        asked.append(number)
+        await asyncio.sleep(0)
+        return number
+
+    async def watch() -> None:
+        while True:
+            turns.append(len(asked))
+            await asyncio.sleep(0)
+
+    async def test() -> list[int]:
+        watching = asyncio.create_task(watch())
+        found = [one async for one in slices.together(map(ask, range(100)))]
+        watching.cancel()
+        return found
+
+    assert asyncio.run(test()) == asked == list(range(100))
+    assert max(after - before for before, after in pairwise(turns)) == 16
