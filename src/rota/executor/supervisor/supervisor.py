@@ -19,6 +19,7 @@ from rota.executor.supervisor.state import State
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from rota.executor.supervisor.cgroups import Cgroups
@@ -30,6 +31,8 @@ _BATCH = 32
 #: Seconds between two measurements of memory: of runs that are limited by it, and of all.
 _LIMITED, _ALL = 2.0, 10.0
 _HOUSEKEEPING = 1.0
+#: Seconds after which what is left of a run is killed again, at first and at most.
+_KILL_AGAIN, _LONGEST_KILL_PAUSE = 0.05, 1.0
 #: Seconds without a run and a caller after which the supervisor ends. All that it knows is on disk.
 _LINGER = 2.0
 
@@ -163,21 +166,16 @@ class Supervisor:
     def _request(self, request: Record) -> None:
         """Carry out a request, or refuse one that makes no sense with an exception."""
         kind = request["do"]
+        done: Record = {"is": "done", "number": int(request["number"])}
         if kind == "launch":
             self._launch(request["what"])
         elif kind == "measure":
             self._measure()
         elif kind == "stop":
             self._stopping = True
-        elif (run := self._state.runs.get((request["job"], request["run"]))) is not None:
-            self._request_of(run, kind, request)
-        else:
-            # It may wait for its turn to be launched.
-            while self._launches:
-                self._launch_some()
-            if (run := self._state.runs.get((request["job"], request["run"]))) is not None:
-                self._request_of(run, kind, request)
-        self._state.report({"is": "done", "number": int(request["number"])})
+        elif (run := self._run_of(request)) is not None:
+            done["joined"] = self._request_of(run, kind, request)
+        self._state.report(done)
 
     def _launch(self, what: dict[str, Any]) -> None:
         try:
@@ -192,7 +190,15 @@ class Supervisor:
         self._launcher.launch(batch)
         self._measure_in_time()
 
-    def _request_of(self, run: Run, kind: str, request: Record) -> None:
+    def _run_of(self, request: Record) -> Run | None:
+        """Give the run that a request is about; ``None``: there is none."""
+        key = (request["job"], request["run"])
+        while key not in self._state.runs and self._launches:
+            self._launch_some()  # it may wait for its turn to be launched
+        return self._state.runs.get(key)
+
+    def _request_of(self, run: Run, kind: str, request: Record) -> bool:
+        """Carry out a request about a run; say whether a process has joined it."""
         if kind == "forget":
             if run.phase == ENDED:
                 self._state.forget(run)
@@ -201,58 +207,129 @@ class Supervisor:
         elif kind == "signal":
             self._signal(run, int(request["signal"]), script_only=bool(request["batch_only"]))
         elif kind == "kill":
-            kernel.write_to_file_of(run.pidfd, 2, str(request.get("said", "")))
-            self._kill(run, int(request["signal"]), float(request["wait"]))
-        elif kind == "join":
-            for group in (run.group, run.memory_group):
-                if group is not None:
-                    kernel.write(group.joining, str(int(request["pid"])))
+            self._kill(run, int(request["signal"]), float(request["wait"]), str(request.get("said", "")))
         elif kind in ("suspend", "resume"):
             self._suspend(run, suspended=kind == "suspend")
+        elif kind == "join":
+            return self._join(run, int(request["pid"]))
         else:
             raise ValueError(f"unknown request: {kind}")
+        return False
 
-    def _signal(self, run: Run, number: int, *, script_only: bool) -> None:
-        scan = None if script_only else self._state.scan([run])
-        pids = [] if script_only else tree.members(run, scan)
-        if run.pid not in pids:
-            # One that has just been started may not have joined its control group yet.
-            tree.send_to_script(run, number)
-        tree.send(run, pids, number, scan)
+    def _signal(self, run: Run, *numbers: int, script_only: bool = False) -> None:
+        """Send signals to a run, one after the other."""
+        if script_only:
+            for number in numbers:
+                tree.send_to_script(run, number)
+            return
+
+        def send(scan: tree.Scan | None) -> None:
+            if run.phase not in (RUNNING, UNSURE):
+                return
+            pids = tree.members(run, scan)
+            for number in numbers:
+                if run.pid not in pids:
+                    # One that has just been started may not have joined its control group yet.
+                    tree.send_to_script(run, number)
+                tree.send(run, pids, number, scan)
+
+        self._state.lookout.look(run, send)
 
     def _suspend(self, run: Run, *, suspended: bool) -> None:
         run.suspended = suspended
         if run.group is None or not run.group.freeze(frozen=suspended):
-            self._signal(run, signal.SIGSTOP if suspended else signal.SIGCONT, script_only=False)
+            self._signal(run, signal.SIGSTOP if suspended else signal.SIGCONT)
 
-    def _kill(self, run: Run, number: int, wait: float) -> None:
-        self._suspend(run, suspended=False)
-        self._signal(run, number, script_only=False)
-        self._signal(run, signal.SIGCONT, script_only=False)
+    def _kill(self, run: Run, number: int, wait: float, said: str) -> None:
+        """Say why a run is ended, as far as that is possible at once, and end it."""
         kill_at = time.monotonic() + wait
         if not run.kill_at or kill_at < run.kill_at:
             run.kill_at = kill_at
             self._state.note({"is": "kill", **run.names, "at": kill_at})
-            self._loop.after(wait, self._killer(run))
 
-    def _killer(self, run: Run) -> Any:
-        def kill() -> None:
+        def end() -> None:
+            if run.phase not in (RUNNING, UNSURE):
+                return
+            self._loop.after(max(0.0, run.kill_at - time.monotonic()), self._killer(run))
+            run.suspended = False
+            if run.group is None or not run.group.freeze(frozen=False):
+                self._signal(run, signal.SIGCONT, number, signal.SIGCONT)
+            else:
+                self._signal(run, number, signal.SIGCONT)
+
+        if not said or run.is_told or run.pidfd < 0:
+            end()
+            return
+        pidfd, user = run.pidfd, run.uid
+
+        def told() -> None:
+            run.is_told = False
+            end()
+
+        try:
+            self._state.apart.do(lambda _: kernel.write_to_file_of(pidfd, 2, said, user), [pidfd], told)
+        except OSError:
+            end()
+        else:
+            run.is_told = True
+
+    def _killer(self, run: Run, pause: float = _KILL_AGAIN) -> Any:
+        def kill(scan: tree.Scan | None) -> None:
             if run.phase in (RUNNING, UNSURE):
-                tree.kill(run, self._state.scan([run]))
-                # Without a control group a process may have been forked while the others were looked at.
-                self._loop.after(0.05, kill)
+                tree.kill(run, scan)
+                # Without a control group a process may have been forked while the others were looked at. The kernel may
+                # not let them end, either, as when a file system does not answer.
+                self._loop.after(pause, self._killer(run, min(2 * pause, _LONGEST_KILL_PAUSE)))
 
-        return kill
+        def look() -> None:
+            if run.phase in (RUNNING, UNSURE):
+                self._state.lookout.look(run, kill, patience=0.0)
+
+        return look
+
+    def _join(self, run: Run, pid: int) -> bool:
+        """Take a process of its user into a run; ``False``: it is gone, or not the user's."""
+        stat = kernel.stat_of(pid)
+        pidfd = -1 if stat is None else kernel.pidfd_of(pid, stat.ticks)
+        if stat is None or pidfd < 0:
+            return False
+        try:
+            # One that is set-uid is not what its user has made of it.
+            if kernel.users_of(pid) != {run.user}:
+                return False
+            joined = all(kernel.write(group.joining, str(pid)) for group in run.groups)
+            signal.pidfd_send_signal(pidfd, 0)  # or its number was another's when that was moved
+        except OSError:
+            return False
+        finally:
+            os.close(pidfd)
+        if run.group is None:
+            process = (pid, stat.ticks)
+            run.join(process)
+            self._state.note(run.join_record(process))
+        return joined
 
     # ---- measurements -----------------------------------------------------------------------------------------
 
     def _measure(self) -> None:
         """Report what all runs have used."""
-        live = [run for run in self._state.live() if run.phase == RUNNING]
-        scan = self._state.scan(live)
-        for run in live:
-            usage = measure.so_far(run, tree.members(run, scan), self._state.energy)
-            self._state.report({"is": "measured", **run.names, "usage": usage})
+        for run in self._state.live():
+            if run.phase == RUNNING:
+                self._state.lookout.look(run, self._measurer(run), patience=0.0)
+
+    def _measurer(self, run: Run) -> Callable[[tree.Scan | None], None]:
+        state = self._state
+
+        def measured(scan: tree.Scan | None) -> None:
+            pids = tree.members(run, scan)
+            state.apart.ask(run.user, pids, measure.disk_of, lambda disk: report(pids, disk or {}))
+
+        def report(pids: list[int], disk: dict[int, bytes]) -> None:
+            if run.phase == RUNNING:
+                usage = measure.so_far(run, pids, disk, state.energy)
+                state.report({"is": "measured", **run.names, "usage": usage})
+
+        return measured
 
     def _wants_measurement(self, run: Run) -> bool:
         """Whether a run is to be measured soon: it never was, or nobody else limits its memory."""
@@ -275,14 +352,21 @@ class Supervisor:
             self._measured = now
             runs = [run for run in state.live() if run.phase == RUNNING]
             state.energy.joules()
-        scan = state.scan(runs)
         for run in runs:
-            used = measure.sample(run, tree.members(run, scan))
-            if run.memory and used > run.memory and state.cgroups.memory == "measurement":
-                run.over = True
-                state.note({"is": "over", **run.names})
-                self._killer(run)()
+            state.lookout.look(run, self._limiter(run), patience=0.0)
         self._measure_in_time()
+
+    def _limiter(self, run: Run) -> Callable[[tree.Scan | None], None]:
+        def limit(scan: tree.Scan | None) -> None:
+            if run.phase != RUNNING:
+                return
+            used = measure.sample(run, tree.members(run, scan))
+            if run.memory and used > run.memory and self._state.cgroups.memory == "measurement" and not run.over:
+                run.over = True
+                self._state.note({"is": "over", **run.names})
+                self._killer(run)()
+
+        return limit
 
 
 def _empty(pipe: int) -> None:
