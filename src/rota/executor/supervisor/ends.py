@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 #: Seconds until processes that were killed are looked for again, at first and at most.
 _LOOK_AGAIN, _LONGEST_PAUSE = 0.01, 1.0
+#: Seconds between two looks at most for a run that has ended already.
+_LONGEST_LATE_PAUSE = 10.0
 #: Seconds for which a run does not end since it is not known whether some processes of its user's are its own.
 _PATIENCE = 5.0
 #: Seconds until a full disk is tried again.
@@ -152,8 +154,24 @@ class Ends:
                 self._look_later(run, min(2 * pause, _LONGEST_PAUSE))
             else:
                 self._gone.append(run)
+                if scan is not None and not scan.is_sure_of(run):
+                    lookout.late.append(run)
+                    self._end_late(run, pause)
 
         self._state.loop.after(pause, lambda: lookout.look(run, looked, _PATIENCE))
+
+    def _end_late(self, run: Run, pause: float) -> None:
+        """Kill processes of a run that has ended, as soon as it is known that they are the run's."""
+        lookout = self._state.lookout
+
+        def looked(scan: tree.Scan | None) -> None:
+            tree.kill(run, scan)
+            if scan is not None and scan.is_sure_of(run) and not scan.members(run):
+                lookout.late.remove(run)
+            else:
+                self._end_late(run, min(2 * pause, _LONGEST_LATE_PAUSE))
+
+        self._state.loop.after(pause, lambda: lookout.look(run, looked, 0.0))
 
     def _cleared(self) -> None:
         """Go on with runs of which nothing is left any more."""

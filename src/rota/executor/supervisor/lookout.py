@@ -51,6 +51,8 @@ class Lookout:
         self._runs = runs
         self._marks = marks
         self._strangers = (os.getpid(), keeper)
+        #: Runs that have ended before it was known of all processes whether they were theirs.
+        self.late: list[Run] = []
         self._waiting: list[_Waiting] = []
         #: Monotonic seconds from which on there may be another look.
         self._next = 0.0
@@ -61,7 +63,8 @@ class Lookout:
         began = time.monotonic()
         if began < self._next:
             return None
-        scan = Scan([run for run in self._runs.values() if run.is_live], self._strangers, self._marks)
+        runs = [*self.late, *(run for run in self._runs.values() if run.is_live)]
+        scan = Scan(runs, self._strangers, self._marks)
         over = time.monotonic()
         self._next = over + _PAUSE * (over - began)
         return scan
