@@ -13,8 +13,10 @@ import struct
 import subprocess
 import sys
 import threading
-from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _FORCE, _DETACH = 1, 2
@@ -132,7 +134,8 @@ class _Server:
 if __name__ == "__main__":
     server = _Server(sys.argv[1])
     threading.Thread(target=server.serve, daemon=True).start()
-    print("mounted", flush=True)
+    sys.stdout.write("mounted\n")
+    sys.stdout.flush()
 
     def unmount() -> None:
         _libc.umount2(os.fsencode(sys.argv[1]), _FORCE | _DETACH)
@@ -141,5 +144,6 @@ if __name__ == "__main__":
     threading.Timer(60, unmount).start()
     for _ in sys.stdin:
         server.is_stuck.set()
-        print("stuck", flush=True)
+        sys.stdout.write("stuck\n")
+        sys.stdout.flush()
     unmount()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,11 +13,10 @@ from rota.executor.protocol import Ended
 
 from .bench import Bench, is_alive, state_of, wait_for
 from .stuck import StuckFileSystem
-from .test_strangers import ALICE, BOB, PYTHON, is_ready, measured, script_of, user
+from .test_strangers import ALICE, BOB, LEAVE, PYTHON, is_ready, measured, script_of, user
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts file systems and has several users")
 #: Holds the lock of its memory for as long as the file system does not answer: nobody can read its environment then.
@@ -35,7 +35,7 @@ libc.mmap(page, 4096, 3, 0x32, -1, 0)
 time.sleep(1000)
 """
 #: Leaves parent and session, so that only its mark tells whose it is.
-ORPHAN = f"import os\nif os.fork(): os._exit(0)\nos.setsid()\nif os.fork(): os._exit(0)\n{LOCKED}"
+ORPHAN = LEAVE + LOCKED
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ def test_files_that_cannot_be_opened_now_are_waited_for_by_their_run(others: Ben
     assert others.end(4).exit_code == 5
 
 
-@pytest.mark.skipif(not os.path.exists(PYTHON), reason=f"no {PYTHON}, which all users can run")
+@pytest.mark.skipif(not Path(PYTHON).exists(), reason=f"no {PYTHON}, which all users can run")
 @pytest.mark.parametrize("leaves", [False, True], ids=["child", "orphan"])
 def test_memory_that_cannot_be_read_is_waited_for_by_nobody(
     others: Bench, slow: StuckFileSystem, *, leaves: bool
