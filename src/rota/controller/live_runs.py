@@ -370,6 +370,8 @@ def _batch_state(record: JobRecord) -> JobState:
     """Give the state of the batch step: how the script ended, whatever became of the job."""
     if record.state is JobState.OUT_OF_MEMORY:
         return record.state
+    if record.reason is Reason.SYSTEM_FAILURE:  # nobody knows
+        return record.state
     if record.signal or record.state is JobState.NODE_FAIL:
         return JobState.CANCELLED
     return JobState.FAILED if record.exit_code else JobState.COMPLETED

@@ -14,6 +14,7 @@ from rota.executor.supervisor.ends import Ends
 from rota.executor.supervisor.launch import Launcher
 from rota.executor.supervisor.log import Log
 from rota.executor.supervisor.loop import Loop
+from rota.executor.supervisor.main import ERRORS, bound
 from rota.executor.supervisor.run import ENDED, RUNNING, UNSURE, Run
 from rota.executor.supervisor.state import State
 
@@ -124,12 +125,13 @@ class Supervisor:
         self._adoption.take_notes()
 
     def _housekeeping(self) -> None:
-        """Look after the socket and the log."""
+        """Look after the socket, the log and the error output."""
         state = self._state
         self._loop.after(_HOUSEKEEPING, self._housekeeping)
         if self._callers.are_there or state.live():
             self._alone_since = time.monotonic()
         try:
+            bound(2, ERRORS)
             if not self._callers.can_be_found:
                 os.makedirs(self._directory, 0o700, exist_ok=True)
                 os.chdir(self._directory)
