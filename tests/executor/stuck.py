@@ -38,7 +38,7 @@ class StuckFileSystem:
     """
 
     def __init__(self, where: Path) -> None:
-        where.mkdir()
+        where.mkdir(exist_ok=True)
         self.where = where
         command = [sys.executable, __file__, str(where)]
         self._server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
