@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rota.executor.protocol import Ended
+from rota.executor.tasks import Processes
 
 from .bench import Bench, is_alive, state_of, wait_for
 from .stuck import StuckFileSystem
-from .test_strangers import ALICE, BOB, LEAVE, PYTHON, is_ready, measured, script_of, user
+from .test_strangers import ALICE, BOB, LEAVE, PYTHON, is_ready, mark, measured, script_of, user
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -113,6 +114,8 @@ def test_memory_that_cannot_be_read_is_waited_for_by_nobody(
     (others.folder / "stuck").touch()
     wait_for(lambda: state_of(int(path.read_text())) == "D")
     goes_on(others)
+    assert [task.step_id for task in Processes().tasks(mark(others, 3), BOB, "n1")] == []
+    assert len(Processes().tasks(mark(others, 1), ALICE, "n1")) <= 1
     others.executor.kill(1, 0, signal.SIGTERM, 0.1)
     others.launch(4, script_of(others, BOB), **user(others, BOB))
     others.terminate(4)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from rota.executor.protocol import Measured, Outcome
+from rota.executor.tasks import Processes
 
 from .bench import Bench, is_alive, kill_9, let_through, state_of, wait_for
 
@@ -244,6 +245,23 @@ def test_only_processes_of_its_user_can_join_a_run(either: Bench, strangers: lis
     either.terminate(1)
     assert own.wait() in (-signal.SIGTERM, -signal.SIGKILL)
     assert [one.poll() for one in others] == [None, None, None]
+
+
+def test_what_tasks_use_is_what_the_processes_of_their_user_use(
+    bare: Bench, strangers: list[subprocess.Popen[bytes]]
+) -> None:
+    set_uid(bare.folder, "sleep", 0)
+    bare.launch(1, script_of(bare, ALICE, "$OUT/set-0 1000 &"), **user(bare, ALICE))
+    bare.until(lambda: is_ready(bare, ALICE))
+    stranger(strangers, [PYTHON, "-c", GREEDY], BOB, mark(bare, 1))
+    stranger(strangers, [PYTHON, "-c", GREEDY], 0, mark(bare, 1))
+    stranger(strangers, [set_uid(bare.folder, "sleep", ALICE), "1000"], BOB, mark(bare, 1))
+    (script,) = Processes().tasks(mark(bare, 1), ALICE, "n1")
+    of_run = {bare.pid(1), *map(int, Path(f"/proc/{bare.pid(1)}/task/{bare.pid(1)}/children").read_text().split())}
+    assert of_run.issuperset(script.pids)
+    assert bare.pid(1) in script.pids
+    assert len(script.pids) >= 2
+    assert script.max_rss < 100_000_000
 
 
 def test_environments_cost_the_supervisor_nothing(bare: Bench, strangers: list[subprocess.Popen[bytes]]) -> None:

@@ -7,7 +7,7 @@ import os
 import signal
 import time
 
-from rota.executor.supervisor import kernel, measure, tree
+from rota.executor.supervisor import measure, tree
 from rota.executor.supervisor.adopt import Adoption
 from rota.executor.supervisor.callers import Callers, checked
 from rota.executor.supervisor.ends import Ends
@@ -15,6 +15,7 @@ from rota.executor.supervisor.launch import Launcher
 from rota.executor.supervisor.log import Log
 from rota.executor.supervisor.loop import Loop
 from rota.executor.supervisor.main import ERRORS, bound
+from rota.executor.supervisor.orders import Orders
 from rota.executor.supervisor.run import ENDED, RUNNING, UNSURE, Run
 from rota.executor.supervisor.state import State
 
@@ -32,8 +33,6 @@ _BATCH = 32
 #: Seconds between two measurements of memory: of runs that are limited by it, and of all.
 _LIMITED, _ALL = 2.0, 10.0
 _HOUSEKEEPING = 1.0
-#: Seconds after which what is left of a run is killed again, at first and at most.
-_KILL_AGAIN, _LONGEST_KILL_PAUSE = 0.05, 1.0
 #: Seconds without a run and a caller after which the supervisor ends. All that it knows is on disk.
 _LINGER = 2.0
 
@@ -54,6 +53,7 @@ class Supervisor:
         self._state = State(Log(), self._loop, cgroups, around, keeper[0])
         self._notes = keeper[1]
         self._ends = Ends(self._state)
+        self._orders = Orders(self._state)
         self._launcher = Launcher(self._state, self._ends.exited)
         self._ends.start_epilog = self._launcher.epilog
         self._adoption = Adoption(self._state, self._ends, self._launcher.launch)
@@ -79,7 +79,7 @@ class Supervisor:
         self._state.cgroups.keep_only({f"{run.job}.{run.restart}" for run in self._state.live()})
         for run in self._state.live():
             if run.kill_at:
-                self._loop.after(max(0.0, run.kill_at - time.monotonic()), self._killer(run))
+                self._loop.after(max(0.0, run.kill_at - time.monotonic()), self._orders.killer(run))
         self._callers.listen()
         self._measure_in_time()
         self._housekeeping()
@@ -207,109 +207,16 @@ class Supervisor:
         elif run.phase not in (RUNNING, UNSURE):
             pass  # what is left of it is being killed
         elif kind == "signal":
-            self._signal(run, int(request["signal"]), script_only=bool(request["batch_only"]))
+            self._orders.signal(run, int(request["signal"]), script_only=bool(request["batch_only"]))
         elif kind == "kill":
-            self._kill(run, int(request["signal"]), float(request["wait"]), str(request.get("said", "")))
+            self._orders.kill(run, int(request["signal"]), float(request["wait"]), str(request.get("said", "")))
         elif kind in ("suspend", "resume"):
-            self._suspend(run, suspended=kind == "suspend")
+            self._orders.suspend(run, suspended=kind == "suspend")
         elif kind == "join":
-            return self._join(run, int(request["pid"]))
+            return self._orders.join(run, int(request["pid"]))
         else:
             raise ValueError(f"unknown request: {kind}")
         return False
-
-    def _signal(self, run: Run, *numbers: int, script_only: bool = False) -> None:
-        """Send signals to a run, one after the other."""
-        if script_only:
-            for number in numbers:
-                tree.send_to_script(run, number)
-            return
-
-        def send(scan: tree.Scan | None) -> None:
-            if run.phase not in (RUNNING, UNSURE):
-                return
-            pids = tree.members(run, scan)
-            for number in numbers:
-                if run.pid not in pids:
-                    # One that has just been started may not have joined its control group yet.
-                    tree.send_to_script(run, number)
-                tree.send(run, pids, number, scan)
-
-        self._state.lookout.look(run, send)
-
-    def _suspend(self, run: Run, *, suspended: bool) -> None:
-        run.suspended = suspended
-        if run.group is None or not run.group.freeze(frozen=suspended):
-            self._signal(run, signal.SIGSTOP if suspended else signal.SIGCONT)
-
-    def _kill(self, run: Run, number: int, wait: float, said: str) -> None:
-        """Say why a run is ended, as far as that is possible at once, and end it."""
-        kill_at = time.monotonic() + wait
-        if not run.kill_at or kill_at < run.kill_at:
-            run.kill_at = kill_at
-            self._state.note({"is": "kill", **run.names, "at": kill_at})
-
-        def end() -> None:
-            if run.phase not in (RUNNING, UNSURE):
-                return
-            self._loop.after(max(0.0, run.kill_at - time.monotonic()), self._killer(run))
-            run.suspended = False
-            if run.group is None or not run.group.freeze(frozen=False):
-                self._signal(run, signal.SIGCONT, number, signal.SIGCONT)
-            else:
-                self._signal(run, number, signal.SIGCONT)
-
-        if not said or run.is_told or run.pidfd < 0:
-            end()
-            return
-        pidfd, user = run.pidfd, run.uid
-
-        def told() -> None:
-            run.is_told = False
-            end()
-
-        try:
-            self._state.apart.do(lambda _: kernel.write_to_file_of(pidfd, 2, said, user), [pidfd], told)
-        except OSError:
-            end()
-        else:
-            run.is_told = True
-
-    def _killer(self, run: Run, pause: float = _KILL_AGAIN) -> Any:
-        def kill(scan: tree.Scan | None) -> None:
-            if run.phase in (RUNNING, UNSURE):
-                tree.kill(run, scan)
-                # Without a control group a process may have been forked while the others were looked at. The kernel may
-                # not let them end, either, as when a file system does not answer.
-                self._loop.after(pause, self._killer(run, min(2 * pause, _LONGEST_KILL_PAUSE)))
-
-        def look() -> None:
-            if run.phase in (RUNNING, UNSURE):
-                self._state.lookout.look(run, kill, patience=0.0)
-
-        return look
-
-    def _join(self, run: Run, pid: int) -> bool:
-        """Take a process of its user into a run; ``False``: it is gone, or not the user's."""
-        stat = kernel.stat_of(pid)
-        pidfd = -1 if stat is None else kernel.pidfd_of(pid, stat.ticks)
-        if stat is None or pidfd < 0:
-            return False
-        try:
-            # One that is set-uid is not what its user has made of it.
-            if kernel.users_of(pid) != {run.user}:
-                return False
-            joined = all(kernel.write(group.joining, str(pid)) for group in run.groups)
-            signal.pidfd_send_signal(pidfd, 0)  # or its number was another's when that was moved
-        except OSError:
-            return False
-        finally:
-            os.close(pidfd)
-        if run.group is None:
-            process = (pid, stat.ticks)
-            run.join(process)
-            self._state.note(run.join_record(process))
-        return joined
 
     # ---- measurements -----------------------------------------------------------------------------------------
 
@@ -366,7 +273,7 @@ class Supervisor:
             if run.memory and used > run.memory and self._state.cgroups.memory == "measurement" and not run.over:
                 run.over = True
                 self._state.note({"is": "over", **run.names})
-                self._killer(run)()
+                self._orders.killer(run)()
 
         return limit
 
