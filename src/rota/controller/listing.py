@@ -80,7 +80,8 @@ def _takes_long(cluster: Cluster, call: Call) -> bool:
     """Whether an answer could be about many jobs, or is a document; `BriefView` knows more of ``sacct``."""
     command, *words = call.words
     jobs = cluster.driver.engine.jobs
-    if len(jobs) > _MANY or sum(map(len, words)) > _LONG or command in {"sreport", "sstat"} or "listpids" in words:
+    listpids = any(word.lower().startswith("listp") for word in words)
+    if len(jobs) > _MANY or sum(map(len, words)) > _LONG or command in {"sreport", "sstat"} or listpids:
         return True
     if any(_DOCUMENT.match(word) for word in words):
         return True

@@ -140,7 +140,7 @@ class Adoption:
         if stat is None or stat.has_ended:
             return  # its end says more
         # It has no memory while it ends.
-        if run.is_fork(stat) or not stat.image:
+        if run.is_fork(stat) or (not stat.image and stat.threads <= 1):
             self._state.loop.after(_LOOK_AGAIN, lambda: self._look_whether_begun(run))
         else:
             self._begun(run)

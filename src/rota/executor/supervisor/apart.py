@@ -30,7 +30,7 @@ PATIENCE = 1.0
 #: Seconds until a user of whom a child was killed gets another one, at first and at most.
 _PAUSE, _LONGEST_PAUSE = 1.0, 8.0
 #: Questions about the processes of a user that wait for their turn at most.
-_MOST_WAITING = 16
+_MOST_WAITING = 256
 #: An answer: the pid and the number of bytes.
 _HEAD = struct.Struct("=iI")
 

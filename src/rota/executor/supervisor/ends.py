@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
 #: Seconds until processes that were killed are looked for again, at first and at most.
 _LOOK_AGAIN, _LONGEST_PAUSE = 0.01, 1.0
-#: Seconds between two looks at most for a run that has ended already.
+#: Seconds between two looks at most for a run that has ended already, and how many such runs there are.
 _LONGEST_LATE_PAUSE = 10.0
+_MOST_LATE = 1000
 #: Seconds for which a run does not end since it is not known whether some processes of its user's are its own.
 _PATIENCE = 5.0
 #: Seconds until a full disk is tried again.
@@ -155,7 +156,7 @@ class Ends:
             else:
                 self._gone.append(run)
                 if scan is not None and not scan.is_sure_of(run):
-                    lookout.late.append(run)
+                    lookout.late = [*lookout.late[-_MOST_LATE:], run]
                     self._end_late(run, pause)
 
         self._state.loop.after(pause, lambda: lookout.look(run, looked, _PATIENCE))
@@ -165,6 +166,8 @@ class Ends:
         lookout = self._state.lookout
 
         def looked(scan: tree.Scan | None) -> None:
+            if run not in lookout.late:
+                return
             tree.kill(run, scan)
             if scan is not None and scan.is_sure_of(run) and not scan.members(run):
                 lookout.late.remove(run)

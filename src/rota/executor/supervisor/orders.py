@@ -58,14 +58,16 @@ class Orders:
     def kill(self, run: Run, number: int, wait: float, said: str) -> None:
         """Say why a run is ended, as far as that is possible at once, and end it."""
         kill_at = time.monotonic() + wait
-        if not run.kill_at or kill_at < run.kill_at:
+        is_sooner = not run.kill_at or kill_at < run.kill_at
+        if is_sooner:
             run.kill_at = kill_at
             self._state.note({"is": "kill", **run.names, "at": kill_at})
 
         def end() -> None:
             if run.phase not in (RUNNING, UNSURE):
                 return
-            self._state.loop.after(max(0.0, run.kill_at - time.monotonic()), self.killer(run))
+            if is_sooner:
+                self._state.loop.after(max(0.0, kill_at - time.monotonic()), self.killer(run))
             run.suspended = False
             if run.group is None or not run.group.freeze(frozen=False):
                 self.signal(run, signal.SIGCONT, number, signal.SIGCONT)
