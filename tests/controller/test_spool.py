@@ -6,6 +6,9 @@ import os
 from threading import Thread
 from typing import TYPE_CHECKING
 
+import pytest
+from executor.stuck import StuckFileSystem
+
 from rota.controller.spool import Spool
 
 if TYPE_CHECKING:
@@ -35,6 +38,21 @@ def test_the_directory_of_an_allocation_is_not(tmp_path: Path) -> None:
     (directory / "slurm_script").touch()  # it is its user's, who can make it look like that of a script
     spool.remove(1)
     assert list((tmp_path / "spool").iterdir()) == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts file systems")
+def test_nothing_is_asked_of_what_a_user_has_mounted(tmp_path: Path) -> None:
+    spool = Spool(tmp_path / "spool")
+    directory = spool.make_allocation(1, 1, 1)
+    try:
+        system = StuckFileSystem(directory)
+    except OSError as error:
+        pytest.skip(str(error))
+    with system:
+        system.stick()
+        assert spool.make_allocation(1, 1, 1) == directory
+        spool.remove(1)
+        assert list((tmp_path / "spool").iterdir()) == []
 
 
 def test_what_an_earlier_controller_left_is_used(tmp_path: Path) -> None:

@@ -26,3 +26,10 @@ def plain(tmp_path: Path) -> Iterator[Bench]:
     """With all means of this machine only."""
     with Bench(tmp_path / "bench") as bench:
         yield bench
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> Iterator[Bench]:
+    """With processes and measurement only."""
+    with Bench(tmp_path / "bench", ("--no-cgroups",)) as bench:
+        yield bench

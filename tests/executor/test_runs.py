@@ -183,6 +183,22 @@ def test_environment(plain: Bench) -> None:
     )
 
 
+def test_what_is_said_of_paths_can_be_shown_and_is_bounded(plain: Bench) -> None:
+    """A run whose error output cannot be opened has nowhere else to say so than where the supervisor does."""
+    folder = plain.folder / ("\x1b[2J\n\u202e" + "x" * 200)
+    said = plain.state / "supervisor.err"
+    said.write_bytes(b"earlier\n" * (1 << 16))
+    for job in range(1, 4):
+        assert plain.run(job, "exit 0", stderr=f"{folder}/{'y' * 200}/{'z' * 200}").signal == 53
+    wait_for(lambda: said.stat().st_size < 100_000)
+    text = said.read_text() + (plain.state / "supervisor.err.1").read_text()
+    (line, *_) = [line for line in text.splitlines() if "could not open" in line]
+    assert "\\x1b[2J\\n\\u202exxx" in line
+    assert line.isprintable()
+    assert len(line) < 400
+    assert (plain.state / "supervisor.err.1").stat().st_size <= 1 << 18
+
+
 def test_a_full_pipe_holds_up_the_run_only(bench: Bench) -> None:
     pipe = bench.folder / "pipe"
     os.mkfifo(pipe)

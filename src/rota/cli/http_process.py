@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from contextlib import suppress
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from rota.executor.supervisor.main import bound
 from rota.model import InputError
 
 if TYPE_CHECKING:
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 
 #: Seconds until it has to serve, until it is started again, and until it has to have ended.
 _PATIENCE, _AGAIN, _LAST = 30.0, 5.0, 5.0
+#: Seconds between two looks at how much it has said.
+_BOUND = 10.0
 _LOG = "http.log"
 _NEEDED = ("fastapi", "prometheus_client", "uvicorn")
 
@@ -79,13 +83,28 @@ class HttpProcess:
     async def _keep(self, process: Process) -> None:
         """Start it again whenever it ends."""
         while True:
-            status = await process.wait()
+            status = None
+            while status is None:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(_BOUND):
+                        status = await process.wait()
+                self._bound_log()
             self._log(f"error: HTTP has ended with status {status}: see {_LOG}")
             await asyncio.sleep(_AGAIN)
             try:
                 self._process = process = await self._started()
             except InputError as error:
                 self._log(f"error: {error}")
+
+    def _bound_log(self) -> None:
+        """Set older messages aside: there is one for each request that makes no sense."""
+        path = str(self._state / _LOG)
+        with suppress(OSError):
+            file = os.open(path, os.O_WRONLY)
+            try:
+                bound(file, path)
+            finally:
+                os.close(file)
 
     async def stop(self) -> None:
         """End it."""

@@ -60,6 +60,8 @@ if TYPE_CHECKING:
 #: Seconds after which the thread that commits gets its turn; Python's 5 ms are longer than a commit.
 _SWITCH = 0.0002
 _LOG_SIZE = 5_000_000
+#: Characters of the secret from which marks are made.
+_SECRET = 32
 #: Name of the fact that is the path of slurm.conf.
 _CONF = "slurm_conf"
 #: Default of ``MaxJobCount``.
@@ -312,9 +314,9 @@ class _OneRecord(logging.Formatter):
 
 
 def _mark(database: Database) -> str:
-    """Give a text that no other cluster has; it marks the processes of this one's jobs."""
+    """Give a secret that no other cluster has; the marks of its jobs' processes are made from it."""
     known = database.facts().get("mark")
-    if known is None:
-        known = os.urandom(8).hex()
+    if known is None or len(known) < _SECRET:  # an earlier version has shown it to all jobs
+        known = os.urandom(_SECRET // 2).hex()
         database.write(set_fact("mark", known))
     return known

@@ -107,8 +107,7 @@ async def _join(cluster: Cluster, call: Call, job_id: int) -> int:
         return 1
     if not is_users(call.pid, call.uid):  # the process that has connected is gone, and its number is another one's
         return 1
-    await cluster.executor.join(job_id, job.restart_count, call.pid)
-    return 0
+    return 0 if await cluster.executor.join(job_id, job.restart_count, call.pid) else 1
 
 
 def _explain(cluster: Cluster, terminal: Terminal, job: str, *, as_json: bool) -> int:

@@ -84,7 +84,8 @@ def _takes_long(cluster: Cluster, call: Call) -> bool:
     jobs = cluster.driver.engine.jobs
     if command in _OF_NODES and len(cluster.driver.engine.view.config.nodes) > _MANY_NODES:
         return True
-    if len(jobs) > _MANY or sum(map(len, words)) > _LONG or command in {"sreport", "sstat"} or "listpids" in words:
+    listpids = any(word.lower().startswith("listp") for word in words)
+    if len(jobs) > _MANY or sum(map(len, words)) > _LONG or command in {"sreport", "sstat"} or listpids:
         return True
     if any(_DOCUMENT.match(word) for word in words):
         return True

@@ -9,6 +9,7 @@ import sys
 import time
 from dataclasses import replace
 from functools import lru_cache
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from rota.client.commands import PACKAGES
@@ -68,7 +69,7 @@ class LiveRuns:
         clients: The clients that run steps.
         cluster_name: Name of the cluster.
         conf: Path of slurm.conf; empty: there is none.
-        mark: Begin of the marks of this cluster's processes.
+        mark: The secret from which the marks of this cluster's processes are made.
         config: Gives the configuration in force.
         log: Writes a line for the administrator.
     """
@@ -147,8 +148,9 @@ class LiveRuns:
         return self._spool.directory(job_id)
 
     def mark_of(self, job_id: int, restart_count: int) -> str:
-        """Give the value of ``ROTA_RUN`` in the environment of a run's processes."""
-        return f"{self._mark}:{job_id}:{restart_count}"
+        """Give the value of ``ROTA_RUN`` in the environment of a run's processes. Others cannot know it."""
+        name = f"{job_id}:{restart_count}"
+        return f"{blake2b(name.encode(), key=self._mark.encode(), digest_size=8).hexdigest()}:{name}"
 
     def choose(self, engine: Engine, effect: Launch) -> list[Write]:
         """Choose cores and devices for a run, and give what to write down."""
@@ -369,6 +371,8 @@ def _batch_step(record: JobRecord, nodes: tuple[str, ...], cpus: int, usage: Usa
 def _batch_state(record: JobRecord) -> JobState:
     """Give the state of the batch step: how the script ended, whatever became of the job."""
     if record.state is JobState.OUT_OF_MEMORY:
+        return record.state
+    if record.reason is Reason.SYSTEM_FAILURE:  # nobody knows
         return record.state
     if record.signal or record.state is JobState.NODE_FAIL:
         return JobState.CANCELLED

@@ -1,12 +1,14 @@
 """The directories of running jobs: each has the batch script, or the socket of an allocation.
 
 A batch script's directory can be passed by all, and its script read by its user only. The directory of an allocation is
-its user's. Directories of batch scripts, in which nobody else can write, are used again: to remove one can take longer
-than all else that is done for a job, since the disk is being written to.
+its user's, who can mount a file system there that does not answer: nothing is looked up below its name. Directories of
+batch scripts, in which nobody else can write, are used again: to remove one can take longer than all else that is done
+for a job, since the disk is being written to.
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -18,6 +20,10 @@ if TYPE_CHECKING:
 
 #: Name of a batch script, and of one that is being written again.
 _SCRIPT, _NEW = "slurm_script", "slurm_script.new"
+#: File systems that a user may have mounted in one place, one above the other.
+_MOST_MOUNTS = 16
+_DETACH = 2
+_libc = ctypes.CDLL(None)
 #: Number of directories that are kept to be used again.
 _SPARE = 64
 
@@ -76,29 +82,46 @@ class Spool:
         Raises:
             OSError: it cannot be made.
         """
-        directory = self._make(job_id)
-        directory.chmod(0o700)
+        directory = self.directory(job_id)
+        with suppress(FileNotFoundError):
+            os.close(_open(directory))
+            return directory
+        new = self._make(job_id, "new")
+        new.chmod(0o700)
         if os.geteuid() == 0:
-            os.chown(directory, uid, gid)
-        return directory
+            os.chown(new, uid, gid)
+        # Whoever is killed before this has not made it.
+        return new.rename(directory)
 
     def remove(self, job_id: int) -> None:
         """Remove what is left of a job."""
         directory = self.directory(job_id)
         with suppress(OSError):
-            (directory / _SCRIPT).unlink(missing_ok=True)
-            if job_id not in self._scripts:  # but maybe one who was killed
-                (directory / _NEW).unlink(missing_ok=True)
             if job_id in self._scripts and len(self._spare) < _SPARE:
+                (directory / _SCRIPT).unlink(missing_ok=True)
                 self._spare.append(directory.rename(self._root / f"spare{job_id}"))
             else:
-                (directory / SOCKET).unlink(missing_ok=True)
+                self._empty(directory)
                 directory.rmdir()
         self._scripts.discard(job_id)
 
-    def _make(self, job_id: int) -> Path:
+    def _empty(self, directory: Path) -> None:
+        """Remove the files of a job from its directory, and from what may be mounted there nothing."""
+        for _ in range(_MOST_MOUNTS):
+            folder = _open(directory)
+            try:
+                if _mount_of(folder) == _mount_of(self._root):
+                    for name in (_SCRIPT, _NEW, SOCKET):
+                        with suppress(FileNotFoundError):
+                            os.unlink(name, dir_fd=folder)
+                    return
+            finally:
+                os.close(folder)
+            _libc.umount2(os.fsencode(directory), _DETACH)
+
+    def _make(self, job_id: int, kind: str = "job") -> Path:
         """Make the directory of a job, unless it is there."""
-        directory = self.directory(job_id)
+        directory = self._root / f"{kind}{job_id:05}"
         if directory.exists():
             return directory
         while self._spare:
@@ -110,3 +133,20 @@ class Spool:
         directory.mkdir()
         directory.chmod(0o711)
         return directory
+
+
+def _open(path: Path) -> int:
+    """Open a directory, without asking the file system that is mounted there."""
+    return os.open(path, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+
+
+def _mount_of(folder: Path | int) -> str:
+    """Give the number of the mount in which a directory is."""
+    if not isinstance(folder, int):
+        opened = _open(folder)
+        try:
+            return _mount_of(opened)
+        finally:
+            os.close(opened)
+    with open(f"/proc/self/fdinfo/{folder}") as file:  # noqa: PTH123 - a file of the kernel
+        return next(line for line in file if line.startswith("mnt_id:"))

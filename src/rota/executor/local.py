@@ -65,7 +65,7 @@ class LocalExecutor:
         #: The runs that are to be forgotten, and have not been: by the number of the request, and all of them.
         self._forgetting: dict[int, Key] = {}
         #: What waits for an answer, by the number of its request.
-        self._joining: dict[int, asyncio.Future[None]] = {}
+        self._joining: dict[int, asyncio.Future[bool]] = {}
         self._forgotten: set[Key | None] = set()
         #: Requests to be sent at the end of this turn of the event loop.
         self._outbox: list[bytes] = []
@@ -210,12 +210,12 @@ class LocalExecutor:
         """End a run; see `rota.executor.protocol.Executor`."""
         self._ask_of(job_id, restart_count, "kill", signal=int(signal), wait=wait, said=said)
 
-    async def join(self, job_id: int, restart_count: int, pid: int) -> None:
-        """Take a process into the control groups of a run, where there are any."""
-        joined: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    async def join(self, job_id: int, restart_count: int, pid: int) -> bool:
+        """Take a process of its user into a run; ``False``: it is gone, another user's, or the run has ended."""
+        joined: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._ask_of(job_id, restart_count, "join", pid=pid)
         self._joining[self._number] = joined
-        await joined
+        return await joined
 
     def suspend(self, job_id: int, restart_count: int) -> None:
         """Stop all processes of a run for a while."""
@@ -272,7 +272,7 @@ class LocalExecutor:
             self._asked.pop(record["number"], None)
             self._forgotten.discard(self._forgetting.pop(record["number"], None))
             if (joined := self._joining.pop(record["number"], None)) is not None and not joined.done():
-                joined.set_result(None)
+                joined.set_result(record.get("joined", False))
         elif kind == "hello":
             self.supervisor_pid, self.keeper_pid = record["pid"], record["keeper"]
             self._capabilities = Capabilities(tree=record["tree"], memory=record["memory"], energy=record["energy"])

@@ -164,8 +164,8 @@ class Executor(Protocol):
             said: What is written first to the file that is its script's standard error.
         """
 
-    async def join(self, job_id: int, restart_count: int, pid: int) -> None:
-        """Take a process into the control groups of a run, where there are any. Its mark it has to have already."""
+    async def join(self, job_id: int, restart_count: int, pid: int) -> bool:
+        """Take a process of its user into a run; ``False``: it is gone, another user's, or the run has ended."""
 
     def suspend(self, job_id: int, restart_count: int) -> None:
         """Stop all processes of a run for a while."""

@@ -1,8 +1,9 @@
 """What the processes of a run use at this moment, task by task.
 
-To which task a process belongs its environment says, which it has from `rota.client.step`; if that is of no use, its
-parent's. What belongs to no task of a step is the batch script's. Only processes of the job's own user count: anybody
-can write the mark of a run into an environment.
+A process of the job's own user belongs to the run that its environment names, and whatever descends from it as well:
+anybody can write the mark of a run into an environment. To which task a process belongs its environment says, too,
+which it has from `rota.client.step`; if that is of no use, its parent's. What belongs to no task of a step is the batch
+script's.
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rota.executor.supervisor.kernel import PAGE, read, stat_of
-from rota.executor.supervisor.measure import numbers_with_colon, resident
+from rota.executor.supervisor.apart import ask_and_wait
+from rota.executor.supervisor.kernel import read, stat_of, user_of
+from rota.executor.supervisor.marks import read_variables
+from rota.executor.supervisor.measure import disk_of, resident, virtual
 from rota.model.step import TaskUsage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
     from rota.executor.supervisor.kernel import Stat
 
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
 _BATCH = "batch"
 #: Step, number of the task and node.
 _Task = tuple[str, int, str]
+#: The variables that say where a process belongs.
+_VARIABLES = (b"ROTA_RUN=", b"SLURM_STEP_ID=", b"SLURM_PROCID=", b"SLURMD_NODENAME=")
 
 
 class Processes:
@@ -31,19 +36,14 @@ class Processes:
     def __init__(self) -> None:
         self._stats: dict[int, Stat] = {}
         self._children: dict[int, list[int]] = {}
-        self._by_mark: dict[str, list[int]] = {}
-        self._environments: dict[int, dict[str, str]] = {}
+        self._of_user: dict[int, list[int]] = {}
+        #: The variables of the processes of users that were asked about.
+        self._environments: dict[int, dict[int, list[str]]] = {}
         for path in Path("/proc").iterdir():
-            if path.name.isdigit() and (stat := stat_of(int(path.name))) is not None and stat.state not in "ZX":
-                self._add(stat)
-
-    def _add(self, stat: Stat) -> None:
-        self._stats[stat.pid] = stat
-        self._children.setdefault(stat.parent, []).append(stat.pid)
-        pairs = (one.partition("=") for one in read(f"/proc/{stat.pid}/environ").decode(errors="replace").split("\0"))
-        self._environments[stat.pid] = environment = {name: value for name, _, value in pairs}
-        if mark := environment.get("ROTA_RUN"):
-            self._by_mark.setdefault(mark, []).append(stat.pid)
+            if path.name.isdigit() and (stat := stat_of(int(path.name))) is not None and not stat.has_ended:
+                self._stats[stat.pid] = stat
+                self._children.setdefault(stat.parent, []).append(stat.pid)
+                self._of_user.setdefault(user_of(stat.pid), []).append(stat.pid)
 
     def tasks(self, mark: str, uid: int, node: str) -> list[TaskUsage]:
         """Measure what belongs to a run.
@@ -53,40 +53,47 @@ class Processes:
             uid: User id of the job.
             node: The node of its batch script.
         """
+        if uid not in self._environments:
+            answers = ask_and_wait(_variables, self._of_user.get(uid, ())).items()
+            self._environments[uid] = {pid: answer.decode(errors="replace").split("\0") for pid, answer in answers}
+        environments = self._environments[uid]
         batch = (_BATCH, 0, node)
         members: dict[int, _Task] = {}
-        agenda = [(pid, batch) for pid in reversed(self._by_mark.get(mark, ()))]
+        agenda = [(pid, batch) for pid, (named, *_) in environments.items() if named == mark]
+        # Those first that were started first: a process gets what its own environment or else its parent says.
+        agenda.sort(key=lambda one: self._stats[one[0]].ticks, reverse=True)
         while agenda:
             pid, inherited = agenda.pop()
-            if pid in members or _owner(pid) != uid:
+            if pid in members:
                 continue
-            members[pid] = task = self._task_of(pid) or inherited
+            members[pid] = task = _task_in(environments.get(pid, ())) or inherited
             agenda += [(child, task) for child in self._children.get(pid, ())]
+        disk = ask_and_wait(disk_of, members)
         found: dict[_Task, list[Stat]] = {}
         for pid, task in members.items():
             found.setdefault(task, []).append(self._stats[pid])
-        return [_usage(task, stats) for task, stats in sorted(found.items())]
-
-    def _task_of(self, pid: int) -> _Task | None:
-        """Give the task that a process says it belongs to; ``None``: it says none."""
-        environment = self._environments[pid]
-        step, task = environment.get("SLURM_STEP_ID", ""), environment.get("SLURM_PROCID", "")
-        if not (step.isdecimal() and task.isdecimal() and len(task) < 10):
-            return None
-        return step, int(task), environment.get("SLURMD_NODENAME", "")
+        return [_usage(task, stats, disk) for task, stats in sorted(found.items())]
 
 
-def _owner(pid: int) -> int:
-    """Give the user id of a process; -1: it has ended."""
-    try:
-        return Path(f"/proc/{pid}").stat().st_uid
-    except OSError:
-        return -1
+def _variables(pid: int) -> bytes:
+    """Read the mark and the place of a process."""
+    found = read_variables(pid, _VARIABLES)
+    return b"\0".join(found.get(name, b"") for name in _VARIABLES)
 
 
-def _usage(task: _Task, stats: Iterable[Stat]) -> TaskUsage:
+def _task_in(variables: Sequence[str]) -> _Task | None:
+    """Give the task that a process says it belongs to; ``None``: it says none."""
+    if len(variables) != len(_VARIABLES):
+        return None
+    _, step, task, node = variables
+    if not (step.isdecimal() and task.isdecimal() and len(task) < 10):
+        return None
+    return step, int(task), node
+
+
+def _usage(task: _Task, stats: Iterable[Stat], disk: Mapping[int, bytes]) -> TaskUsage:
     pids = tuple(sorted(stat.pid for stat in stats))
-    disk = [numbers_with_colon(pid) for pid in pids]
+    accesses = [tuple(map(int, disk[pid].split())) for pid in pids if disk.get(pid)]
     return TaskUsage(
         step_id=task[0],
         task=task[1],
@@ -94,16 +101,11 @@ def _usage(task: _Task, stats: Iterable[Stat]) -> TaskUsage:
         pids=pids,
         cpu_seconds=sum(stat.user + stat.system for stat in stats),
         max_rss=max(resident(pids), *map(_peak, pids)),
-        virtual=sum(map(_virtual, pids)),
+        virtual=sum(map(virtual, pids)),
         pages=sum(stat.pages for stat in stats),
-        read_bytes=sum(one.get("read_bytes", 0) for one in disk),
-        written_bytes=sum(one.get("write_bytes", 0) for one in disk),
+        read_bytes=sum(one[0] for one in accesses),
+        written_bytes=sum(one[1] for one in accesses),
     )
-
-
-def _virtual(pid: int) -> int:
-    """Give the virtual memory of a process, bytes."""
-    return int((read(f"/proc/{pid}/statm").split() or [b"0"])[0]) * PAGE
 
 
 def _peak(pid: int) -> int:

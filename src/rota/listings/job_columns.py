@@ -26,6 +26,7 @@ from rota.listings.job_facts import (
     requeues,
     sharing,
     start_shown,
+    system_comment,
     tasks_of,
 )
 from rota.listings.text import NULL, fold, or_null, plain, size
@@ -79,7 +80,6 @@ _EMPTY = {
     "siblingsviable": ("VIABLE_SIBLINGS", "NA"),
     "siblingsviableraw": ("VIALBLE_SIBLINGS_RAW", "NA"),  # as Slurm spells it
     "sperboard": ("SOCKETS_PER_BOARD", "0"),
-    "system_comment": ("SYSTEM_COMMENT", NULL),
     "tres-bind": ("TRES_BIND", "N/A"),
     "tres-freq": ("TRES_FREQ", "N/A"),
 }
@@ -313,6 +313,7 @@ class JobColumns:
         details = self.details
         return {
             "admin_comment": Column("ADMIN_COMMENT", lambda job: or_null(details(job).admin_comment)),
+            "system_comment": Column("SYSTEM_COMMENT", lambda job: or_null(system_comment(job))),
             "accruetime": Column("ACCRUE_TIME", lambda job: self._moment(accrue_time(job, details(job), self._view))),
             "allocnodes": Column("ALLOC_NODES", lambda job: or_null(details(job).submit_host)),
             "allocsid": Column("ALLOC_SID", lambda job: str(details(job).alloc_sid)),

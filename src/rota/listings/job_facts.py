@@ -5,11 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rota.listings.text import fold, plain
+from rota.model import Reason
 
 if TYPE_CHECKING:
     from rota.listings.view import View
     from rota.model.accounting import JobDetails
     from rota.model.lines import JobLine
+
+
+#: What is said of a job that ended while nobody was there to see how.
+_END_NOT_SEEN = "The end was not seen as rota did not run then: the exit code is unknown"
+
+
+def system_comment(job: JobLine) -> str:
+    """Give what rota has to say about a job; empty: nothing."""
+    return _END_NOT_SEEN if job.reason == Reason.SYSTEM_FAILURE.value else ""
 
 
 def gres_text(gres: str) -> str:

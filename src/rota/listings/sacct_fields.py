@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from rota.listings.clock import full_duration
-from rota.listings.job_facts import eligible_time, least_memory
+from rota.listings.job_facts import eligible_time, least_memory, system_comment
 from rota.listings.text import fold, or_null, plain, size, tres_text
 
 if TYPE_CHECKING:
@@ -426,6 +426,7 @@ def _identity(rows: Rows) -> dict[str, Text]:
         "AdminComment": of_job(lambda row: plain(row.record.details.admin_comment)),
         "AllocCPUS": cpus,
         "AllocNodes": lambda row: str(len(row.record.job.nodes if row.step is None else row.step.nodes)),
+        "SystemComment": of_job(lambda row: system_comment(row.record.job)),
         "AssocID": lambda row: str(row.record.details.assoc_id),
         "AveCPUFreq": lambda row: "" if row.step is None else "0",
         "Cluster": rows.cluster,

@@ -20,6 +20,7 @@ from rota.listings.job_facts import (
     requeues,
     sharing,
     start_shown,
+    system_comment,
     tasks_of,
     throttle,
 )
@@ -209,6 +210,8 @@ def _files(job: JobLine, details: JobDetails) -> Iterator[str]:
     yield f"WorkDir={or_null(details.work_dir)}"
     if details.admin_comment:
         yield f"AdminComment={plain(details.admin_comment)} "
+    if said := system_comment(job):
+        yield f"SystemComment={said} "
     if details.comment:
         yield f"Comment={plain(details.comment)} "
     if details.batch:

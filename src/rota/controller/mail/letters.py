@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 from rota.config.hostlist import fold
 from rota.controller.run_environment import array_environment
 from rota.listings.clock import full_duration
-from rota.model import JobState
+from rota.model import JobState, Reason
 from rota.model.mail import Letter
 from rota.users import group_name
 
@@ -112,6 +112,8 @@ def _end(occasion: Occasion) -> str:
     if occasion.ends is not None:
         return _end_of_array(occasion.ends, occasion.job.base_state)
     code, signal = _status(occasion.job)
+    if occasion.job.reason == Reason.SYSTEM_FAILURE.value:
+        return f", {occasion.job.base_state}, ExitCode unknown"
     return f", {occasion.job.base_state}" + ("" if signal else f", ExitCode {code}")
 
 

@@ -165,7 +165,8 @@ class Runs:
         if outcome is Outcome.OUT_OF_MEMORY:
             return Trigger.OUT_OF_MEMORY, Reason.OUT_OF_MEMORY
         if outcome is Outcome.UNKNOWN:
-            return Trigger.EXIT_ERROR, Reason.SYSTEM_FAILURE
+            # It may have succeeded: neither is it said to have failed, nor is it run again.
+            return Trigger.NODE_LOST, Reason.SYSTEM_FAILURE
         return Trigger.EXIT_ERROR, Reason.JOB_LAUNCH_FAILURE if job.signal else Reason.NON_ZERO_EXIT_CODE
 
     def launch_failed(self, event: LaunchFailed) -> bool:

@@ -1,8 +1,7 @@
 """Finding runs again: from the log, from the keeper's notes, and among the processes of this machine.
 
-A process is that of a run if its pid and its start time are, and if it has the run's mark or is the leader of its own
-session: a script may have replaced its environment. One that still has the command line of the supervisor has not
-begun; it will, or it will say that it never did.
+A process is that of a run if its pid and its start time are, and if it is the leader of its own session. One that still
+has the memory of the supervisor that has forked it has not begun; it will, or it will say that it never did.
 
 Processes that were started by an earlier supervisor are the keeper's children, which notes how they end. If that was
 killed too, the kernel tells the status of processes that are no children: while they are zombies, and from Linux 6.15
@@ -13,7 +12,7 @@ from __future__ import annotations
 
 import time
 
-from rota.executor.supervisor import kernel, log, tree
+from rota.executor.supervisor import kernel, log
 from rota.executor.supervisor.ends import Ends, exit_of
 from rota.executor.supervisor.run import ENDED, EPILOG, LEFT, RUNNING, UNSURE, Run
 
@@ -80,6 +79,7 @@ class Adoption:
         run = Run(record, self._state.cgroups)
         run.pid, run.ticks, run.start = record["pid"], record["ticks"], record["time"]
         run.ours, run.phase, run.floor = False, UNSURE, record["floor"]
+        run.image = record.get("image", "")
         self._state.runs[run.key] = run
 
     def _replay(self, run: Run, record: Record) -> None:
@@ -95,6 +95,8 @@ class Adoption:
             run.kill_at = record["at"]
         elif kind == "over":
             run.over = True
+        elif kind == "join":
+            run.join((record["pid"], record["ticks"]))
         elif kind in ("forget", "void"):
             del self._state.runs[run.key]
 
@@ -126,10 +128,8 @@ class Adoption:
 
     def _is_of(self, run: Run) -> bool:
         """Whether a process with a run's pid and start time is the run's."""
-        if kernel.is_fork(run.pid) or tree.mark_of(run.pid) == run.mark.encode():
-            return True
         stat = kernel.stat_of(run.pid)
-        return stat is not None and (stat.session == run.pid or stat.state == "Z")
+        return stat is not None and (run.is_fork(stat) or stat.session == run.pid or stat.has_ended)
 
     # ---- has it begun? ----------------------------------------------------------------------------------------
 
@@ -137,10 +137,10 @@ class Adoption:
         if run.phase != UNSURE:
             return
         stat = kernel.stat_of(run.pid)
-        if stat is None or stat.state == "Z":
+        if stat is None or stat.has_ended:
             return  # its end says more
-        # The command line is empty while the process ends.
-        if kernel.is_fork(run.pid) or not kernel.read(f"/proc/{run.pid}/cmdline"):
+        # It has no memory while it ends.
+        if run.is_fork(stat) or (not stat.image and stat.threads <= 1):
             self._state.loop.after(_LOOK_AGAIN, lambda: self._look_whether_begun(run))
         else:
             self._begun(run)

@@ -25,6 +25,8 @@ GRACE = 0.01
 GAVE_UP = 75
 #: Signal by which a run ends whose files cannot be opened: sacct then shows ``0:53``, as in Slurm.
 LAUNCH_FAILURE = 53
+#: Characters of a path that are shown.
+_LONGEST_PATH = 200
 
 
 class Surroundings:
@@ -68,7 +70,7 @@ def become_run(request: dict[str, Any], joining: list[str], around: Surroundings
         _enter(request["cwd"])
         _execute(request["argv"], request["env"])
     except BaseException as error:  # noqa: BLE001 - a child must never return into the supervisor
-        _quietly(os.write, 2, f"rota: error: {type(error).__name__}: {error}\n".encode("utf-8", "replace"))
+        _quietly(os.write, 2, f"rota: error: {ascii(error)[:_LONGEST_PATH]}\n".encode())
     finally:
         os._exit(1)
 
@@ -241,9 +243,12 @@ def _execute(argv: list[bytes], env: dict[bytes, bytes]) -> None:
 
 
 def _say(text: str, path: bytes, error: OSError) -> None:
-    """Write a line to the error output."""
-    line = text % (path.decode("utf-8", "replace"), error.strerror)
-    _quietly(os.write, 2, f"rota: error: {line}\n".encode("utf-8", "replace"))
+    """Write a line about a path to the error output: the supervisor's, until that of the run has been opened."""
+    shown = path.decode("utf-8", "backslashreplace")
+    if len(shown) > _LONGEST_PATH:
+        shown = f"{shown[:_LONGEST_PATH]}..."
+    shown = "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in shown)
+    _quietly(os.write, 2, f"rota: error: {text % (shown, error.strerror)}\n".encode("utf-8", "replace"))
 
 
 def _bytes(text: str) -> bytes:

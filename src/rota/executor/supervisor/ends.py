@@ -22,9 +22,17 @@ if TYPE_CHECKING:
     from rota.executor.supervisor.log import Record
     from rota.executor.supervisor.state import State
 
-#: Seconds until processes that were killed are looked for again, and until a full disk is tried again.
-_LOOK_AGAIN = 0.01
+#: Seconds until processes that were killed are looked for again, at first and at most.
+_LOOK_AGAIN, _LONGEST_PAUSE = 0.01, 1.0
+#: Seconds between two looks at most for a run that has ended already, and how many such runs there are.
+_LONGEST_LATE_PAUSE = 10.0
+_MOST_LATE = 1000
+#: Seconds for which a run does not end since it is not known whether some processes of its user's are its own.
+_PATIENCE = 5.0
+#: Seconds until a full disk is tried again.
 _TRY_AGAIN = 0.5
+#: Orphans that are reaped before others have their turn.
+_MOST_ORPHANS = 1000
 
 
 class Ends:
@@ -36,14 +44,13 @@ class Ends:
         self.start_epilog: Callable[[Run], None] = _no_epilog
         #: Runs of this process's own children that have exited and are not on record: scripts, and epilogs.
         self._exited: list[Run] = []
-        #: Runs whose scripts have ended and whose other processes have been sent SIGKILL.
-        self._left: list[Run] = []
-        self._looking = False
+        #: Runs of whose scripts nothing is left any more.
+        self._gone: list[Run] = []
 
     @property
     def is_busy(self) -> bool:
         """Whether there are exits to be noted."""
-        return bool(self._exited)
+        return bool(self._exited or self._gone)
 
     def exited(self, run: Run) -> None:
         """Handle the exit of a process that is a child of this one: a script or an epilog."""
@@ -52,6 +59,8 @@ class Ends:
 
     def settle(self) -> None:
         """Note all exits on disk, reap the processes, and go on with their runs."""
+        if self._gone:
+            self._cleared()
         exited, self._exited = self._exited, []
         if not exited:
             return
@@ -71,8 +80,9 @@ class Ends:
     def script_ended(self, runs: list[Run], *, reap: bool) -> None:
         """Go on with runs whose script has ended: `Run.set_exit` has been called."""
         state = self._state
-        scan = self._leftovers(runs)
-        records = [self._close(run, scan) for run in runs]
+        has_more = self._may_have_left_something(runs)
+        scan = state.lookout.at_once() if has_more else None
+        records = [self._close(run, scan, may_be_more=has_more) for run in runs]
         try:
             state.commit(records)
         except OSError:
@@ -87,41 +97,45 @@ class Ends:
             state.by_pid.pop(run.pid, None)
             state.unwatch(run)
             if run.phase == LEFT:
-                tree.kill(run, scan)
-                self._left.append(run)
+                if run.group is not None or scan is not None:
+                    tree.kill(run, scan)
+                self._look_later(run, _LOOK_AGAIN)
             else:
                 self.go_on(run)
-        if self._left and not self._looking:
-            self._looking = True
-            state.loop.after(_LOOK_AGAIN, self._look_again)
 
-    def _leftovers(self, runs: list[Run]) -> tree.Scan | None:
-        """Look at all processes if there may be some left of runs without control groups."""
+    def _may_have_left_something(self, runs: list[Run]) -> bool:
+        """Whether there may be processes left of some runs without control groups: orphans would be this one's."""
         state = self._state
         bare = [run for run in runs if run.group is None]
         if not bare:
-            return None
+            return False
         own = tree.children(os.getpid())
-        if own is not None and all(run.ours for run in bare) and not set(own) - state.by_pid.keys():
-            return None
-        return state.scan(bare)
+        known = state.by_pid.keys() | state.apart.pids
+        return own is None or not all(run.ours and not run.joined for run in bare) or not known.issuperset(own)
 
-    def _close(self, run: Run, scan: tree.Scan | None) -> Record:
-        """Decide what comes next for a run whose script has ended, and give the record of it."""
+    def _close(self, run: Run, scan: tree.Scan | None, *, may_be_more: bool) -> Record:
+        """Decide what comes next for a run whose script has ended, and give the record of it.
+
+        Args:
+            run: The run.
+            scan: A look at all processes; ``None``: nobody has looked.
+            may_be_more: Whether there may be processes left of a run without a control group.
+        """
         if run.prolog:
             self._prolog_failed(run)
         if measure.ran_out_of_memory(run):
             run.outcome = OUT_OF_MEMORY
         measure.at_end(run, self._state.energy)
-        if run.group.is_populated if run.group is not None else self._rest(run, scan):
+        if run.group.is_populated if run.group is not None else may_be_more and self._may_be_left(run, scan):
             run.phase = LEFT
         else:
             run.phase = EPILOG if run.epilog else ENDED
         return run.exit_record("end" if run.phase == ENDED else "exit")
 
     @staticmethod
-    def _rest(run: Run, scan: tree.Scan | None) -> bool:
-        return scan is not None and any(pid != run.pid for pid in scan.members(run))
+    def _may_be_left(run: Run, scan: tree.Scan | None) -> bool:
+        """Whether there may be processes of a run without a control group beside its script's."""
+        return scan is None or not scan.is_sure_of(run) or any(pid != run.pid for pid in scan.members(run))
 
     @staticmethod
     def _prolog_failed(run: Run) -> None:
@@ -130,28 +144,48 @@ class Ends:
             run.failure = said.decode()
             os.unlink(name)
 
-    def _look_again(self) -> None:
-        """Look whether processes that were killed are gone, and kill what is new."""
-        state = self._state
-        scan = state.scan(self._left)
-        left, self._left = self._left, []
-        gone = []
-        for run in left:
-            if run.group.is_populated if run.group is not None else self._rest(run, scan):
+    def _look_later(self, run: Run, pause: float) -> None:
+        """Look after a pause whether processes that were killed are gone, and kill what is new."""
+        lookout = self._state.lookout
+
+        def looked(scan: tree.Scan | None) -> None:
+            if run.group.is_populated if run.group is not None else scan is not None and scan.members(run):
                 tree.kill(run, scan)
-                self._left.append(run)
+                # The kernel may not let them end, as when a file system does not answer.
+                self._look_later(run, min(2 * pause, _LONGEST_PAUSE))
             else:
-                gone.append(run)
+                self._gone.append(run)
+                if scan is not None and not scan.is_sure_of(run):
+                    lookout.late = [*lookout.late[-_MOST_LATE:], run]
+                    self._end_late(run, pause)
+
+        self._state.loop.after(pause, lambda: lookout.look(run, looked, _PATIENCE))
+
+    def _end_late(self, run: Run, pause: float) -> None:
+        """Kill processes of a run that has ended, as soon as it is known that they are the run's."""
+        lookout = self._state.lookout
+
+        def looked(scan: tree.Scan | None) -> None:
+            if run not in lookout.late:
+                return
+            tree.kill(run, scan)
+            if scan is not None and scan.is_sure_of(run) and not scan.members(run):
+                lookout.late.remove(run)
+            else:
+                self._end_late(run, min(2 * pause, _LONGEST_LATE_PAUSE))
+
+        self._state.loop.after(pause, lambda: lookout.look(run, looked, 0.0))
+
+    def _cleared(self) -> None:
+        """Go on with runs of which nothing is left any more."""
+        gone, self._gone = self._gone, []
         for run in gone:
             run.phase = EPILOG if run.epilog else ENDED
-            measure.at_end(run, state.energy)
+            measure.at_end(run, self._state.energy)
         self._finish([run for run in gone if run.phase == ENDED])
         for run in gone:
             if run.phase == EPILOG:
                 self.go_on(run)
-        self._looking = bool(self._left)
-        if self._left:
-            state.loop.after(_LOOK_AGAIN, self._look_again)
 
     def go_on(self, run: Run) -> None:
         """Start the epilog of a run of which nothing is left, or report its end, which is on disk."""
@@ -170,10 +204,7 @@ class Ends:
 
     def left_behind(self, run: Run) -> None:
         """Go on with a run found in the log whose script has ended and whose tree may not have."""
-        self._left.append(run)
-        if not self._looking:
-            self._looking = True
-            self._state.loop.after(0, self._look_again)
+        self._look_later(run, 0.0)
 
     def limit_epilog(self, run: Run) -> None:
         """Let an epilog be killed when its time is up."""
@@ -213,8 +244,13 @@ class Ends:
 
     def reap_orphans(self) -> None:
         """Reap processes that runs have left to this one."""
-        while (exit_ := kernel.look_at_exit()) is not None and exit_.pid not in self._state.by_pid:
+        for _ in range(_MOST_ORPHANS):
+            exit_ = kernel.look_at_exit()
+            if exit_ is None or exit_.pid in self._state.by_pid:
+                return
             kernel.reap(exit_.pid)
+            self._state.apart.reaped(exit_.pid)
+        self._state.loop.after(0, lambda: None)  # there may be more, of which nobody will tell
 
 
 def exit_of(record: Record) -> Exit:

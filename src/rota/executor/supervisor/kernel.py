@@ -93,21 +93,20 @@ def reap(pid: int) -> None:
         pass
 
 
-def write_to_file_of(pidfd: int, number: int, text: str) -> None:
+def write_to_file_of(pidfd: int, number: int, text: str, uid: int) -> None:
     """Write to what a process has open under a number, if that is a regular file open for writing; else do nothing.
 
-    It is the process's own description of the file: what the process may not write to cannot be written to so.
+    It is the process's own description of the file: what the process may not write to cannot be written to so. It may
+    take any time. Only for a child that does nothing else: it becomes the user; -1: it does not.
     """
-    fd = _libc.syscall(_PIDFD_GETFD, pidfd, number, 0) if text and pidfd >= 0 else -1
+    fd = _libc.syscall(_PIDFD_GETFD, pidfd, number, 0)
     if fd < 0:
         return
-    try:
-        if S_ISREG(os.fstat(fd).st_mode):
-            os.write(fd, text.encode())
-    except OSError:
-        pass
-    finally:
-        os.close(fd)
+    if uid > 0 and not os.geteuid():
+        os.setgroups([])
+        os.setuid(uid)
+    if S_ISREG(os.fstat(fd).st_mode):
+        os.write(fd, text.encode())
 
 
 def signal_group(leader: int, number: int) -> None:
@@ -126,7 +125,7 @@ def exit_of_stranger(pid: int, ticks: int, pidfd: int, keeper: int) -> Exit | No
     """
     stat = stat_of(pid)
     if stat is not None and stat.ticks == ticks:
-        status = stat.status if stat.state == "Z" and stat.parent != keeper else None
+        status = stat.status if stat.has_ended and stat.parent != keeper else None
     else:
         status = _status_by_pidfd(pidfd)
     if status is None:
@@ -149,7 +148,7 @@ def _status_by_pidfd(pidfd: int) -> int | None:
 class Stat:
     """What /proc/PID/stat says of a process."""
 
-    __slots__ = ("pages", "parent", "pid", "session", "state", "status", "system", "ticks", "user")
+    __slots__ = ("image", "pages", "parent", "pid", "session", "state", "status", "system", "threads", "ticks", "user")
 
     def __init__(self, pid: int, line: bytes) -> None:
         # The name is in parentheses and may contain anything.
@@ -163,9 +162,19 @@ class Stat:
         #: Seconds of it and of the children that it has waited for.
         self.user = (int(fields[11]) + int(fields[13])) / TICKS
         self.system = (int(fields[12]) + int(fields[14])) / TICKS
+        self.threads = int(fields[17])
         #: When it was started, in clock ticks since the machine was: with the pid this names it for good.
         self.ticks = int(fields[19])
+        #: Where arguments and environment are in its memory: it is another one once it has executed a program, and the
+        #: same in a fork. Empty: it has no memory, since it is ending or is the kernel's; or what follows its first
+        #: thread has it.
+        self.image = b" ".join(fields[45:49]).decode() if fields[20] != b"0" else ""
         self.status = int(fields[49])
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether all of its threads have: the first one looks so as soon as it has."""
+        return self.state in "ZX" and self.threads <= 1
 
 
 def stat_of(pid: int) -> Stat | None:
@@ -206,15 +215,27 @@ def write(path: str, text: str) -> bool:
     return True
 
 
-def is_fork(pid: int) -> bool:
-    """Whether a process still executes this program."""
-    return read(f"/proc/{pid}/cmdline") == read("/proc/self/cmdline")
+def user_of(pid: int) -> int:
+    """Give the real user id of a process, which a program that is set-uid leaves as it is; -1: there is none."""
+    ids = _user_ids(pid)
+    return ids[0] if ids else -1
 
 
-def numbers(path: str) -> dict[str, int]:
-    """Read a file of lines with a name and a number."""
+def users_of(pid: int) -> set[int]:
+    """Give the real, the effective and the other user ids of a process; none: there is no such process."""
+    return set(_user_ids(pid))
+
+
+def _user_ids(pid: int) -> list[int]:
+    line = read(f"/proc/{pid}/status").partition(b"\nUid:\t")[2].partition(b"\n")[0]
+    return [int(word) for word in line.split()]
+
+
+def numbers(path: str, *, colon: bool = False) -> dict[str, int]:
+    """Read a file of lines with a name, maybe with a colon, and a number."""
     pairs = [line.split() for line in read(path).decode().splitlines()]
-    return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[1].lstrip("-").isdigit()}
+    numbers = {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[1].lstrip("-").isdigit()}
+    return {name.rstrip(":"): number for name, number in numbers.items()} if colon else numbers
 
 
 def pidfd_of(pid: int, ticks: int) -> int:

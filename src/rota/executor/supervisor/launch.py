@@ -101,8 +101,9 @@ class Launcher:
         Nothing else is done in between: after each fork, every page that this process writes to is copied.
         """
         around, own_memory = self._state.around, measure.resident([os.getpid()])
+        own = kernel.stat_of(os.getpid())
         for run, request, joining in prepared:
-            run.floor = own_memory
+            run.floor, run.image = own_memory, own.image if own is not None else ""
             try:
                 run.pid = os.fork()
             except OSError as error:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 
-from rota.executor.supervisor.kernel import PAGE, is_fork, numbers, read, stat_of
+from rota.executor.supervisor.kernel import PAGE, numbers, read, stat_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Energy:
 
 def sample(run: Run, pids: Iterable[int]) -> int:
     """Measure the resident memory of the processes of a run; 0: its script has not been executed yet."""
-    if not run.peak and is_fork(run.pid):
+    if not run.peak and ((stat := stat_of(run.pid)) is None or run.is_fork(stat)):
         return 0
     used = resident(pids)
     run.peak = max(run.peak, used)
@@ -68,11 +68,24 @@ def sample(run: Run, pids: Iterable[int]) -> int:
 
 def resident(pids: Iterable[int]) -> int:
     """Give the resident memory of some processes together, bytes."""
-    total = 0
-    for pid in pids:
-        fields = read(f"/proc/{pid}/statm").split()
-        total += int(fields[1]) * PAGE if fields else 0
-    return total
+    return sum(int(_statm(pid)[1]) * PAGE for pid in pids)
+
+
+def virtual(pid: int) -> int:
+    """Give the virtual memory of a process, bytes."""
+    return int(_statm(pid)[0]) * PAGE
+
+
+def _statm(pid: int) -> list[bytes]:
+    """Read /proc/PID/statm; of a process whose first thread has ended, what another thread says."""
+    fields = read(f"/proc/{pid}/statm").split()
+    if fields and fields[0] != b"0":
+        return fields
+    try:
+        others = [other for other in os.listdir(f"/proc/{pid}/task") if other != str(pid)]
+    except OSError:
+        others = []
+    return (read(f"/proc/{pid}/task/{others[0]}/statm").split() if others else []) or [b"0", b"0"]
 
 
 def at_end(run: Run, energy: Energy) -> None:
@@ -87,31 +100,33 @@ def at_end(run: Run, energy: Energy) -> None:
         run.usage[5] = now - run.energy
 
 
-def so_far(run: Run, pids: list[int], energy: Energy) -> Usage:
-    """Give the usage of a run that has not ended."""
+def so_far(run: Run, pids: list[int], disk: dict[int, bytes], energy: Energy) -> Usage:
+    """Give the usage of a run that has not ended.
+
+    Args:
+        run: The run.
+        pids: Its processes.
+        disk: What `disk_of` says of them; of some there may be nothing.
+        energy: The machine's counters.
+    """
     sample(run, pids)
-    user = system = 0.0
-    read_bytes = written = 0
-    seconds = run.group.seconds() if run.group is not None else None
-    for pid in pids:
-        if seconds is None and (stat := stat_of(pid)) is not None:
-            user += stat.user
-            system += stat.system
-        io = numbers_with_colon(pid)
-        read_bytes += io.get("read_bytes", 0)
-        written += io.get("write_bytes", 0)
-    if seconds is not None:
-        user, system = seconds
-    if run.group is not None and (disk := run.group.disk()) is not None:
-        read_bytes, written = disk
+    stats = [] if run.group is not None else [stat for pid in pids if (stat := stat_of(pid)) is not None]
+    user, system = sum(stat.user for stat in stats), sum(stat.system for stat in stats)
+    if run.group is not None:
+        user, system = run.group.seconds() or (0.0, 0.0)
+    accesses = [tuple(map(int, one.split())) for one in disk.values() if one]
+    read_bytes, written = sum(one[0] for one in accesses), sum(one[1] for one in accesses)
+    if run.group is not None and (whole := run.group.disk()) is not None:
+        read_bytes, written = whole
     now = energy.joules()
     used = None if run.energy is None or now is None else now - run.energy
     return [user, system, max(run.peak, _peak(run)), read_bytes, written, used]
 
 
-def numbers_with_colon(pid: int) -> dict[str, int]:
-    """Read /proc/PID/io."""
-    return {name.rstrip(":"): value for name, value in numbers(f"/proc/{pid}/io").items()}
+def disk_of(pid: int) -> bytes:
+    """Read how many bytes a process has read and written, which may take any time: it is locked while it executes."""
+    io = numbers(f"/proc/{pid}/io", colon=True)
+    return b"%d %d" % (io["read_bytes"], io["write_bytes"]) if io else b""
 
 
 def _peak(run: Run) -> int:

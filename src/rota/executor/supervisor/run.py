@@ -3,22 +3,23 @@
 The log has a record of each start (``run``), of an end (``end``), and, where something remains to be done between the
 exit of the script and the end of the run, of that exit (``exit``) and of the epilog's start (``epilog``). ``kill`` is
 the time at which what is left of a run is to be killed, ``over`` says that it used too much memory, ``void`` that it
-did not begin after all, ``forget`` that its end is known to the caller. ``boot`` names the boot of the machine in which
-all that follows happened.
+did not begin after all, ``join`` names a process that was taken into it, ``forget`` says that its end is known to the
+caller. ``boot`` names the boot of the machine in which all that follows happened.
 """
 
 from __future__ import annotations
 
+import os
 import time
 
-from rota.executor.supervisor import child
+from rota.executor.supervisor import child, kernel
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from rota.executor.supervisor.cgroups import Cgroups, Group, MemoryGroup
-    from rota.executor.supervisor.kernel import Exit
+    from rota.executor.supervisor.kernel import Exit, Stat
     from rota.executor.supervisor.log import Record
 
     Key = tuple[int, int]
@@ -49,7 +50,10 @@ class Run:
         "failure",
         "floor",
         "group",
+        "image",
+        "is_told",
         "job",
+        "joined",
         "kill_at",
         "mark",
         "memory",
@@ -70,6 +74,7 @@ class Run:
         "ticks",
         "uid",
         "usage",
+        "user",
     )
 
     def __init__(self, request: dict[str, Any], cgroups: Cgroups) -> None:
@@ -77,6 +82,8 @@ class Run:
         self.restart: int = request["run"]
         self.mark: str = request["mark"]
         self.uid: int = request["uid"]
+        #: Its user, also if that is the supervisor's own.
+        self.user = os.geteuid() if self.uid == -1 else self.uid
         self.memory: int = request["memory"]
         self.prolog: str = request["prolog"]
         self.epilog: str = request["epilog"]
@@ -114,11 +121,17 @@ class Run:
         self.peak = 0
         #: Resident memory of the supervisor when it forked the run, bytes. Up to here the kernel's peak means nothing.
         self.floor = 0
+        #: The memory of the supervisor then (see `kernel.Stat`): the run's as long as it has not executed the script.
+        self.image = ""
+        #: Processes that were taken into it, with their start times, if it has no control group.
+        self.joined: list[tuple[int, int]] = []
         #: Joules that the machine had used when it began; ``None``: unknown.
         self.energy: float | None = None
         #: Whether it was found to use more memory than its limit.
         self.over = False
         self.suspended = False
+        #: Whether it is just being told in its error output why it is ended.
+        self.is_told = False
         #: Monotonic seconds at which what is left of it is killed; 0: never.
         self.kill_at = 0.0
         #: A request to launch it that waits until it is known whether it has begun.
@@ -128,6 +141,15 @@ class Run:
     def key(self) -> Key:
         """Its job id and restart count."""
         return self.job, self.restart
+
+    @property
+    def is_live(self) -> bool:
+        """Whether it has not ended."""
+        return self.phase != ENDED
+
+    def is_fork(self, stat: Stat) -> bool:
+        """Whether its process is still a fork of the supervisor, and has executed nothing."""
+        return stat.image == self.image != ""
 
     @property
     def groups(self) -> list[Group | MemoryGroup]:
@@ -144,7 +166,7 @@ class Run:
     def start_record(self) -> Record:
         """Give the record of its start."""
         record: Record = {"is": "run", **self.names, "pid": self.pid, "ticks": self.ticks, "time": self.start}
-        record |= {"mark": self.mark, "uid": self.uid, "memory": self.memory, "floor": self.floor}
+        record |= {"mark": self.mark, "uid": self.uid, "memory": self.memory, "floor": self.floor, "image": self.image}
         record |= {"prolog": self.prolog, "epilog": self.epilog, "prolog_epilog_timeout": self.prolog_epilog_timeout}
         record["folders"] = ["" if group is None else group.path for group in (self.group, self.memory_group)]
         if self.epilog:
@@ -164,9 +186,19 @@ class Run:
         process: Record = {"pid": self.epilog_pid, "ticks": self.epilog_ticks, "until": self.epilog_until}
         return {"is": "epilog", **self.names, **process}
 
+    def join_record(self, process: tuple[int, int]) -> Record:
+        """Give the record of a process that was taken into it."""
+        return {"is": "join", **self.names, "pid": process[0], "ticks": process[1]}
+
+    def join(self, process: tuple[int, int]) -> None:
+        """Take a process into it."""
+        # Those that have ended are forgotten.
+        there = [one for one in self.joined if (stat := kernel.stat_of(one[0])) is not None and stat.ticks == one[1]]
+        self.joined = [*there, process]
+
     def records(self) -> list[Record]:
         """Give all that the log has to have of it."""
-        records = [self.start_record()]
+        records = [self.start_record(), *(self.join_record(process) for process in self.joined)]
         if self.over:
             records.append({"is": "over", **self.names})
         if self.kill_at and self.phase != ENDED:

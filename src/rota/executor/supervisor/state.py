@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 
 from rota.executor.supervisor import measure
-from rota.executor.supervisor.run import ENDED
-from rota.executor.supervisor.tree import Scan
+from rota.executor.supervisor.apart import Apart
+from rota.executor.supervisor.lookout import Lookout
+from rota.executor.supervisor.marks import Marks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ class State:
         self.runs: dict[Key, Run] = {}
         #: Those whose process, or epilog, has not been reaped.
         self.by_pid: dict[int, Run] = {}
+        self.apart = Apart(loop)
+        self.lookout = Lookout(loop, self.runs, Marks(self.apart), keeper)
         self.energy = measure.Energy()
         #: Sends a report to all callers.
         self.report: Callable[[Record], None] = print
@@ -41,13 +44,7 @@ class State:
 
     def live(self) -> list[Run]:
         """Give the runs that have not ended."""
-        return [run for run in self.runs.values() if run.phase != ENDED]
-
-    def scan(self, runs: Iterable[Run]) -> Scan | None:
-        """Look at all processes of the machine, if some of the runs have no control group."""
-        if all(run.group is not None for run in runs):
-            return None
-        return Scan((os.getpid(), self.keeper))
+        return [run for run in self.runs.values() if run.is_live]
 
     def commit(self, records: Iterable[Record]) -> None:
         """Write records to the log.

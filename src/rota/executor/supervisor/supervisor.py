@@ -7,18 +7,21 @@ import os
 import signal
 import time
 
-from rota.executor.supervisor import kernel, measure, tree
+from rota.executor.supervisor import measure, tree
 from rota.executor.supervisor.adopt import Adoption
 from rota.executor.supervisor.callers import Callers, checked
 from rota.executor.supervisor.ends import Ends
 from rota.executor.supervisor.launch import Launcher
 from rota.executor.supervisor.log import Log
 from rota.executor.supervisor.loop import Loop
+from rota.executor.supervisor.main import ERRORS, bound
+from rota.executor.supervisor.orders import Orders
 from rota.executor.supervisor.run import ENDED, RUNNING, UNSURE, Run
 from rota.executor.supervisor.state import State
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from rota.executor.supervisor.cgroups import Cgroups
@@ -50,6 +53,7 @@ class Supervisor:
         self._state = State(Log(), self._loop, cgroups, around, keeper[0])
         self._notes = keeper[1]
         self._ends = Ends(self._state)
+        self._orders = Orders(self._state)
         self._launcher = Launcher(self._state, self._ends.exited)
         self._ends.start_epilog = self._launcher.epilog
         self._adoption = Adoption(self._state, self._ends, self._launcher.launch)
@@ -75,7 +79,7 @@ class Supervisor:
         self._state.cgroups.keep_only({f"{run.job}.{run.restart}" for run in self._state.live()})
         for run in self._state.live():
             if run.kill_at:
-                self._loop.after(max(0.0, run.kill_at - time.monotonic()), self._killer(run))
+                self._loop.after(max(0.0, run.kill_at - time.monotonic()), self._orders.killer(run))
         self._callers.listen()
         self._measure_in_time()
         self._housekeeping()
@@ -121,12 +125,13 @@ class Supervisor:
         self._adoption.take_notes()
 
     def _housekeeping(self) -> None:
-        """Look after the socket and the log."""
+        """Look after the socket, the log and the error output."""
         state = self._state
         self._loop.after(_HOUSEKEEPING, self._housekeeping)
         if self._callers.are_there or state.live():
             self._alone_since = time.monotonic()
         try:
+            bound(2, ERRORS)
             if not self._callers.can_be_found:
                 os.makedirs(self._directory, 0o700, exist_ok=True)
                 os.chdir(self._directory)
@@ -163,21 +168,16 @@ class Supervisor:
     def _request(self, request: Record) -> None:
         """Carry out a request, or refuse one that makes no sense with an exception."""
         kind = request["do"]
+        done: Record = {"is": "done", "number": int(request["number"])}
         if kind == "launch":
             self._launch(request["what"])
         elif kind == "measure":
             self._measure()
         elif kind == "stop":
             self._stopping = True
-        elif (run := self._state.runs.get((request["job"], request["run"]))) is not None:
-            self._request_of(run, kind, request)
-        else:
-            # It may wait for its turn to be launched.
-            while self._launches:
-                self._launch_some()
-            if (run := self._state.runs.get((request["job"], request["run"]))) is not None:
-                self._request_of(run, kind, request)
-        self._state.report({"is": "done", "number": int(request["number"])})
+        elif (run := self._run_of(request)) is not None:
+            done["joined"] = self._request_of(run, kind, request)
+        self._state.report(done)
 
     def _launch(self, what: dict[str, Any]) -> None:
         try:
@@ -192,67 +192,53 @@ class Supervisor:
         self._launcher.launch(batch)
         self._measure_in_time()
 
-    def _request_of(self, run: Run, kind: str, request: Record) -> None:
+    def _run_of(self, request: Record) -> Run | None:
+        """Give the run that a request is about; ``None``: there is none."""
+        key = (request["job"], request["run"])
+        while key not in self._state.runs and self._launches:
+            self._launch_some()  # it may wait for its turn to be launched
+        return self._state.runs.get(key)
+
+    def _request_of(self, run: Run, kind: str, request: Record) -> bool:
+        """Carry out a request about a run; say whether a process has joined it."""
         if kind == "forget":
             if run.phase == ENDED:
                 self._state.forget(run)
         elif run.phase not in (RUNNING, UNSURE):
             pass  # what is left of it is being killed
         elif kind == "signal":
-            self._signal(run, int(request["signal"]), script_only=bool(request["batch_only"]))
+            self._orders.signal(run, int(request["signal"]), script_only=bool(request["batch_only"]))
         elif kind == "kill":
-            kernel.write_to_file_of(run.pidfd, 2, str(request.get("said", "")))
-            self._kill(run, int(request["signal"]), float(request["wait"]))
-        elif kind == "join":
-            for group in (run.group, run.memory_group):
-                if group is not None:
-                    kernel.write(group.joining, str(int(request["pid"])))
+            self._orders.kill(run, int(request["signal"]), float(request["wait"]), str(request.get("said", "")))
         elif kind in ("suspend", "resume"):
-            self._suspend(run, suspended=kind == "suspend")
+            self._orders.suspend(run, suspended=kind == "suspend")
+        elif kind == "join":
+            return self._orders.join(run, int(request["pid"]))
         else:
             raise ValueError(f"unknown request: {kind}")
-
-    def _signal(self, run: Run, number: int, *, script_only: bool) -> None:
-        scan = None if script_only else self._state.scan([run])
-        pids = [] if script_only else tree.members(run, scan)
-        if run.pid not in pids:
-            # One that has just been started may not have joined its control group yet.
-            tree.send_to_script(run, number)
-        tree.send(run, pids, number, scan)
-
-    def _suspend(self, run: Run, *, suspended: bool) -> None:
-        run.suspended = suspended
-        if run.group is None or not run.group.freeze(frozen=suspended):
-            self._signal(run, signal.SIGSTOP if suspended else signal.SIGCONT, script_only=False)
-
-    def _kill(self, run: Run, number: int, wait: float) -> None:
-        self._suspend(run, suspended=False)
-        self._signal(run, number, script_only=False)
-        self._signal(run, signal.SIGCONT, script_only=False)
-        kill_at = time.monotonic() + wait
-        if not run.kill_at or kill_at < run.kill_at:
-            run.kill_at = kill_at
-            self._state.note({"is": "kill", **run.names, "at": kill_at})
-            self._loop.after(wait, self._killer(run))
-
-    def _killer(self, run: Run) -> Any:
-        def kill() -> None:
-            if run.phase in (RUNNING, UNSURE):
-                tree.kill(run, self._state.scan([run]))
-                # Without a control group a process may have been forked while the others were looked at.
-                self._loop.after(0.05, kill)
-
-        return kill
+        return False
 
     # ---- measurements -----------------------------------------------------------------------------------------
 
     def _measure(self) -> None:
         """Report what all runs have used."""
-        live = [run for run in self._state.live() if run.phase == RUNNING]
-        scan = self._state.scan(live)
-        for run in live:
-            usage = measure.so_far(run, tree.members(run, scan), self._state.energy)
-            self._state.report({"is": "measured", **run.names, "usage": usage})
+        for run in self._state.live():
+            if run.phase == RUNNING:
+                self._state.lookout.look(run, self._measurer(run), patience=0.0)
+
+    def _measurer(self, run: Run) -> Callable[[tree.Scan | None], None]:
+        state = self._state
+
+        def measured(scan: tree.Scan | None) -> None:
+            pids = tree.members(run, scan)
+            state.apart.ask(run.user, pids, measure.disk_of, lambda disk: report(pids, disk or {}))
+
+        def report(pids: list[int], disk: dict[int, bytes]) -> None:
+            if run.phase == RUNNING:
+                usage = measure.so_far(run, pids, disk, state.energy)
+                state.report({"is": "measured", **run.names, "usage": usage})
+
+        return measured
 
     def _wants_measurement(self, run: Run) -> bool:
         """Whether a run is to be measured soon: it never was, or nobody else limits its memory."""
@@ -275,14 +261,21 @@ class Supervisor:
             self._measured = now
             runs = [run for run in state.live() if run.phase == RUNNING]
             state.energy.joules()
-        scan = state.scan(runs)
         for run in runs:
-            used = measure.sample(run, tree.members(run, scan))
-            if run.memory and used > run.memory and state.cgroups.memory == "measurement":
-                run.over = True
-                state.note({"is": "over", **run.names})
-                self._killer(run)()
+            state.lookout.look(run, self._limiter(run), patience=0.0)
         self._measure_in_time()
+
+    def _limiter(self, run: Run) -> Callable[[tree.Scan | None], None]:
+        def limit(scan: tree.Scan | None) -> None:
+            if run.phase != RUNNING:
+                return
+            used = measure.sample(run, tree.members(run, scan))
+            if run.memory and used > run.memory and self._state.cgroups.memory == "measurement" and not run.over:
+                run.over = True
+                self._state.note({"is": "over", **run.names})
+                self._orders.killer(run)()
+
+        return limit
 
 
 def _empty(pipe: int) -> None:

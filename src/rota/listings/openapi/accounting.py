@@ -9,7 +9,7 @@ from __future__ import annotations
 import signal
 from typing import TYPE_CHECKING, Any
 
-from rota.listings.job_facts import eligible_time, least_memory, throttle
+from rota.listings.job_facts import eligible_time, least_memory, system_comment, throttle
 from rota.listings.sacct_fields import Row, Rows, allocated, exit_status, nodes, reason, state
 from rota.model.array import MOST_TASKS, parse_array
 from rota.model.tres import STATIC_TRES
@@ -52,7 +52,7 @@ class AccountingObjects:
             "comment": {
                 "administrator": details.admin_comment or None,
                 "job": details.comment or None,
-                "system": None,
+                "system": system_comment(job) or None,
             },
             "allocation_nodes": len(job.nodes),
             "array": _array(job),

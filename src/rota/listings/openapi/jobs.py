@@ -17,6 +17,7 @@ from rota.listings.job_facts import (
     requeues,
     sharing,
     start_shown,
+    system_comment,
     tasks_of,
     throttle,
 )
@@ -204,7 +205,7 @@ def _rest(job: JobLine, view: View, details: JobDetails) -> dict[str, Any]:
     return {
         "submit_time": job.submit_time,
         "suspend_time": job.suspended_since or 0,
-        "system_comment": "",
+        "system_comment": system_comment(job),
         "time_limit": None if job.time_limit is None else job.time_limit // 60,
         "time_minimum": (request.time_min or 0) // 60,
         "threads_per_core": request.threads_per_core or None,
