@@ -137,10 +137,7 @@ class Server:
                 return
             end = self._commands.pop(pid, -1)
             if end in self._connections:
-                try:
-                    _send(self._connections[end], {"status": exit_status(status)})
-                except OSError:
-                    pass  # whoever asked has gone, which is noticed next
+                _tell(self._connections[end], {"status": exit_status(status)})
 
 
 def serve(path: str) -> int:
@@ -165,16 +162,14 @@ def main(data: bytes, controller: _socket.socket) -> int:
     server = _reach(spec, over)
     if server is None:
         return 1
-    if spec["hold"]:
-        _send(server, {"do": "hold"})
+    if spec["hold"] and not _tell(server, {"do": "hold"}):
+        _say(spec, f"error: Job allocation {spec['job']} has been revoked")
+        return 1
     status = _command(spec, server) if spec["command"] == "salloc" else _again(spec, server)
     if spec["hold"]:
         if spec["command"] == "salloc":
             _say(spec, f"Relinquishing job allocation {spec['job']}")
-        try:
-            _send(server, {"do": "end", "status": status})
-        except OSError:
-            pass  # it is over already
+        _tell(server, {"do": "end", "status": status})
         over.wait()
     return status
 
@@ -249,7 +244,8 @@ def _reach(spec: "dict[str, Any]", over: _Over) -> _socket.socket | None:
     finally:
         os.fchdir(directory)
         os.close(directory)
-    _say(spec, f"error: the allocation of job {spec['job']} cannot be reached")
+    what = "Job allocation {} has been revoked" if over.is_told else "the allocation of job {} cannot be reached"
+    _say(spec, f"error: {what.format(spec['job'])}")
     return None
 
 
@@ -258,11 +254,12 @@ def _again(spec: "dict[str, Any]", server: _socket.socket) -> int:
     request = {"do": "run", "argv": spec["argv"], "cwd": os.getcwd(), "env": {**os.environ, **spec["env"]}}
     umask = os.umask(0o22)
     os.umask(umask)
-    _send(server, {**request, "umask": umask}, [0, 1, 2])
+    if not _tell(server, {**request, "umask": umask}, [0, 1, 2]):
+        return 1
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2):
-        signal.signal(number, lambda number, _: _send(server, {"do": "signal", "signal": number}))
+        signal.signal(number, lambda number, _: _tell(server, {"do": "signal", "signal": number}))
     for number in (signal.SIGCONT, signal.SIGWINCH):
-        signal.signal(number, lambda number, _: _send(server, {"do": "signal", "signal": number}))
+        signal.signal(number, lambda number, _: _tell(server, {"do": "signal", "signal": number}))
     try:
         return int(_receive(server)[0]["status"])
     except (OSError, ValueError):
@@ -317,6 +314,15 @@ def _say(spec: "dict[str, Any]", text: str) -> None:
 
 
 # ---- messages -------------------------------------------------------------------------------------------------------
+
+
+def _tell(connection: _socket.socket, message: "dict[str, Any]", files: "list[int] | None" = None) -> bool:
+    """Send a message; say whether anybody was there. That nobody is, is noticed as well where messages are awaited."""
+    try:
+        _send(connection, message, files)
+    except OSError:
+        return False
+    return True
 
 
 def _send(connection: _socket.socket, message: "dict[str, Any]", files: "list[int] | None" = None) -> None:

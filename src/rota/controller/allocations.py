@@ -74,6 +74,8 @@ async def allocate(
         terminal.has_job(call, job_id)
         job = driver.engine.jobs.get(job_id)
         if known is not None and job is not None and job.state in _HAVE_RESOURCES:
+            # It was told that it had to wait, unless all that was lost is that it need not.
+            terminal.error("" if quiet or call.job_id is None else messages.allocated.format(job=job_id))
             return job
         if job is not None and job.state is JobState.PENDING:
             if "immediate" in wanted.texts:

@@ -22,9 +22,12 @@ if TYPE_CHECKING:
     from rota.controller.command_names import Process
     from rota.controller.driver import LiveDriver
     from rota.controller.steps.registry import Steps
+    from rota.core.job import Job
 
 #: Seconds for which a command is waited for whose process cannot be seen.
 _PATIENCE = 60.0
+#: Seconds within which an allocation ends itself, and the supervisor tells how, whose command has ended.
+_ENDS_ITSELF = 5.0
 
 
 class Unclaimed:
@@ -41,7 +44,9 @@ class Unclaimed:
         #: Ends that are being recorded.
         self._tasks: set[asyncio.Task[None]] = set()
         self._since = monotonic()
+        #: The processes of their commands, by job; and when those of running jobs were found to have ended.
         self._jobs: dict[int, Process] = {}
+        self._gone: dict[int, float] = {}
         for job in driver.engine.jobs.values():
             process = process_of(job.spec.payload)
             if process is not None:
@@ -50,6 +55,7 @@ class Unclaimed:
     def claim(self, job_id: int) -> None:
         """Hear that the command of a job is there."""
         self._jobs.pop(job_id, None)
+        self._gone.pop(job_id, None)
 
     def look(self) -> None:
         """End what belongs to commands that are gone."""
@@ -57,8 +63,8 @@ class Unclaimed:
             return
         for job_id, process in list(self._jobs.items()):
             job = self._driver.engine.jobs.get(job_id)
-            if job is None or self._is_gone(process, is_pending=job.state is JobState.PENDING):
-                del self._jobs[job_id]
+            if job is None or self._is_gone(job, process):
+                self.claim(job_id)
                 if job is not None:
                     self._driver.report(ev.Cancel(job_id=job_id))
         for key in self._steps.orphans():
@@ -66,8 +72,9 @@ class Unclaimed:
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-    def _is_gone(self, process: Process, *, is_pending: bool) -> bool:
-        if process.is_known:
-            return process.is_gone
-        # Once it runs, the first process of the allocation notices.
-        return is_pending and monotonic() > self._since + _PATIENCE
+    def _is_gone(self, job: Job, process: Process) -> bool:
+        """Whether a command is gone, and its job cannot be expected to end by itself."""
+        now = monotonic()
+        if job.state is JobState.PENDING:
+            return process.is_gone if process.is_known else now > self._since + _PATIENCE
+        return process.is_gone and now > self._gone.setdefault(job.job_id, now) + _ENDS_ITSELF

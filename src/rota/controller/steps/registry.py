@@ -38,6 +38,8 @@ _HIGHEST, _MOST = 255, 1 << 60
 _FACT = "step "
 #: How a step ends whose command was killed: so are its tasks then.
 KILLED: dict[str, Any] = {"status": 137, "cancelled": True, "usage": {}}
+#: States of jobs that have steps.
+_RUNNING = frozenset((JobState.RUNNING, JobState.SUSPENDED))
 #: Seconds after which it is tried again to write an end down.
 _RETRY = 1.0
 _MEASURED = ("user_seconds", "system_seconds", "max_rss", "read_bytes", "written_bytes")
@@ -109,13 +111,13 @@ class Steps:
         Raises:
             StepError: there will never be room; or it would have to wait, and must not.
         """
-        restart_count, told = job.restart_count, False
+        job_id, restart_count, told = job.job_id, job.restart_count, False
         most = self._driver.engine.view.settings.max_step_count
         command = _command(call)
-        while self._runs(job, restart_count):
-            known = next((one for one in self._steps_of(job, command) if one.end_time is None), None)
+        while found := self._running(job_id, restart_count):
+            known = next((one for one in self._steps_of(found, command) if one.end_time is None), None)
             try:
-                layout = lay_out(request, self._driver.engine.view.allocation(job.job_id), _held(job, known))
+                layout = lay_out(request, self._driver.engine.view.allocation(job_id), _held(found, known))
             except StepBusyError as error:
                 if request.immediate:
                     raise
@@ -123,12 +125,12 @@ class Steps:
                     told = True
                     busy(str(error))
                 changed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-                self._waiting.setdefault(job.job_id, []).append(changed)
+                self._waiting.setdefault(job_id, []).append(changed)
                 await asyncio.wait([changed, clients_gone], return_when=asyncio.FIRST_COMPLETED)
                 if clients_gone.done():
                     return None
                 continue
-            number = 1 + max((int(one.step_id) for one in job.steps if one.step_id.isdigit()), default=-1)
+            number = 1 + max((int(one.step_id) for one in found.steps if one.step_id.isdigit()), default=-1)
             if known is None and number >= most:
                 raise StepError("Step limit reached for this job")
             step_id = str(number) if known is None else known.step_id
@@ -141,12 +143,12 @@ class Steps:
                 held=layout.held,
                 start_time=self._clock.now(),
             )
-            key = job.job_id, restart_count, step_id
+            key = job_id, restart_count, step_id
             self._unclaimed.discard(key)
             if command and known is None:
                 self._commands[key] = command
                 self._driver.write(set_fact(_fact(key), command))
-            if why := await self._record(job.job_id, restart_count, step):
+            if why := await self._record(job_id, restart_count, step):
                 self._forget(key)
                 raise StepError(why)
             return step_id, layout
@@ -170,7 +172,7 @@ class Steps:
     def claim(self, job: Job, step_id: str, call: Call) -> bool:
         """Hear that the command of a step is there; say whether it is that one."""
         key, command = (job.job_id, job.restart_count, step_id), _command(call)
-        if self._commands.get(key, command) != command:
+        if command and self._commands.get(key, command) != command:
             return False
         self._unclaimed.discard(key)
         return True
@@ -230,9 +232,10 @@ class Steps:
         if self._commands.pop(key, None) is not None:
             self._driver.write([drop_fact(_fact(key))])
 
-    def _runs(self, job: Job, restart_count: int) -> bool:
-        known = self._driver.engine.jobs.get(job.job_id)
-        return known is job and job.state is JobState.RUNNING and job.restart_count == restart_count
+    def _running(self, job_id: int, restart_count: int) -> Job | None:
+        """Find the job of a run; ``None``: that is over. Another engine may have another record of it."""
+        job = self._driver.engine.jobs.get(job_id)
+        return job if job is not None and job.state in _RUNNING and job.restart_count == restart_count else None
 
 
 def _usage(told: dict[str, Any]) -> Usage:
