@@ -118,6 +118,8 @@ class Call:
                     return 1  # nobody reads it
             elif letter == b"j":
                 self.known_as = data.decode()
+            elif letter == b"b" and self.known_as:
+                raise OSError  # it was let in before
             elif uid not in (0, posix.getuid()):  # it is only quoted
                 posix.write(2, b"error: a controller of another user must not use files or start programs here\n")
                 return 1

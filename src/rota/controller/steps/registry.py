@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from rota.controller.command_names import Process
 from rota.controller.steps.layout import StepBusyError, StepError, lay_out
 from rota.core import events as ev
+from rota.core.effects import JobFinished, RunRequeued
 from rota.model import JobState
 from rota.model.step import StepRecord, Usage
 from rota.store.writes import drop_fact, set_fact
@@ -26,8 +27,10 @@ if TYPE_CHECKING:
     from rota.controller.steps.clients import StepClients
     from rota.controller.steps.layout import Layout
     from rota.controller.wire import Call
+    from rota.core.effects import Effect
     from rota.core.job import Job
     from rota.model import JobRecord
+    from rota.store import Write
 
     #: Job id, restart count of the job, step id.
     _Key = tuple[int, int, str]
@@ -77,11 +80,20 @@ class Steps:
         #: Those who wait until a step of a job has ended, or the job.
         self._waiting: dict[int, list[asyncio.Future[None]]] = {}
         driver.on_finished.append(self._job_ended)
+        driver.on_handled.append(self._handled)
 
     def _job_ended(self, record: JobRecord) -> None:
         self._wake(record.job_id)
-        for step in record.steps:
-            self._forget((record.job_id, record.restart_count, step.step_id))
+
+    def _handled(self, _: ev.Event, effects: list[Effect], __: int) -> list[Write]:
+        """Give what to write when runs have ended: so are their steps."""
+        return [
+            write
+            for effect in effects
+            if isinstance(effect, JobFinished | RunRequeued)
+            for step in effect.record.steps
+            for write in self._forgotten((effect.record.job_id, effect.record.restart_count, step.step_id))
+        ]
 
     def _wake(self, job_id: int) -> None:
         for one in self._waiting.pop(job_id, []):
@@ -227,10 +239,14 @@ class Steps:
 
     def _forget(self, key: _Key) -> None:
         """Forget which command has a step that has ended."""
+        if writes := self._forgotten(key):
+            self._driver.write(writes)
+
+    def _forgotten(self, key: _Key) -> list[Write]:
+        """Forget it, and give what to write."""
         self._clients.forget(key[0], key[2])
         self._unclaimed.discard(key)
-        if self._commands.pop(key, None) is not None:
-            self._driver.write([drop_fact(_fact(key))])
+        return [] if self._commands.pop(key, None) is None else [drop_fact(_fact(key))]
 
     def _running(self, job_id: int, restart_count: int) -> Job | None:
         """Find the job of a run; ``None``: that is over. Another engine may have another record of it."""
