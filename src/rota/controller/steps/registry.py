@@ -16,7 +16,7 @@ from rota.core import events as ev
 from rota.core.effects import JobFinished, RunRequeued
 from rota.model import JobState
 from rota.model.step import StepRecord, Usage
-from rota.store.writes import drop_fact, set_fact
+from rota.store.writes import add_fact, drop_fact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -62,17 +62,17 @@ class Steps:
         self._driver = driver
         self._clock = clock
         self._clients = clients
-        #: The commands of steps, if they can ask again; and of these the steps for which nobody has come yet.
+        #: The commands of the steps of running jobs, if they can ask again; and of these the steps that run, and for
+        #: which nobody has come yet.
         self._commands: dict[_Key, str] = {}
         self._unclaimed: set[_Key] = set()
         for name, command in facts.items():
             if name.startswith(_FACT):
                 job_id, restart_count, step_id = name.removeprefix(_FACT).split(".")
                 self._commands[int(job_id), int(restart_count), step_id] = command
-        for key in list(self._commands):
-            if self.find(*key) is None:
-                self._forget(key)
-        self._unclaimed.update(self._commands)
+        if over := [key for key in self._commands if not self._running(*key[:2])]:
+            driver.write([write for key in over for write in self._forget(key)])
+        self._unclaimed.update(key for key in self._commands if self.find(*key))
         for job in driver.engine.jobs.values():
             for step in job.steps:
                 if step.end_time is None:
@@ -92,7 +92,7 @@ class Steps:
             for effect in effects
             if isinstance(effect, JobFinished | RunRequeued)
             for step in effect.record.steps
-            for write in self._forgotten((effect.record.job_id, effect.record.restart_count, step.step_id))
+            for write in self._forget((effect.record.job_id, effect.record.restart_count, step.step_id))
         ]
 
     def _wake(self, job_id: int) -> None:
@@ -127,7 +127,7 @@ class Steps:
         most = self._driver.engine.view.settings.max_step_count
         command = _command(call)
         while found := self._running(job_id, restart_count):
-            known = next((one for one in self._steps_of(found, command) if one.end_time is None), None)
+            known = self._step_of(found, command) if call.is_again else None
             try:
                 layout = lay_out(request, self._driver.engine.view.allocation(job_id), _held(found, known))
             except StepBusyError as error:
@@ -159,19 +159,18 @@ class Steps:
             self._unclaimed.discard(key)
             if command and known is None:
                 self._commands[key] = command
-                self._driver.write(set_fact(_fact(key), command))
+                self._driver.write([add_fact(_fact(key), command)])
             if why := await self._record(job_id, restart_count, step):
-                self._forget(key)
+                self._commands.pop(key, None)
                 raise StepError(why)
             return step_id, layout
         return None
 
-    def _steps_of(self, job: Job, command: str) -> list[StepRecord]:
-        """Give the steps of a job that a command has."""
-        if not command:
-            return []
-        keys = (job.job_id, job.restart_count)
-        return [one for one in job.steps if self._commands.get((*keys, one.step_id)) == command]
+    def _step_of(self, job: Job, command: str) -> StepRecord | None:
+        """Give the step of a job that was made for a command, and runs; ``None``: there is none."""
+        run = job.job_id, job.restart_count
+        running = (one for one in job.steps if one.end_time is None)
+        return next((one for one in running if self._commands.get((*run, one.step_id)) == command), None)
 
     def find(self, job_id: int, restart_count: int, step_id: str) -> tuple[Job, StepRecord] | None:
         """Find a step that runs; ``None``: there is none."""
@@ -191,7 +190,7 @@ class Steps:
 
     def orphans(self) -> list[tuple[int, int, str]]:
         """Give the steps that run, and whose commands ended when no controller saw it."""
-        return [key for key in self._unclaimed if _process(self._commands.get(key, "")).is_gone]
+        return [key for key in self._unclaimed if _process(self._commands[key]).is_gone]
 
     async def lost(self, job_id: int, restart_count: int, step_id: str) -> None:
         """Record that the command of a step was killed, unless the step has ended."""
@@ -227,7 +226,8 @@ class Steps:
                 usage=usage,
             )
             if not await self._record(job_id, restart_count, end):
-                self._forget(key)
+                self._clients.forget(job_id, step_id)
+                self._unclaimed.discard(key)
                 break
             await asyncio.sleep(_RETRY)  # until the disk can be written again
         self._wake(job_id)
@@ -237,13 +237,8 @@ class Steps:
         refused = await self._driver.request(ev.StepChanged(job_id=job_id, restart_count=restart_count, step=step))
         return "" if refused is None else refused.message
 
-    def _forget(self, key: _Key) -> None:
-        """Forget which command has a step that has ended."""
-        if writes := self._forgotten(key):
-            self._driver.write(writes)
-
-    def _forgotten(self, key: _Key) -> list[Write]:
-        """Forget it, and give what to write."""
+    def _forget(self, key: _Key) -> list[Write]:
+        """Forget which command had a step whose job has ended, and give what to write."""
         self._clients.forget(key[0], key[2])
         self._unclaimed.discard(key)
         return [] if self._commands.pop(key, None) is None else [drop_fact(_fact(key))]
