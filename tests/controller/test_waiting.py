@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from rota.client.away import PATIENCE
 from rota.testing.live import LiveCluster, virtual_nodes
 
 if TYPE_CHECKING:
@@ -238,6 +239,46 @@ def test_signals_for_steps_whose_commands_are_not_back_yet(cluster: LiveCluster)
     os.kill(pid, signal.SIGCONT)
     cluster.idle()
     assert cluster.ended()[job_id]["exit_code"] == 6
+
+
+@pytest.mark.slow
+def test_a_controller_that_is_away_for_longer(cluster: LiveCluster, full: Callable[[], None]) -> None:
+    waiting = [
+        _Command(cluster, "srun", "-n1", "echo", "there"),
+        _Command(cluster, "salloc", "-n1", "echo", "there"),
+        _Command(cluster, "sbatch", "-Q", "--wait", "-n1", "-o", "/dev/null", "--wrap", "exit 3"),
+    ]
+    _pending(cluster, 3)
+    full()
+    cluster.idle()
+    out = [one.ended() for one in waiting]
+    assert [one[:2] for one in out] == [(0, "there\n"), (0, "there\n"), (3, "")]
+
+    script = "until test -e later; do sleep 0.1; done; exec srun sh -c 'echo ran; exit 4'"
+    within = _Command(cluster, "sbatch", "-Q", "--wait", "-n1", "-o", "within.txt", "--wrap", script)
+    step = _Command(cluster, "srun", "-n1", "sh", "-c", "until test -e later; do sleep 0.1; done; exit 5")
+    cluster.wait(lambda: cluster.run("squeue", "-h", "-t", "R", "-o", "%A").stdout.count("\n") == 2)
+    held = _Command(cluster, "srun", "-H", "-n1", "true")
+    _pending(cluster, 1)
+    cluster.rota("down")
+    (cluster.directory / "later").touch()
+    time.sleep(PATIENCE + 2)
+    cluster.up()
+    status, _, err = within.ended()
+    assert (status, err.count("\n")) == (4, 1)
+    assert "Currently unable to load job state information, retrying" in err
+    said = (cluster.directory / "within.txt").read_text()
+    assert said.startswith("srun: Slurm controller not responding, sleeping and retrying.\nran\n")
+    status, _, err = step.ended()
+    assert status == 5
+    assert err.count("srun: Slurm controller not responding, sleeping and retrying.\n") == 1
+    cluster.run("scancel", "-u", "root")
+    status, _, err = held.ended()
+    assert status == 1
+    assert err.splitlines()[-2:] == [
+        "srun: Slurm controller not responding, sleeping and retrying.",
+        "srun: error: Job allocation has been revoked.",
+    ]
 
 
 #: Commands by what they are, with what they read, and the exit status. Their job leaves a line in the file ``ran``.

@@ -31,12 +31,11 @@ async def known_job(cluster: Cluster, call: Call, name: str) -> int | None:
     job_id = cluster.runs.submissions.job_of(name)
     if job_id is None and not call.is_again:
         return None
+    await cluster.driver.keep([])
     if not job_id:
         job_id = next((one["array_job_id"] or one["job_id"] for one in _ended(cluster, name)), None)
     if job_id is None and call.job_id is not None:
         raise no_longer_found(call.job_id)
-    if job_id is not None:
-        await cluster.driver.keep([])
     return job_id
 
 

@@ -131,7 +131,9 @@ def _catch_up(cluster: Cluster, end: _Ending, name: str) -> None:
     for one in ended:
         end.add(one["exit_code"], one["signal"], completed=one["base_state"] == JobState.COMPLETED.value)
     engine = cluster.driver.engine
-    if end.job_id not in engine.jobs and not engine.view.has_array(end.job_id):
+    ending = [one.job for one in cluster.runs.ending.values()]  # their ends are told when they are on disk
+    is_ending = any(end.job_id in {one.job_id, one.array_job_id} for one in ending)
+    if not is_ending and end.job_id not in engine.jobs and not engine.view.has_array(end.job_id):
         if not ended:
             raise no_longer_found(end.job_id)
         end.is_over()
