@@ -225,7 +225,7 @@ async def _serve(settings: Settings, lock: int, ready: Callable[[], None]) -> No
         loop.add_signal_handler(number, stop.set)
     install(state / "bin", state, COMMANDS)
     door = Door(Desk(cluster, COMMANDS))
-    await door.open()
+    door.open()
     rounds = Housekeeping(driver, clock, keep=settings.keep, listen=door.look, forget=cluster.runs.submissions.forget)
     housekeeping = loop.create_task(rounds.run())
     http = HttpProcess(state, settings.http_tcp, log)

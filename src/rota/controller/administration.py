@@ -150,7 +150,7 @@ async def _down(cluster: Cluster, call: Call, terminal: Terminal, *, cancel: boo
         return 1
     if cancel:
         jobs = cluster.driver.engine.jobs
-        await asyncio.gather(*(cluster.driver.request(ev.Cancel(job_id=job_id)) for job_id in list(jobs)))
+        await asyncio.gather(*(cluster.driver.request(ev.Cancel(job_id=one, by=call.uid)) for one in list(jobs)))
         await cluster.driver.idle()
     cluster.stop()
     return 0

@@ -102,8 +102,6 @@ class LiveRuns:
         #: Measured usage of runs whose end is being recorded.
         self._usage: dict[tuple[int, int], Usage] = {}
         self._runs: dict[tuple[int, int], Run] = {}
-        #: Who has cancelled a job, by job id or that of its array, until it has ended.
-        self.cancelled_by: dict[int, int] = {}
         #: Records of jobs that have ended, by job id, until they are on disk.
         self.ending: dict[int, AccountingRecord] = {}
         self._devices: Devices
@@ -181,10 +179,8 @@ class LiveRuns:
     def finished(self, engine: Engine, record: JobRecord) -> list[Write]:
         """Give what to write down about a job that has ended."""
         accounting = self.ending[record.job_id] = self._accounting(engine, record)
-        if record.array_job_id is None or record.array_is_over:
-            self.cancelled_by.pop(record.array_job_id or record.job_id, None)
-            if record.spec.payload:
-                self.submissions.leave(record.spec.payload, record.end_time)
+        if record.spec.payload and (record.array_job_id is None or record.array_is_over):
+            self.submissions.leave(record.spec.payload, record.end_time)
         return [add_job(job_row(accounting))]
 
     def requeued(self, engine: Engine, record: JobRecord) -> list[Write]:
@@ -204,7 +200,7 @@ class LiveRuns:
         counted = steps if record.state is JobState.OUT_OF_MEMORY else record.steps
         details = replace(details, derived_exit_code=derived_exit_code(counted), last_sched_eval=last)
         if record.state is JobState.CANCELLED and record.reason is not Reason.DEPENDENCY_NEVER_SATISFIED:
-            by = self.cancelled_by.get(job.array_job_id or job.job_id, record.spec.user_id)
+            by = record.spec.user_id if record.cancelled_by is None else record.cancelled_by
             details = replace(details, cancelled_by=by)
         if details.batch and record.start_time is not None:
             run = self._runs.get(key)

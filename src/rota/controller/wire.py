@@ -93,6 +93,14 @@ class Terminal:
         """Send a signal to the tasks of the client's step."""
         self._send(b"k", str(number))
 
+    async def message(self, most: int) -> bytes:
+        """Wait for a message of the client of at most so many bytes.
+
+        Raises:
+            WireError: the client has gone, or says something else.
+        """
+        return await _message(self._reader, most)
+
     async def result(self) -> Any:
         """Wait for what the client says in the end; JSON data.
 
@@ -193,18 +201,23 @@ def _frame(letter: bytes, text: str) -> bytes:
     return letter + _LENGTH.pack(len(data)) + data
 
 
-async def read_call(reader: StreamReader, credentials: tuple[int, int, int]) -> Call:
+def refusal(text: str) -> bytes:
+    """Give all that is said to a client that is not listened to."""
+    return _frame(b"e", text) + _frame(b"x", "1")
+
+
+async def read_call(terminal: Terminal, credentials: tuple[int, int, int]) -> Call:
     """Read the message with which a client begins.
 
     Args:
-        reader: The connection.
+        terminal: The client's.
         credentials: Process, user and group id of the client, from the kernel.
 
     Raises:
         WireError: it is no such message.
     """
     pid, uid, gid = credentials
-    texts = (await _message(reader, _CALL)).decode(errors="surrogateescape").split("\0")
+    texts = (await terminal.message(_CALL)).decode(errors="surrogateescape").split("\0")
     if texts.pop() or len(texts) < 4 or texts[0] != VERSION:
         raise WireError("no message of this version")
     try:

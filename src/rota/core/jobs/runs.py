@@ -304,6 +304,7 @@ class Runs:
             resources,
             nodes,
             job.steps,
+            job.cancelled_by,
         )
         self._state.effects.append(RunRequeued(record) if requeued else JobFinished(record))
 
