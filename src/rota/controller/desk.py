@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from rota.commands.getopt import UsageError
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
 #: Seconds between looks at whether all commands have been answered.
 _PAUSE = 0.01
+#: Bytes of answers that a user need not have read to be answered again.
+_MOST_UNREAD = 32 << 20
 _FULL = refusal("error: the controller has too many files open: try it again later\n")
 
 
@@ -83,6 +86,8 @@ class Desk:
         )
         self._full = Seldom(cluster.log)
         self._terminals: set[Terminal] = set()
+        #: Bytes of answers that users have not read, by user id.
+        self._unread: Counter[int] = Counter()
 
     def listen(self, listening: socket.socket) -> Listener:
         """Take commands on a socket from now on."""
@@ -95,7 +100,11 @@ class Desk:
         """Answer a command."""
         self._terminals.add(terminal)
         try:
-            await self._answer(call, terminal)
+            if self._unread[call.uid] > _MOST_UNREAD:
+                terminal.error("error: your last answers have not been read: read them, and try it again\n")
+                terminal.end(1)
+            else:
+                await self._answer(call, terminal)
         except (WireError, ConnectionError):
             pass  # nobody is there to be told
         except asyncio.CancelledError:
@@ -126,7 +135,19 @@ class Desk:
             status = await self._run(command, call, terminal)
         if status is not None:
             terminal.end(status)
+            await self._wait_for_reader(call.uid, terminal)
+
+    async def _wait_for_reader(self, uid: int, terminal: Terminal) -> None:
+        """Wait until most of an answer has been read."""
+        terminal.flush()
+        waiting = terminal.backlog
+        self._unread[uid] += waiting
+        try:
             await terminal.drain()
+        finally:
+            self._unread[uid] -= waiting
+            if not self._unread[uid]:
+                del self._unread[uid]
 
     async def _run(self, command: Command, call: Call, terminal: Terminal) -> int | None:
         timed = Timed(command(self._cluster, call, terminal))

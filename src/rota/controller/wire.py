@@ -166,12 +166,12 @@ class Terminal:
 
     async def drain(self) -> None:
         """Wait until the client has taken what was written."""
-        self._flush()
+        self.flush()
         await self._writer.drain()
 
     def close(self) -> None:
         """Send what was written, and close the connection."""
-        self._flush()
+        self.flush()
         self._writer.close()
 
     @property
@@ -187,10 +187,11 @@ class Terminal:
     def _send(self, letter: bytes, text: str) -> None:
         self.has_answered |= letter not in b"rq"
         if not self._said:
-            asyncio.get_running_loop().call_soon(self._flush)
+            asyncio.get_running_loop().call_soon(self.flush)
         self._said.append(_frame(letter, text))
 
-    def _flush(self) -> None:
+    def flush(self) -> None:
+        """Begin to send what was written."""
         if self._said:
             self._writer.write(b"".join(self._said))
             self._said.clear()
