@@ -7,6 +7,7 @@ import os
 import select
 import shlex
 import sys
+import time
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 #: Seconds for which `rota up` waits for the controller.
 _PATIENCE = 60.0
 _SYSTEM_STATE = Path("/var/lib/rota")
-#: Only the controller is stopped with the unit: jobs run on, in control groups below it.
+#: Only the controller is stopped with the unit: jobs run on, in control groups below it. What they may have together is
+#: for the limits of their users to say: systemd's would end what rota itself needs when one of them has too many.
 _UNIT = """\
 [Unit]
 Description=rota, a workload manager
@@ -33,6 +35,8 @@ After=local-fs.target
 Type=exec
 ExecStart={command}
 KillMode=process
+TasksMax=infinity
+LimitNOFILE=1024:524288
 Delegate=yes
 Restart=on-failure
 
@@ -183,10 +187,13 @@ def status(*, state: Path | None, as_json: bool) -> None:
         "memory limits by": found["memory_limits"],
     }
     rows |= {name: found[name] for name in ("trouble", "mail") if found[name]}
+    for one in found["short_of"]:
+        since, last = (time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(one[name])) for name in ("since", "last"))
+        rows[f"short of {one['missing']}"] = f"{one['times']:,} times since {since}, last {last}: {one['what']}"
     for name, count in found["plugin_faults"].items():
         rows[f"fault of {name}"] = f"{count:,} times"
     for name, text in rows.items():
-        click.echo(f"{name:<18}{text}")
+        click.echo(f"{name:<17} {text}")
 
 
 @click.command()

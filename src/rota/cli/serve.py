@@ -27,7 +27,7 @@ from rota.config.plugins import plugin_types
 from rota.config.this_machine import gpu_count
 from rota.controller.clock import ClusterClock
 from rota.controller.cluster import Cluster
-from rota.controller.crowd import allow_many_files
+from rota.controller.crowd import Places, allow_many_files, most_files
 from rota.controller.desk import COMMANDS, Desk
 from rota.controller.devices import Devices
 from rota.controller.door import Door
@@ -38,6 +38,7 @@ from rota.controller.live_runs import LiveRuns
 from rota.controller.mail.carrier import Carrier
 from rota.controller.mail.post import Post
 from rota.controller.reports import Reports
+from rota.controller.shortages import Shortages
 from rota.controller.spool import Spool
 from rota.controller.steps.clients import StepClients
 from rota.controller.steps.registry import Steps
@@ -176,7 +177,8 @@ async def _serve(settings: Settings, lock: int, ready: Callable[[], None]) -> No
     config = settings.read()
     clock = ClusterClock(json.loads(facts[CLOCK]) if CLOCK in facts else None, last=database.last_time())
     booter = Booter(clock, log)
-    reports = Reports(clock, loop, log)
+    shortages = Shortages(log, clock.now)
+    reports = Reports(clock, loop, shortages, log)
     executor = LocalExecutor(state, reports, options=(f"--files={allow_many_files()}",))
     clients = StepClients()
     runs = LiveRuns(
@@ -189,12 +191,15 @@ async def _serve(settings: Settings, lock: int, ready: Callable[[], None]) -> No
         conf=str(settings.conf or ""),
         mark=_mark(database),
         config=lambda: driver.engine.view.config,
+        shortages=shortages,
         log=log,
     )
     first = config.integer("FirstJobId", 1, 1, 2**31)
-    driver = LiveDriver(database, clock, boot=booter, config=config, runs=runs, first_job_id=first, log=log)
+    driver = LiveDriver(
+        database, clock, boot=booter, config=config, runs=runs, first_job_id=first, shortages=shortages, log=log
+    )
     reports.connect(driver, runs, executor, clients)
-    carrier = Carrier(database, driver, log)
+    carrier = Carrier(database, driver, shortages, log)
     post = Post(database, driver, runs, clock, carrier)
     database.write([*set_fact(CLOCK, json.dumps(clock.save())), *set_fact(_CONF, str(settings.conf or ""))])
     await executor.start()
@@ -213,6 +218,8 @@ async def _serve(settings: Settings, lock: int, ready: Callable[[], None]) -> No
         tokens=Tokens(database),
         known_jobs=KnownJobs(driver, database, clock),
         mail=carrier,
+        shortages=shortages,
+        children=Places(most_files() // 16),
         state=state,
         conf=str(settings.conf or ""),
         lock=lock,
@@ -228,7 +235,7 @@ async def _serve(settings: Settings, lock: int, ready: Callable[[], None]) -> No
     door.open()
     rounds = Housekeeping(driver, clock, keep=settings.keep, listen=door.look, forget=cluster.runs.submissions.forget)
     housekeeping = loop.create_task(rounds.run())
-    http = HttpProcess(state, settings.http_tcp, log)
+    http = HttpProcess(state, settings.http_tcp, shortages, log)
     try:
         if settings.http:
             await http.start()

@@ -83,6 +83,7 @@ def _status(cluster: Cluster) -> dict[str, Any]:
         "plugin_faults": dict(statistics.faults),
         "trouble": cluster.driver.trouble,
         "mail": cluster.mail.trouble,
+        "short_of": cluster.shortages.told(),
         "processes": capabilities.tree,
         "memory_limits": capabilities.memory,
         "energy": capabilities.energy,

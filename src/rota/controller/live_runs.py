@@ -18,6 +18,7 @@ from rota.controller.submissions import Submissions
 from rota.core.effects import Launch
 from rota.core.plain import shape_of
 from rota.executor.protocol import RunSpec
+from rota.executor.supervisor.shortage import DISK, missing
 from rota.model import JobState, Reason
 from rota.model.accounting import AccountingRecord
 from rota.model.step import StepRecord, Usage
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rota.controller.devices import Devices
+    from rota.controller.shortages import Shortages
     from rota.controller.spool import Spool
     from rota.controller.steps.clients import StepClients
     from rota.core import Engine
@@ -70,6 +72,7 @@ class LiveRuns:
         conf: Path of slurm.conf; empty: there is none.
         mark: Begin of the marks of this cluster's processes.
         config: Gives the configuration in force.
+        shortages: Is told what the machine is short of.
         log: Writes a line for the administrator.
     """
 
@@ -85,6 +88,7 @@ class LiveRuns:
         conf: str,
         mark: str,
         config: Callable[[], ClusterConfig],
+        shortages: Shortages,
         log: Callable[[str], None],
     ) -> None:
         self._database = database
@@ -96,6 +100,7 @@ class LiveRuns:
         self._conf = conf
         self._mark = mark
         self._config = config
+        self._shortages = shortages
         self._log = log
         #: What users have handed in with the jobs.
         self.submissions = Submissions(database)
@@ -225,7 +230,7 @@ class LiveRuns:
         try:
             spec = self._spec(run, self.submissions.of(run.job.request.payload), key)
         except OSError as error:  # the disk is full
-            self._log(f"error: job {effect.job_id}: its directory cannot be written: {error}; it is tried again")
+            self._shortages.note(missing(error) or DISK, f"writing a job's directory ({error.strerror})")
             asyncio.get_running_loop().call_later(_RETRY, self.launch, effect)
             return
         self._executor.launch(spec)

@@ -277,6 +277,8 @@ class LaunchFailed:
     restart_count: int = 0
     #: Whether its nodes could not be booted.
     boot: bool = False
+    #: Seconds after which it may be tried again, as it is no fault of the job's; ``None``: it would fail again.
+    again_after: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -192,7 +192,9 @@ class Run:
     def end_report(self) -> Record:
         """Report how it has ended."""
         if self.failure:
-            return {"is": "failed", **self.names, "message": self.failure, "prolog": bool(self.prolog)}
+            missing = self.failure.removeprefix(child.SHORT_OF) if self.failure.startswith(child.SHORT_OF) else ""
+            failed: Record = {"is": "failed", **self.names, "message": self.failure, "missing": missing}
+            return {**failed, "prolog": bool(self.prolog) and not missing}
         return self.exit_record("ended")
 
     def set_exit(self, exit_: Exit | None) -> None:

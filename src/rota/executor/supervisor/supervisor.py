@@ -14,6 +14,7 @@ from rota.executor.supervisor.ends import Ends
 from rota.executor.supervisor.launch import Launcher
 from rota.executor.supervisor.log import Log
 from rota.executor.supervisor.loop import Loop
+from rota.executor.supervisor.postponed import Postponed
 from rota.executor.supervisor.run import ENDED, RUNNING, UNSURE, Run
 from rota.executor.supervisor.state import State
 
@@ -53,6 +54,8 @@ class Supervisor:
         self._launcher = Launcher(self._state, self._ends.exited)
         self._ends.start_epilog = self._launcher.epilog
         self._adoption = Adoption(self._state, self._ends, self._launcher.launch)
+        self._postponed = Postponed(self._state, self._launches_again)
+        self._launcher.postpone, self._launcher.launched = self._postponed.add, self._postponed.launched
         self._callers = Callers(self._loop, self._greeting, self._request)
         self._state.report = self._callers.report
         #: Requests to launch that wait for their turn.
@@ -109,7 +112,7 @@ class Supervisor:
 
     @property
     def _is_over(self) -> bool:
-        if self._launches or self._state.live():
+        if self._launches or self._postponed or self._state.live():
             return False
         return self._stopping or (not self._callers.are_there and time.monotonic() > self._alone_since + _LINGER)
 
@@ -175,8 +178,11 @@ class Supervisor:
             # It may wait for its turn to be launched.
             while self._launches:
                 self._launch_some()
-            if (run := self._state.runs.get((request["job"], request["run"]))) is not None:
+            key = request["job"], request["run"]
+            if (run := self._state.runs.get(key)) is not None:
                 self._request_of(run, kind, request)
+            elif (waiting := self._postponed.take(key)) is not None:
+                self._request_of_postponed(waiting, kind)
         self._state.report({"is": "done", "number": int(request["number"])})
 
     def _launch(self, what: dict[str, Any]) -> None:
@@ -190,7 +196,21 @@ class Supervisor:
         """Launch the runs whose turn it is."""
         batch, self._launches = self._launches[:_BATCH], self._launches[_BATCH:]
         self._launcher.launch(batch)
+        for request in batch:
+            run = self._state.runs.get((request["job"], request["run"])) if "suspended" in request else None
+            if run is not None and request.pop("suspended"):
+                self._suspend(run, suspended=True)
         self._measure_in_time()
+
+    def _launches_again(self, requests: list[dict[str, Any]]) -> None:
+        self._launches = [*requests, *self._launches]
+
+    def _request_of_postponed(self, waiting: dict[str, Any], kind: str) -> None:
+        """Carry out a request of a run for which there has been no room so far."""
+        if kind in ("kill", "forget"):
+            self._postponed.drop((waiting["job"], waiting["run"]))
+        elif kind in ("suspend", "resume"):
+            waiting["suspended"] = kind == "suspend"
 
     def _request_of(self, run: Run, kind: str, request: Record) -> None:
         if kind == "forget":
