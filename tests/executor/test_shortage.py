@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import time
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,42 +12,16 @@ import pytest
 
 from rota.executor.protocol import Ended, LaunchFailed, Short, Started
 from rota.executor.supervisor.shortage import FILES, PROCESSES, pauses
+from rota.testing.few_processes import can_be_few, few_processes
 
 from .bench import WAIT, let_through, wait_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from .bench import Bench
 
-_PIDS = Path("/sys/fs/cgroup/pids")
 #: Nobody else uses this user id.
 _USER = 61_234
-needs_pids = pytest.mark.skipif(not os.access(_PIDS, os.W_OK), reason="no control group for processes can be made")
-
-
-@contextmanager
-def few_processes(name: str, *pids: int) -> Iterator[Callable[[int | None], None]]:
-    """Give a function that says how many more processes some, and those that they start, may have; ``None``: any."""
-    group = _PIDS / f"rota-test-{os.getpid()}-{name}"
-    group.mkdir()
-
-    def allow(more: int | None) -> None:
-        now = int((group / "pids.current").read_text())
-        (group / "pids.max").write_text("max" if more is None else str(max(now + more, 0)))
-
-    try:
-        for pid in pids:
-            (group / "cgroup.procs").write_text(str(pid))
-        yield allow
-    finally:
-        allow(None)
-        for pid in (group / "cgroup.procs").read_text().split():
-            (_PIDS / "cgroup.procs").write_text(pid)
-        until = time.monotonic() + 10
-        while int((group / "pids.current").read_text()) and time.monotonic() < until:
-            time.sleep(0.05)
-        group.rmdir()
+needs_pids = pytest.mark.skipif(not can_be_few(), reason="no control group for processes can be made")
 
 
 def _was_short(bench: Bench, missing: str) -> bool:
@@ -145,12 +118,12 @@ def test_prolog_and_epilog_wait_for_processes(plain: Bench) -> None:
 def test_runs_wait_for_files(plain: Bench) -> None:
     pid = plain.executor.supervisor_pid
     limit = ("prlimit", f"--pid={pid}")
-    before = subprocess.check_output([*limit, "--nofile", "--output=SOFT", "--noheadings"], text=True).strip()  # noqa: S603
-    subprocess.check_call([*limit, "--nofile=3:"])  # noqa: S603
+    before = subprocess.check_output([*limit, "--nofile", "--output=SOFT", "--noheadings"], text=True).strip()
+    subprocess.check_call([*limit, "--nofile=3:"])
     for job in (1, 2):
         plain.launch(job, "echo started")
     plain.until(lambda: _was_short(plain, FILES))
-    subprocess.check_call([*limit, f"--nofile={before}:"])  # noqa: S603
+    subprocess.check_call([*limit, f"--nofile={before}:"])
     assert [plain.end(job).exit_code for job in (1, 2)] == [0, 0]
     assert [plain.out(job).read_text() for job in (1, 2)] == ["started\n"] * 2
     assert plain.executor.supervisor_pid == pid
@@ -162,7 +135,7 @@ def test_a_user_who_has_too_many_processes_is_told_so(plain: Bench) -> None:
     let_through(plain.folder)
     plain.folder.chmod(0o777)
     words = ("setpriv", f"--reuid={_USER}", f"--regid={_USER}", "--clear-groups", "--", "sleep", "100")
-    others = [subprocess.Popen(words) for _ in range(3)]  # noqa: S603
+    others = [subprocess.Popen(words) for _ in range(3)]
     try:
         wait_for(lambda: all(Path(f"/proc/{one.pid}/comm").read_text() == "sleep\n" for one in others))
         ended = plain.run(1, "echo started", uid=_USER, gid=_USER, rlimits={"NPROC": (1, 1)})

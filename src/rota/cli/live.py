@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 #: Seconds for which `rota up` waits for the controller.
 _PATIENCE = 60.0
+#: Seconds by which cluster time differs from the machine's clock before that is told.
+_CLOCK_OFF = 60
 _SYSTEM_STATE = Path("/var/lib/rota")
 #: Only the controller is stopped with the unit: jobs run on, in control groups below it. What they may have together is
 #: for the limits of their users to say: systemd's would end what rota itself needs when one of them has too many.
@@ -187,6 +189,8 @@ def status(*, state: Path | None, as_json: bool) -> None:
         "memory limits by": found["memory_limits"],
     }
     rows |= {name: found[name] for name in ("trouble", "mail") if found[name]}
+    if abs(found["clock_ahead"]) >= _CLOCK_OFF:
+        rows["clock"] = _about_clock(found["clock_ahead"])
     for one in found["short_of"]:
         since, last = (time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(one[name])) for name in ("since", "last"))
         rows[f"short of {one['missing']}"] = f"{one['times']:,} times since {since}, last {last}: {one['what']}"
@@ -194,6 +198,13 @@ def status(*, state: Path | None, as_json: bool) -> None:
         rows[f"fault of {name}"] = f"{count:,} times"
     for name, text in rows.items():
         click.echo(f"{name:<17} {text}")
+
+
+def _about_clock(ahead: int) -> str:
+    """Say how cluster time differs from the machine's clock, and what becomes of it."""
+    if ahead < 0:
+        return f"cluster time is {-ahead:,} s behind the machine's: it catches up if that stays so, while no job runs"
+    return f"cluster time is {ahead:,} s ahead of the machine's: `rota down; rota up` puts it right while no job runs"
 
 
 @click.command()

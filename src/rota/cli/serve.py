@@ -52,7 +52,7 @@ from rota.store.location import database_url, set_database_url
 from rota.store.writes import set_fact
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from rota.core import Engine
     from rota.model import ClusterConfig
@@ -175,7 +175,7 @@ async def _serve(settings: Settings, lock: int, ready: Callable[[], None]) -> No
     if settings.conf is None and facts.get(_CONF):
         settings.conf = Path(facts[_CONF])
     config = settings.read()
-    clock = ClusterClock(json.loads(facts[CLOCK]) if CLOCK in facts else None, last=database.last_time())
+    clock = _clock(database, facts, log)
     booter = Booter(clock, log)
     shortages = Shortages(log, clock.now)
     reports = Reports(clock, loop, shortages, log)
@@ -233,7 +233,8 @@ async def _serve(settings: Settings, lock: int, ready: Callable[[], None]) -> No
     install(state / "bin", state, COMMANDS)
     door = Door(Desk(cluster, COMMANDS))
     door.open()
-    rounds = Housekeeping(driver, clock, keep=settings.keep, listen=door.look, forget=cluster.runs.submissions.forget)
+    forget = cluster.runs.submissions.forget
+    rounds = Housekeeping(driver, clock, keep=settings.keep, listen=door.look, forget=forget, log=log)
     housekeeping = loop.create_task(rounds.run())
     http = HttpProcess(state, settings.http_tcp, shortages, log)
     try:
@@ -252,6 +253,15 @@ async def _serve(settings: Settings, lock: int, ready: Callable[[], None]) -> No
         booter.close()
         database.close()
         log("down")
+
+
+def _clock(database: Database, facts: Mapping[str, str], log: Callable[[str], None]) -> ClusterClock:
+    """Make the cluster's clock; it may go back if no job runs."""
+    saved = json.loads(facts[CLOCK]) if CLOCK in facts else None
+    clock = ClusterClock(saved, last=database.last_time(), may_go_back=not database.runs())
+    if clock.went_back:
+        log(f"cluster time was {clock.went_back:,} s ahead of the machine's clock, and has gone back: no job runs")
+    return clock
 
 
 def _describe(context: dict[str, Any]) -> str:

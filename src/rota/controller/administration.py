@@ -76,6 +76,7 @@ def _status(cluster: Cluster) -> dict[str, Any]:
         "cluster": view.config.cluster_name,
         "slurm_conf": cluster.conf,
         "now": cluster.clock.now(),
+        "clock_ahead": round(cluster.clock.ahead),
         "nodes": len(nodes),
         "cpus": sum(node.cpus for node in nodes),
         "cpus_allocated": sum(node.cpus_allocated for node in nodes),

@@ -28,6 +28,7 @@ from rota.core import events as ev
 from rota.core.effects import Accepted, JobFinished, Kill, Launch, Log, PluginFault, Refused, RunRequeued
 from rota.core.event_codec import decode, encode
 from rota.core.plain import shape_of
+from rota.core.set_back import set_back
 from rota.core.snapshot import outstanding, save
 from rota.executor.supervisor.shortage import missing
 from rota.model import ClusterConfig, Errno
@@ -196,8 +197,10 @@ class LiveDriver:
             if isinstance(event, ev.Submit):
                 self.next_job_id = max(self.next_job_id, event.job_id + _ids_of(event))
             self._seq = number
-        if not _equal(self.engine.view.config, self._config):
-            self.engine = self._boot(save(self.engine), self._config)
+        goes_back = self.engine.view.now > self._clock.now()
+        if goes_back or not _equal(self.engine.view.config, self._config):
+            state = save(self.engine)
+            self.engine = self._boot(set_back(state, self._clock.now()) if goes_back else state, self._config)
             self._is_saved = False
 
     def start(self) -> None:

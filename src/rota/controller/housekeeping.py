@@ -22,7 +22,7 @@ _PURGE = 600
 class Housekeeping:
     """Looks after a controller.
 
-    - Cluster time catches up with the wall clock while no job has resources.
+    - Cluster time catches up with the wall clock while no job has resources; see `rota.controller.clock`.
     - The socket is made again if it was removed.
     - Jobs that ended long ago are removed from accounting, and the events before.
     - What was handed in with jobs that ended more than ``MinJobAge`` ago is removed.
@@ -33,6 +33,7 @@ class Housekeeping:
         keep: Seconds for which jobs that have ended are kept; 0: for ever.
         listen: Makes the socket again if it is gone.
         forget: Gives what to write so that what came with jobs that ended before a time is kept no longer.
+        log: Writes a line for the administrator.
     """
 
     def __init__(
@@ -43,19 +44,23 @@ class Housekeeping:
         keep: int,
         listen: Callable[[], object],
         forget: Callable[[int], list[Write]],
+        log: Callable[[str], None],
     ) -> None:
         self._driver = driver
         self._clock = clock
         self._keep = keep
         self._listen = listen
         self._forget = forget
+        self._log = log
 
     async def run(self) -> None:
         """Go round until cancelled."""
         purged = 0
         while True:
             self._listen()
-            if not any(job.alloc for job in self._driver.engine.jobs.values()) and self._clock.catch_up():
+            before = self._clock.ahead
+            if self._clock.catch_up(idle=not any(job.alloc for job in self._driver.engine.jobs.values())):
+                self._log(f"cluster time has caught up with the machine's clock, which was {-before:,.0f} s ahead")
                 self._driver.clock_changed()
             now = self._clock.now()
             least_age = self._driver.engine.view.settings.min_job_age

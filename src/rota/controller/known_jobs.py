@@ -31,7 +31,8 @@ class KnownJobs:
         self._driver = driver
         self._clock = clock
         #: When the jobs ended that are still known, Unix seconds.
-        self._ends = deque(database.end_times(since=self._oldest))
+        now = clock.now()  # some may have ended later, by a clock that was wrong
+        self._ends = deque(end for end in database.end_times(since=self._oldest) if end <= now)
         driver.on_finished.append(self._ended)
 
     def _ended(self, record: JobRecord) -> None:
