@@ -115,6 +115,33 @@ def test_prolog_and_epilog_wait_for_processes(plain: Bench) -> None:
     assert (plain.folder / "told").read_text() == "pro\nepi\n"
 
 
+@needs_pids
+def test_a_prolog_that_found_no_room_has_not_failed_and_an_epilog_is_run_again(plain: Bench) -> None:
+    """They start programs of their own, which the machine has no room for."""
+    told = f'"{plain.folder}/told"'
+    tool = "#!/bin/dash\ntrue $(exec /bin/echo) && echo {0} >> {1}\n"
+    tools = {name: plain.script(tool.format(name, told), name) for name in ("pro", "epi")}
+    with few_processes("inner", plain.executor.supervisor_pid) as allow:
+        allow(2)  # the run's own and its prolog
+        plain.launch(1, f"{WAIT}; exit 4", prolog=tools["pro"], epilog=tools["epi"])
+        (failed,) = plain.until(lambda: plain.of(LaunchFailed, 1))
+        assert (failed.missing, failed.prolog) == (PROCESSES, False)
+        assert (plain.folder / "told").read_text() == "epi\n"  # as after any other prolog that has failed
+        (plain.folder / "told").unlink()
+        allow(None)
+        plain.forget(1)
+        plain.reports.clear()
+        plain.launch(1, "exec sleep 2", prolog=tools["pro"], epilog=tools["epi"])
+        comm = Path(f"/proc/{plain.pid(1)}/comm")
+        plain.until(lambda: comm.read_text() == "sleep\n")
+        allow(0)  # when this one has ended there is room for the epilog, and for no more
+        plain.until(lambda: _was_short(plain, PROCESSES))
+        allow(None)
+        ended = plain.end(1)
+    assert (ended.exit_code, ended.epilog_failure) == (0, "")
+    assert (plain.folder / "told").read_text() == "pro\nepi\n"
+
+
 def test_runs_wait_for_files(plain: Bench) -> None:
     pid = plain.executor.supervisor_pid
     limit = ("prlimit", f"--pid={pid}")

@@ -15,7 +15,7 @@ import signal
 import time
 
 from rota.executor.supervisor import kernel, log
-from rota.executor.supervisor.shortage import FILES, MEMORY, PROCESSES, missing, patiently, pauses
+from rota.executor.supervisor.shortage import FILES, MEMORY, PROCESSES, missing, patiently, pauses, refusals, was_full
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -121,6 +121,7 @@ def prolog_failure(job: int, restart: int) -> str:
 def _prolog(request: dict[str, Any]) -> None:
     """Run the prolog. Should it fail, that is noted, and this process exits."""
     program = request["prolog"]
+    before = refusals()
     try:
         pid = patiently(os.fork)
     except OSError as error:
@@ -135,6 +136,8 @@ def _prolog(request: dict[str, Any]) -> None:
     is_late = _is_late(pid, request["prolog_epilog_timeout"])
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     said = failure_of("prolog", program, code, is_late=is_late)
+    if said and not is_late and was_full(before):  # what it wanted to start could not be
+        _fail_before_script(request, f"{SHORT_OF}{PROCESSES}")
     if said:
         _fail_before_script(request, said)
 

@@ -14,7 +14,7 @@ import time
 
 from rota.executor.supervisor import child, kernel, measure
 from rota.executor.supervisor.run import ENDED, UNSURE, Run
-from rota.executor.supervisor.shortage import DISK, missing
+from rota.executor.supervisor.shortage import DISK, PATIENCE, missing, refusals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -83,6 +83,8 @@ class Launcher:
         Raises:
             OSError: it cannot be started now.
         """
+        run.epilog_refusals = refusals()
+        run.epilog_tried_until = run.epilog_tried_until or time.monotonic() + PATIENCE
         with _Gate(self._state) as gate:
             try:
                 pid = os.fork()

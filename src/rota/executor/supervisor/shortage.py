@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import errno
+import os
 import time
+
+from rota.executor.supervisor import kernel
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,3 +60,32 @@ def patiently(call: Callable[[], Any], patience: float = PATIENCE) -> Any:
                 raise
             time.sleep(pause)
     return call()
+
+
+def refusals() -> int:
+    """Count how often this process's control groups have had no room for another process; 0: they do not tell."""
+    count = 0
+    for line in kernel.read("/proc/self/cgroup").decode("utf-8", "surrogateescape").splitlines():
+        _, controllers, path = line.split(":", 2)
+        if controllers not in ("", "pids"):
+            continue
+        root = "/sys/fs/cgroup/pids" if controllers else "/sys/fs/cgroup"
+        while path.strip("/"):
+            words = kernel.read(f"{root}{path}/pids.events").split()
+            count += int(words[words.index(b"max") + 1]) if b"max" in words else 0
+            path = path.rpartition("/")[0]
+    return count
+
+
+def was_full(before: int) -> bool:
+    """Whether there was no room for a process, as far as can be known: since `refusals` were so many, or now."""
+    if refusals() > before:
+        return True
+    try:
+        pid = os.fork()
+    except OSError:
+        return True
+    if not pid:
+        os._exit(0)
+    os.waitpid(pid, 0)
+    return False
