@@ -72,6 +72,8 @@ class Launcher:
         """Try it again if something was missing; else it has failed."""
         what = missing(error)
         for run, request in prepared:
+            for group in run.groups:
+                self._state.cgroups.discard(group)
             if what:
                 self.postpone(request, what)
             else:
@@ -99,7 +101,7 @@ class Launcher:
                 if run.pidfd >= 0:
                     os.close(run.pidfd)
                     run.pidfd = -1
-                self._state.short(missing(error))
+                self._state.short(missing(error) or DISK)
                 raise
             gate.let_go(1)
         self._state.by_pid[pid] = run
