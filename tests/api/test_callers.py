@@ -232,6 +232,39 @@ def test_one_user_does_not_keep_others_out(shared: LiveCluster) -> None:
         assert "too many connections" in _told_to_nobody(sock)
 
 
+@only_root
+def test_twenty_users_and_tcp_do_not_keep_root_and_others_out(shared: LiveCluster) -> None:
+    sock, log = shared.state / "http.sock", shared.state / "http.log"
+    said = [b"", b"GET ", b"GET /v1/jobs HTTP/1.1\r\nHost: localhost\r\n\r\n"]
+    with ExitStack() as open_ones:
+        for number in range(1000):
+            one = open_ones.enter_context(socket.socket(socket.AF_UNIX))
+            os.seteuid(2001 + number % 20)
+            try:
+                one.connect(str(sock))
+                one.sendall(said[number % 3])
+            except ConnectionError:
+                pass  # it was refused
+            finally:
+                os.seteuid(0)
+        assert Client(sock).ask("GET", "/v1/jobs").status == 200
+        assert _as_nobody(shared, "GET", "/v1/jobs")[0] == 200
+        assert len(log.read_text().splitlines()) < 5
+
+
+@only_root
+def test_all_who_come_by_tcp_leave_the_socket_to_others(tmp_path: Path) -> None:
+    with LiveCluster(tmp_path, CONF, ["--http-tcp", "127.0.0.1:0"]) as cluster:
+        address = (cluster.state / "controller.log").read_text().partition("http://127.0.0.1:")[2]
+        port = int(address.split()[0])
+        with ExitStack() as open_ones:
+            for _ in range(600):
+                open_ones.enter_context(socket.create_connection(("127.0.0.1", port)))
+            assert Client(cluster.state / "http.sock").ask("GET", "/v1/jobs").status == 200
+            with socket.create_connection(("127.0.0.1", port)) as one:
+                assert b"too many connections" in one.recv(1000)
+
+
 def _told_to_nobody(sock: Path) -> str:
     with socket.socket(socket.AF_UNIX) as one:
         os.seteuid(_NOBODY)

@@ -20,6 +20,7 @@ from rota.controller.devices import Devices
 from rota.controller.driver import LiveDriver
 from rota.controller.live_runs import LiveRuns
 from rota.controller.reports import Reports
+from rota.controller.shortages import Shortages
 from rota.controller.spool import Spool
 from rota.controller.steps.clients import StepClients
 from rota.core import events as ev
@@ -143,7 +144,7 @@ class _Day:
         make_or_upgrade(url, lambda _: None)
         database = _Fragile(url, at, before=before)
         clock, booter = ClusterClock(), Booter(ClusterClock(), lambda _: None)
-        clients = StepClients()
+        clients, shortages = StepClients(), Shortages(lambda _: None, clock.now)
         runs = LiveRuns(
             database,
             self.executor,
@@ -154,10 +155,13 @@ class _Day:
             conf="",
             mark="day",
             config=lambda: self._config,
+            shortages=shortages,
             log=lambda _: None,
         )
-        reports = Reports(clock, asyncio.get_running_loop(), lambda _: None)
-        driver = LiveDriver(database, clock, boot=booter, config=self._config, runs=runs, log=lambda _: None)
+        reports = Reports(clock, asyncio.get_running_loop(), shortages, lambda _: None)
+        driver = LiveDriver(
+            database, clock, boot=booter, config=self._config, runs=runs, shortages=shortages, log=lambda _: None
+        )
         reports.connect(driver, runs, self.executor, clients)
         self.executor.listener = reports
         await self.executor.start()

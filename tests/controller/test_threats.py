@@ -34,6 +34,7 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 NodeName=n1 CPUs=64 RealMemory=64000
 PartitionName=main Nodes=ALL Default=YES
+KillWait=3
 Prolog={folder}/prolog
 Epilog={folder}/epilog
 """
@@ -443,3 +444,27 @@ def test_a_script_that_is_too_large_is_refused_after_it_was_sent(cluster: LiveCl
     (cluster.directory / "huge").write_bytes(b"#!/bin/sh\n" + b"#" * (5 << 20))
     done = cluster.run("sbatch", "huge", check=False)
     assert (done.returncode, "max_script_size" in done.stderr) == (1, True)
+
+
+# ---- who did it -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("snapshot", [False, True], ids=["journal", "snapshot"])
+def test_who_has_cancelled_a_job_is_known_over_a_kill(cluster: LiveCluster, snapshot: bool) -> None:
+    """It was root; the controller that took the command is killed before the job has ended."""
+    script = "trap '' TERM; echo up; while :; do sleep 0.1; done"
+    done = _try(cluster, "sbatch", "--parsable", "-o", f"{cluster.directory}/%j.up", "--wrap", script)
+    job = done.stdout.strip()
+    cluster.wait(lambda: "up" in _text_of(cluster.directory / f"{job}.up"))
+    cluster.run("scancel", job)
+    if snapshot:
+        cluster.rota("down")
+    else:
+        cluster.kill()
+    cluster.up()
+    shown = ("sacct", "-X", "-n", "-P", "-o", "state", "-j", job)
+    cluster.wait(lambda: cluster.run(*shown).stdout.strip() == "CANCELLED by 0")
+
+
+def _text_of(path: Path) -> str:
+    return path.read_text() if path.exists() else ""

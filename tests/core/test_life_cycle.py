@@ -392,6 +392,22 @@ def test_a_failed_launch_of_a_job_that_may_be_requeued_holds_it() -> None:
         assert rota.state(job) is JobState.RUNNING
 
 
+@pytest.mark.parametrize("requeue", [True, False])
+def test_a_job_for_which_there_was_no_room_waits_and_is_not_held(*, requeue: bool) -> None:
+    with Harness() as rota:
+        job = rota.submit(requeue=requeue)
+        rota.send(ev.LaunchFailed(job_id=job.job_id, restart_count=0, again_after=60))
+        assert (rota.state(job), job.restart_count, rota.reason(job)) == (JobState.PENDING, 1, Reason.BEGIN_TIME)
+        assert job.priority > 0
+        rota.wait(58)
+        assert rota.state(job) is JobState.PENDING
+        rota.wait(3)
+        assert rota.state(job) is JobState.RUNNING
+        rota.send(ev.LaunchFailed(job_id=job.job_id, restart_count=1, again_after=60))
+        rota.cancel(job)
+        assert rota.state(job) is JobState.CANCELLED
+
+
 def test_a_failed_launch_of_a_job_that_was_cancelled_lets_it_go() -> None:
     with Harness(performs=False) as rota:
         job = rota.submit()

@@ -6,6 +6,7 @@ import asyncio
 import os
 import sys
 from contextlib import suppress
+from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from asyncio.subprocess import Process
     from collections.abc import Callable
     from pathlib import Path
+
+    from rota.controller.shortages import Shortages
 
 #: Seconds until it has to serve, until it is started again, and until it has to have ended.
 _PATIENCE, _AGAIN, _LAST = 30.0, 5.0, 5.0
@@ -42,11 +45,13 @@ class HttpProcess:
     Args:
         state: State directory of the cluster.
         tcp: ``HOST:PORT`` on loopback; empty: none.
+        shortages: Is told what the machine is short of.
         log: Writes a line for the administrator.
     """
 
-    def __init__(self, state: Path, tcp: str, log: Callable[[str], None]) -> None:
+    def __init__(self, state: Path, tcp: str, shortages: Shortages, log: Callable[[str], None]) -> None:
         self._state = state
+        self._shortages = shortages
         self._tcp = tcp
         self._log = log
         self._process: Process | None = None
@@ -67,7 +72,11 @@ class HttpProcess:
         log = self._state / _LOG
         with log.open("a") as file:
             pipe = asyncio.subprocess.PIPE
-            process = await asyncio.create_subprocess_exec(*words, stdin=pipe, stdout=pipe, stderr=file)
+            start = partial(asyncio.create_subprocess_exec, *words, stdin=pipe, stdout=pipe, stderr=file)
+            try:
+                process = await self._shortages.patiently(start, "starting rota http", _PATIENCE)
+            except (OSError, RuntimeError) as error:
+                raise InputError(f"it cannot be started: {error}", path="rota http") from None
         line = b""
         with suppress(TimeoutError):
             async with asyncio.timeout(_PATIENCE):
@@ -93,7 +102,7 @@ class HttpProcess:
             await asyncio.sleep(_AGAIN)
             try:
                 self._process = process = await self._started()
-            except InputError as error:
+            except (InputError, OSError) as error:  # it is tried again
                 self._log(f"error: {error}")
 
     def _bound_log(self) -> None:

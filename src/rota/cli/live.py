@@ -8,6 +8,7 @@ import re
 import select
 import shlex
 import sys
+import time
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,8 +27,11 @@ if TYPE_CHECKING:
 _PATIENCE = 60.0
 #: Bytes with which a controller can begin.
 _LEAST_MEMORY = 256 << 20
+#: Seconds by which cluster time differs from the machine's clock before that is told.
+_CLOCK_OFF = 60
 _SYSTEM_STATE = Path("/var/lib/rota")
-#: Only the controller is stopped with the unit: jobs run on, in control groups below it.
+#: Only the controller is stopped with the unit: jobs run on, in control groups below it. What they may have together is
+#: for the limits of their users to say: systemd's would end what rota itself needs when one of them has too many.
 _UNIT = """\
 [Unit]
 Description=rota, a workload manager
@@ -37,6 +41,8 @@ After=local-fs.target
 Type=exec
 ExecStart={command}
 KillMode=process
+TasksMax=infinity
+LimitNOFILE=1024:524288
 Delegate=yes
 Restart=on-failure
 
@@ -212,10 +218,22 @@ def status(*, state: Path | None, as_json: bool) -> None:
         "memory limits by": found["memory_limits"],
     }
     rows |= {name: found[name] for name in ("trouble", "mail") if found[name]}
+    if abs(found["clock_ahead"]) >= _CLOCK_OFF:
+        rows["clock"] = _about_clock(found["clock_ahead"])
+    for one in found["short_of"]:
+        since, last = (time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(one[name])) for name in ("since", "last"))
+        rows[f"short of {one['missing']}"] = f"{one['times']:,} times since {since}, last {last}: {one['what']}"
     for name, count in found["plugin_faults"].items():
         rows[f"fault of {name}"] = f"{count:,} times"
     for name, text in rows.items():
         echo(f"{name:<18}{text}")
+
+
+def _about_clock(ahead: int) -> str:
+    """Say how cluster time differs from the machine's clock, and what becomes of it."""
+    if ahead < 0:
+        return f"cluster time is {-ahead:,} s behind the machine's: it catches up if that stays so, while no job runs"
+    return f"cluster time is {ahead:,} s ahead of the machine's: `rota down; rota up` puts it right while no job runs"
 
 
 @click.command()

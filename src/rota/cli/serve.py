@@ -27,7 +27,7 @@ from rota.config.plugins import plugin_types
 from rota.config.this_machine import gpu_count
 from rota.controller.clock import ClusterClock
 from rota.controller.cluster import Cluster
-from rota.controller.crowd import allow_many_files
+from rota.controller.crowd import Places, allow_many_files, most_files
 from rota.controller.desk import COMMANDS, Desk
 from rota.controller.devices import Devices
 from rota.controller.door import Door
@@ -39,6 +39,7 @@ from rota.controller.mail.carrier import Carrier
 from rota.controller.mail.post import Post
 from rota.controller.memory import limit_memory, usual_limit
 from rota.controller.reports import Reports
+from rota.controller.shortages import Shortages
 from rota.controller.spool import Spool
 from rota.controller.steps.clients import StepClients
 from rota.controller.steps.registry import Steps
@@ -53,7 +54,7 @@ from rota.store.location import database_url, set_database_url
 from rota.store.writes import set_fact
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from rota.core import Engine
     from rota.model import ClusterConfig
@@ -193,9 +194,10 @@ async def _serve(settings: Settings, lock: int, ready: Callable[[], None], memor
     config = settings.read()
     if not settings.memory:
         limit_memory(usual_limit(config.integer("MaxJobCount", _JOBS, 1, 2**31), len(config.nodes)))
-    clock = ClusterClock(json.loads(facts[CLOCK]) if CLOCK in facts else None, last=database.last_time())
+    clock = _clock(database, facts, log)
     booter = Booter(clock, log)
-    reports = Reports(clock, loop, log)
+    shortages = Shortages(log, clock.now)
+    reports = Reports(clock, loop, shortages, log)
     executor = LocalExecutor(state, reports, options=(f"--files={allow_many_files()}", f"--memory={memory}"))
     clients = StepClients()
     runs = LiveRuns(
@@ -208,12 +210,15 @@ async def _serve(settings: Settings, lock: int, ready: Callable[[], None], memor
         conf=str(settings.conf or ""),
         mark=_mark(database),
         config=lambda: driver.engine.view.config,
+        shortages=shortages,
         log=log,
     )
     first = config.integer("FirstJobId", 1, 1, 2**31)
-    driver = LiveDriver(database, clock, boot=booter, config=config, runs=runs, first_job_id=first, log=log)
+    driver = LiveDriver(
+        database, clock, boot=booter, config=config, runs=runs, first_job_id=first, shortages=shortages, log=log
+    )
     reports.connect(driver, runs, executor, clients)
-    carrier = Carrier(database, driver, log)
+    carrier = Carrier(database, driver, shortages, log)
     post = Post(database, driver, runs, clock, carrier)
     database.write([*set_fact(CLOCK, json.dumps(clock.save())), *set_fact(_CONF, str(settings.conf or ""))])
     await executor.start()
@@ -235,6 +240,8 @@ async def _serve(settings: Settings, lock: int, ready: Callable[[], None], memor
         tokens=Tokens(database),
         known_jobs=KnownJobs(driver, database, clock),
         mail=carrier,
+        shortages=shortages,
+        children=Places(most_files() // 16),
         state=state,
         conf=str(settings.conf or ""),
         lock=lock,
@@ -247,12 +254,11 @@ async def _serve(settings: Settings, lock: int, ready: Callable[[], None], memor
         loop.add_signal_handler(number, stop.set)
     install(state / "bin", state, COMMANDS)
     door = Door(Desk(cluster, COMMANDS))
-    await door.open()
-    rounds = Housekeeping(
-        driver, clock, keep=settings.keep, looks=(door.look, unclaimed.look), forget=runs.submissions.forget
-    )
+    door.open()
+    looks, forget = (door.look, unclaimed.look), cluster.runs.submissions.forget
+    rounds = Housekeeping(driver, clock, keep=settings.keep, looks=looks, forget=forget, log=log)
     housekeeping = loop.create_task(rounds.run())
-    http = HttpProcess(state, settings.http_tcp, log)
+    http = HttpProcess(state, settings.http_tcp, shortages, log)
     try:
         if settings.http:
             await http.start()
@@ -269,6 +275,15 @@ async def _serve(settings: Settings, lock: int, ready: Callable[[], None], memor
         booter.close()
         database.close()
         log("down")
+
+
+def _clock(database: Database, facts: Mapping[str, str], log: Callable[[str], None]) -> ClusterClock:
+    """Make the cluster's clock; it may go back if no job runs."""
+    saved = json.loads(facts[CLOCK]) if CLOCK in facts else None
+    clock = ClusterClock(saved, last=database.last_time(), may_go_back=not database.runs())
+    if clock.went_back:
+        log(f"cluster time was {clock.went_back:,} s ahead of the machine's clock, and has gone back: no job runs")
+    return clock
 
 
 def _describe(context: dict[str, Any]) -> str:

@@ -83,6 +83,7 @@ def _status(cluster: Cluster) -> dict[str, Any]:
         "cluster": view.config.cluster_name,
         "slurm_conf": cluster.conf,
         "now": cluster.clock.now(),
+        "clock_ahead": round(cluster.clock.ahead),
         "nodes": len(nodes),
         "cpus": sum(node.cpus for node in nodes),
         "cpus_allocated": sum(node.cpus_allocated for node in nodes),
@@ -90,6 +91,7 @@ def _status(cluster: Cluster) -> dict[str, Any]:
         "plugin_faults": dict(statistics.faults),
         "trouble": cluster.driver.trouble,
         "mail": cluster.mail.trouble,
+        "short_of": cluster.shortages.told(),
         "processes": capabilities.tree,
         "memory_limits": capabilities.memory,
         "energy": capabilities.energy,
@@ -173,7 +175,8 @@ async def _down(cluster: Cluster, call: Call, terminal: Terminal, *, cancel: boo
         return 1
     if cancel:
         jobs = cluster.driver.engine.jobs
-        async for _ in together(cluster.driver.request(ev.Cancel(job_id=job_id)) for job_id in list(jobs)):
+        orders = (ev.Cancel(job_id=job_id, by=call.uid) for job_id in list(jobs))
+        async for _ in together(cluster.driver.request(one) for one in orders):
             pass
         await cluster.driver.idle()
     cluster.stop()

@@ -20,6 +20,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from rota.controller.memory import limit_child
+from rota.executor.supervisor.shortage import missing
 from rota.listings import Answer
 from rota.model.bounds import quoted
 
@@ -28,10 +29,13 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
     from rota.controller.cluster import Cluster
+    from rota.controller.crowd import Places
     from rota.controller.wire import Call, Terminal
 
 #: Signals that the controller handles, and a child must not.
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+#: Seconds for which it is tried to make a child, and between two looks for a place.
+_PATIENCE, _PAUSE = 10.0, 0.05
 #: Largest number of children that work at a time for users and for administrators, for each user, and largest number
 #: of children of each user.
 _WORKING, _OF_ADMINISTRATORS = asyncio.Semaphore(8), asyncio.Semaphore(4)
@@ -45,7 +49,7 @@ _PIECE = 1 << 20
 
 
 class ChildError(Exception):
-    """A child has ended without a result: it has reached a limit."""
+    """There is no result: a child has reached a limit, or could not be made."""
 
 
 async def in_child(
@@ -74,19 +78,24 @@ async def in_child(
         terminal.send_all(found.out, found.err, found.code if is_last else None)
 
     await terminal.drain()
-    async with _OF_USER[call.uid]:
-        async with _place(cluster, call.uid):
-            pid, working = _fork(cluster, call.uid, work)
-            try:
-                await _readable(working)  # it has the answer, or has ended
-                has_answer = os.read(working, 1) == _HAS_ANSWER
-            finally:
-                os.close(working)
-        await _end_of(pid)
-    if not has_answer:
-        terminal.error(_too_much(call))
-        if is_last:
-            terminal.end(1)
+    try:
+        async with _OF_USER[call.uid], _place(cluster.children, call.uid):
+            async with _turn(cluster, call.uid):
+                pid, working = await _fork(cluster, call.uid, work)
+                try:
+                    await _readable(working)  # it has the answer, or has ended
+                    has_answer = os.read(working, 1) == _HAS_ANSWER
+                finally:
+                    os.close(working)
+            await _end_of(pid)
+        if has_answer:
+            return
+        problem = _too_much(call)
+    except ChildError as error:
+        problem = f"{call.words[0]}: error: {error}\n"
+    terminal.error(problem)
+    if is_last:
+        terminal.end(1)
 
 
 async def from_child(cluster: Cluster, uid: int, make: Callable[[], bytes]) -> bytes:
@@ -98,7 +107,7 @@ async def from_child(cluster: Cluster, uid: int, make: Callable[[], bytes]) -> b
         make: Makes it.
 
     Raises:
-        ChildError: it cannot be made within the limits.
+        ChildError: it cannot be made within the limits, or the machine is short of something.
     """
 
     def work(done: int) -> None:
@@ -106,8 +115,8 @@ async def from_child(cluster: Cluster, uid: int, make: Callable[[], bytes]) -> b
         while left:
             left = left[os.write(done, left) :]
 
-    async with _place(cluster, uid):
-        pid, working = _fork(cluster, uid, work)
+    async with _turn(cluster, uid):
+        pid, working = await _fork(cluster, uid, work)
         data = bytearray()
         try:
             while True:
@@ -128,7 +137,20 @@ def _too_much(call: Call) -> str:
 
 
 @asynccontextmanager
-async def _place(cluster: Cluster, uid: int) -> AsyncIterator[None]:
+async def _place(places: Places, uid: int) -> AsyncIterator[None]:
+    """Wait for a place among the children of users; root has one."""
+    counts = uid not in {0, os.geteuid()}
+    while counts and not places.take(uid):  # noqa: ASYNC110 - it is rare
+        await asyncio.sleep(_PAUSE)
+    try:
+        yield
+    finally:
+        if counts:
+            places.give_back(uid)
+
+
+@asynccontextmanager
+async def _turn(cluster: Cluster, uid: int) -> AsyncIterator[None]:
     """Give a context in which a child of a user works, once it is its turn."""
     if cluster.rights.as_administrator(uid) == 0:
         async with _OF_ADMINISTRATORS:
@@ -138,8 +160,23 @@ async def _place(cluster: Cluster, uid: int) -> AsyncIterator[None]:
             yield
 
 
-def _fork(cluster: Cluster, uid: int, work: Callable[[int], None]) -> tuple[int, int]:
-    """Make a child; give its process id, and a pipe that can be read when it says something or has ended."""
+async def _fork(cluster: Cluster, uid: int, work: Callable[[int], None]) -> tuple[int, int]:
+    """Make a child; give its process id, and a pipe that can be read when it says something or has ended.
+
+    Raises:
+        ChildError: it cannot be made, and could not for a while.
+    """
+
+    async def fork() -> tuple[int, int]:
+        return _fork_now(cluster, uid, work)
+
+    try:
+        return await cluster.shortages.patiently(fork, "answering commands", _PATIENCE)
+    except (OSError, MemoryError) as error:
+        raise ChildError(f"the machine is short of {missing(error) or error}: try it again later") from None
+
+
+def _fork_now(cluster: Cluster, uid: int, work: Callable[[int], None]) -> tuple[int, int]:
     working, done = os.pipe()
     try:
         with cluster.driver.no_commit():
@@ -156,7 +193,12 @@ def _fork(cluster: Cluster, uid: int, work: Callable[[int], None]) -> tuple[int,
 
 async def _end_of(pid: int) -> int:
     """Wait for the end of a child; give its status, as the kernel says it."""
-    pidfd = os.pidfd_open(pid)
+    try:
+        pidfd = os.pidfd_open(pid)
+    except OSError:  # there is no file for it
+        while (ended := os.waitpid(pid, os.WNOHANG)) == (0, 0):  # noqa: ASYNC110, ASYNC222 - it is rare, and does not wait
+            await asyncio.sleep(_PAUSE)
+        return ended[1]
     try:
         await _readable(pidfd)
     finally:

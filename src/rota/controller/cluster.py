@@ -12,10 +12,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rota.controller.clock import ClusterClock
+    from rota.controller.crowd import Places
     from rota.controller.driver import LiveDriver
     from rota.controller.known_jobs import KnownJobs
     from rota.controller.live_runs import LiveRuns
     from rota.controller.mail.carrier import Carrier
+    from rota.controller.shortages import Shortages
     from rota.controller.steps.clients import StepClients
     from rota.controller.steps.registry import Steps
     from rota.controller.tokens import Tokens
@@ -40,6 +42,10 @@ class Cluster:
     tokens: Tokens
     known_jobs: KnownJobs
     mail: Carrier
+    #: What the machine is short of.
+    shortages: Shortages
+    #: Children that answer users, of which each has a file open here.
+    children: Places
     #: Directory of its state.
     state: Path
     #: Path of slurm.conf; empty: there is none.

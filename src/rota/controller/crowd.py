@@ -1,64 +1,127 @@
-"""How much of a controller one user gets, so that who asks for too much does not keep others waiting.
+"""Who may have how many connections, so that nobody keeps all others waiting, however many user ids they have.
 
-Of the files that the controller may have open, a user's connections take a quarter at most; administrators' are not
-counted. A user's calls are read some at a time, so that what they send does not fill the memory; who sends too slowly
-is cut off.
+Of the files that a process may have open, users' connections take three quarters at most. One user may have half as
+many of these as are free: alone a quarter of all files, and the less the more the others have. So the last places go
+to those who have few. Whether anything was said on a connection makes no difference. Administrators come on top, up to
+seven eighths of the files; what is left is the database's, the supervisor's, and for child processes.
 """
 
 from __future__ import annotations
 
-import asyncio
+import os
 import resource
+import socket
+import struct
 from collections import Counter
-from contextlib import asynccontextmanager, contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import Callable, Hashable
 
-#: Calls of a user that are read at a time, and seconds that one may take.
-_AT_A_TIME, _PATIENCE = 16, 30.0
+#: Most places of all users together, whatever may be open: each costs some kilobytes.
+_MOST = 6_144
+_CREDENTIALS = struct.Struct("3i")
 
 
-class CrowdedError(Exception):
-    """A user has too many connections."""
+class Places:
+    """Places that users share.
+
+    Args:
+        most: How many there are.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._taken: Counter[Hashable] = Counter()
+        self._all = 0
+
+    def take(self, who: Hashable, share: float = 0.5) -> bool:
+        """Take a place; ``False``: there is none for this user, who has too many.
+
+        Args:
+            who: The user.
+            share: As how many of the free ones they may have.
+        """
+        if self._taken[who] >= (self._most - self._all) * share:
+            if not self._taken[who]:
+                del self._taken[who]
+            return False
+        self._taken[who] += 1
+        self._all += 1
+        return True
+
+    def give_back(self, who: Hashable) -> None:
+        """Give a place back."""
+        self._all -= 1
+        self._taken[who] -= 1
+        if not self._taken[who]:
+            del self._taken[who]
+
+    @property
+    def taken(self) -> int:
+        """How many are taken."""
+        return self._all
 
 
 class Crowd:
-    """Who is there."""
+    """Who is there.
 
-    def __init__(self) -> None:
-        self._most = resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 4
-        self._connections: Counter[int] = Counter()
-        self._turns: dict[int, asyncio.Semaphore] = {}
+    Args:
+        files: How many files this process may have open, or as many as it is to have for connections.
+    """
 
-    @contextmanager
-    def present(self, uid: int, *, counts: bool) -> Iterator[None]:
-        """Give a context in which a user has one more connection; it may be one that does not count.
+    def __init__(self, files: int) -> None:
+        self._users = Places(min(files * 3 // 4, _MOST))
+        self._most = files * 7 // 8
+        self._administrators = 0
 
-        Raises:
-            CrowdedError: they have too many.
+    def enter(
+        self, who: Hashable, is_administrator: Callable[[], bool], share: float = 0.5
+    ) -> Callable[[], None] | None:
+        """Let somebody have one more connection.
+
+        Args:
+            who: The user.
+            is_administrator: Says whether the user is one; it is asked only if it matters.
+            share: See `Places.take`.
+
+        Returns:
+            What is to be called when the connection is closed; it may be called again. ``None``: they have too many.
         """
-        if counts and self._connections[uid] >= self._most:
-            raise CrowdedError
-        self._connections[uid] += 1
-        try:
-            yield
-        finally:
-            self._connections[uid] -= 1
-            if not self._connections[uid]:
-                del self._connections[uid]
-                self._turns.pop(uid, None)
+        if who not in {0, os.geteuid()} and self._users.take(who, share):
+            return _once(lambda: self._users.give_back(who))
+        if not is_administrator() or self._users.taken + self._administrators >= self._most:
+            return None
+        self._administrators += 1
+        return _once(self._administrator_leaves)
 
-    @asynccontextmanager
-    async def turn(self, uid: int) -> AsyncIterator[None]:
-        """Give a context in which a call of a user is read, once it is its turn.
+    def _administrator_leaves(self) -> None:
+        self._administrators -= 1
 
-        Raises:
-            TimeoutError: it has taken too long.
-        """
-        async with self._turns.setdefault(uid, asyncio.Semaphore(_AT_A_TIME)), asyncio.timeout(_PATIENCE):
-            yield
+
+def _once(call: Callable[[], None]) -> Callable[[], None]:
+    """Give a function that calls another one the first time."""
+    calls = [call]
+
+    def call_once() -> None:
+        while calls:
+            calls.pop()()
+
+    return call_once
+
+
+class Peer(NamedTuple):
+    """Who is at the other end of a Unix socket, as the kernel tells."""
+
+    pid: int
+    uid: int
+    gid: int
+
+
+def peer_of(connection: socket.socket) -> Peer:
+    """Say who has connected."""
+    data = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    return Peer(*_CREDENTIALS.unpack(data))
 
 
 def allow_many_files() -> int:
@@ -66,3 +129,8 @@ def allow_many_files() -> int:
     before, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     return before
+
+
+def most_files() -> int:
+    """Give how many files this process may have open."""
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]

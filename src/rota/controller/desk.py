@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import socket
-import struct
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from rota.commands.getopt import UsageError
@@ -12,30 +11,35 @@ from rota.controller.accounting.command import sacctmgr
 from rota.controller.administration import rota_call
 from rota.controller.api.call import api_call
 from rota.controller.calls import Timed
-from rota.controller.crowd import Crowd, CrowdedError
+from rota.controller.crowd import Crowd, most_files
+from rota.controller.listener import Listener
 from rota.controller.listing import listing, scontrol, sdiag
 from rota.controller.salloc import salloc
 from rota.controller.sbatch import sbatch
 from rota.controller.scancel import scancel
+from rota.controller.seldom import Seldom
 from rota.controller.srun import srun
-from rota.controller.wire import Terminal, TooManyTextsError, WireError, read_call
+from rota.controller.visitors import Visitors
+from rota.controller.wire import WireError, refusal
 from rota.listings.answer import VERSION
 from rota.model.bounds import quoted
 
 if TYPE_CHECKING:
-    from asyncio import StreamReader, StreamWriter
+    import socket
     from collections.abc import Callable, Coroutine
     from typing import Any
 
     from rota.controller.cluster import Cluster
-    from rota.controller.wire import Call
+    from rota.controller.wire import Call, Terminal
 
     #: Gives the exit status; ``None``: it has been sent.
     Command = Callable[[Cluster, Call, Terminal], Coroutine[Any, Any, int | None]]
 
 #: Seconds between looks at whether all commands have been answered.
 _PAUSE = 0.01
-_CREDENTIALS = struct.Struct("3i")
+#: Bytes of answers that a user need not have read to be answered again.
+_MOST_UNREAD = 32 << 20
+_FULL = refusal("error: the controller has too many files open: try it again later\n", busy=True)
 
 
 async def _refuse(_: Cluster, call: Call, terminal: Terminal) -> int:
@@ -75,28 +79,34 @@ class Desk:
     def __init__(self, cluster: Cluster, commands: dict[str, Command]) -> None:
         self._cluster = cluster
         self._commands = commands
-        self._crowd = Crowd()
+        self._visitors = Visitors(
+            Crowd(most_files()),
+            self._serve,
+            is_administrator=lambda uid: cluster.rights.as_administrator(uid) == 0,
+            too_many=Seldom(cluster.log),
+        )
+        self._full = Seldom(cluster.log)
         self._terminals: set[Terminal] = set()
+        #: Bytes of answers that users have not read, by user id.
+        self._unread: Counter[int] = Counter()
 
-    async def serve(self, reader: StreamReader, writer: StreamWriter) -> None:
-        """Take a command from a connection, and answer it."""
-        terminal = Terminal(reader, writer)
-        pid, uid, gid = _credentials(writer)
-        counts = self._cluster.rights.as_administrator(uid) != 0
+    def listen(self, listening: socket.socket) -> Listener:
+        """Take commands on a socket from now on."""
+        return Listener(listening, self._visitors.take, refusal=_FULL, full=self._is_full)
+
+    def _is_full(self, error: OSError) -> None:
+        self._full(f"error: a command could not be taken: {error.strerror}; the next can when there is room")
+
+    async def _serve(self, call: Call, terminal: Terminal) -> None:
+        """Answer a command."""
         self._terminals.add(terminal)
         try:
-            with self._crowd.present(uid, counts=counts):
-                async with self._crowd.turn(uid):
-                    call = await read_call(reader, (pid, uid, gid))
+            if self._unread[call.uid] > _MOST_UNREAD:
+                terminal.error("error: your last answers have not been read: read them, and try it again\n")
+                terminal.end(1)
+            else:
                 await self._answer(call, terminal)
-        except CrowdedError:
-            terminal.busy()
-            terminal.error("error: you have too many commands running at a time: try it again later\n")
-            terminal.end(1)
-        except TooManyTextsError as error:
-            terminal.error(f"error: {error}\n")
-            terminal.end(1)
-        except (WireError, ConnectionError, TimeoutError):
+        except (WireError, ConnectionError):
             pass  # nobody is there to be told
         except asyncio.CancelledError:
             pass  # the cluster goes down; Python 3.11 would take the end of this task for an error
@@ -111,7 +121,7 @@ class Desk:
             patience: For how many seconds at most.
         """
         for _ in range(int(patience / _PAUSE)):
-            if all(terminal.has_answered for terminal in self._terminals):
+            if not self._visitors.are_there and all(terminal.has_answered for terminal in self._terminals):
                 return
             await asyncio.sleep(_PAUSE)
 
@@ -126,7 +136,19 @@ class Desk:
             status = await self._run(command, call, terminal)
         if status is not None:
             terminal.end(status)
+            await self._wait_for_reader(call.uid, terminal)
+
+    async def _wait_for_reader(self, uid: int, terminal: Terminal) -> None:
+        """Wait until most of an answer has been read."""
+        terminal.flush()
+        waiting = terminal.backlog
+        self._unread[uid] += waiting
+        try:
             await terminal.drain()
+        finally:
+            self._unread[uid] -= waiting
+            if not self._unread[uid]:
+                del self._unread[uid]
 
     async def _run(self, command: Command, call: Call, terminal: Terminal) -> int | None:
         timed = Timed(command(self._cluster, call, terminal))
@@ -148,11 +170,3 @@ class Desk:
             return 1
         finally:
             self._cluster.driver.tally.calls.add(call.words, call.uid, timed.seconds)
-
-
-def _credentials(writer: StreamWriter) -> tuple[int, int, int]:
-    """Give process, user and group id of the client, which the kernel tells."""
-    connection = writer.get_extra_info("socket")
-    data = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-    pid, uid, gid = _CREDENTIALS.unpack(data)
-    return pid, uid, gid

@@ -1,4 +1,8 @@
-"""The socket on which a controller takes commands."""
+"""The sockets on which a controller takes commands.
+
+There are two: that of all users, and one that only root can open. Whoever connects waits while as many others do as may
+at a time, and users could see to it that these never become fewer; on the other socket they keep nobody waiting.
+"""
 
 from __future__ import annotations
 
@@ -11,83 +15,77 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rota.controller.desk import Desk
+    from rota.controller.listener import Listener
 
 _BACKLOG = 1024
 #: For how many seconds a controller that goes down goes on to answer commands.
 _PATIENCE = 2.0
-#: Turns of the event loop after which those who have connected are at the desk; asyncio takes half of them.
-_TURNS = 10
 
 
 class Door:
-    """The socket in the working directory, whose path may be longer than that of a socket may be.
+    """The sockets in the working directory, whose path may be longer than that of a socket may be.
 
     Args:
         desk: Takes the commands.
     """
 
-    #: Name of the socket.
-    PATH = Path("rota.sock")
+    #: Names of the sockets of all users, and of root.
+    PATH, ROOT = Path("rota.sock"), Path("root.sock")
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
-        self._server: asyncio.AbstractServer | None = None
-        self._inode = 0
-        self._opening: asyncio.Task[None] | None = None
+        self._listeners: dict[Path, Listener] = {}
+        self._inodes: dict[Path, int] = {}
 
-    async def open(self) -> None:
-        """Make the socket, and listen.
+    def open(self) -> None:
+        """Make the sockets, and listen.
 
         Raises:
-            OSError: it cannot be made.
+            OSError: they cannot be made.
         """
+        for path in (self.ROOT, self.PATH):
+            self._open(path)
+
+    def _open(self, path: Path) -> None:
         made = socket.socket(socket.AF_UNIX)
         try:
-            self._inode = _bind(made, self.PATH)
+            self._inodes[path] = _bind(made, path, 0o600 if path is self.ROOT or os.geteuid() else 0o666)
         except OSError:
             made.close()
             raise
-        self.close(keep=True)
-        self._server = await asyncio.start_unix_server(self._desk.serve, sock=made)
+        if (before := self._listeners.pop(path, None)) is not None:
+            before.close()
+        self._listeners[path] = self._desk.listen(made)
 
     def look(self) -> None:
-        """Make the socket again if somebody has removed it."""
-        if self._is_there() or (self._opening is not None and not self._opening.done()):
-            return
-        self._opening = asyncio.get_running_loop().create_task(self._open_again())
+        """Make a socket again that somebody has removed."""
+        for path in (self.ROOT, self.PATH):
+            if not self._is_there(path):
+                with suppress(OSError):  # the directory is gone too; the next look may find it
+                    self._open(path)
 
-    async def _open_again(self) -> None:
-        with suppress(OSError):  # the directory is gone too; the next look may find it
-            await self.open()
-
-    def _is_there(self) -> bool:
+    def _is_there(self, path: Path) -> bool:
         try:
-            return self.PATH.stat().st_ino == self._inode
+            return path.stat().st_ino == self._inodes[path]
         except OSError:
             return False
 
     async def leave(self) -> None:
         """Let no more commands in, and see those answered that are."""
-        if self._is_there():
-            self.PATH.unlink()
-        for _ in range(_TURNS):
-            await asyncio.sleep(0)
-        self.close()
+        for path, listener in self._listeners.items():
+            if self._is_there(path):
+                path.unlink()
+            listener.drain()
+            listener.close()
+        self._listeners.clear()
+        await asyncio.sleep(0)
         await self._desk.finish(_PATIENCE)
 
-    def close(self, *, keep: bool = False) -> None:
-        """Stop listening, and remove the socket unless it is kept."""
-        if self._server is not None:
-            self._server.close()
-            self._server = None
-        if not keep and self._is_there():
-            self.PATH.unlink()
 
-
-def _bind(made: socket.socket, path: Path) -> int:
+def _bind(made: socket.socket, path: Path, mode: int) -> int:
     """Bind a socket, and listen; give its inode."""
     path.unlink(missing_ok=True)
     made.bind(str(path))
-    path.chmod(0o666 if os.geteuid() == 0 else 0o600)
+    path.chmod(mode)
     made.listen(_BACKLOG)
     return path.stat().st_ino

@@ -20,6 +20,8 @@ import asyncio
 import json
 import traceback
 from dataclasses import replace
+from functools import partial
+from math import inf
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -31,7 +33,9 @@ from rota.core import events as ev
 from rota.core.effects import Accepted, JobFinished, Kill, Launch, Log, PluginFault, Refused, RunRequeued
 from rota.core.event_codec import decode, encode
 from rota.core.plain import shape_of
+from rota.core.set_back import set_back
 from rota.core.snapshot import outstanding, save
+from rota.executor.supervisor.shortage import missing
 from rota.model import ClusterConfig, Errno
 from rota.model.array import MOST_TASKS, count_tasks
 from rota.runtime.dispatch import background_done, dispatch_table
@@ -45,6 +49,7 @@ if TYPE_CHECKING:
 
     from rota.controller.changes import Change
     from rota.controller.clock import ClusterClock
+    from rota.controller.shortages import Shortages
     from rota.core import Engine
     from rota.core.effects import Background, Effect, ResumeRun, SendSignal, SuspendRun
     from rota.core.events import JobEnded, LaunchFailed
@@ -54,6 +59,8 @@ if TYPE_CHECKING:
 
 #: Seconds after which it is tried again whether the disk can be written.
 _RETRY = 1.0
+#: Seconds after which a job is tried again that could not be started for want of memory or the like.
+_AGAIN = 60
 #: Number of events after which the state is saved.
 _SNAPSHOT_AFTER = 5_000
 #: Name of the fact that is the next job id, and of the clock's state.
@@ -114,6 +121,7 @@ class LiveDriver:
         config: The configuration (slurm.conf); it may be another one than before a restart.
         runs: Performs effects on runs.
         first_job_id: Id of the first job of a new cluster.
+        shortages: Is told what the machine is short of.
         log: Writes a line for the administrator.
     """
 
@@ -126,6 +134,7 @@ class LiveDriver:
         config: ClusterConfig,
         runs: Runs,
         first_job_id: int = 1,
+        shortages: Shortages,
         log: Callable[[str], None],
     ) -> None:
         self._database = database
@@ -133,6 +142,7 @@ class LiveDriver:
         self._boot = boot
         self._config = config
         self._runs = runs
+        self._shortages = shortages
         self._log = log
         self._first_job_id = first_job_id
         self._loop = asyncio.get_running_loop()
@@ -194,8 +204,10 @@ class LiveDriver:
             if isinstance(event, ev.Submit):
                 self.next_job_id = max(self.next_job_id, event.job_id + _ids_of(event))
             self._seq = number
-        if not _equal(self.engine.view.config, self._config):
-            self.engine = self._boot(save(self.engine), self._config)
+        goes_back = self.engine.view.now > self._clock.now()
+        if goes_back or not _equal(self.engine.view.config, self._config):
+            state = save(self.engine)
+            self.engine = self._boot(set_back(state, self._clock.now()) if goes_back else state, self._config)
             self._is_saved = False
 
     def start(self) -> None:
@@ -448,10 +460,12 @@ class LiveDriver:
         """Perform an effect. A defect must not keep others from being performed; a job that it concerns fails."""
         try:
             self._perform[type(effect)](effect)
-        except Exception:  # noqa: BLE001 - whatever it is
+        except Exception as error:  # noqa: BLE001 - whatever it is
             self._log(f"error: {type(effect).__name__}: this is a defect of rota:\n{traceback.format_exc()}")
             if isinstance(effect, Launch):
-                self.report(ev.LaunchFailed(job_id=effect.job_id, restart_count=effect.restart_count))
+                again = _AGAIN if missing(error) else None
+                failed = ev.LaunchFailed(job_id=effect.job_id, restart_count=effect.restart_count, again_after=again)
+                self.report(failed)
 
     def _on_failure(self, error: DatabaseError) -> None:
         """Go back to what is written down, and refuse what is not."""
@@ -537,7 +551,8 @@ class LiveDriver:
         """Run a function in a thread."""
 
         async def run() -> None:
-            self.report(await asyncio.to_thread(background_done, effect))
+            call = partial(asyncio.to_thread, background_done, effect)
+            self.report(await self._shortages.patiently(call, "work of plugins", inf))
 
         task = self._loop.create_task(run())
         self._background.add(task)

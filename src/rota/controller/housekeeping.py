@@ -22,7 +22,7 @@ _PURGE = 600
 class Housekeeping:
     """Looks after a controller.
 
-    - Cluster time catches up with the wall clock while no job has resources.
+    - Cluster time catches up with the wall clock while no job has resources; see `rota.controller.clock`.
     - The socket is made again if it was removed.
     - What belongs to commands that are gone for good is ended.
     - Jobs that ended long ago are removed from accounting, and the events before.
@@ -34,6 +34,7 @@ class Housekeeping:
         keep: Seconds for which jobs that have ended are kept; 0: for ever.
         looks: Each looks after something in each round.
         forget: Gives what to write so that what came with jobs that ended before a time is kept no longer.
+        log: Writes a line for the administrator.
     """
 
     def __init__(
@@ -44,12 +45,14 @@ class Housekeeping:
         keep: int,
         looks: Sequence[Callable[[], object]],
         forget: Callable[[int], list[Write]],
+        log: Callable[[str], None],
     ) -> None:
         self._driver = driver
         self._clock = clock
         self._keep = keep
         self._looks = looks
         self._forget = forget
+        self._log = log
 
     async def run(self) -> None:
         """Go round until cancelled."""
@@ -57,7 +60,9 @@ class Housekeeping:
         while True:
             for look in self._looks:
                 look()
-            if not any(job.alloc for job in self._driver.engine.jobs.values()) and self._clock.catch_up():
+            before = self._clock.ahead
+            if self._clock.catch_up(idle=not any(job.alloc for job in self._driver.engine.jobs.values())):
+                self._log(f"cluster time has caught up with the machine's clock, which was {-before:,.0f} s ahead")
                 self._driver.clock_changed()
             now = self._clock.now()
             least_age = self._driver.engine.view.settings.min_job_age

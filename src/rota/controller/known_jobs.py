@@ -34,8 +34,10 @@ class KnownJobs:
         self._ends: deque[tuple[int, int, int | None]] = deque()
         #: How many of these there are, by id.
         self._ids: Counter[int | None] = Counter()
+        now = clock.now()  # some may have ended later, by a clock that was wrong
         for one in database.recent_ends(since=self._oldest):
-            self._add(*one)
+            if one[0] <= now:
+                self._add(*one)
         driver.on_finished.append(lambda record: self._add(record.end_time, record.job_id, record.array_job_id))
 
     def _add(self, end_time: int, job_id: int, array_job_id: int | None) -> None:

@@ -19,6 +19,7 @@ from rota.controller.submissions import Submissions
 from rota.core.effects import Launch
 from rota.core.plain import shape_of
 from rota.executor.protocol import RunSpec
+from rota.executor.supervisor.shortage import DISK, missing
 from rota.model import JobState, Reason
 from rota.model.accounting import AccountingRecord
 from rota.model.step import StepRecord, Usage
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rota.controller.devices import Devices
+    from rota.controller.shortages import Shortages
     from rota.controller.spool import Spool
     from rota.controller.steps.clients import StepClients
     from rota.core import Engine
@@ -71,6 +73,7 @@ class LiveRuns:
         conf: Path of slurm.conf; empty: there is none.
         mark: The secret from which the marks of this cluster's processes are made.
         config: Gives the configuration in force.
+        shortages: Is told what the machine is short of.
         log: Writes a line for the administrator.
     """
 
@@ -86,6 +89,7 @@ class LiveRuns:
         conf: str,
         mark: str,
         config: Callable[[], ClusterConfig],
+        shortages: Shortages,
         log: Callable[[str], None],
     ) -> None:
         self._database = database
@@ -97,14 +101,13 @@ class LiveRuns:
         self._conf = conf
         self._mark = mark
         self._config = config
+        self._shortages = shortages
         self._log = log
         #: What users have handed in with the jobs.
         self.submissions = Submissions(database)
         #: Measured usage of runs whose end is being recorded.
         self._usage: dict[tuple[int, int], Usage] = {}
         self._runs: dict[tuple[int, int], Run] = {}
-        #: Who has cancelled a job, by job id or that of its array, until it has ended.
-        self.cancelled_by: dict[int, int] = {}
         #: Records of jobs that have ended, by job id, until they are on disk.
         self.ending: dict[int, AccountingRecord] = {}
         self._devices: Devices
@@ -184,10 +187,8 @@ class LiveRuns:
     def finished(self, engine: Engine, record: JobRecord) -> list[Write]:
         """Give what to write down about a job that has ended."""
         accounting = self.ending[record.job_id] = self._accounting(engine, record)
-        if record.array_job_id is None or record.array_is_over:
-            self.cancelled_by.pop(record.array_job_id or record.job_id, None)
-            if record.spec.payload:
-                self.submissions.leave(record.spec.payload, record.end_time)
+        if record.spec.payload and (record.array_job_id is None or record.array_is_over):
+            self.submissions.leave(record.spec.payload, record.end_time)
         return [add_job(job_row(accounting))]
 
     def requeued(self, engine: Engine, record: JobRecord) -> list[Write]:
@@ -207,7 +208,7 @@ class LiveRuns:
         counted = steps if record.state is JobState.OUT_OF_MEMORY else record.steps
         details = replace(details, derived_exit_code=derived_exit_code(counted), last_sched_eval=last)
         if record.state is JobState.CANCELLED and record.reason is not Reason.DEPENDENCY_NEVER_SATISFIED:
-            by = self.cancelled_by.get(job.array_job_id or job.job_id, record.spec.user_id)
+            by = record.spec.user_id if record.cancelled_by is None else record.cancelled_by
             details = replace(details, cancelled_by=by)
         if details.batch and record.start_time is not None:
             run = self._runs.get(key)
@@ -232,7 +233,7 @@ class LiveRuns:
         try:
             spec = self._spec(run, self.submissions.of(run.job.request.payload), key)
         except OSError as error:  # the disk is full
-            self._log(f"error: job {effect.job_id}: its directory cannot be written: {error}; it is tried again")
+            self._shortages.note(missing(error) or DISK, f"writing a job's directory ({error.strerror})")
             asyncio.get_running_loop().call_later(_RETRY, self.launch, effect)
             return
         self._executor.launch(spec)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rota.core import events as ev
+from rota.core.effects import Launch
 from rota.executor import protocol as ex
 from rota.model import JobState, NodeState
 
@@ -15,9 +16,12 @@ if TYPE_CHECKING:
     from rota.controller.clock import ClusterClock
     from rota.controller.driver import LiveDriver
     from rota.controller.live_runs import LiveRuns
+    from rota.controller.shortages import Shortages
     from rota.controller.steps.clients import StepClients
     from rota.executor.protocol import Executor, Report
 
+#: Seconds until a job is tried again for which there was no room, at first and at most.
+_FIRST_PAUSE, _LONGEST_PAUSE = 5, 300
 _OUTCOMES = {
     ex.Outcome.ENDED: ev.Outcome.ENDED,
     ex.Outcome.OUT_OF_MEMORY: ev.Outcome.OUT_OF_MEMORY,
@@ -31,6 +35,7 @@ class Reports:
     Args:
         clock: The cluster's clock.
         loop: The loop for warnings before time limits.
+        shortages: Is told what the machine is short of.
         log: Writes a line for the administrator.
     """
 
@@ -39,12 +44,21 @@ class Reports:
     _executor: Executor
     _clients: StepClients
 
-    def __init__(self, clock: ClusterClock, loop: asyncio.AbstractEventLoop, log: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        clock: ClusterClock,
+        loop: asyncio.AbstractEventLoop,
+        shortages: Shortages,
+        log: Callable[[str], None],
+    ) -> None:
         self._clock = clock
+        self._shortages = shortages
         self._loop = loop
         self._log = log
         #: Runs that the executor has told about.
         self._known: set[tuple[int, int]] = set()
+        #: Seconds after which a job is tried again for which there was no room; and when these became more.
+        self._pause, self._longer_since = _FIRST_PAUSE, 0.0
 
     def connect(self, driver: LiveDriver, runs: LiveRuns, executor: Executor, clients: StepClients) -> None:
         """Say to whom reports are handed, and who makes them; before the executor is started."""
@@ -55,12 +69,18 @@ class Reports:
 
     def __call__(self, report: Report) -> None:
         """Handle a report."""
+        if isinstance(report, ex.Short):
+            self._shortages.note(report.missing, "starting jobs", report.times)
+            return
         job_id, restart_count = report.job_id, report.restart_count
         self._known.add((job_id, restart_count))
         if isinstance(report, ex.Started):
+            self._pause = _FIRST_PAUSE
             self._warn_later(job_id, restart_count)
         elif isinstance(report, ex.Ended):
             self._ended(report)
+        elif isinstance(report, ex.LaunchFailed) and report.missing:
+            self._no_room(report)
         elif isinstance(report, ex.LaunchFailed):
             self._log(f"error: job {job_id} cannot be launched: {report.message}")
             if report.prolog:
@@ -93,6 +113,30 @@ class Reports:
             outcome=outcome,
         )
         self._driver.report(event, then=lambda: self._forget(job_id, restart_count))
+
+    def _no_room(self, report: ex.LaunchFailed) -> None:
+        """Have a job wait that could not be launched as the machine was short of something.
+
+        Whoever waits for an allocation has been told that it is there, so it is launched again where it is.
+        """
+        job_id, restart_count = report.job_id, report.restart_count
+        job = self._driver.engine.jobs.get(job_id)
+        pause = self._longer_pause()
+        self._shortages.note(report.missing, "starting jobs")
+        if job is not None and job.spec.allocation_only and job.state is JobState.RUNNING:
+            self._forget(job_id, restart_count)
+            self._loop.call_later(pause, self._runs.launch, Launch(job_id, restart_count, job.alloc))
+            return
+        event = ev.LaunchFailed(job_id=job_id, restart_count=restart_count, again_after=pause)
+        self._driver.report(event, then=lambda: self._forget(job_id, restart_count))
+
+    def _longer_pause(self) -> int:
+        """Give the seconds to wait: they become twice as many each time that they have passed without a start."""
+        now, pause = self._loop.time(), self._pause
+        if now > self._longer_since + pause:
+            self._longer_since = now
+            self._pause = min(2 * pause, _LONGEST_PAUSE)
+        return pause
 
     def _drain(self, job_id: int, reason: str) -> None:
         """Drain the nodes of a job whose prolog or epilog has failed, as others would fail there too."""

@@ -153,9 +153,7 @@ async def end_job(
     job = cluster.driver.engine.jobs.get(job_id)
     event: ev.Event
     if number is None or (number == signal.SIGKILL and not batch):
-        event = ev.Cancel(job_id=job_id, task_id=task_id, uid=counts_as)
-        if job is not None and counts_as in {0, job.user_id}:
-            cluster.runs.cancelled_by[job_id if job.array is None else job.array.job_id] = uid
+        event = ev.Cancel(job_id=job_id, task_id=task_id, uid=counts_as, by=uid)
     elif (batch or full) and job is not None:
         if counts_as not in {0, job.user_id}:
             return Errno.ACCESS_DENIED, message_of(Errno.ACCESS_DENIED, "")[0]

@@ -126,6 +126,14 @@ class Terminal:
         """Send a signal to the tasks of the client's step."""
         self._send(b"k", str(number))
 
+    async def message(self, most: int) -> bytes:
+        """Wait for a message of the client of at most so many bytes.
+
+        Raises:
+            WireError: the client has gone, or says something else.
+        """
+        return await _message(self._reader, most)
+
     async def result(self) -> Any:
         """Wait for what the client says in the end; JSON data.
 
@@ -191,12 +199,12 @@ class Terminal:
 
     async def drain(self) -> None:
         """Wait until the client has taken what was written."""
-        self._flush()
+        self.flush()
         await self._writer.drain()
 
     def close(self) -> None:
         """Send what was written, and close the connection."""
-        self._flush()
+        self.flush()
         self._writer.close()
 
     @property
@@ -213,10 +221,11 @@ class Terminal:
     def _send(self, letter: bytes, text: str) -> None:
         self.has_answered |= letter not in b"rq"
         if not self._said:
-            asyncio.get_running_loop().call_soon(self._flush)
+            asyncio.get_running_loop().call_soon(self.flush)
         self._said.append(_frame(letter, text))
 
-    def _flush(self) -> None:
+    def flush(self) -> None:
+        """Begin to send what was written."""
         if self._said:
             self._writer.write(b"".join(self._said))
             self._said.clear()
@@ -227,11 +236,21 @@ def _frame(letter: bytes, text: str) -> bytes:
     return letter + _LENGTH.pack(len(data)) + data
 
 
-async def read_call(reader: StreamReader, credentials: tuple[int, int, int]) -> Call:
+def refusal(text: str, *, busy: bool = False) -> bytes:
+    """Give all that is said to a client that is not listened to.
+
+    Args:
+        text: Why.
+        busy: Whether nothing is wrong with its call but that there are too many, see `Terminal.busy`.
+    """
+    return (_frame(b"b", "") if busy else b"") + _frame(b"e", text) + _frame(b"x", "1")
+
+
+async def read_call(terminal: Terminal, credentials: tuple[int, int, int]) -> Call:
     """Read the message with which a client begins.
 
     Args:
-        reader: The connection.
+        terminal: The client's.
         credentials: Process, user and group id of the client, from the kernel.
 
     Raises:
@@ -239,7 +258,7 @@ async def read_call(reader: StreamReader, credentials: tuple[int, int, int]) -> 
         TooManyTextsError: the command has too many arguments and variables.
     """
     pid, uid, gid = credentials
-    data = await _message(reader, _CALL)
+    data = await terminal.message(_CALL)
     if data.count(0) > _TEXTS:
         raise TooManyTextsError(f"there are more than {_TEXTS:,} arguments and variables: name fewer")
     texts = data.decode(errors="surrogateescape").split("\0")

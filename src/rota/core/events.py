@@ -53,6 +53,8 @@ class Cancel(JobRequest):
 
     #: Signal that ends a running job; 0: the usual SIGTERM, and SIGKILL after KillWait.
     signal: int = 0
+    #: User id of who has asked for it, for the record of the job, as ``uid`` is 0 for many; ``None``: nobody has.
+    by: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -275,6 +277,8 @@ class LaunchFailed:
     restart_count: int = 0
     #: Whether its nodes could not be booted.
     boot: bool = False
+    #: Seconds after which it may be tried again, as it is no fault of the job's; ``None``: it would fail again.
+    again_after: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

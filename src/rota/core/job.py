@@ -46,6 +46,7 @@ class Job:
         "alloc_nodes",
         "array",
         "assoc",
+        "cancelled_by",
         "charged_since",
         "dependencies",
         "details",
@@ -151,6 +152,8 @@ class Job:
         #: Exit code of the last run, and the signal that ended it; 0: none.
         self.exit_code = 0
         self.signal = 0
+        #: User id of who has cancelled it; ``None``: nobody has.
+        self.cancelled_by: int | None = None
         #: Since when it is charged without interruption, Unix seconds: its start, or when it was last resumed.
         self.charged_since = 0
         #: Seconds for which this run was suspended; and since when it is suspended now, ``None``: it is not.

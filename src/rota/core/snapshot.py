@@ -230,6 +230,7 @@ def _save_job(cluster: Cluster, job: Job) -> dict[str, Any]:
         **{name: getattr(job, name) for name in _PLAIN},
         "planned_nodes": hex(job.planned_nodes),
         "tested_nodes": hex(job.tested_nodes),
+        "cancelled_by": job.cancelled_by,
     }
 
 
@@ -260,6 +261,7 @@ def _restore_job(cluster: Cluster, data: Mapping[str, Any], machine: Machine) ->
             setattr(own, name, data["records"][rank][name])
         own.obstacle = _obstacle(data["records"][rank])
     job.tested_nodes = machine.move.bitmap(int(data.get("tested_nodes", "0"), 16))  # older states do not have it
+    job.cancelled_by = data.get("cancelled_by")  # the same
     records: list[tuple[Job, Mapping[str, Any]]] = [(job, data), *zip(job.records, data["records"], strict=True)]
     for record, one in records:
         record.planned_nodes = machine.move.bitmap(int(one["planned_nodes"], 16))

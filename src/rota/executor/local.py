@@ -16,7 +16,7 @@ import time
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from rota.executor.protocol import Capabilities, Ended, LaunchFailed, Measured, Outcome, Started
+from rota.executor.protocol import Capabilities, Ended, LaunchFailed, Measured, Outcome, Short, Started
 from rota.executor.supervisor import main as program
 from rota.model import RotaError
 from rota.model.step import Usage
@@ -279,6 +279,8 @@ class LocalExecutor:
         elif kind == "unsure":
             if self._named is not None:
                 self._named.add((record["job"], record["run"]))
+        elif kind == "short":
+            self._listener(Short(missing=record["missing"], times=record["times"]))
         elif kind != "known":
             key = record["job"], record["run"]
             if key in self._forgotten:
@@ -347,7 +349,8 @@ def _report(record: Record) -> Report:
         case "started":
             return Started(**names, pid=record["pid"], time=record["time"])
         case "failed":
-            return LaunchFailed(**names, message=record["message"], prolog=record["prolog"])
+            missing = record.get("missing", "")  # older supervisors do not say it
+            return LaunchFailed(**names, message=record["message"], prolog=record["prolog"], missing=missing)
         case "measured":
             return Measured(**names, usage=_usage(record["usage"]))
         case _:

@@ -111,6 +111,8 @@ class LaunchFailed:
     message: str
     #: Whether the prolog failed.
     prolog: bool = False
+    #: What the machine was short of, so that it may succeed later; empty: it will not.
+    missing: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +124,17 @@ class Measured:
     usage: Usage
 
 
-Report = Started | Ended | LaunchFailed | Measured
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Short:
+    """The machine is short of something; what was to be done is tried again."""
+
+    #: What, as in `rota.executor.supervisor.shortage`.
+    missing: str
+    #: How often it has been, since the last such report.
+    times: int
+
+
+Report = Started | Ended | LaunchFailed | Measured | Short
 Listener = Callable[[Report], None]
 
 

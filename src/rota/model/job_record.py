@@ -50,6 +50,8 @@ class JobRecord(NamedTuple):
     resources: int
     nodes: int
     steps: tuple[StepRecord, ...]
+    #: User id of who has cancelled it; ``None``: nobody has, or it was the machine's doing.
+    cancelled_by: int | None
 
     @property
     def task_id(self) -> int | None:

@@ -19,7 +19,7 @@ from sqlalchemy import (
 
 #: Version of the tables and of the records in them. It changes with either, so that an older rota leaves them alone;
 #: `rota.store.migrations` lead from each version to the next.
-VERSION = 6
+VERSION = 7
 
 metadata = MetaData()
 

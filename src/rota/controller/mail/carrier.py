@@ -13,7 +13,9 @@ import os
 import signal
 from collections import deque
 from contextlib import suppress
+from functools import partial
 from itertools import count
+from math import inf
 from pathlib import Path
 from subprocess import DEVNULL
 from typing import TYPE_CHECKING
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from rota.controller.driver import LiveDriver
+    from rota.controller.shortages import Shortages
     from rota.store import Database, Write
 
 #: Programs that are tried where slurm.conf names none.
@@ -43,11 +46,15 @@ class Carrier:
     Args:
         database: The cluster's database.
         driver: The cluster's driver.
+        shortages: Is told what the machine is short of.
         log: Writes a line for the administrator.
     """
 
-    def __init__(self, database: Database, driver: LiveDriver, log: Callable[[str], None]) -> None:
+    def __init__(
+        self, database: Database, driver: LiveDriver, shortages: Shortages, log: Callable[[str], None]
+    ) -> None:
         self._driver = driver
+        self._shortages = shortages
         self._log = log
         shape = shape_of(Letter)
         self._waiting: deque[tuple[int, Letter]] = deque(
@@ -110,7 +117,8 @@ class Carrier:
         program = self._program()
         environment = {"PATH": _PATH, **letter.environment}
         try:
-            process = await asyncio.create_subprocess_exec(
+            start = partial(
+                asyncio.create_subprocess_exec,
                 *(program, "-s", letter.subject, letter.to),
                 stdin=DEVNULL,
                 stdout=DEVNULL,
@@ -119,7 +127,8 @@ class Carrier:
                 cwd="/",
                 start_new_session=True,
             )
-        except (OSError, ValueError) as error:
+            process = await self._shortages.patiently(start, "sending mail", inf)
+        except (OSError, ValueError, RuntimeError) as error:
             return f"MailProg {program} cannot be run: {error}"
         try:
             async with asyncio.timeout(_PATIENCE):

@@ -108,25 +108,28 @@ class Lifecycle:
         self.queue.insert(task)
         return task
 
-    def cancel(self, job: Job, signal: int = 0) -> None:
+    def cancel(self, job: Job, signal: int = 0, *, by: int | None = None) -> None:
         """Cancel a job that is pending, running or suspended.
 
         Args:
             job: The job. If it has ended, nothing is changed.
             signal: Signal with which a running job is stopped; 0: SIGTERM.
+            by: User id of who has asked for it; ``None``: nobody has.
         """
         if job.state in RUNS:
+            job.cancelled_by = by
             self.runs.stop(job, Trigger.CANCEL, signal=signal or SIGTERM)
         elif job.state is JobState.PENDING:
+            job.cancelled_by = by
             self._end_pending(job, Trigger.CANCEL)
 
-    def cancel_unseen(self, task: Job) -> None:
+    def cancel_unseen(self, task: Job, *, by: int | None) -> None:
         """Cancel a task that was split off its array for that alone.
 
         It was never considered by itself, and so was neither eligible nor had a reason to wait. (Slurm keeps no record
         of such a task at all.)
         """
-        task.eligible_time = None
+        task.eligible_time, task.cancelled_by = None, by
         self._end_pending(task, Trigger.CANCEL, Reason.NONE)
 
     def _end_pending(self, job: Job, trigger: Trigger, reason: Reason | None = None) -> None:

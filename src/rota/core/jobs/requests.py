@@ -57,14 +57,14 @@ class JobRequests:
         for job, task_id in found:
             one = self._life.single_job(job, task_id)
             if one is not job and isinstance(event, ev.Cancel):
-                self._life.cancel_unseen(one)
+                self._life.cancel_unseen(one, by=event.by)
             else:
                 self._do(event, one)
 
     def _do(self, event: ev.JobRequest, job: Job) -> None:
         life = self._life
         if isinstance(event, ev.Cancel):
-            life.cancel(job, event.signal)
+            life.cancel(job, event.signal, by=event.by)
         elif isinstance(event, ev.Hold | ev.Release) and job.state in RUNS:
             pass  # as in Slurm
         elif isinstance(event, ev.Hold):

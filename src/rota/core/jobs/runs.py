@@ -170,7 +170,7 @@ class Runs:
         return Trigger.EXIT_ERROR, Reason.JOB_LAUNCH_FAILURE if job.signal else Reason.NON_ZERO_EXIT_CODE
 
     def launch_failed(self, event: LaunchFailed) -> bool:
-        """Handle a failed launch: the job fails, or is requeued and held.
+        """Handle a failed launch: the job fails, or is requeued and held; or waits, if it can be tried again.
 
         Returns:
             Whether the run is known; else nothing is changed.
@@ -178,7 +178,11 @@ class Runs:
         job = self._run_of(event.job_id, event.restart_count)
         if job is None:
             return False
-        if job.state in RUNS:
+        if job.state in RUNS and event.again_after is not None:  # whatever --no-requeue says: it has not run
+            job.spec = job.spec._replace(begin_time=self._state.now + event.again_after)
+            job.reason = Reason.NONE
+            change_state(job, Trigger.REQUEUE)
+        elif job.state in RUNS:
             job.reason = Reason.JOB_LAUNCH_FAILURE
             if self.may_requeue(job.spec):
                 job.hold_all_records()
@@ -308,6 +312,7 @@ class Runs:
             resources,
             nodes,
             job.steps,
+            job.cancelled_by,
         )
         self._state.effects.append(RunRequeued(record) if requeued else JobFinished(record))
 

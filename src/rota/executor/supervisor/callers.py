@@ -13,6 +13,7 @@ import struct
 
 from rota.executor.supervisor.log import encode
 from rota.executor.supervisor.loop import IN, OUT
+from rota.executor.supervisor.shortage import missing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ SOCKET = "supervisor.sock"
 #: Bytes that wait for a caller, or of one request, beyond which it is cut off.
 _MOST_OUT = 1 << 27
 _MOST_IN = 1 << 26
+#: Seconds until a caller is taken for whom there was no file.
+_REST = 0.1
 
 
 class Caller:
@@ -110,7 +113,9 @@ class Callers:
         assert self._listener is not None  # noqa: S101 - it is watched
         try:
             connection, _address = self._listener.accept()
-        except OSError:
+        except OSError as error:
+            if missing(error):
+                self._rest()
             return
         _pid, uid, _gid = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
         if uid not in (0, os.geteuid()):
@@ -123,6 +128,18 @@ class Callers:
         self._loop.watch(connection.fileno(), lambda events: self._serve(caller, events))
         caller.outbox += b"".join(encode(record).encode() + b"\n" for record in self._greeting())
         self._send(caller)
+
+    def _rest(self) -> None:
+        """Take nobody for a while: there is no file for them."""
+        listener = self._listener
+        assert listener is not None  # noqa: S101 - somebody has connected
+        self._loop.unwatch(listener.fileno())
+
+        def watch() -> None:
+            if listener is self._listener:
+                self._loop.watch(listener.fileno(), self._accept)
+
+        self._loop.after(_REST, watch)
 
     # ---- one caller -------------------------------------------------------------------------------------------
 

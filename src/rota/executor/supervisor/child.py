@@ -7,6 +7,7 @@ entered is replaced by /tmp, and a run whose output cannot be opened ends with s
 
 from __future__ import annotations
 
+import errno
 import os
 import resource
 import select
@@ -14,6 +15,7 @@ import signal
 import time
 
 from rota.executor.supervisor import kernel, log
+from rota.executor.supervisor.shortage import FILES, MEMORY, PROCESSES, missing, patiently, pauses, refusals, was_full
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +23,11 @@ if TYPE_CHECKING:
 
 #: Seconds between SIGTERM and SIGKILL for a prolog or epilog that takes too long, as in Slurm 22.05.
 GRACE = 0.01
+#: What begins the failure of a run that has not begun, as the machine was short of something, which follows.
+SHORT_OF = "the machine is short of "
+#: What a program needs that is the machine's. Only root starts programs as others; who has as many processes as they
+#: may have is told so then.
+_OF_MACHINE = frozenset({PROCESSES, FILES, MEMORY})
 #: Exit code of a child that gives up; nobody is told.
 GAVE_UP = 75
 #: Signal by which a run ends whose files cannot be opened: sacct then shows ``0:53``, as in Slurm.
@@ -68,7 +75,7 @@ def become_run(request: dict[str, Any], joining: list[str], around: Surroundings
         if not _open_files(request):
             os.kill(os.getpid(), LAUNCH_FAILURE)
         _enter(request["cwd"])
-        _execute(request["argv"], request["env"])
+        _execute(request["argv"], request["env"], _OF_MACHINE - {PROCESSES})
     except BaseException as error:  # noqa: BLE001 - a child must never return into the supervisor
         _quietly(os.write, 2, f"rota: error: {ascii(error)[:_LONGEST_PATH]}\n".encode())
     finally:
@@ -81,7 +88,7 @@ def become_epilog(program: str, env: dict[str, str], around: Surroundings) -> No
         _begin([], around)
         os.umask(around.umask)
         _enter(b"/")
-        _execute([_bytes(program)], _variables(env))
+        _execute([_bytes(program)], _variables(env), _OF_MACHINE)
     finally:
         os._exit(1)
 
@@ -116,19 +123,29 @@ def prolog_failure(job: int, restart: int) -> str:
 def _prolog(request: dict[str, Any]) -> None:
     """Run the prolog. Should it fail, that is noted, and this process exits."""
     program = request["prolog"]
-    pid = os.fork()
+    before = refusals()
+    try:
+        pid = patiently(os.fork)
+    except OSError as error:
+        _fail_before_script(request, f"{SHORT_OF}{missing(error)}")
     if not pid:
         try:
             os.setpgid(0, 0)
             _enter(b"/")
-            _execute([_bytes(program)], request["tools"])
+            _execute([_bytes(program)], request["tools"], _OF_MACHINE)
         finally:
             os._exit(1)
     is_late = _is_late(pid, request["prolog_epilog_timeout"])
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     said = failure_of("prolog", program, code, is_late=is_late)
-    if not said:
-        return
+    if said and not is_late and was_full(before):  # what it wanted to start could not be
+        _fail_before_script(request, f"{SHORT_OF}{PROCESSES}")
+    if said:
+        _fail_before_script(request, said)
+
+
+def _fail_before_script(request: dict[str, Any], said: str) -> NoReturn:
+    """Note why the script is not executed, and exit."""
     name = prolog_failure(request["job"], request["run"])
     fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     os.write(fd, said.encode())
@@ -214,7 +231,7 @@ def _open_files(request: dict[str, Any]) -> bool:
         files.append((request["stdout"], how, 1))
     for path, flags, target in files:
         try:
-            fd = os.open(path, flags, 0o666)
+            fd = _open(path, flags)
         except OSError as error:
             _say("could not open %s: %s", path, error)
             return False
@@ -226,6 +243,18 @@ def _open_files(request: dict[str, Any]) -> bool:
     return True
 
 
+def _open(path: bytes, flags: int) -> int:
+    """Open a file, as soon as the machine has room for it: what the job itself may have is another matter."""
+    for pause in pauses():
+        try:
+            return os.open(path, flags, 0o666)
+        except OSError as error:
+            if error.errno not in (errno.ENFILE, errno.ENOMEM):
+                raise
+            time.sleep(pause)
+    return os.open(path, flags, 0o666)
+
+
 def _enter(path: bytes) -> None:
     try:
         os.chdir(path)
@@ -234,12 +263,20 @@ def _enter(path: bytes) -> None:
         os.chdir("/tmp")  # noqa: S108 - as Slurm does
 
 
-def _execute(argv: list[bytes], env: dict[bytes, bytes]) -> None:
-    try:
-        os.execve(argv[0], argv, env)  # noqa: S606 - without a shell
-    except OSError as error:
-        _say("execve(): %s: %s", argv[0], error)
-        os._exit(error.errno or 1)
+def _execute(argv: list[bytes], env: dict[bytes, bytes], missing_ones: frozenset[str]) -> None:
+    """Become a program; if one of these is missing, as soon as it is there."""
+    tries = pauses()
+    while True:
+        try:
+            os.execve(argv[0], argv, env)  # noqa: S606 - without a shell
+        except OSError as error:
+            pause = next(tries, 0.0) if missing(error) in missing_ones else 0.0
+            if not pause:
+                if missing(error) == PROCESSES:
+                    error.strerror = "the user has as many processes as their limit allows (ulimit -u)"
+                _say("execve(): %s: %s", argv[0], error)
+                os._exit(error.errno or 1)
+            time.sleep(pause)
 
 
 def _say(text: str, path: bytes, error: OSError) -> None:

@@ -13,6 +13,7 @@ import time
 
 from rota.executor.supervisor import child, kernel, measure, tree
 from rota.executor.supervisor.run import ENDED, EPILOG, LEFT, OUT_OF_MEMORY, RUNNING, Run
+from rota.executor.supervisor.shortage import PROCESSES, was_full
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -212,7 +213,7 @@ class Ends:
             self._state.loop.after(max(0.0, run.epilog_until - time.monotonic()), lambda: self._kill_epilog(run))
 
     def _kill_epilog(self, run: Run) -> None:
-        if run.phase != EPILOG or run.pidfd < 0:
+        if run.phase != EPILOG or run.pidfd < 0 or time.monotonic() < run.epilog_until:  # it was started again
             return
         run.epilog_is_late = True
         kernel.signal_group(run.epilog_pid, signal.SIGTERM)
@@ -223,6 +224,12 @@ class Ends:
     def epilog_ended(self, run: Run, exit_: Exit | None) -> None:
         """Go on with a run whose epilog has ended; ``None``: nobody knows how."""
         code = 0 if exit_ is None else exit_.code or -exit_.signal
+        again = time.monotonic() < run.epilog_tried_until and not run.epilog_is_late
+        if code > 0 and again and was_full(run.epilog_refusals):  # what it wanted to start could not be
+            run.epilog_pid = 0
+            self._state.short(PROCESSES)
+            self._state.loop.after(_TRY_AGAIN, lambda: self.go_on(run))
+            return
         run.epilog_failure = child.failure_of("epilog", run.epilog, code, is_late=run.epilog_is_late)
         self._finish([run])
 

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import os
 import time
+from math import inf
 
 from rota.executor.supervisor import kernel, log
 from rota.executor.supervisor.kernel import Exit
+from rota.executor.supervisor.shortage import patiently
 from rota.executor.supervisor.supervisor import Supervisor
 
 TYPE_CHECKING = False
@@ -21,8 +23,8 @@ if TYPE_CHECKING:
     from rota.executor.supervisor.cgroups import Cgroups
     from rota.executor.supervisor.child import Surroundings
 
-#: Seconds for which a supervisor has to live, else the next one is started after a rest.
-_SHORT_LIFE = 0.01
+#: Seconds for which a supervisor has to live, else the next one is started after a rest; and one that gave up itself.
+_SHORT_LIFE, _SHORT_ATTEMPT = 0.01, 1.0
 _REST, _LONGEST_REST = 0.02, 5.0
 
 
@@ -67,7 +69,7 @@ class Keeper:
                 kernel.reap(exit_.pid)
                 if exit_.code == 0 and exit_.signal == 0:
                     return None
-                if time.monotonic() < self._since + _SHORT_LIFE:
+                if time.monotonic() < self._since + (_SHORT_ATTEMPT if exit_.code else _SHORT_LIFE):
                     time.sleep(self._rest)
                     self._rest = min(2 * self._rest, _LONGEST_REST)
                 else:
@@ -79,11 +81,11 @@ class Keeper:
         """Fork a supervisor; what is returned is as for `run`."""
         if self._pipe >= 0:
             os.close(self._pipe)
-        read_end, self._pipe = os.pipe()
+        read_end, self._pipe = patiently(os.pipe, patience=inf)
         os.set_blocking(self._pipe, False)
         self._since = time.monotonic()
         keeper = os.getpid()
-        self._supervisor = _fork()
+        self._supervisor = patiently(os.fork, patience=inf)
         if not self._supervisor:
             os.close(self._pipe)
             return keeper, read_end
@@ -107,15 +109,6 @@ class Keeper:
             os.write(self._pipe, b".")
         except OSError:
             pass  # it was told before, or was killed: the next one reads the notes when it starts
-
-
-def _fork() -> int:
-    """Fork, as soon as there is room for a process."""
-    while True:
-        try:
-            return os.fork()
-        except OSError:
-            time.sleep(_REST)
 
 
 def supervise(directory: str, cgroups: Cgroups, around: Surroundings, keeper: tuple[int, int]) -> None:

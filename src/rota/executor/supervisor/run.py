@@ -45,7 +45,9 @@ class Run:
         "epilog_failure",
         "epilog_is_late",
         "epilog_pid",
+        "epilog_refusals",
         "epilog_ticks",
+        "epilog_tried_until",
         "epilog_until",
         "failure",
         "floor",
@@ -106,6 +108,9 @@ class Run:
         self.epilog_pid = self.epilog_ticks = 0
         #: Monotonic seconds at which the epilog is killed; 0: never.
         self.epilog_until = 0.0
+        #: How often there had been no room for a process when it was started; and until when it is tried again if there
+        #: was none again, monotonic seconds; 0: it has not been started.
+        self.epilog_refusals, self.epilog_tried_until = 0, 0.0
         #: Whether that has been done.
         self.epilog_is_late = False
         #: Why it has failed; empty: it has not.
@@ -224,7 +229,9 @@ class Run:
     def end_report(self) -> Record:
         """Report how it has ended."""
         if self.failure:
-            return {"is": "failed", **self.names, "message": self.failure, "prolog": bool(self.prolog)}
+            missing = self.failure.removeprefix(child.SHORT_OF) if self.failure.startswith(child.SHORT_OF) else ""
+            failed: Record = {"is": "failed", **self.names, "message": self.failure, "missing": missing}
+            return {**failed, "prolog": bool(self.prolog) and not missing}
         return self.exit_record("ended")
 
     def set_exit(self, exit_: Exit | None) -> None:

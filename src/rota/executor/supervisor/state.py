@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from rota.executor.supervisor.run import Key, Run
 
 
+#: Seconds until it is reported that something is missing.
+_REPORT_SHORT = 1.0
+
+
 class State:
     """The supervisor's runs and means."""
 
@@ -39,6 +43,8 @@ class State:
         self.energy = measure.Energy()
         #: Sends a report to all callers.
         self.report: Callable[[Record], None] = print
+        #: What was missing lately, and how often it was since that was last reported.
+        self._missing: dict[str, int] = {}
         #: Records that have to be written, when there is room on the disk again.
         self.owed: list[Record] = []
 
@@ -62,6 +68,17 @@ class State:
             self.owed.clear()
         except OSError:
             self.owed.append(record)
+
+    def short(self, missing: str) -> None:
+        """Note that something was missing; it is reported once a second."""
+        if not self._missing:
+            self.loop.after(_REPORT_SHORT, self._report_short)
+        self._missing[missing] = self._missing.get(missing, 0) + 1
+
+    def _report_short(self) -> None:
+        found, self._missing = self._missing, {}
+        for missing, times in found.items():
+            self.report({"is": "short", "missing": missing, "times": times})
 
     def unwatch(self, run: Run) -> None:
         """Close the process of a run, which has been reaped or is to be watched no more."""

@@ -16,6 +16,7 @@ from rota.executor.supervisor.log import Log
 from rota.executor.supervisor.loop import Loop
 from rota.executor.supervisor.main import ERRORS, bound
 from rota.executor.supervisor.orders import Orders
+from rota.executor.supervisor.postponed import Postponed
 from rota.executor.supervisor.run import ENDED, RUNNING, UNSURE, Run
 from rota.executor.supervisor.state import State
 
@@ -57,6 +58,8 @@ class Supervisor:
         self._launcher = Launcher(self._state, self._ends.exited)
         self._ends.start_epilog = self._launcher.epilog
         self._adoption = Adoption(self._state, self._ends, self._launcher.launch)
+        self._postponed = Postponed(self._state, self._launches_again)
+        self._launcher.postpone, self._launcher.launched = self._postponed.add, self._postponed.launched
         self._callers = Callers(self._loop, self._greeting, self._request)
         self._state.report = self._callers.report
         #: Requests to launch that wait for their turn.
@@ -113,7 +116,7 @@ class Supervisor:
 
     @property
     def _is_over(self) -> bool:
-        if self._launches or self._state.live():
+        if self._launches or self._postponed or self._state.live():
             return False
         return self._stopping or (not self._callers.are_there and time.monotonic() > self._alone_since + _LINGER)
 
@@ -177,6 +180,8 @@ class Supervisor:
             self._stopping = True
         elif (run := self._run_of(request)) is not None:
             done["joined"] = self._request_of(run, kind, request)
+        elif (waiting := self._postponed.take((request["job"], request["run"]))) is not None:
+            self._request_of_postponed(waiting, kind)
         self._state.report(done)
 
     def _launch(self, what: dict[str, Any]) -> None:
@@ -190,14 +195,28 @@ class Supervisor:
         """Launch the runs whose turn it is."""
         batch, self._launches = self._launches[:_BATCH], self._launches[_BATCH:]
         self._launcher.launch(batch)
+        for request in batch:
+            run = self._state.runs.get((request["job"], request["run"])) if "suspended" in request else None
+            if run is not None and request.pop("suspended"):
+                self._orders.suspend(run, suspended=True)
         self._measure_in_time()
 
+    def _launches_again(self, requests: list[dict[str, Any]]) -> None:
+        self._launches = [*requests, *self._launches]
+
     def _run_of(self, request: Record) -> Run | None:
-        """Give the run that a request is about; ``None``: there is none."""
+        """Give the run that a request is about; ``None``: there is none, or there has been no room for it so far."""
         key = (request["job"], request["run"])
         while key not in self._state.runs and self._launches:
             self._launch_some()  # it may wait for its turn to be launched
         return self._state.runs.get(key)
+
+    def _request_of_postponed(self, waiting: dict[str, Any], kind: str) -> None:
+        """Carry out a request of a run for which there has been no room so far."""
+        if kind in ("kill", "forget"):
+            self._postponed.drop((waiting["job"], waiting["run"]))
+        elif kind in ("suspend", "resume"):
+            waiting["suspended"] = kind == "suspend"
 
     def _request_of(self, run: Run, kind: str, request: Record) -> bool:
         """Carry out a request about a run; say whether a process has joined it."""
