@@ -102,6 +102,8 @@ class LiveRuns:
         #: Measured usage of runs whose end is being recorded.
         self._usage: dict[tuple[int, int], Usage] = {}
         self._runs: dict[tuple[int, int], Run] = {}
+        #: Those that were written down when the state was read, and may have been launched before.
+        self._before: frozenset[tuple[int, int]] = frozenset()
         #: Who has cancelled a job, by job id or that of its array, until it has ended.
         self.cancelled_by: dict[int, int] = {}
         #: Records of jobs that have ended, by job id, until they are on disk.
@@ -115,6 +117,7 @@ class LiveRuns:
         self.ending = {}
         shape = shape_of(Run)
         self._runs = {key: shape.decode(data) for key, data in self._database.runs().items()}
+        self._before = frozenset(self._runs)
         self._devices = self._new_devices()
         for run in self._runs.values():
             self._devices.add(run.devices)
@@ -232,7 +235,7 @@ class LiveRuns:
             self._log(f"error: job {effect.job_id}: its directory cannot be written: {error}; it is tried again")
             asyncio.get_running_loop().call_later(_RETRY, self.launch, effect)
             return
-        self._executor.launch(spec)
+        self._executor.launch(spec, again=key in self._before)
 
     def kill(self, effect: Kill, job: Job | None) -> None:
         """Stop a run, and say so in its output.

@@ -34,6 +34,7 @@ _DROP_FACT = delete(facts).where(facts.c.name == bindparam("fact"))
 _states = snapshots.alias()
 _BEFORE = select(func.max(_states.c.seq)).where(_states.c.seq < bindparam("last")).scalar_subquery()
 _DROP_SNAPSHOTS = delete(snapshots).where(or_(snapshots.c.seq < _BEFORE, snapshots.c.seq >= bindparam("last")))
+_DROP_SNAPSHOT = delete(snapshots).where(snapshots.c.seq == bindparam("bad"))
 _END_SNAPSHOTS = update(snapshots).where(snapshots.c.until.is_(None)).values(until=bindparam("last"))
 _OLDEST = select(func.min(_states.c.seq)).scalar_subquery()
 _DROP_EVENTS = delete(journal).where(journal.c.time < bindparam("ended"), journal.c.seq < _OLDEST)
@@ -88,6 +89,11 @@ def add_snapshot(seq: int, state: bytes, *, leads_on: bool = True) -> list[Write
     ends = [] if leads_on else [Write(_END_SNAPSHOTS, {"last": seq})]
     row = {"seq": seq, "state": state, "until": None, "sum": sum_of("snapshots", seq, state)}
     return [*ends, Write(_DROP_SNAPSHOTS, {"last": seq}), Write(_ADD_SNAPSHOT, row)]
+
+
+def drop_snapshot(seq: int) -> Write:
+    """Remove a state that is damaged."""
+    return Write(_DROP_SNAPSHOT, {"bad": seq})
 
 
 def set_fact(name: str, value: str) -> list[Write]:
