@@ -203,7 +203,9 @@ class LiveDriver:
             self.engine = self._boot(save(self.engine), self._config)
             self._is_saved = self._leads_on = False
         if self._database.bad_snapshots:
-            self._log(f"error: the snapshot at event {self._database.bad_snapshots[0]} is damaged: the one before is used")
+            self._log(
+                f"error: the snapshot at event {self._database.bad_snapshots[0]} is damaged: the one before is used"
+            )
             self._is_saved = False
 
     def start(self) -> None:

@@ -325,7 +325,9 @@ class LocalExecutor:
         wrong = hello.get("wrong", ())
         if wrong and (self._met_cluster or self._has_met):
             said = "; ".join(wrong[:5])
-            self._log(f"error: {self._state}/supervisor.log was damaged: {said}; how runs ended that it does not have is unknown")
+            self._log(
+                f"error: {self._state}/supervisor.log was damaged: {said}; how runs ended that it does not have is unknown"
+            )
         self._has_met = True
 
     @property

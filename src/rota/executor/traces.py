@@ -69,7 +69,9 @@ def read_traces(state: Path) -> Traces:
         _take(found, record)
     for note in log.notes_in((state / log.NOTES).read_bytes())[0] if (state / log.NOTES).exists() else ():
         for run in found.runs.values():
-            run.has_ended = run.has_ended or (note["is"] == "exit" and (run.pid, run.ticks) == (note["pid"], note["ticks"]))
+            run.has_ended = run.has_ended or (
+                note["is"] == "exit" and (run.pid, run.ticks) == (note["pid"], note["ticks"])
+            )
     return found
 
 

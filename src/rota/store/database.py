@@ -132,6 +132,11 @@ class Database:
         for _, time, text in self._whole(journal, chosen):
             yield time, json.loads(text)
 
+    def last_seq(self) -> int:
+        """Give the number of the last event."""
+        of = [select(func.max(journal.c.seq)), select(func.max(snapshots.c.seq))]
+        return max(int(self._rows(one)[0][0] or 0) for one in of)
+
     def last_time(self) -> int:
         """Give the time of the last event, Unix seconds; 0: there is none."""
         return next((time for (time,) in self._rows(select(journal.c.time).order_by(journal.c.seq.desc()).limit(1))), 0)

@@ -15,7 +15,7 @@ from urllib.parse import quote
 from sqlalchemy import URL, create_engine, func, make_url, select
 from sqlalchemy.exc import SQLAlchemyError
 
-from rota.store.connection import cause, version_of
+from rota.store.connection import DAMAGED, DatabaseError, cause, place_of, version_of
 from rota.store.schema import VERSION, facts, jobs, journal, letters, runs, snapshots, submissions
 from rota.store.sums import fits, sum_of
 
@@ -70,6 +70,9 @@ def read_remains(url: str, *, most_jobs: int | None = None) -> Remains:
     Args:
         url: See `rota.store.Database`.
         most_jobs: Number of ended jobs to look at, the last ones; ``None``: all.
+
+    Raises:
+        DatabaseError: it cannot be reached.
     """
     found, parsed = Remains(), make_url(url)
     place = Path(parsed.database or "")
@@ -87,6 +90,9 @@ def read_remains(url: str, *, most_jobs: int | None = None) -> Remains:
                 _look_at_structure(connection, place, found.findings)
                 _read(connection, found, most_jobs)
     except (SQLAlchemyError, ValueError) as error:
+        original = getattr(error, "orig", error)
+        if not isinstance(original, ValueError) and getattr(original, "sqlite_errorcode", None) not in DAMAGED:
+            raise DatabaseError(f"{place_of(engine)}: {cause(error)}") from None
         found.findings.append(Finding(f"{place.name}: {cause(error)}", "what cannot be read of it"))
     finally:
         engine.dispose()
@@ -116,7 +122,8 @@ def _read(connection: Connection, found: Remains, most_jobs: int | None) -> None
     states = _whole(connection, snapshots, wrong, "")
     found.snapshots = {one.seq: (one.state, one.until) for one in reversed(states) if _is_compressed(one, wrong)}
     found.submissions = {one.payload: one.data for one in _whole(connection, submissions, wrong, "a job's script")}
-    found.runs = {(one.job_id, one.restart_count): one.data for one in _whole(connection, runs, wrong, "")}
+    lost = "which processors and devices a job has"
+    found.runs = {(one.job_id, one.restart_count): one.data for one in _whole(connection, runs, wrong, lost)}
     found.letters = {one.number: one.letter for one in _whole(connection, letters, wrong, "a letter")}
     found.events = _events(connection, min(found.snapshots, default=0), wrong)
     found.jobs = _jobs(connection, most_jobs, wrong)

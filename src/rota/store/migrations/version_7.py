@@ -60,9 +60,7 @@ def _add_sums(connection: Connection, name: str, columns: tuple[str, ...], keys:
     batch = connection.execute(query).all()
     while batch:
         named = [{f"key_{one.name}": value for one, value in zip(key, row, strict=False)} for row in batch]
-        connection.execute(
-            write, [{**one, "new": sum_of(name, *row)} for one, row in zip(named, batch, strict=True)]
-        )
+        connection.execute(write, [{**one, "new": sum_of(name, *row)} for one, row in zip(named, batch, strict=True)])
         batch = connection.execute(query.where(tuple_(*key) > tuple_(*batch[-1][:keys]))).all()
 
 
