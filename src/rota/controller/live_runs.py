@@ -45,7 +45,9 @@ _RETRY = 1.0
 #: The first process of a job without a script.
 _SERVE = "from rota.client.allocation import serve; sys.exit(serve(sys.argv[1]))"
 _ALLOCATION = (sys.executable, "-IS", "-c", f"import sys; sys.path.insert(0, {PACKAGES!r}); {_SERVE}")
-_DECIDES_OTHERWISE = "a plugin decides by something else than what happens, like a clock or random numbers"
+_DECIDES_OTHERWISE = (
+    "a plugin decides by something else than what happens, like a clock or random numbers, or `rota recover` found the job"
+)
 
 
 #: Why a job is stopped, by the state that it is in from then on.
@@ -138,6 +140,7 @@ class LiveRuns:
         for key in sorted(jobs.keys() - self._runs.keys()):
             self._log(f"error: job {key[0]} was not started, and now is to run: {_DECIDES_OTHERWISE}")
             writes += self.choose(engine, Launch(*key, jobs[key].alloc))
+            self._before |= {key}
         self.submissions.read_state((job.spec.payload for job in engine.jobs.values()), engine.view.now)
         return writes
 

@@ -326,7 +326,7 @@ class LocalExecutor:
         if wrong and (self._met_cluster or self._has_met):
             said = "; ".join(wrong[:5])
             self._log(
-                f"error: {self._state}/supervisor.log was damaged: {said}; how runs ended that it does not have is unknown"
+                f"error: {self._state}/supervisor.log was damaged: {said}; runs that it had may have ended unseen"
             )
         self._has_met = True
 

@@ -1,9 +1,9 @@
 """How far a cluster's database has come, written outside of it.
 
 A database cannot tell that it is an older copy of itself, or that its last commits are missing. So after each commit,
-and before anybody hears of it, two small files say how far it has come: one in the state directory and one in the spool.
-A database that has not come as far as they say has lost something that somebody was told. They are overwritten in
-place, which costs a few microseconds, and are synchronised when the state is saved: only the loss of the machine's
+and before anybody hears of it, two small files say how far it has come: one in the state directory and one in the
+spool. A database that has not come as far as they say has lost something that somebody was told. They are overwritten
+in place, which costs a few microseconds, and are synchronised when the state is saved: only the loss of the machine's
 power can leave them behind the database, and nothing can bring them before it.
 
 The *generation* grows with each start of the controller, and has a random part. So a database with which somebody has
@@ -81,7 +81,7 @@ def read_heads(state: Path) -> tuple[Head | None, list[str]]:
     """Read how far the database of a state directory has come, and what is wrong with the files that say so.
 
     Returns:
-        The head that has come farthest, ``None``: nothing says so; and for each file that is gone or damaged a sentence.
+        The head that has come farthest, ``None``: nothing says so; and a sentence for each file that is damaged.
     """
     found: dict[Path, Head] = {}
     wrong = []

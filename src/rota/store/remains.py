@@ -20,7 +20,7 @@ from rota.store.schema import VERSION, facts, jobs, journal, letters, runs, snap
 from rota.store.sums import fits, sum_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
 
     from sqlalchemy import Connection, Row, Table
 
@@ -51,6 +51,8 @@ class Remains:
     snapshots: dict[int, tuple[bytes, int | None]] = field(default_factory=dict)
     #: Events, with time and data, after the first of these states, up to the first one that is missing or damaged.
     events: list[tuple[int, int, str]] = field(default_factory=list)
+    #: Events before them, which need not be all; they are read with all ended jobs.
+    history: list[tuple[int, int, str]] = field(default_factory=list)
     submissions: dict[str, bytes] = field(default_factory=dict)
     runs: dict[tuple[int, int], str] = field(default_factory=dict)
     letters: dict[int, str] = field(default_factory=dict)
@@ -118,23 +120,27 @@ def _look_at_structure(connection: Connection, place: Path, findings: list[Findi
 
 def _read(connection: Connection, found: Remains, most_jobs: int | None) -> None:
     wrong = found.findings
-    found.facts = {name: value for name, value, _ in _whole(connection, facts, wrong, "what it says")}
+    found.facts = {one.name: one.value for one in _whole(connection, facts, wrong, "what it says")}
     states = _whole(connection, snapshots, wrong, "")
     found.snapshots = {one.seq: (one.state, one.until) for one in reversed(states) if _is_compressed(one, wrong)}
     found.submissions = {one.payload: one.data for one in _whole(connection, submissions, wrong, "a job's script")}
     lost = "which processors and devices a job has"
     found.runs = {(one.job_id, one.restart_count): one.data for one in _whole(connection, runs, wrong, lost)}
     found.letters = {one.number: one.letter for one in _whole(connection, letters, wrong, "a letter")}
-    found.events = _events(connection, min(found.snapshots, default=0), wrong)
+    since = min(found.snapshots, default=0)
+    found.events = _events(connection, since, wrong)
+    if most_jobs is None:
+        earlier = _whole(connection, journal, wrong, "an event", journal.c.seq <= since)
+        found.history = [(one.seq, one.time, one.event) for one in earlier]
     found.jobs = _jobs(connection, most_jobs, wrong)
 
 
-def _whole(connection: Connection, table: Table, wrong: list[Finding], lost: str) -> list[Row[Any]]:
+def _whole(connection: Connection, table: Table, wrong: list[Finding], lost: str, *where: Any) -> list[Row[Any]]:
     """Give the rows of a table that are as they were written."""
     names = [one.name for one in table.columns if one.name not in ("sum", "until")]
     key = len(table.primary_key.columns)
     good = []
-    for row in _rows(connection, table, wrong):
+    for row in _rows(connection, table, wrong, *where):
         values = [getattr(row, name) for name in names]
         if row.sum == sum_of(table.name, *values):
             good.append(row)

@@ -25,7 +25,7 @@ metadata = MetaData()
 
 
 def _sum() -> Column[int]:
-    """Make the column that has `rota.store.sums.sum_of` the others. Records of ``jobs`` have their sums at their end."""
+    """Make the column that has `rota.store.sums.sum_of` the others. Records of ``jobs`` have theirs at their end."""
     return Column("sum", BigInteger, nullable=False)
 
 

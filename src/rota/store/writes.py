@@ -73,6 +73,11 @@ def add_job(row: dict[str, Any]) -> Write:
     return Write(_ADD_JOB, {**row, "record": record})
 
 
+def keep_job(row: dict[str, Any]) -> Write:
+    """Add a job that has ended as it was stored in another database."""
+    return Write(_ADD_JOB, row)
+
+
 def replace_job(row: dict[str, Any]) -> list[Write]:
     """Put a row in the place of the last one of its job."""
     return [Write(_DROP_LAST, {"key": row["job_id"]}), add_job(row)]

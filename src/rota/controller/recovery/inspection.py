@@ -70,7 +70,7 @@ class Inspection:
     @property
     def is_behind(self) -> bool:
         """Whether the database has lost commits, or nobody knows whether it has."""
-        return self.head is None or self.position.is_behind(self.head) or self._supervisor_is_ahead
+        return self.head is None or self.position.is_behind(self.head) or self.supervisor_is_ahead
 
     @property
     def position(self) -> Head:
@@ -80,7 +80,8 @@ class Inspection:
         return Head(self.cluster, facts.get(GENERATION, ""), remains.seq, known, int(facts.get(OTHERS, 0)))
 
     @property
-    def _supervisor_is_ahead(self) -> bool:
+    def supervisor_is_ahead(self) -> bool:
+        """Whether the supervisor has heard of events that the database does not have."""
         told = self.traces.head
         return bool(told) and self.traces.cluster == self.cluster and Head(*told).seq > self.remains.seq
 
@@ -121,7 +122,7 @@ def inspect(state: Path, *, most_jobs: int | None = MOST_JOBS) -> Inspection:
     cluster = found.cluster or found.traces.cluster
     if (original := of_copy(state, cluster)) is not None:
         raise DatabaseError(
-            f"{state} is a copy of {original[1]}, where the supervisor of the same cluster runs, process {original[0]}: "
+            f"{state} is a copy of {original[1]}, where a supervisor of the same cluster runs (process {original[0]}): "
             f"two controllers would be in each other's way; stop the one there with `rota down --jobs cancel`"
         )
     if found.remains.version == VERSION:
@@ -195,8 +196,9 @@ def _look_at_supervisor(found: Inspection) -> None:
         found.findings.append(Finding("supervisor.log is gone", "how jobs ended that had not when it was written last"))
     if found.cluster and traces.cluster and traces.cluster != found.cluster:
         found.findings.append(Finding("supervisor.log is that of another cluster", _of_jobs(found)))
-    elif found._supervisor_is_ahead and (found.head is None or found.head.seq <= found.remains.seq):  # noqa: SLF001
-        what = f"the supervisor has heard of event {Head(*traces.head).seq}, and the database has come to {found.remains.seq}"
+    elif found.supervisor_is_ahead and (found.head is None or found.head.seq <= found.remains.seq):
+        told, seq = Head(*traces.head).seq, found.remains.seq
+        what = f"the supervisor has heard of event {told}, and the database has come to {seq}"
         found.findings.append(Finding(what, f"what happened between these, with jobs up to {traces.last_job_id}"))
 
 

@@ -48,6 +48,11 @@ def lines_of(records: Iterable[Record], number: int = 0) -> bytes:
     return "".join(lines).encode()
 
 
+def tail_of(first: int, last: int, boot: str) -> bytes:
+    """Give the tail of a log."""
+    return lines_of([{"is": "tail", "first": first, "boot": boot}], last).ljust(_TAIL_SIZE)
+
+
 def record_in(line: bytes) -> tuple[int, Record] | None:
     """Read a line: its number, and the record. ``None``: it is torn, or not as it was written."""
     text, _, written = line.rpartition(b" ")
@@ -178,8 +183,7 @@ class Log:
     def _write_tail(self) -> None:
         if self._tail < 0:
             self._tail = os.open(TAIL, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        tail = {"is": "tail", "first": self._first, "boot": self._boot}
-        os.pwrite(self._tail, lines_of([tail], self._next - 1).ljust(_TAIL_SIZE), 0)
+        os.pwrite(self._tail, tail_of(self._first, self._next - 1, self._boot), 0)
 
     @property
     def is_long(self) -> bool:

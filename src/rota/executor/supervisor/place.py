@@ -5,8 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 
-from rota.executor.supervisor.main import LOCK
-
+LOCK = "supervisor.lock"
 #: The file descriptor of the lock, which is open for as long as the process lives.
 _LOCK_FD = 3
 

@@ -11,6 +11,7 @@ from rota.executor.supervisor.tree import Scan
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from typing import Any
 
     from rota.executor.supervisor.cgroups import Cgroups
     from rota.executor.supervisor.child import Surroundings
@@ -36,9 +37,10 @@ class State:
         self.energy = measure.Energy()
         #: Sends a report to all callers.
         self.report: Callable[[Record], None] = print
-        #: The cluster whose runs these are; empty: no controller has said so. How far that has come, as it has said last.
+        #: The cluster whose runs these are; empty: no controller has said so.
         self.cluster = ""
-        self.head: Record = {}
+        #: How far it has come, as a controller has said last.
+        self.head: list[Any] = []
         #: Whether the log was damaged or gone, so that there may have been runs of which nothing is known.
         self.is_suspect = False
         #: Records that have to be written, when there is room on the disk again.
@@ -83,7 +85,7 @@ class State:
             self.cluster = cluster
             self.note({"is": "cluster", "cluster": cluster})
 
-    def come_to(self, head: Record) -> None:
+    def come_to(self, head: list[Any]) -> None:
         """Take note of how far the cluster has come; it is written with the next records."""
         if head != self.head:
             self.head = head

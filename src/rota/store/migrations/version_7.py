@@ -1,4 +1,4 @@
-"""Version 7: rows have sums, by which a reader sees that they are as they were written; and a snapshot stays for another.
+"""Version 7: rows have sums, by which damage is seen, and the last snapshot but one stays.
 
 What is stored so far counts as it is.
 """
