@@ -64,7 +64,7 @@ class _Memory:
         for report in list(self._last.values()):
             self.listener(report)
 
-    def launch(self, run: RunSpec, *, again: bool = False) -> None:  # noqa: ARG002 - the executor's
+    def launch(self, run: RunSpec, *, again: bool = False) -> None:
         key = run.job_id, run.restart_count
         if key in self._last:
             self.listener(self._last[key])

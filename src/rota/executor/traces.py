@@ -133,7 +133,8 @@ def homeless(state: Path) -> int | None:
     It makes the directory again within seconds, unless somebody else has done so.
     """
     path = os.path.realpath(state)
-    return next((pid for pid, folder in _supervisors() if folder == path + _REMOVED), None)
+    places = {folder: pid for pid, folder in _supervisors()}
+    return None if path in places else places.get(path + _REMOVED)  # a keeper does not go back itself
 
 
 def of_copy(state: Path, cluster: str) -> tuple[int, Path] | None:
@@ -161,10 +162,15 @@ def _supervisors() -> Iterator[tuple[int, str]]:
             continue
 
 
+def is_alive(run: TracedRun) -> bool:
+    """Whether the script of a run has not ended."""
+    stat = kernel.stat_of(run.pid)
+    return stat is not None and stat.ticks == run.ticks and stat.state not in "ZX"
+
+
 def environment_of(run: TracedRun) -> dict[str, str]:
     """Give the environment with which the script of a run was executed; empty: it has ended, or replaced it."""
-    stat = kernel.stat_of(run.pid)
-    if stat is None or stat.ticks != run.ticks:
+    if not is_alive(run):
         return {}
     variables = kernel.read(f"/proc/{run.pid}/environ").decode(errors="surrogateescape").split("\0")
     return dict(one.partition("=")[::2] for one in variables if "=" in one)

@@ -26,15 +26,18 @@ from rota.core.effects import JobFinished, Refused
 from rota.core.event_codec import decode
 from rota.core.plain import shape_of
 from rota.core.snapshot import save
+from rota.executor.traces import is_alive
 from rota.model import ClusterConfig, JobState, Reason
 from rota.model.accounting import AccountingRecord, JobDetails
 from rota.model.array import MOST_TASKS, parse_array
 from rota.model.submission import Submission
 from rota.store.database import compress
 from rota.store.remains import Finding
+from rota.store.sums import unsealed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from rota.controller.recovery.inspection import Inspection
     from rota.core import Engine
@@ -113,7 +116,7 @@ class Rebuilding:
             self._agree_on_pending(job)
         known = {job.job_id for job in self._engine.jobs.values() if job.alloc}
         for run in self._traces.runs.values():
-            if run.job_id not in known:
+            if run.job_id not in known and not self._is_recorded(run):
                 self._take_over(run)
         made.running = sorted(job.job_id for job in self._engine.jobs.values() if job.alloc)
         return made
@@ -157,7 +160,7 @@ class Rebuilding:
         runs = [run for run in self._traces.runs.values() if run.job_id in _ids_of(job)]
         past = [run for (job_id, _), run in self._traces.past.items() if job_id in _ids_of(job)]
         if job.array is None and runs:
-            self._start(job, runs[-1])
+            self._agree_on_start(job, runs[-1])
         elif job.array is None and past and past[-1].restart_count >= job.restart_count:
             self._record_end(job, past[-1])
         elif runs or past or not self._has_script(job):
@@ -167,6 +170,19 @@ class Rebuilding:
             self._made.held.append(job.job_id)
             self._handle(ev.Hold(job_id=job.job_id))
 
+    def _agree_on_start(self, job: Job, run: TracedRun) -> None:
+        """Have a pending job run, which it does; if it cannot, it is made anew from what its process tells."""
+        if run.has_ended or not is_alive(run):
+            self._record_end(job, run)
+            return
+        if not job.priority:
+            self._engine.handle(ev.Release(job_id=job.job_id), self._now)
+        if self._start(job, run, describe(run, self._directory(run)).nodes):
+            self._engine.handle(ev.Cancel(job_id=job.job_id), self._now)
+
+    def _directory(self, run: TracedRun) -> Path:
+        return self._inspection.state / "spool" / f"job{run.job_id:05}"
+
     def _has_script(self, job: Job) -> bool:
         return not job.spec.payload or job.spec.payload in self._inspection.remains.submissions
 
@@ -174,7 +190,7 @@ class Rebuilding:
 
     def _take_over(self, run: TracedRun) -> None:
         """Make a job of a run of which the state knows nothing."""
-        found = describe(run, self._inspection.state / "spool" / f"job{run.job_id:05}")
+        found = describe(run, self._directory(run))
         refused = self._handle(ev.Submit(run.job_id, found.spec))
         if refused:  # its partition or its account is not there any more
             refused = self._handle(ev.Submit(run.job_id, found.spec._replace(partition="", account="")))
@@ -183,28 +199,35 @@ class Rebuilding:
             self._give_up(run, refused)
             return
         self._made.submissions[found.spec.payload] = compress(shape_of(Submission).encode(found.submission))
-        if run.has_ended:
+        if run.has_ended or not is_alive(run):
             self._record_end(job, run)
-        else:
-            self._start(job, run, found.nodes)
+        elif why := self._start(job, run, found.nodes):
+            self._give_up(run, why)
+            self._engine.handle(ev.Cancel(job_id=job.job_id), self._now)
 
-    def _start(self, job: Job, run: TracedRun, nodes: tuple[str, ...] = ()) -> None:
-        """Have a pending job run, on the nodes on which it does."""
+    def _is_recorded(self, run: TracedRun) -> bool:
+        """Whether the end of a run is on record, which the supervisor does not know any more."""
+        for row in self._inspection.remains.jobs:
+            if row["job_id"] == run.job_id and row["state"] != "REQUEUED":
+                found = json.loads(unsealed(row["record"]) or "{}")
+                return bool(found["job"].get("restart_count", 0) >= run.restart_count)
+        return False
+
+    def _start(self, job: Job, run: TracedRun, nodes: tuple[str, ...]) -> str:
+        """Have a pending job run, on the nodes on which it does; give why it cannot."""
         state = self._engine.state
-        nodes = nodes or describe(run, self._inspection.state / "spool" / f"job{run.job_id:05}").nodes
         own = sum(1 << state.node_index[name] for name in set(nodes) if name in state.node_index)
         pool, scheduler = state.pool, self._engine.sched_controller
         free = pool.without(pool.free, ~own) if own else pool.free
         resources = scheduler.select(job, free) or scheduler.select(job, pool.free)
         why = scheduler.start(job, resources) if resources else Reason.RESOURCES
         if why is not None:
-            self._give_up(run, why.value)
-            self._handle(ev.Cancel(job_id=job.job_id))
-            return
+            return why.value
         self._made.found.append(job.job_id)
         start = min(int(run.start), self._now)
         times = {"start_time": start, "end_time": start + job.time_limit, "charged_since": start}
         self._made.patches[job.job_id] = {"restart_count": run.restart_count, **times}
+        return ""
 
     def _give_up(self, run: TracedRun, why: str) -> None:
         what = f"job {run.job_id} runs, process {run.pid}, and cannot be taken over: {why}"
