@@ -12,7 +12,7 @@ import signal
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from rota.cli.serve import Booter, Settings
 from rota.controller.clock import ClusterClock
@@ -76,7 +76,7 @@ class Scene:
         self._cluster = LiveCluster(folder, virtual_nodes(4))
         self._sleepers: set[int] = set()
 
-    def __enter__(self) -> Scene:
+    def __enter__(self) -> Self:
         cluster = self._cluster
         cluster.up()
         for code in (0, 3, 0):

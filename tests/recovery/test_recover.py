@@ -1,6 +1,6 @@
 """What `rota up` says of a state that does not fit together, and what `rota recover` saves of it.
 
-Everywhere holds: what runs goes on, its end is recorded as it was, nothing runs twice, and no old number is given again.
+Everywhere holds: what runs goes on, its end is recorded as it was, nothing runs twice, and no number is given twice.
 """
 
 from __future__ import annotations

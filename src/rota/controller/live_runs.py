@@ -45,8 +45,10 @@ _RETRY = 1.0
 #: The first process of a job without a script.
 _SERVE = "from rota.client.allocation import serve; sys.exit(serve(sys.argv[1]))"
 _ALLOCATION = (sys.executable, "-IS", "-c", f"import sys; sys.path.insert(0, {PACKAGES!r}); {_SERVE}")
-_DECIDES_OTHERWISE = "a plugin decides by something else than what happens, like a clock or random numbers, or `rota recover` found the job"
-
+_DECIDES_OTHERWISE = (
+    "a plugin decides by something else than what happens, like a clock or random numbers, or `rota recover` has found "
+    "the job"
+)
 
 #: Why a job is stopped, by the state that it is in from then on.
 _WHY = {

@@ -166,8 +166,7 @@ def _rows(connection: Connection, table: Table, wrong: list[Finding], *where: An
 def _until_damage(execute: Callable[[Any], Iterable[Row[Any]]], query: Any) -> tuple[list[Row[Any]], Exception | None]:
     rows: list[Row[Any]] = []
     try:
-        for row in execute(query):
-            rows.append(row)  # noqa: PERF402 - what was read before an error counts
+        rows.extend(execute(query))  # what was read before an error stays
     except (SQLAlchemyError, ValueError) as error:  # the other: a text that is none
         return rows, error
     return rows, None

@@ -1,8 +1,8 @@
 """Record the database of a cluster on which jobs of every kind have run, and what sacct and squeue show of it.
 
 It runs with the rota that is to be recorded, as root, in a place that tells nothing about the machine. For version 1,
-for version 2 at 9f07187, for version 3 at a30a83c, for version 4 at d10a632, for version 5 at bf86a24, and for version 6 at
-2cb4a61::
+for version 2 at 9f07187, for version 3 at a30a83c, for version 4 at d10a632, for version 5 at bf86a24, and for
+version 6 at 2cb4a61::
 
     git worktree add --detach ../before 5668222 && cd ../before && make .venv/run.stamp
     unshare --uts sh -c 'hostname host; exec env -i PATH=/usr/bin:/bin TZ=UTC .venv/bin/python "$0"' …/record.py

@@ -12,7 +12,7 @@ import time
 import zlib
 from typing import TYPE_CHECKING
 
-from rota.executor.traces import homeless, of_copy, read_traces
+from rota.executor.traces import homeless, of_copy, read_traces, supervisors
 from rota.store import DatabaseError
 from rota.store.heads import Generation, Head, read_heads
 from rota.store.location import database_url
@@ -111,16 +111,17 @@ def inspect(state: Path, *, most_jobs: int | None = MOST_JOBS) -> Inspection:
     Raises:
         DatabaseError: the database cannot be reached, or the directory is a copy of one that is in use.
     """
-    until = time.monotonic() + _RETURN
-    while homeless(state) is not None and time.monotonic() < until:
+    until, others = time.monotonic() + _RETURN, supervisors()
+    while homeless(state, others) is not None and time.monotonic() < until:
         time.sleep(0.05)
+        others = supervisors()
     head, wrong_heads = read_heads(state)
     found = Inspection(state, read_remains(database_url(state), most_jobs=most_jobs), head, read_traces(state))
-    if (pid := homeless(state)) is not None:
+    if (pid := homeless(state, others)) is not None:
         what = f"a supervisor, process {pid}, had this directory, which was removed while jobs ran"
         found.findings.append(Finding(what, "control of its jobs, until they end or it is killed"))
     cluster = found.cluster or found.traces.cluster
-    if (original := of_copy(state, cluster)) is not None:
+    if (original := of_copy(state, cluster, others)) is not None:
         raise DatabaseError(
             f"{state} is a copy of {original[1]}, where a supervisor of the same cluster runs (process {original[0]}): "
             f"two controllers would be in each other's way; stop the one there with `rota down --jobs cancel`"
