@@ -219,6 +219,22 @@ def test_a_copy_of_a_state_directory_that_is_in_use(cluster: LiveCluster, tmp_pa
     assert _let_go(cluster, job)["state"] == "COMPLETED"
 
 
+def test_a_state_directory_that_was_moved_while_jobs_run(cluster: LiveCluster, tmp_path: Path) -> None:
+    job = _start(cluster, code=3)
+    supervisor, _ = _daemons(cluster)
+    cluster.rota("down")
+    (tmp_path / "else").mkdir()
+    cluster.state.rename(tmp_path / "else" / "state")
+    moved = LiveCluster(tmp_path / "else", virtual_nodes(4))
+    os.kill(supervisor, signal.SIGKILL)
+    moved.up()
+    (tmp_path / f"go-{job}").touch()
+    moved.wait(lambda: job in moved.ended())
+    assert moved.ended()[job]["exit_code"] == 3
+    moved.rota("down")
+    shutil.move(moved.state, cluster.state)
+
+
 def test_a_damaged_snapshot_names_itself_and_the_one_before_is_used(cluster: LiveCluster) -> None:
     jobs = []
     for _ in range(2):
