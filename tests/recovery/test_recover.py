@@ -315,6 +315,21 @@ def test_a_run_that_ended_unseen_is_not_started_again(cluster: LiveCluster) -> N
     assert (cluster.directory / f"ran-{job}").read_text() == "ran\n"
 
 
+def test_runs_are_found_by_a_supervisor_that_finds_no_log(cluster: LiveCluster) -> None:
+    job = _start(cluster)
+    daemons = _daemons(cluster)
+    for pid in daemons:
+        os.kill(pid, signal.SIGSTOP)  # neither notices that the log is gone
+    for name in ("supervisor.log", "supervisor.tail"):
+        (cluster.state / name).unlink()
+    for pid in daemons:
+        os.kill(pid, signal.SIGKILL)
+    cluster.wait(lambda: cluster.status()["supervisor_pid"] not in daemons)
+    assert "supervisor.log was damaged" in (cluster.state / "controller.log").read_text()
+    assert cluster.run("squeue", "-h", "-o", "%i %T").stdout == f"{job} RUNNING\n"
+    assert _let_go(cluster, job)["job_id"] == job
+
+
 def test_a_supervisor_writes_its_log_again_that_somebody_removed(cluster: LiveCluster) -> None:
     job = _start(cluster, code=2)
     (cluster.state / "supervisor.log").unlink()

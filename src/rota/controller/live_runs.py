@@ -240,6 +240,11 @@ class LiveRuns:
             return
         self._executor.launch(spec, again=key in self._before)
 
+    def look_for(self, job_id: int, restart_count: int) -> None:
+        """Have a run found that was launched and that the supervisor does not know any more."""
+        self._before |= {(job_id, restart_count)}
+        self.launch(Launch(job_id, restart_count, 0))
+
     def kill(self, effect: Kill, job: Job | None) -> None:
         """Stop a run, and say so in its output.
 

@@ -68,8 +68,10 @@ class LocalExecutor:
         self._cluster = cluster
         self._head = head
         self._log = log
-        #: Whether this supervisor, or one before it, has been told of the cluster.
-        self._has_met = False
+        #: Whether this supervisor, or one before it, has been told of the cluster; and whether its log was damaged.
+        self._has_met = self._is_suspect = False
+        #: Is called with a run that a supervisor whose log was damaged does not know: it is to be launched again.
+        self.look_for: Callable[[int, int], None] = lambda *_: None
         self._state = state
         self._listener = listener
         self._options = options
@@ -195,7 +197,7 @@ class LocalExecutor:
         return closed
 
     def _after_greeting(self) -> None:
-        """Ask again what was not answered, and report runs as lost that nobody knows."""
+        """Ask again what was not answered, and look for runs that nobody knows, or report that they are lost."""
         named, self._named = self._named or set(), None
         met = (
             line_of({"do": "cluster", "number": 0, "cluster": self._cluster}) if self._met_cluster is not None else b""
@@ -204,7 +206,11 @@ class LocalExecutor:
         self._flush()
         for key, report in list(self._last.items()):
             if key not in named and isinstance(report, Started):
-                self._lost(report)
+                if self._is_suspect:
+                    del self._last[key]
+                    self.look_for(*key)
+                else:
+                    self._lost(report)
 
     def _lost(self, report: Started) -> None:
         ended = Ended(
@@ -324,6 +330,7 @@ class LocalExecutor:
         """Hear whose supervisor it is; one of an older rota does not say so."""
         self._met_cluster = hello.get("cluster")
         wrong = hello.get("wrong", ())
+        self._is_suspect = bool(wrong)
         if wrong and (self._met_cluster or self._has_met):
             said = "; ".join(wrong[:5])
             self._log(
