@@ -231,6 +231,7 @@ class LiveDriver:
         config = shape_of(ClusterConfig).encode(self.engine.view.config)
         state = compress({"engine": save(self.engine), "config": config})
         self._writes += [drop_snapshot(seq) for seq in self._database.bad_snapshots]
+        self._database.bad_snapshots = []
         self._writes += add_snapshot(self._seq, state, leads_on=self._leads_on)
         self._leads_on = True
         self._writes += set_fact(NEXT_JOB_ID, str(self.next_job_id))
